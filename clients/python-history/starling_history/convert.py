@@ -2,7 +2,7 @@
 
     TARGET/date=2026-03-10/hour=13/00003-0000000000000104729-0000000000000110006.parquet      partition, offsets [first, end)
 
-What is in TARGET is what has been converted: an hour goes on at the end of its last file. A file is written under a hidden name, and gets
+The files in TARGET say what has been converted: an hour goes on at the end of its last file. A file is written under a hidden name, and gets
 its own when it is complete and on disk. So each row is in TARGET once, however often the conversion is run or killed, and whether the
 rows came from small files or merged ones. If more rows of an hour are published after it was converted, the next run adds a file.
 """

@@ -1,25 +1,25 @@
-"""starling's HTTP API for posts, comments, follows and home timelines. Writes are repeated until they are decided: doing them again
-changes nothing, as posts and comments carry a key. Each request runs in a thread of its own, so that the event loop goes on."""
+"""starling's HTTP API. Writes are repeated until they are decided: doing them again changes nothing, as posts and comments carry a key, and
+reports a time."""
 from __future__ import annotations
 
-import asyncio
-import http.client
-import json
 import random
 import secrets
+import ssl
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote
 
-from .backoff import backoff_s
-from .comments import Comment, CommentAround, CommentPage, comments_path, read_comment, read_comment_page, read_comments
-from .errors import ApiError, Unreachable, Undecided, api_error
-from .posts import (FeedPage, Notice, Page, People, Post, Strangers, User, read_notice, read_post, read_posts, read_stranger,
+from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments_path, read_comment, read_comment_page, read_comments,
+                       read_own_comment)
+from .geo import round_position
+from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Profile, Report, Reported, Sharing, read_audience,
+                     read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
+from .posts import (FeedPage, Notice, Page, People, Post, Strangers, User, read_notice, read_post, read_posts, read_strangers,
                     read_user)
-from .tokens import Token, TokenSource
+from .requests import Requests, each, whole
+from .tokens import Token
 
-_TIMEOUT_S = 15.0
 _Item = TypeVar('_Item')
 
 
@@ -29,56 +29,50 @@ class StarlingApi:
     post = await api.create_post('Good morning')
 
     token: a JWT, or a function that gets one (see Token). patience: writes are repeated for so long (s) while the server
-    cannot, or has not decided. Everything raises ApiError, of the kind that errors.py names for it.
+    cannot, or has not decided. context: for https:, as one that trusts an authority of your own. Everything raises ApiError, of the kind
+    that errors.py names for it.
     """
 
-    def __init__(self, url: str, token: Token, *, patience: float = 30.0, rand: Callable[[], float] = random.random):
-        self._url = urlsplit(url)
-        if self._url.scheme not in ('http', 'https') or not self._url.hostname:
-            raise ValueError(f'not the address of an API: {url}')
-        self._tokens = TokenSource(token)
-        self._patience, self._random = patience, rand
+    def __init__(self, url: str, token: Token, *, patience: float = 30.0, context: ssl.SSLContext | None = None,
+                 rand: Callable[[], float] = random.random):
+        self._http = Requests(url, token, patience, context, rand)
 
     def renew(self, token: Token) -> None:
         """A newer token of the same user."""
-        self._tokens = TokenSource(token)
+        self._http.renew(token)
 
     # posts
 
     async def create_post(self, text: str, media: list[str] | None = None, key: str | None = None) -> Post:
         """The same key again is the same post: keep it where a failed call may be repeated later (draw_key). Default: a new
         one."""
-        return _whole(read_post(await self._decided('POST', '/v1/posts', {
+        return whole(read_post(await self._http.decided('POST', '/v1/posts', {
             'text': text, 'key': key or draw_key(), **({'media': media} if media else {})})))
 
     async def get_post(self, post: str) -> Post:
-        return _whole(read_post(await self.request('GET', f'/v1/posts/{post}')))
+        return whole(read_post(await self._http.ask(f'/v1/posts/{post}')))
 
     async def delete_post(self, post: str) -> None:
-        await self._decided('DELETE', f'/v1/posts/{post}')
+        await self._http.decided('DELETE', f'/v1/posts/{post}')
 
     async def get_posts(self, user: int, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                         limit: int | None = None) -> Page[Post]:
         """A page of a user's posts, newest first."""
-        page = await self._list(f'/v1/users/{user}/posts', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit})
-        return Page(read_posts(page.get('items')), page.get('next'))
+        return await self._http.page(f'/v1/users/{user}/posts', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit},
+                                     lambda answer: Page(read_posts(answer.get('items')), answer.get('next')))
 
     async def get_feed(self, *, after: str | None = None, limit: int | None = None) -> FeedPage:
         """A page of my home timeline, newest first."""
-        page = await self._list('/v1/feed', {'after': after, 'limit': limit})
-        return FeedPage(read_posts(page.get('items')), page.get('next'), page.get('complete') is True,
-                        str(page.get('version', '')))
+        return await self._http.page('/v1/feed', {'after': after, 'limit': limit}, lambda answer: FeedPage(
+            read_posts(answer.get('items')), answer.get('next'), answer.get('complete') is True, str(answer.get('version', ''))))
 
     async def get_notices(self, *, after: str | None = None, limit: int | None = None) -> Page[Notice]:
         """A page of my notices, newest first. The server keeps 200."""
-        page = await self._list('/v1/notices', {'after': after, 'limit': limit})
-        return Page([read_notice(item) for item in page.get('items', [])], page.get('next'))
+        return await self._http.page('/v1/notices', {'after': after, 'limit': limit}, each(read_notice))
 
     async def get_strangers(self, *, after: str | None = None, limit: int | None = None) -> Strangers:
         """A page of strangers nearby, nearest first. Only who shares with everybody may ask: else not_public."""
-        page = await self._list('/v1/discover', {'after': after, 'limit': limit})
-        cell = _whole(page.get('cell'))
-        return Strangers([read_stranger(item) for item in page.get('items', [])], page.get('next'), cell['height'], cell['width'])
+        return await self._http.page('/v1/discover', {'after': after, 'limit': limit}, lambda answer: whole(read_strangers(answer)))
 
     # comments; a subject is as post:123
 
@@ -86,84 +80,174 @@ class StarlingApi:
                            limit: int | None = None, liked: bool = False, etag: str | None = None) -> CommentPage | None:
         """A page of roots with their first replies. sort: floor (the oldest first; default), newest or heat. liked: say which
         ones I like. None: the page of the same question is still that of the ETag."""
-        path = _path(comments_path(subject), {'sort': sort, 'replies': replies, 'after': after, 'limit': limit,
-                                              'liked': 'true' if liked else None})
-        status, answer, headers = await self._exchange('GET', path, None, etag)
-        return None if status == 304 else read_comment_page(answer, headers.get('ETag'))
+        return await self._http.tagged_page(comments_path(subject), {'sort': sort, 'replies': replies, 'after': after, 'limit': limit,
+                                                                     'liked': 'true' if liked else None}, read_comment_page, etag)
 
     async def get_replies(self, subject: str, root: str, *, after: str | None = None, limit: int | None = None,
                           liked: bool = False) -> Page[Comment]:
         """The replies of a root, the oldest first."""
-        page = await self._list(f'{comments_path(subject)}/{root}/replies',
-                                {'after': after, 'limit': limit, 'liked': 'true' if liked else None})
-        return Page(read_comments(page.get('items')), page.get('next'))
+        return await self._http.page(f'{comments_path(subject)}/{root}/replies',
+                                     {'after': after, 'limit': limit, 'liked': 'true' if liked else None},
+                                     lambda answer: Page(read_comments(answer.get('items')), answer.get('next')))
 
     async def get_comment(self, subject: str, comment: str, *, liked: bool = False) -> Comment:
-        return _whole(read_comment(await self._list(f'{comments_path(subject)}/{comment}', {'liked': 'true' if liked else None})))
+        return whole(read_comment(await self._http.ask(f'{comments_path(subject)}/{comment}', {'liked': 'true' if liked else None})))
 
     async def get_comment_around(self, subject: str, comment: str, *, around: int = 3, liked: bool = False) -> CommentAround:
         """A comment with so many neighbours on each side."""
-        answer = await self._list(f'{comments_path(subject)}/{comment}', {'around': around, 'liked': 'true' if liked else None})
-        return CommentAround(_whole(read_comment(answer.get('item'))), read_comment(answer.get('root')),
+        answer = await self._http.ask(f'{comments_path(subject)}/{comment}', {'around': around, 'liked': 'true' if liked else None})
+        return CommentAround(whole(read_comment(answer.get('item'))), read_comment(answer.get('root')),
                              read_comments(answer.get('around')))
 
     async def post_comment(self, subject: str, text: str, *, reply_to: str | None = None, key: str | None = None) -> Comment:
         """The same key again is the same comment: keep it where a failed call may be repeated later (draw_key). Default: a new
         one."""
-        return _whole(read_comment(await self._decided('POST', comments_path(subject), {
+        return whole(read_comment(await self._http.decided('POST', comments_path(subject), {
             'text': text, 'key': key or draw_key(), **({'reply_to': reply_to} if reply_to else {})})))
 
     async def delete_comment(self, subject: str, comment: str) -> None:
         """Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text."""
-        await self._decided('DELETE', f'{comments_path(subject)}/{comment}')
+        await self._http.decided('DELETE', f'{comments_path(subject)}/{comment}')
 
     async def like_comment(self, subject: str, comment: str) -> int:
         """How many like it now; as unlike_comment."""
-        return int((await self._decided('PUT', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
+        return int((await self._http.decided('PUT', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
 
     async def unlike_comment(self, subject: str, comment: str) -> int:
-        return int((await self._decided('DELETE', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
+        return int((await self._http.decided('DELETE', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
 
     async def pin_comment(self, subject: str, comment: str) -> bool:
         """Whether it is pinned now; as unpin_comment. The subject's owner may."""
-        return (await self._decided('PUT', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
+        return (await self._http.decided('PUT', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
 
     async def unpin_comment(self, subject: str, comment: str) -> bool:
-        return (await self._decided('DELETE', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
+        return (await self._http.decided('DELETE', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
 
     async def report_comment(self, subject: str, comment: str, reason: str) -> None:
         """Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202."""
-        await self._repeated('POST', f'{comments_path(subject)}/{comment}/report', {'reason': reason}, pending=())
+        path = f'{comments_path(subject)}/{comment}/report'
+        await self._http.patiently(lambda: self._http.exchange('POST', path, {'reason': reason}))
 
-    # people
+    async def get_comments_of(self, user: int, *, after: str | None = None, limit: int | None = None) -> Page[OwnComment]:
+        """What a user has commented, the newest first: only my own."""
+        return await self._http.page(f'/v1/users/{user}/comments', {'after': after, 'limit': limit},
+                                     each(lambda item: whole(read_own_comment(item))))
+
+    # my friends, and where we are
+
+    async def get_friends(self, *, state: str | None = None, after: int | None = None, limit: int | None = None) -> Page[Friendship]:
+        """A page of my friends, or those of another state (requested, invited, blocked, all), with names; by user id, rising."""
+        return await self._http.page('/v1/friends', {'state': state, 'after': after, 'limit': limit}, each(read_friendship))
+
+    async def add_friend(self, user: int) -> FriendOutcome:
+        """Asks for a friendship (requested), or accepts one (friends)."""
+        return await self._friend('PUT', f'/v1/friends/{user}')
+
+    async def remove_friend(self, user: int) -> FriendOutcome:
+        """Ends a friendship, refuses an invitation, or takes a request back."""
+        return await self._friend('DELETE', f'/v1/friends/{user}')
+
+    async def block(self, user: int) -> FriendOutcome:
+        """Ends what there was, and prevents it from then on. The other one is not told."""
+        return await self._friend('PUT', f'/v1/blocks/{user}')
+
+    async def unblock(self, user: int) -> FriendOutcome:
+        return await self._friend('DELETE', f'/v1/blocks/{user}')
+
+    async def get_nearby(self, *, since: int | None = None, after: str | None = None, limit: int | None = None) -> NearbyPage:
+        """A page of the friends near me, the nearest first: for who has no connection. since: the time of a report just made; the answer
+        waits up to two seconds until the list is about it."""
+        return await self._http.page('/v1/nearby', {'since': since, 'after': after, 'limit': limit}, read_nearby)
+
+    async def get_audience(self, *, after: int | None = None, limit: int | None = None) -> Audience:
+        """A page of the friends who can see me now, near or not."""
+        return await self._http.page('/v1/audience', {'after': after, 'limit': limit}, read_audience)
+
+    async def report(self, reports: Report | Iterable[Report]) -> Reported:
+        """Where I am, or was: for programs without a connection. Up to 1000 at once, in any order; the same one again changes nothing.
+        ApiError sharing_off: I share with nobody. InvalidPosition: one of them is none."""
+        now = round(time.time() * 1000)
+        locations = []
+        for one in [reports] if isinstance(reports, Report) else reports:
+            lat, lng = round_position(one.lat, one.lng)
+            locations.append({'lat': lat, 'lng': lng, 'time': now if one.time is None else one.time,
+                              **({} if one.accuracy is None else {'accuracy': one.accuracy})})
+        answer = await self._http.decided('POST', '/v1/locations', {'locations': locations})
+        return Reported(int(answer['accepted']), int(answer['sharing_off']))
+
+    async def get_history(self, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
+                          limit: int | None = None) -> Page[Place]:
+        """A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch. limit: 1 to 10000, default
+        1000."""
+        return await self._http.page('/v1/history', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit}, each(read_place))
+
+    # me
+
+    async def get_profile(self) -> Profile:
+        """NotFound no_profile: I have none."""
+        return read_profile(await self._http.ask('/v1/profile'))
+
+    async def get_profile_of(self, user: int) -> Profile:
+        return read_profile(await self._http.ask(f'/v1/profiles/{user}'))
+
+    async def set_profile(self, name: str, avatar_url: str | None = None) -> Profile:
+        """Replaces my profile: without avatar_url there is no avatar any more."""
+        return read_profile(await self._http.decided('PUT', '/v1/profile', {
+            'name': name, **({'avatar_url': avatar_url} if avatar_url else {})}))
+
+    async def get_sharing(self) -> Sharing:
+        return read_sharing(await self._http.ask('/v1/sharing'))
+
+    async def set_sharing(self, mode: str, until: int | None = None) -> Sharing:
+        """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch."""
+        return read_sharing(await self._http.decided('PUT', '/v1/sharing', {'mode': mode, **({} if until is None else {'until': until})}))
+
+    async def get_export(self, *, after: str | None = None, limit: int | None = None) -> ExportPage:
+        """A page of everything that is kept of me: async for one in api.all(api.get_export()) reads it all. after: also the name of a
+        kind."""
+        return await self._http.page('/v1/export', {'after': after, 'limit': limit}, read_export)
+
+    async def forget_me(self) -> dict[str, int]:
+        """Removes everything of me but the history of positions, which goes with its age; for ever. Returns how many of each kind were
+        found. Undecided: it goes on, and the same call tells how it ends."""
+        return dict((await self._http.decided('DELETE', '/v1/me'))['removed'])
+
+    # other people
 
     async def get_user(self, user: int) -> User:
-        return read_user(await self.request('GET', f'/v1/users/{user}'))
+        return read_user(await self._http.ask(f'/v1/users/{user}'))
 
     async def get_user_by_handle(self, handle: str) -> User:
         """With or without an @ in front; capital letters count as small ones."""
-        return read_user(await self.request('GET', f'/v1/handles/{quote(handle.removeprefix("@"), safe="")}'))
+        return read_user(await self._http.ask(f'/v1/handles/{quote(handle.removeprefix("@"), safe="")}'))
 
     async def set_handle(self, handle: str) -> str:
         """Chooses my handle: returns it as it counts. ApiError handle_taken: somebody else has it."""
-        return str((await self._decided('PUT', '/v1/handle', {'handle': handle})).get('handle'))
+        return str((await self._http.decided('PUT', '/v1/handle', {'handle': handle})).get('handle'))
 
     async def drop_handle(self) -> None:
-        await self._decided('DELETE', '/v1/handle')
+        await self._http.decided('DELETE', '/v1/handle')
 
     async def follow(self, user: int) -> bool:
         """Whether I follow now; as unfollow."""
-        return (await self._decided('PUT', f'/v1/follows/{user}')).get('following') is True
+        return (await self._http.decided('PUT', f'/v1/follows/{user}')).get('following') is True
 
     async def unfollow(self, user: int) -> bool:
-        return (await self._decided('DELETE', f'/v1/follows/{user}')).get('following') is True
+        return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
 
     async def mute(self, user: int) -> bool:
         """Whether I mute now; as unmute."""
-        return (await self._decided('PUT', f'/v1/mutes/{user}')).get('muted') is True
+        return (await self._http.decided('PUT', f'/v1/mutes/{user}')).get('muted') is True
 
     async def unmute(self, user: int) -> bool:
-        return (await self._decided('DELETE', f'/v1/mutes/{user}')).get('muted') is True
+        return (await self._http.decided('DELETE', f'/v1/mutes/{user}')).get('muted') is True
+
+    async def mute_nearby(self, user: int) -> bool:
+        """Leaves a friend out of my list of near friends, on all my devices. Whether the friend is left out now; as unmute_nearby."""
+        return (await self._http.decided('PUT', f'/v1/nearby/mutes/{user}')).get('muted') is True
+
+    async def unmute_nearby(self, user: int) -> bool:
+        return (await self._http.decided('DELETE', f'/v1/nearby/mutes/{user}')).get('muted') is True
 
     async def get_followers(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         """By user id, rising; as get_following."""
@@ -181,86 +265,21 @@ class StarlingApi:
 
     async def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Any other request: the JSON of the answer, {} where there is none."""
-        return (await self._exchange(method, path, body))[1]
+        return (await self._http.exchange(method, path, body)).body
 
-    async def _exchange(self, method: str, path: str, body: dict[str, Any] | None,
-                        etag: str | None = None) -> tuple[int, dict[str, Any], Any]:
-        """Status, JSON and headers of the answer. etag: answered 304 if it is still that."""
-        more = {'Authorization': f'Bearer {await self._tokens.get()}'}
-        if body is not None:
-            more['Content-Type'] = 'application/json'
-        if etag is not None:
-            more['If-None-Match'] = etag
-        try:
-            status, headers, content = await asyncio.to_thread(self._speak, method, path, body, more)
-        except (OSError, http.client.HTTPException):
-            raise Unreachable(0, 'unreachable', 'The server cannot be reached.') from None
-        try:
-            answer = json.loads(content)
-        except ValueError:
-            answer = None
-        answer = answer if isinstance(answer, dict) else {}
-        if 200 <= status < 300 or status == 304:
-            return status, answer, headers
-        # RFC 9457 where the server says why, the bare status where something between us does.
-        after = headers.get('Retry-After', '')
-        raise api_error(status, str(answer.get('code', 'unknown')),
-                        str(answer.get('detail') or answer.get('title') or f'The server answered {status}.'),
-                        float(after) if after.isdecimal() else None, answer)
+    def all(self, first: Page[_Item] | Awaitable[Page[_Item]]) -> AsyncIterator[_Item]:
+        """The items of a page and of all pages after it: async for friend in api.all(api.get_friends()). Pages are asked for as they are
+        needed, and again while the server cannot, for `patience`."""
+        return self._http.all(first)
 
-    def _speak(self, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]) -> tuple[int, Any, bytes]:
-        made = http.client.HTTPSConnection if self._url.scheme == 'https' else http.client.HTTPConnection
-        connection = made(self._url.hostname or '', self._url.port, timeout=_TIMEOUT_S)
-        try:
-            content = None if body is None else json.dumps(body).encode()
-            connection.request(method, self._url.path.rstrip('/') + path, content, headers)
-            response = connection.getresponse()
-            return response.status, response.headers, response.read()
-        finally:
-            connection.close()
-
-    async def _decided(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Repeats a request with growing pauses while the server is away or has not decided; raises the last error."""
-        return await self._repeated(method, path, body, pending=(202,))
-
-    async def _repeated(self, method: str, path: str, body: dict[str, Any] | None, pending: tuple[int, ...]) -> dict[str, Any]:
-        """The same while the server is away or answers with one of those statuses."""
-        end = time.monotonic() + self._patience
-        failures = 0
-        while True:
-            try:
-                status, answer, _ = await self._exchange(method, path, body)
-                if status not in pending:
-                    return answer
-                error: ApiError = Undecided(202, 'pending', 'The server has not decided yet.')
-            except ApiError as raised:
-                error = raised
-            pause = max(backoff_s(failures, self._random), error.retry_after or 0.0)
-            if not error.passing or time.monotonic() + pause >= end:
-                raise error
-            failures += 1
-            await asyncio.sleep(pause)
-
-    async def _list(self, path: str, query: dict[str, Any]) -> dict[str, Any]:
-        return await self.request('GET', _path(path, query))
+    async def _friend(self, method: str, path: str) -> FriendOutcome:
+        return read_outcome(await self._http.decided(method, path))
 
     async def _people(self, path: str, after: int | None, limit: int | None) -> People:
-        page = await self._list(path, {'after': after, 'limit': limit})
-        return People([item['user'] for item in page.get('items', [])], page.get('next'), int(page.get('total', 0)))
+        return await self._http.page(path, {'after': after, 'limit': limit}, lambda answer: People(
+            [item['user'] for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
 
 
 def draw_key() -> str:
     """A new idempotency key."""
     return secrets.token_hex(16)
-
-
-def _path(path: str, query: dict[str, Any]) -> str:
-    """Members that are None are left out."""
-    members = urlencode({name: value for name, value in query.items() if value is not None})
-    return f'{path}?{members}' if members else path
-
-
-def _whole(item: _Item | None) -> _Item:
-    if item is None:
-        raise ApiError(0, 'bad_answer', 'The server sent what cannot be read.')
-    return item

@@ -25,14 +25,15 @@ from websockets.typing import Subprotocol
 
 from .api import StarlingApi
 from .backoff import OVERLOADED_S, backoff_s, directed_s
-from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
+from .events import Change, ClientError, Event, Friend, State, StateChange, StrangersGone, Welcome
 from .comments import comments_path
-from .errors import connection_ended
+from .errors import connection_ended, not_connected
 from .feed import LiveFeed
 from .frames import number, parse_frame
 from .listeners import Teller
 from .live_thread import LiveThread
 from .nearby_session import NearbySession
+from .posts import read_strangers
 from .reporter import Reporter
 from .timers import Timers
 from .tokens import Token, TokenSource
@@ -100,7 +101,9 @@ class StarlingClient(Teller[Event]):
         self._failures = 0
         self._online_since = 0.0
         self._reconnect_at: float | None = None
-        if lat is not None and lng is not None:
+        self._failure: BaseException | None = None
+        """Why the last connection could not be made; None: it was made."""
+        if lat is not None or lng is not None:
             self._place_at(lat, lng, accuracy)
 
     async def __aenter__(self) -> StarlingClient:
@@ -198,7 +201,7 @@ class StarlingClient(Teller[Event]):
 
     def move(self, lat: float, lng: float, accuracy: float | None = None) -> None:
         """I am here now. Distances change at once; the report goes out at once, too, but not more than one a second.
-        ValueError: not a position."""
+        InvalidPosition: it is none."""
         self._place_at(lat, lng, accuracy)
         if self._state is State.ONLINE:
             self._reporter.soon()
@@ -207,6 +210,15 @@ class StarlingClient(Teller[Event]):
     def more(self) -> None:
         """Twenty more in the list."""
         self._nearby.more()
+
+    def discover(self, *, after: str | None = None, limit: int | None = None) -> None:
+        """Asks for a page of strangers nearby over the connection: the same as StarlingApi.get_strangers. The answer is the event Strangers,
+        or ClientError with about `discover`. One question at a time: of several, the last one is answered."""
+        if self._state is State.ONLINE:
+            query = {'after': after, 'limit': limit}
+            self._send({'type': 'discover', **{name: value for name, value in query.items() if value is not None}})
+        else:
+            self._emit(ClientError('offline', 'There is no connection.'))
 
     def watch_feed(self, api: StarlingApi) -> LiveFeed:
         """Reads my home timeline and keeps it up to date from now on. One at a time: an earlier one is closed."""
@@ -255,6 +267,7 @@ class StarlingClient(Teller[Event]):
             self._reconnect_at = None
             self._nearby.opening()
             self._set_state(State.CONNECTING)
+            self._failure = None
             code, why = await self._attempt()
             if self._task is not asyncio.current_task():
                 return  # a listener has started anew, or closed
@@ -279,14 +292,15 @@ class StarlingClient(Teller[Event]):
         reason = self._final(code, why)
         if reason:
             self._task = None
-            self._set_state(State.CLOSED, reason=reason, code=code, error=connection_ended(code, why))
+            self._set_state(State.CLOSED, reason=reason, code=code, error=connection_ended(code, why, False))
             return None
         if self._reconnect_at is None:
             delay = backoff_s(self._failures, self._random, OVERLOADED_S if code == CloseCode.OVERLOADED else 0.0)
         else:
             delay = max(0.0, self._reconnect_at - loop_now)
         self._failures += 1
-        self._set_state(State.WAITING, code=code, retry_after=delay, error=connection_ended(code, why))
+        error = not_connected(self._url, self._failure) if self._failure else connection_ended(code, why)
+        self._set_state(State.WAITING, code=code, retry_after=delay, error=error)
         return delay
 
     def _final(self, code: int, why: str) -> str | None:
@@ -316,7 +330,8 @@ class StarlingClient(Teller[Event]):
         except InvalidURI as error:
             self._emit(ClientError('bad_url', str(error)))
             return _BAD_URL, ''
-        except (OSError, InvalidHandshake, EOFError, TimeoutError, asyncio.TimeoutError):
+        except (OSError, InvalidHandshake, EOFError, TimeoutError, asyncio.TimeoutError) as error:
+            self._failure = error
             return CloseCode.ABNORMAL, ''
         self._socket = socket
         self._timers.set('welcome', _WELCOME_TIMEOUT_S, self._drop)
@@ -336,7 +351,7 @@ class StarlingClient(Teller[Event]):
         try:
             frame = parse_frame(text)
         except ValueError:
-            self._emit(ClientError('bad_frame', 'The server sent what is not a frame.'))
+            self._bad_frame()
             return
         kind = frame.get('type')
         if kind == 'welcome':
@@ -352,6 +367,10 @@ class StarlingClient(Teller[Event]):
         elif kind in ('comments', 'stale') and frame.get('subject') in self._threads:
             thread = self._threads[frame['subject']]
             (thread.told if kind == 'comments' else thread.stale)(frame)
+        elif kind == 'strangers':
+            self._discovered(frame)
+        elif kind == 'strangers_gone':
+            self._emit(StrangersGone(frame.get('gone', [])))
         elif kind == 'reconnect':
             self._told_to_reconnect(frame)
         elif kind == 'error':
@@ -388,9 +407,24 @@ class StarlingClient(Teller[Event]):
         self._timers.set('reconnect', max(after, _CLOSE_GRACE_S), self._start)
 
     def _failed(self, frame: dict[str, Any]) -> None:
-        code = str(frame.get('code'))
-        self._nearby.refused(code)
-        self._emit(ClientError(code, str(frame.get('message', code))))
+        code, about = str(frame.get('code')), frame.get('about')
+        if not about:
+            self._nearby.refused(code)
+        after_ms = number(frame.get('after_ms'), -1)
+        self._emit(ClientError(code, str(frame.get('message', code)), about, after_ms / 1000 if after_ms >= 0 else None))
+
+    def _discovered(self, frame: dict[str, Any]) -> None:
+        try:
+            page = read_strangers(frame)
+        except (KeyError, TypeError, ValueError, AttributeError):  # items that are none
+            page = None
+        if page is not None:
+            self._emit(page)
+        else:
+            self._bad_frame()
+
+    def _bad_frame(self) -> None:
+        self._emit(ClientError('bad_frame', 'The server sent what is not a frame.'))
 
     # the token
 
@@ -425,7 +459,7 @@ class StarlingClient(Teller[Event]):
     def _send_hello(self) -> None:
         self._send({'type': 'hello', 'token': self._token, **self._reporter.hello()})
 
-    def _place_at(self, lat: float, lng: float, accuracy: float | None) -> None:
+    def _place_at(self, lat: float | None, lng: float | None, accuracy: float | None) -> None:
         self._reporter.move(lat, lng, accuracy)
         if self._reporter.place:
             self._nearby.list.place(*self._reporter.place)

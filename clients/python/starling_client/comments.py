@@ -43,6 +43,12 @@ class Comment:
 
 
 @dataclass(frozen=True)
+class OwnComment(Comment):
+    subject: str
+    """As post:123."""
+
+
+@dataclass(frozen=True)
 class CommentPage(Page[Comment]):
     total: int
     """Visible comments and replies of the subject."""
@@ -88,6 +94,11 @@ def read_comment(item: Any) -> Comment | None:
         text_or_none(item.get('root')), text_or_none(item.get('reply_to')), int(number(item.get('likes'), 0)),
         int(number(item.get('reply_count'), 0)), tuple(read_comments(item.get('replies'))), item['state'],
         liked if isinstance(liked, bool) else None)
+
+
+def read_own_comment(item: Any) -> OwnComment | None:
+    comment = read_comment(item)
+    return OwnComment(**vars(comment), subject=str(item.get('subject'))) if comment else None
 
 
 def read_comments(items: Any) -> List[Comment]:

@@ -1,7 +1,13 @@
-"""What went wrong, as types: a request over HTTP (ApiError and its kinds), or a connection that ended (ConnectionEnded and its kinds)."""
+"""What went wrong, as types: a request over HTTP (ApiError and its kinds), a connection that ended (ConnectionEnded and its kinds), or
+a position that is none (InvalidPosition)."""
 from __future__ import annotations
 
+import http.client
+import socket
+import ssl
 from typing import Any
+
+from websockets.exceptions import InvalidMessage, InvalidStatus, InvalidUpgrade
 
 
 class ApiError(Exception):
@@ -23,6 +29,9 @@ class ApiError(Exception):
 
 class Unreachable(ApiError):
     """No answer came: no network, the connection was refused, or it took too long."""
+    why: str | None = None
+    """refused (nobody listens there), unknown_host, certificate (it is not trusted here), tls (https: to a port that speaks http:, or
+    the other way round); None: not known."""
 
 
 class Undecided(ApiError):
@@ -76,15 +85,36 @@ def api_error(status: int, code: str, message: str, retry_after: float | None = 
 
 class ConnectionEnded(Exception):
     """A connection of StarlingClient ended, or could not be made. code: of the close frame (CloseCode); 1006: there was none.
-    reason: the server's word. By itself the client comes back from all but ConnectionTokenRefused and ConnectedElsewhere."""
+    reason: the server's word. retries: the client tries again by itself. By itself it comes back from all but ConnectionTokenRefused and
+    ConnectedElsewhere."""
 
-    def __init__(self, code: int, reason: str, message: str):
+    def __init__(self, code: int, reason: str, message: str, retries: bool = True):
         super().__init__(message)
-        self.code, self.reason, self.message = code, reason, message
+        self.code, self.reason, self.message, self.retries = code, reason, message, retries
 
 
 class ConnectionLost(ConnectionEnded):
     """1006: the network, or nobody listens there."""
+
+
+class NotConnected(ConnectionLost):
+    """It could not be made. The kinds of this class say why, where that is known."""
+
+
+class ConnectionRefused(NotConnected):
+    """Nobody listens at that address."""
+
+
+class TlsMismatch(NotConnected):
+    """wss: to a port that speaks ws:, or, as it seems, the other way round."""
+
+
+class CertificateRefused(NotConnected):
+    """The server's certificate is not trusted here, has expired, or is of another host."""
+
+
+class NotAnEdge(NotConnected):
+    """A web server answered that takes no WebSockets: the address of the HTTP API, perhaps."""
 
 
 class ConnectionTokenRefused(ConnectionEnded):
@@ -129,13 +159,69 @@ _ENDED: dict[int, tuple[type[ConnectionEnded], str]] = {
 }
 
 
-def connection_ended(code: int, reason: str = '') -> ConnectionEnded:
+def connection_ended(code: int, reason: str = '', retries: bool = True) -> ConnectionEnded:
     """The end of a connection, of its kind."""
     if code == 1008:
         if reason == 'token_expired':
-            return ConnectionTokenExpired(code, reason, 'The token has expired.')
+            return ConnectionTokenExpired(code, reason, 'The token has expired.', retries)
         if reason in ('', 'bad_token'):
-            return ConnectionTokenRefused(code, reason, 'The token was refused.')
-        return ProtocolBroken(code, reason, f'The server ended the connection: {reason}.')
+            return ConnectionTokenRefused(code, reason, 'The token was refused.', retries)
+        return ProtocolBroken(code, reason, f'The server ended the connection: {reason}.', retries)
     kind, message = _ENDED.get(code, (ConnectionEnded, f'The server ended the connection with {code}.'))
-    return kind(code, reason, message)
+    return kind(code, reason, message, retries)
+
+
+class InvalidPosition(ValueError):
+    """What was given as a position is none: the message says which coordinate is missing, no number or out of range."""
+
+
+def _cause_of(error: BaseException) -> str:
+    """What kept a connection from being made; 'unknown': the error does not say."""
+    inner = error.__cause__ or error.__context__
+    if isinstance(error, ConnectionRefusedError):
+        return 'refused'
+    if isinstance(error, socket.gaierror):
+        return 'unknown_host'
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return 'certificate'
+    if isinstance(error, (ssl.SSLEOFError, EOFError, ConnectionResetError, http.client.RemoteDisconnected)):
+        return 'hung_up'
+    if isinstance(error, (ssl.SSLError, http.client.BadStatusLine)):
+        return 'tls'
+    if isinstance(error, InvalidMessage):
+        return 'hung_up' if isinstance(inner, EOFError) else 'tls'
+    if isinstance(error, (InvalidStatus, InvalidUpgrade)):
+        return 'no_edge'
+    if isinstance(error, OSError) and 'Multiple exceptions' in str(error) and 'refused' in str(error):
+        return 'refused'  # of a host with several addresses; asyncio says it in words only
+    return 'unknown'
+
+
+def not_connected(url: str, error: BaseException) -> NotConnected:
+    """A connection to the edge could not be made."""
+    cause = _cause_of(error)
+    if cause == 'refused':
+        return ConnectionRefused(1006, '', f'Nobody listens at {url}.')
+    if cause == 'unknown_host':
+        return NotConnected(1006, '', f'The host of {url} is not known.')
+    if cause == 'certificate':
+        return CertificateRefused(1006, '', f'The certificate of {url} is not trusted here.')
+    if cause in ('tls', 'hung_up'):
+        own, other = ('wss:', 'ws:') if url.startswith('wss:') else ('ws:', 'wss:')
+        return TlsMismatch(1006, '', f'What answers at {url} seems to speak {other}, not {own}.')
+    if cause == 'no_edge':
+        return NotAnEdge(1006, '', f'What answers at {url} takes no WebSockets of starling: is it the address of the HTTP API?')
+    return NotConnected(1006, '', f'No connection to {url} could be made: {error or type(error).__name__}.')
+
+
+_UNREACHABLE = {'refused': 'Nobody listens at {}.', 'unknown_host': 'The host of {} is not known.',
+                'certificate': 'The certificate of {} is not trusted here.',
+                'tls': 'What answers at {} does not speak what the address says, https: or http:.'}
+
+
+def unreachable(url: str, error: BaseException) -> Unreachable:
+    """No answer of the API came."""
+    cause = _cause_of(error)
+    made = Unreachable(0, 'unreachable', _UNREACHABLE.get(cause, 'The server cannot be reached.').format(url))
+    made.why = cause if cause in _UNREACHABLE else None
+    return made

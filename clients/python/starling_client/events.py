@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Union
 
 from .errors import ConnectionEnded
+from .posts import Strangers
 
 
 class State(str, Enum):
@@ -69,9 +70,20 @@ class Change:
 
 @dataclass(frozen=True)
 class ClientError:
-    """An error frame of the server's, or bad_frame, bad_url and no_token of our own. Nothing ends because of one."""
+    """An error frame of the server's, or bad_frame, bad_url, no_token and offline of our own. Nothing ends because of one."""
     code: str
     message: str
+    about: str | None = None
+    """`discover`: it is the answer to that."""
+    retry_after: float | None = None
+    """Seconds; asking again before that is of no use."""
 
 
-Event = Union[StateChange, Welcome, Change, ClientError]
+@dataclass(frozen=True)
+class StrangersGone:
+    """Users of those whom discover() listed who no longer share with everybody, or all of them when I do not: take them off the screen
+    at once."""
+    gone: list[int]
+
+
+Event = Union[StateChange, Welcome, Change, Strangers, StrangersGone, ClientError]

@@ -121,7 +121,7 @@ class LiveThread(Teller[ThreadEvent]):
                                 [str(one) for one in frame.get('gone') or []], counters))
 
     def _hide(self, frame: dict[str, Any]) -> None:
-        """Changes are missing before this frame. What it says is gone must not stay until the pages were read."""
+        """Changes are missing before this frame. A comment that it says is gone must not stay until the pages were read."""
         gone = [str(one) for one in frame.get('gone') or []]
         if gone:
             hidden = [item for item in read_comments(frame.get('items')) if item.id in gone]

@@ -178,7 +178,7 @@ class NearbyList:
 
     def known(self) -> List[Friend]:
         """Everybody known to be near, nearest first."""
-        # Whoever a move of mine takes outside is hidden, not forgotten: the server, which knows less often where I am,
+        # Friends whom a move of mine takes outside are hidden, not forgotten: the server, which knows less often where I am,
         # may never say anything about them if I turn back.
         if self._sorted is None:
             self._sorted = sorted((entry.friend() for entry in self._entries.values()

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any, Generic, List, TypeVar
 
 from .frames import number
@@ -66,6 +67,8 @@ class Page(Generic[_Item]):
     items: List[_Item]
     next: Any
     """For `after`; None: this was the last page."""
+    _more: Callable[[Any], Awaitable[Page[_Item]]] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    """How StarlingApi.all gets the page after this one; None: it was not asked for over HTTP."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,14 @@ def read_posts(items: Any) -> List[Post]:
 def read_stranger(item: dict[str, Any]) -> Stranger:
     return Stranger(int(item['user']), item.get('name') or None, item.get('avatar_url') or None, float(item['lat']), float(item['lng']),
                     float(item['distance_m']), int(item['time']))
+
+
+def read_strangers(page: dict[str, Any]) -> Strangers | None:
+    """None: it is no page of strangers."""
+    items, cell = page.get('items'), page.get('cell')
+    if not isinstance(items, list) or not isinstance(cell, dict):
+        return None
+    return Strangers([read_stranger(item) for item in items], page.get('next'), cell['height'], cell['width'])
 
 
 def read_notice(item: dict[str, Any]) -> Notice:

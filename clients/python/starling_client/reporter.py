@@ -23,8 +23,8 @@ class Reporter:
         self._sent_time = 0
         self._sent_place: tuple[float, float] | None = None
 
-    def move(self, lat: float, lng: float, accuracy: float | None) -> None:
-        """I am here now. ValueError: not a position."""
+    def move(self, lat: float | None, lng: float | None, accuracy: float | None) -> None:
+        """I am here now. InvalidPosition: it is none."""
         self.place, self._accuracy = round_position(lat, lng), accuracy
 
     def forget(self) -> None:

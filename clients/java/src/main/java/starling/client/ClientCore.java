@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -11,7 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import okhttp3.OkHttpClient;
 
 /**
- * What a {@link StarlingClient} does: its connections one after the other, what is said over them, and what is known. Everything is
+ * The work of a {@link StarlingClient}: its connections one after the other, what is said over them, and what is known. Everything is
  * called on the loop's thread, except where it says otherwise.
  */
 final class ClientCore implements NearbySession.Line {
@@ -130,6 +131,22 @@ final class ClientCore implements NearbySession.Line {
 
     void more() {
         nearby.more();
+    }
+
+    void discover(String after, Integer limit) {
+        if (state != State.ONLINE) {
+            failed("offline", "There is no connection.");
+            return;
+        }
+        Map<String, Object> frame = new LinkedHashMap<>();
+        frame.put("type", "discover");
+        if (after != null) {
+            frame.put("after", after);
+        }
+        if (limit != null) {
+            frame.put("limit", limit);
+        }
+        send(frame);
     }
 
     void watch(LiveFeed made) {
@@ -296,7 +313,7 @@ final class ClientCore implements NearbySession.Line {
             frame = null;
         }
         if (frame == null) {
-            failed("bad_frame", "The server sent what is not a frame.");
+            badFrame();
             return;
         }
         Object subject = frame.get("subject");
@@ -328,13 +345,17 @@ final class ClientCore implements NearbySession.Line {
                     thread.stale(frame);
                 }
                 break;
+            case "strangers":
+                discovered(frame);
+                break;
+            case "strangers_gone":
+                strangersGone(Json.asList(frame.get("gone")));
+                break;
             case "reconnect":
                 toldToReconnect(frame);
                 break;
             case "error":
-                String code = String.valueOf(frame.get("code"));
-                Object message = frame.get("message");
-                failed(code, message == null ? code : message.toString());
+                refused(frame);
                 break;
             default: // a newer server may say more than we understand
         }
@@ -429,7 +450,7 @@ final class ClientCore implements NearbySession.Line {
         }
     }
 
-    /** What cannot be sent is of no use later: the next connection begins with a hello. */
+    /** A frame that cannot be sent is of no use later: the next connection begins with a hello. */
     @Override
     public void send(Map<String, Object> frame) {
         if (connection != null) {
@@ -452,9 +473,45 @@ final class ClientCore implements NearbySession.Line {
     }
 
     private void failed(String code, String message) {
-        ClientError error = new ClientError(code, message);
-        nearby.refused(error.kind);
+        failed(new ClientError(code, message));
+    }
+
+    private void failed(ClientError error) {
+        if (error.about == null) {
+            nearby.refused(error.kind);
+        }
         tell(listener -> listener.onError(error));
+    }
+
+    private void badFrame() {
+        failed("bad_frame", "The server sent what is not a frame.");
+    }
+
+    private void refused(Map<String, Object> frame) {
+        String code = String.valueOf(frame.get("code"));
+        Object message = frame.get("message");
+        Object after = frame.get("after_ms");
+        failed(new ClientError(code, message == null ? code : message.toString(), Json.asText(frame.get("about")),
+                after instanceof Long ? (Long) after : null));
+    }
+
+    private void discovered(Map<String, Object> frame) {
+        Strangers page = Strangers.read(frame);
+        if (page == null) {
+            badFrame();
+        } else {
+            tell(listener -> listener.onStrangers(page));
+        }
+    }
+
+    private void strangersGone(List<?> users) {
+        List<Long> gone = new ArrayList<>();
+        for (Object user : users) {
+            if (user instanceof Long) {
+                gone.add((Long) user);
+            }
+        }
+        tell(listener -> listener.onStrangersGone(Collections.unmodifiableList(gone)));
     }
 
     private void publish() {

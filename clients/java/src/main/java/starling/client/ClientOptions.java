@@ -3,7 +3,7 @@ package starling.client;
 import java.util.concurrent.Executor;
 import okhttp3.OkHttpClient;
 
-/** What a {@link StarlingClient} is made of. Only the address and the token must be given. */
+/** The options of a {@link StarlingClient}. Only the address and the token must be given. */
 public final class ClientOptions {
     final String url;
     final Tokens tokens;
@@ -75,7 +75,7 @@ public final class ClientOptions {
         return this;
     }
 
-    /** What is known of server time minus local time before the first welcome. */
+    /** Server time minus local time, as far as it is known before the first welcome. */
     public ClientOptions clockOffset(long ms) {
         clockOffsetMs = ms;
         return this;

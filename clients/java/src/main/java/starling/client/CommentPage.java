@@ -12,7 +12,7 @@ public final class CommentPage extends Page<Comment> {
     public final long version;
     /** Nobody can write any more. */
     public final boolean closed;
-    /** Who may pin and delete; null: nobody has registered the subject. */
+    /** The user who may pin and delete; null: nobody has registered the subject. */
     public final Long owner;
     /** The newest pin first, at most 10. */
     public final List<Comment> pinned;

@@ -1,6 +1,6 @@
 package starling.client;
 
-/** Which page of comments is asked for. What is not set is as the server has it. */
+/** The page of comments that is asked for. Values that are not set are as the server has them. */
 public final class CommentsQuery {
     public enum Sort {
         /** The oldest first. */

@@ -85,7 +85,7 @@ final class Connection {
         });
     }
 
-    /** What cannot be sent any more is dropped. */
+    /** Frames that cannot be sent any more are dropped. */
     void send(String text) {
         socket.send(text);
     }

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * by themselves when nothing is to be done, and none keeps a process alive.
  */
 final class Loop implements Executor {
-    /** What may wait for its answer. */
+    /** A request that may wait for its answer. */
     interface Question<T> {
         T ask() throws ApiException;
     }

@@ -21,9 +21,9 @@ public final class NearbyChange {
     }
 
     public final Cause cause;
-    /** Who was not known to be near before; with UPDATE. */
+    /** Friends who were not known to be near before; with UPDATE. */
     public final List<Friend> came;
-    /** Who is not near any more; with UPDATE and EXPIRY. */
+    /** Friends who are not near any more; with UPDATE and EXPIRY. */
     public final List<Long> gone;
 
     NearbyChange(Cause cause) {

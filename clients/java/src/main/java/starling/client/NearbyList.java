@@ -23,7 +23,7 @@ final class NearbyList {
     static final int PAGE_SIZE = 20;
     private static final double RADIUS_SLACK_M = 0.01; // the server decided with the position that I last sent; this much is rounding
 
-    /** What the server said last of a friend. */
+    /** The server's last word on a friend. */
     private static final class Entry {
         long user;
         String name;
@@ -41,7 +41,7 @@ final class NearbyList {
         }
     }
 
-    /** Who came to be known, and who is not near any more. */
+    /** Friends who came to be known, and friends who are not near any more. */
     static final class Difference {
         final List<Friend> came = new ArrayList<>();
         final List<Long> gone = new ArrayList<>();
@@ -215,7 +215,7 @@ final class NearbyList {
         stuck = true;
     }
 
-    /** What was asked of the old connection is lost; what is known stays until the new one's first page. */
+    /** Questions to the old connection are lost; the friends that are known stay until the new one's first page. */
     void disconnected() {
         asking = false;
     }
@@ -246,7 +246,7 @@ final class NearbyList {
 
     /** Everybody known to be near, nearest first; not to be changed, and never changed later. */
     List<Friend> known() {
-        // Whoever a move of mine takes outside is hidden, not forgotten: the server, which knows less often where I am, may never say
+        // Friends whom a move of mine takes outside are hidden, not forgotten: the server, which knows less often where I am, may never say
         // anything about them if I turn back.
         if (sorted == null) {
             List<Friend> near = new ArrayList<>();

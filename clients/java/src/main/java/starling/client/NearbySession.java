@@ -9,7 +9,7 @@ import java.util.Map;
  * expire, and tells of every change. Loop's thread only.
  */
 final class NearbySession {
-    /** What a list needs of its client. */
+    /** The part of its client that a list needs. */
     interface Line extends Reporter.Line {
         void changed(NearbyChange change);
     }

@@ -8,7 +8,7 @@ public final class Notice {
     public final String id;
     /** follow, mention or reply. */
     public final String what;
-    /** Who does so. */
+    /** The user who does so. */
     public final long user;
     /** The id of the post that mentions me, or below which the answer is; null: a follow. */
     public final String post;

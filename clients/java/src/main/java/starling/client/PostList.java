@@ -11,7 +11,7 @@ import java.util.Set;
 
 /** Posts newest first, from the newest one of a timeline down to a cursor. No network and no clock in here. */
 final class PostList {
-    /** What came, newest first, and what went. */
+    /** Posts that came, newest first, and posts that went. */
     static final class Difference {
         final List<Post> came = new ArrayList<>();
         final List<String> gone = new ArrayList<>();

@@ -4,7 +4,7 @@ import java.util.Map;
 
 /** My position on its way to the server: in every hello, after moves (one a second at most), and every so often. Loop's thread only. */
 final class Reporter {
-    /** What a reporter needs of its client. */
+    /** The part of its client that a reporter needs. */
     interface Line {
         void send(Map<String, Object> frame);
 

@@ -109,10 +109,7 @@ public final class StarlingApi {
 
     /** A page of strangers nearby, nearest first. Only who shares with everybody may ask: else ApiException.Forbidden, not_public. */
     public Strangers getStrangers(String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(requests.path("discover"), after, limit));
-        Map<String, Object> cell = whole(Json.asObject(page.get("cell")));
-        return new Strangers(Stranger.readAll(page.get("items")), page.get("next"), Json.asDouble(cell.get("height"), 0),
-                Json.asDouble(cell.get("width"), 0));
+        return whole(Strangers.read(get(paged(requests.path("discover"), after, limit))));
     }
 
     // comments
@@ -229,6 +226,16 @@ public final class StarlingApi {
     /** Returns whether I mute now. */
     public boolean unmute(long user) throws ApiException {
         return Boolean.TRUE.equals(decided("DELETE", null, "mutes", Long.toString(user)).get("muted"));
+    }
+
+    /** Leaves a friend out of my list of near friends, on all my devices. Returns whether the friend is left out now. */
+    public boolean muteNearby(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "nearby", "mutes", Long.toString(user)).get("muted"));
+    }
+
+    /** Returns whether the friend is left out now. */
+    public boolean unmuteNearby(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("DELETE", null, "nearby", "mutes", Long.toString(user)).get("muted"));
     }
 
     /** By user id, rising. */

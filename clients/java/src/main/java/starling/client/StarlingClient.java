@@ -140,6 +140,14 @@ public final class StarlingClient implements Closeable {
         core.loop.execute(core::more);
     }
 
+    /**
+     * Asks for a page of strangers nearby over the connection: the same as {@link StarlingApi#getStrangers}. The answer is
+     * {@link ClientListener#onStrangers}, or an error about discover. One question at a time: of several, the last one is answered.
+     */
+    public void discover(String after, Integer limit) {
+        core.loop.execute(() -> core.discover(after, limit));
+    }
+
     /** Reads my home timeline and keeps it up to date from now on. One at a time: an earlier one is closed. */
     public LiveFeed watchFeed(StarlingApi api, FeedListener listener) {
         final LiveFeed made = new LiveFeed(core.loop, api, core::sayOfFeed, core.random, listener, options.listenOn);

@@ -1,6 +1,6 @@
 package starling.client;
 
-/** What a client is doing. */
+/** The state of a client. */
 public enum State {
     IDLE,
     /** Until the server's welcome. */

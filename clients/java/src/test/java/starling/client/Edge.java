@@ -24,7 +24,7 @@ import okio.ByteString;
 
 /** An edge that the test plays: takes connections, and the test says what each is told. Other requests are answered by `http`. */
 final class Edge extends Dispatcher implements Closeable {
-    /** What is answered to a request that is no WebSocket. */
+    /** The answer to a request that is no WebSocket. */
     interface Http {
         MockResponse answer(RecordedRequest request) throws InterruptedException;
     }

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Everything that listeners hear, in order. */
 final class Heard implements ClientListener, FeedListener, ThreadListener {
-    /** What was heard: of one listener only. */
+    /** Everything that one listener heard. */
     private final LinkedBlockingQueue<Object> events = new LinkedBlockingQueue<>();
 
     @Override

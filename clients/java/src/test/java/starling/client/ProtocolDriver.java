@@ -94,6 +94,24 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
     }
 
     @Override
+    public void onStrangers(Strangers page) {
+        List<Object> rows = new ArrayList<>();
+        for (Stranger stranger : page.items) {
+            rows.add(Arrays.<Object>asList(Long.toString(stranger.user), stranger.distance));
+        }
+        say("strangers", "list", rows);
+    }
+
+    @Override
+    public void onStrangersGone(List<Long> gone) {
+        List<Object> users = new ArrayList<>();
+        for (Long user : gone) {
+            users.add(user.toString());
+        }
+        say("strangers_gone", "gone", users);
+    }
+
+    @Override
     public void onError(ClientError error) {
         say("error", "code", error.code);
     }
@@ -129,6 +147,9 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
                 break;
             case "reconnect":
                 client.reconnect();
+                break;
+            case "discover":
+                client.discover(null, null);
                 break;
             case "more":
                 client.more();

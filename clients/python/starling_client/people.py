@@ -1,0 +1,158 @@
+"""Friends, places, profiles and exports as the HTTP API says them, read from JSON."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .posts import Page, text_or_none
+
+
+@dataclass(frozen=True)
+class Profile:
+    user: int
+    name: str | None
+    """None: no profile yet."""
+    avatar_url: str | None
+
+
+@dataclass(frozen=True)
+class Friendship(Profile):
+    """Somebody of my friends, requests, invitations or blocks."""
+    state: str
+    """friends, requested (I have asked), invited (I was asked, and add_friend accepts) or blocked."""
+    since: int | None
+    """When we became friends, or I was invited, or blocked the other one, ms since the epoch; None: not kept."""
+
+
+@dataclass(frozen=True)
+class FriendOutcome:
+    """What we two are to each other now, as I see it."""
+    user: int
+    state: str
+    """none, requested, invited, friends or blocked."""
+    since: int | None
+
+
+@dataclass(frozen=True)
+class Sharing:
+    mode: str
+    """off: nobody sees me. friends: my friends do. public: strangers around who share publicly, too, by cells."""
+    until: int | None
+    """When sharing ends by itself, ms since the epoch; None: it has no end, or is off."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where I am, or was. Checked when it is sent."""
+    lat: float
+    lng: float
+    time: int | None = None
+    """When the position was taken, ms since the epoch; None: now."""
+    accuracy: float | None = None
+    """Metres."""
+
+
+@dataclass(frozen=True)
+class Reported:
+    accepted: int
+    sharing_off: int
+    """Left out because their users do not share."""
+
+
+@dataclass(frozen=True)
+class NearbyFriend(Profile):
+    """A friend near me, as a socket would list it."""
+    lat: float
+    lng: float
+    distance: float
+    """Metres from my last report."""
+    time: int
+    """Of the friend's last report, ms since the epoch."""
+
+
+@dataclass(frozen=True)
+class NearbyPage(Page[NearbyFriend]):
+    time: int | None
+    """Of my report that the list is about; None: there is none that counts."""
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """A friend who can see me now."""
+    user: int
+    near: bool
+    """I am on this friend's list now."""
+
+
+@dataclass(frozen=True)
+class Audience(Page[Watcher]):
+    mode: str
+    visible: bool
+    """False: nobody can see me now."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where I was."""
+    lat: float
+    lng: float
+    time: int
+    """ms since the epoch."""
+    accuracy: int | None
+    """Metres; None: not known."""
+    received: int
+    """When the server took it."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Something that is kept of me."""
+    kind: str
+    """account, friends, following, followers, muted, posts, notices, comments or history."""
+    item: dict[str, Any]
+    """The members that openapi.yaml names, as they are there."""
+
+
+@dataclass(frozen=True)
+class ExportPage(Page[Exported]):
+    """Of one kind; it may be empty."""
+    kind: str
+
+
+def _profile(item: dict[str, Any]) -> tuple[int, str | None, str | None]:
+    return int(item['user']), text_or_none(item.get('name')), text_or_none(item.get('avatar_url'))
+
+
+def read_profile(answer: dict[str, Any]) -> Profile:
+    return Profile(*_profile(answer))
+
+
+def read_friendship(item: dict[str, Any]) -> Friendship:
+    return Friendship(*_profile(item), str(item['state']), item.get('since') or None)
+
+
+def read_outcome(answer: dict[str, Any]) -> FriendOutcome:
+    return FriendOutcome(int(answer['user']), str(answer['state']), answer.get('since') or None)
+
+
+def read_sharing(answer: dict[str, Any]) -> Sharing:
+    return Sharing(str(answer['mode']), answer.get('until'))
+
+
+def read_nearby(answer: dict[str, Any]) -> NearbyPage:
+    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time']) for item in answer['items']]
+    return NearbyPage(friends, answer.get('next'), answer.get('time'))
+
+
+def read_audience(answer: dict[str, Any]) -> Audience:
+    return Audience([Watcher(int(item['user']), item.get('near') is True) for item in answer['items']], answer.get('next'),
+                    str(answer['mode']), answer.get('visible') is True)
+
+
+def read_place(item: dict[str, Any]) -> Place:
+    return Place(item['lat'], item['lng'], item['time'], item.get('accuracy'), item['received'])
+
+
+def read_export(answer: dict[str, Any]) -> ExportPage:
+    kind = str(answer['kind'])
+    return ExportPage([Exported(kind, item) for item in answer['items']], answer.get('next'), kind)

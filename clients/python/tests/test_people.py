@@ -1,0 +1,128 @@
+"""Friends, places, profile, sharing and the account over HTTP; and lists that are read to their end."""
+import pytest
+from test_api import comment, with_api
+
+from starling_client import (ApiError, Conflict, Exported, FriendOutcome, Friendship, NearbyFriend, Page, Place, Profile, Report, Sharing,
+                             Undecided, Watcher)
+
+BIG = 2**63 - 1
+
+
+def requests(server):
+    return [f'{method} {path}' for method, path, *_ in server.asked]
+
+
+async def collect(items):
+    return [item async for item in items]
+
+
+@with_api
+async def test_friends_have_names_and_states(server, api):
+    server.answers = [(200, {'items': [{'user': BIG, 'name': 'Ada', 'avatar_url': 'https://e.org/a', 'state': 'friends', 'since': 9},
+                                       {'user': 7, 'name': '', 'avatar_url': '', 'state': 'requested', 'since': 0}], 'next': 7})]
+    page = await api.get_friends(state='all', limit=2)
+    assert page == Page([Friendship(BIG, 'Ada', 'https://e.org/a', 'friends', 9), Friendship(7, None, None, 'requested', None)], 7)
+    assert requests(server) == ['GET /v1/friends?state=all&limit=2']
+
+
+@with_api
+async def test_a_friendship_is_asked_for_ended_and_prevented(server, api):
+    server.answers = [(202, {'user': 8, 'state': 'pending'}), (200, {'user': 8, 'state': 'requested'}),
+                      (200, {'user': 8, 'state': 'friends', 'since': 5}), (200, {'user': 8, 'state': 'none'}),
+                      (200, {'user': 8, 'state': 'blocked', 'since': 6}), (200, {'user': 8, 'state': 'none'})]
+    assert await api.add_friend(8) == FriendOutcome(8, 'requested', None)
+    assert await api.add_friend(8) == FriendOutcome(8, 'friends', 5)
+    assert [(await call(8)).state for call in (api.remove_friend, api.block, api.unblock)] == ['none', 'blocked', 'none']
+    assert requests(server) == ['PUT /v1/friends/8'] * 3 + ['DELETE /v1/friends/8', 'PUT /v1/blocks/8', 'DELETE /v1/blocks/8']
+
+
+@with_api
+async def test_places_of_friends_of_mine_and_who_sees_me(server, api):
+    server.answers = [
+        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5}], 'next': None, 'time': 8}),
+        (200, {'items': [{'user': 7, 'near': True}, {'user': 8, 'near': False}], 'next': 8, 'mode': 'friends', 'visible': True}),
+        (200, {'items': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': None, 'received': 4}], 'next': 'c'})]
+    near = await api.get_nearby(since=8)
+    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9)], None, 8)
+    audience = await api.get_audience(after=3)
+    assert (audience.items, audience.mode, audience.visible) == ([Watcher(7, True), Watcher(8, False)], 'friends', True)
+    history = await api.get_history(from_ms=1, to_ms=9, limit=1)
+    assert (history.items, history.next) == ([Place(1, 2, 3, None, 4)], 'c')
+    assert requests(server) == ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']
+
+
+@with_api
+async def test_reports_carry_their_times_the_same_ones_when_they_are_said_again(server, api):
+    server.answers = [(503, {}), (200, {'accepted': 1, 'sharing_off': 0}), (200, {'accepted': 2, 'sharing_off': 1})]
+    assert (await api.report(Report(39.98470001, 116))).accepted == 1
+    first, second = (asked[2]['locations'] for asked in server.asked)
+    assert first == second and first[0]['lat'] == 39.9847 and first[0]['time'] > 1_700_000_000_000
+    assert (await api.report([Report(1, 2, 3, 5.0), Report(1, 2, 4)])).sharing_off == 1
+    assert server.asked[2][2] == {'locations': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': 5.0}, {'lat': 1, 'lng': 2, 'time': 4}]}
+
+
+@with_api
+async def test_profile_and_sharing(server, api):
+    server.answers = [(200, {'user': 7, 'name': 'Ada', 'avatar_url': ''}), (200, {'user': 8, 'name': 'Ben', 'avatar_url': 'https://e.org/b'}),
+                      (503, {}), (200, {'user': 7, 'name': 'Eve', 'avatar_url': ''}), (200, {'user': 7, 'mode': 'off'}),
+                      (200, {'user': 7, 'mode': 'friends', 'until': 99})]
+    assert await api.get_profile() == Profile(7, 'Ada', None) and (await api.get_profile_of(8)).avatar_url == 'https://e.org/b'
+    assert (await api.set_profile('Eve')).name == 'Eve' and server.asked[-1][2] == {'name': 'Eve'}
+    assert [await api.get_sharing(), await api.set_sharing('friends', 99)] == [Sharing('off', None), Sharing('friends', 99)]
+    assert server.asked[-1][2] == {'mode': 'friends', 'until': 99}
+    assert requests(server) == ['GET /v1/profile', 'GET /v1/profiles/8', 'PUT /v1/profile', 'PUT /v1/profile', 'GET /v1/sharing',
+                                'PUT /v1/sharing']
+
+
+@with_api
+async def test_my_own_comments_know_their_subjects(server, api):
+    server.answers = [(200, {'items': [comment(5, subject='post:3')], 'next': '5'})]
+    page = await api.get_comments_of(7, limit=1)
+    assert (page.items[0].subject, page.items[0].text, page.next) == ('post:3', 'comment 5', '5')
+
+
+@with_api
+async def test_a_list_is_read_to_its_end_with_the_same_question(server, api):
+    def page(users, after):
+        return 200, {'items': [{'user': user, 'state': 'invited', 'since': 1} for user in users], 'next': after}
+
+    server.answers = [page([1], 1), (503, {'code': 'owner_unavailable'}), page([], 5), page([9], None)]
+    assert [one.user for one in await collect(api.all(api.get_friends(state='invited', limit=1)))] == [1, 9]
+    assert requests(server) == ['GET /v1/friends?state=invited&limit=1', 'GET /v1/friends?state=invited&after=1&limit=1',
+                                'GET /v1/friends?state=invited&after=1&limit=1', 'GET /v1/friends?state=invited&after=5&limit=1']
+    server.answers = [(200, {'items': [comment(1)], 'next': 'c', 'total': 2, 'version': 1, 'pinned': []}, {'ETag': 'e'}),
+                      (200, {'items': [comment(2)], 'next': None, 'total': 2, 'version': 1, 'pinned': []})]
+    assert [one.id for one in await collect(api.all(await api.get_comments('post:5', limit=1)))] == ['1', '2']
+
+
+@with_api
+async def test_a_list_that_cannot_be_read_to_its_end_raises(server, api):
+    server.answers = [(200, {'items': [{'user': 1}], 'next': 2, 'total': 9}), (409, {'code': 'no_position'})]
+    with pytest.raises(Conflict):
+        await collect(api.all(api.get_followers(7)))
+    server.answers = [(503, {})]
+    with pytest.raises(ApiError):
+        await collect(api.all(api.get_followers(7)))  # the first page is asked for once
+    with pytest.raises(TypeError):
+        await collect(api.all(Page([], 'x')))
+
+
+@with_api
+async def test_an_export_says_of_each_item_what_it_is(server, api):
+    account, friend = {'user': 7, 'name': None}, {'user': BIG, 'state': 'friends', 'since': 3}
+    server.answers = [(200, {'user': 7, 'kind': 'account', 'items': [account], 'next': 'friends'}),
+                      (200, {'user': 7, 'kind': 'friends', 'items': [friend], 'next': 'history'}),
+                      (200, {'user': 7, 'kind': 'history', 'items': [], 'next': None})]
+    assert await collect(api.all(api.get_export(limit=1000))) == [Exported('account', account), Exported('friends', friend)]
+    assert requests(server)[2] == 'GET /v1/export?after=history&limit=1000'
+
+
+@with_api
+async def test_forgetting_is_said_again_until_nothing_is_left(server, api):
+    pending = 202, {'user': 7, 'state': 'forgetting', 'removed': {}, 'at': 'posts'}
+    server.answers = [pending, (200, {'user': 7, 'state': 'forgotten', 'removed': {'posts': 3}, 'at': None})]
+    assert await api.forget_me() == {'posts': 3}
+    server.answers = [(*pending, {'Retry-After': '60'})]
+    with pytest.raises(Undecided) as raised:
+        await api.forget_me()
+    assert raised.value.retry_after == 60 and set(requests(server)) == {'DELETE /v1/me'}

@@ -1,5 +1,5 @@
 /* How long one report holds up all others: from the friend list on disk to the outbox's buffers, for users with no, 400 and
- * 5,000 friends, all near and each on one of 64 routes. What the router does with one report, without Kafka. */
+ * 5,000 friends, all near and each on one of 64 routes. The router's work for one report, without Kafka. */
 #include <stdlib.h>
 #include <time.h>
 

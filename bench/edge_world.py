@@ -100,7 +100,7 @@ class World:
     def __init__(self, sessions: int, settings: dict | None = None, friends: int = 0):
         raise_file_limit(sessions + 1000)
         self.sessions, self.friends = sessions, friends
-        # Whatever comes is let in: the benches want to know what there is to be limited.
+        # The edge lets everything in: the benches want to know what there is to be limited.
         self.edge_settings = {'edge.drain.s': 0, 'log.level': 'warn', 'edge.hello.rate': 0, 'edge.max.loop.lag.ms': 0,
                               'edge.min.report.ms': 0, **(settings or {})}
         self._stack = contextlib.ExitStack()

@@ -95,7 +95,7 @@ static struct graph *lists_open(const struct options *options, char **folder) {
     return graph;
 }
 
-/* Past graph_add, which sorts what comes in no order: here whole lists come. What is written is the same. */
+/* Past graph_add, which sorts what comes in no order: here whole lists come. The written rows are the same. */
 static void load_lists(const struct options *options) {
     const struct world *world = &options->world;
     struct error error = {.text = ""};

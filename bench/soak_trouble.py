@@ -1,5 +1,5 @@
 """What a soak does to starling: daemons killed, drained and added at random, sockets that send garbage, phones that read
-nothing. What goes wrong on the way is kept and told at the end."""
+nothing. Troubles on the way are kept and told at the end."""
 import base64
 import contextlib
 import json

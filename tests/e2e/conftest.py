@@ -152,7 +152,7 @@ def users():
 
 @pytest.fixture(autouse=True)
 def _daemons_are_well():
-    """Whatever a test is about: no daemon may have died by itself, and no sanitizer may have reported."""
+    """In every test no daemon may have died by itself, and no sanitizer may have reported."""
     yield
     problems = [problem for cluster in _clusters for problem in cluster.problems()]
     assert not problems, '\n'.join(problems)

@@ -1,7 +1,13 @@
 """A user's account as a whole: everything that is kept is exported."""
+import json
+import time
+
 import pytest
 
 from harness.belongings import KINDS, Belongings
+from harness.commenting import Commenting
+from harness.feed import Feed
+from harness.waiting import eventually
 
 
 @pytest.fixture(scope='module')
@@ -27,12 +33,40 @@ def test_the_command_exports_the_same(ada):
     assert list(ada.printed('--kinds', 'posts,history')) == ['posts', 'history']
 
 
+def test_likes_are_exported_on_pages_of_any_size(everything, users):
+    user, author = users(2)
+    commenting = Commenting(everything)
+    feed = Feed(everything)
+    subjects = [f'post:{feed.post(author, str(n))["id"]}' for n in range(6)]
+    written = {subject: [commenting.write(subject, author, f'{n}', owner=author)['id'] for n in range(3)] for subject in subjects}
+    liked = {(subject, comment) for subject in subjects for comment in written[subject][:2]}
+    for subject, comment in liked:
+        commenting.like(subject, user, comment)
+    for limit in 1, 3, 100:
+        pages = [page for page in iter_pages(everything.http(user), after='likes', limit=limit) if page['kind'] == 'likes']
+        assert all(len(page['items']) <= limit for page in pages)
+        assert sorted((like['subject'], like['comment']) for page in pages for like in page['items']) == sorted(liked)
+    printed = everything.starling('export', user, '--kinds', 'likes').stdout.splitlines()
+    assert {(line['item']['subject'], line['item']['comment']) for line in map(json.loads, printed)} == liked and len(printed) == len(liked)
+
+
+def test_the_end_of_sharing_is_exported(everything, users):
+    user, = users(1)
+    until = int(time.time() * 1000) + 3_600_000
+    everything.http(user).ok('PUT', '/v1/sharing', json={'mode': 'friends', 'until': until})
+    eventually(lambda: next(iter_pages(everything.http(user)))['items'][0]['until'] == until, what='the gateway follows')
+    line, = everything.starling('export', user, '--kinds', 'account').stdout.splitlines()
+    assert (json.loads(line)['item']['sharing'], json.loads(line)['item']['until']) == ('friends', until)
+
+
 def test_an_export_begins_where_it_is_told(ada):
     http = ada.http(ada.user)
     page = http.ok('GET', '/v1/export', params={'after': 'comments'})
-    assert (page['kind'], len(page['items']), page['next']) == ('comments', 1, 'history')
+    assert (page['kind'], len(page['items']), page['next']) == ('comments', 1, 'likes')
+    assert [http.ok('GET', '/v1/export', params={'after': after})['next'] for after in ('likes', 'likes.2', 'likes.3')] == [
+        'likes.1', 'likes.3', 'history']
     assert http.ok('GET', '/v1/export', params={'after': 'posts', 'limit': 2})['next'] == f'posts.{ada.posts[1]["id"]}'
-    for after in '', 'account', 'post', 'posts.', 'posts.&', 'posts.x', 'history.1', 'friends.a', 'posts.1&user=5':
+    for after in '', 'account', 'post', 'posts.', 'posts.&', 'posts.x', 'history.1', 'friends.a', 'posts.1&user=5', 'likes.', 'likes.4', 'likes.x', 'likes.1.', 'likes.1x', 'likes.1.x':
         answer = http.get('/v1/export', params={'after': after})
         assert (answer.status_code, answer.json()['code']) == (400, 'bad_query'), after
     assert http.get('/v1/export', params={'limit': 1001}).status_code == 400
@@ -41,15 +75,15 @@ def test_an_export_begins_where_it_is_told(ada):
 def test_who_has_nothing_exports_nothing(everything, users):
     user, = users(1)
     pages = list(iter_pages(everything.http(user)))
-    assert [page['kind'] for page in pages] == list(KINDS)
-    assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'handle': None}]
+    assert list(dict.fromkeys(page['kind'] for page in pages)) == list(KINDS)
+    assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
+                                  'handle': None}]
     assert not any(page['items'] for page in pages[1:])
 
 
-def iter_pages(http):
-    after = None
+def iter_pages(http, after=None, limit=100):
     while True:
-        page = http.ok('GET', '/v1/export', params={'after': after} if after else None)
+        page = http.ok('GET', '/v1/export', params={'limit': limit, **({'after': after} if after else {})})
         yield page
         after = page['next']
         if after is None:

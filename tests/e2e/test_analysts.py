@@ -279,7 +279,7 @@ def test_a_conversion_that_is_killed_again_and_again(tmp_path, monkeypatch):
 
 
 def test_rows_of_a_real_sink(make_cluster, users, tmp_path):
-    """What is read and converted is what Kafka says."""
+    """Rows that are read and converted are those that Kafka says."""
     cluster, ours = make_cluster(settings={'history-sink:history.roll.s': 1}), users(12)
     cluster.start(routers=0, fanouts=0, ingests=0)
     chance = random.Random(5)

@@ -37,7 +37,7 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, 
         shutil.rmtree(checkpoints)
         settings['checkpoint.dir'] = tmp_path / 'copied'
 
-    # What has come since is read from the topic.
+    # Records that have come since are read from the topic.
     stage.command('REMOVE', hub, parted)
     stage.command('BEFRIEND', hub, late)
     before = sum(stage.topics.ends('friendships').values())
@@ -86,7 +86,7 @@ def test_it_lives_while_a_checkpoint_is_copied(make_cluster, tmp_path, ends):
 
 
 def test_an_end_waits_for_the_checkpoint_under_way(make_cluster, tmp_path):
-    """What an earlier process was about to make is swept first: so many files that a SIGTERM comes in the middle of it."""
+    """The router first sweeps what an earlier process was about to make: so many files that a SIGTERM comes in the middle of it."""
     checkpoints = tmp_path / 'checkpoints'
     left = checkpoints / 'checkpoint-0000000000001.tmp'
     left.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""One's circle: who can see a user now, and for how long. What the API says is held against what the friends' screens show."""
+"""One's circle: who can see a user now, and for how long. The API's answers are held against what the friends' screens show."""
 import itertools
 
 import pytest

@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote: confluent-kafka with fastavro, a Java producer, `websockets`. What they read is what they
+"""Clients that nobody here wrote: confluent-kafka with fastavro, a Java producer, `websockets`. They read what they
 would expect from the schemas alone, what they write is taken like our own, and what cannot be read is set aside."""
 import collections
 import json

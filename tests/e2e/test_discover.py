@@ -1,4 +1,4 @@
-"""Strangers nearby (GET /v1/discover): who is listed and who is not, and an attacker who asks from everywhere and learns the cell."""
+"""Strangers nearby (GET /v1/discover, and `discover` on a socket): who is listed and who is not, and an attacker who asks from everywhere and learns the cell."""
 import math
 import os
 import random
@@ -8,7 +8,6 @@ import time
 import pytest
 
 from harness.geo import distance_m
-from harness.http import Http
 from harness.waiting import eventually, now_ms
 
 CELL = 180 / 2 ** 12  # degrees: of geohashes of five characters
@@ -20,8 +19,42 @@ PLACES = 1000 if os.environ.get('STARLING_CROWD') else 250
 @pytest.fixture(scope='module')
 def cluster(make_module_cluster):
     """Reports age by their own times, so that they may be old; questions may come as fast as the attacker likes."""
-    return make_module_cluster(settings={'ingest:discover.user.rate': 0, 'router:discover.delay.s': DELAY_S,
-                                         'kafka.session.timeout.ms': 6000}).start(routers=2, fanouts=0, sinks=0)
+    return make_module_cluster(settings={'router:discover.user.rate': 0, 'router:discover.delay.s': DELAY_S,
+                                         'fanout:edge.max.messages.per.s': 0,
+                                         'kafka.session.timeout.ms': 6000}).start(routers=2, sinks=0)
+
+
+class Answer:
+    """A frame, as the answer that HTTP would have given."""
+    STATUS = {'bad_query': 400, 'not_public': 403, 'no_position': 409, 'too_many_questions': 429, 'owner_unavailable': 503}
+
+    def __init__(self, frame):
+        self._body = {name: value for name, value in frame.items() if name != 'type'}
+        self.status_code = 200 if frame['type'] == 'strangers' else self.STATUS[frame['code']]
+        self.headers = {'Retry-After': str(frame['after_ms'] // 1000)} if 'after_ms' in frame else {}
+
+    def json(self):
+        return self._body
+
+
+class Socket:
+    """Asks on a socket as Http does. Its session has no position of its own: reports come from elsewhere."""
+
+    def __init__(self, cluster, user):
+        self.phone = cluster.phone(user)
+        self.phone.send({'type': 'hello', 'token': self.phone.token})
+        self.phone.expect('welcome')
+
+    def get(self, path, params=None):
+        assert path == '/v1/discover'
+        self.phone.send({'type': 'discover', **(params or {})})
+        return Answer(self.phone.expect(('strangers', 'error')))
+
+
+@pytest.fixture(params=['http', 'socket'])
+def asker(request, cluster):
+    """How a user asks: asker(user).get(...)."""
+    return cluster.http if request.param == 'http' else lambda user: Socket(cluster, user)
 
 
 _cities = iter(range(1000))
@@ -117,39 +150,26 @@ def test_public_users_around_are_listed_and_nobody_else(cluster, users, centre):
     assert me not in listed(cluster.http(blocker))
 
 
-def test_who_does_not_share_publicly_or_has_no_position_may_not_ask(cluster, users, centre):
+def test_who_does_not_share_publicly_or_has_no_position_may_not_ask(cluster, users, centre, asker):
     me, other = users(2)
-    http = cluster.http(me)
+    http, others = asker(me), asker(other)
     assert problem_of(http) == (403, 'not_public')
     cluster.share(me)
     report(cluster, me, centre)
     assert problem_of(http) == (403, 'not_public')
     cluster.share(other, mode='public')
-    eventually(lambda: problem_of(cluster.http(other)) == (409, 'no_position'))
+    eventually(lambda: problem_of(others) == (409, 'no_position'))
     appear(cluster, centre, other)
-    assert ask(cluster.http(other))['items'] == []
+    assert ask(others)['items'] == []
     for query in {'limit': 0}, {'limit': 1001}, {'after': 'x'}, {'after': '5'}, {'after': '1-2'}, {'after': '1-2-3-4'}, {'after': '9' * 70}:
-        assert problem_of(cluster.http(other), **query) == (400, 'bad_query'), query
+        assert problem_of(others, **query) == (400, 'bad_query'), query
 
 
-def test_questions_are_counted(cluster, users, centre):
-    me, = users(1)
-    appear(cluster, centre, me)
-    ask(cluster.http(me))
-    slow = cluster.add('ingest', settings={'discover.user.rate': 1, 'discover.user.burst': 3})
-    http = Http('http://' + slow.settings['ingest.listen'], cluster.token(me))
-    answers = [http.get('/v1/discover') for _ in range(8)]
-    assert [answer.status_code for answer in answers[:3]] == [200] * 3
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert len(refused) >= 3
-    assert all(answer.json()['code'] == 'too_many_questions' and answer.headers['Retry-After'] == '1' for answer in refused)
-
-
-def test_pages_belong_together(cluster, users, centre):
+def test_pages_belong_together(cluster, users, centre, asker):
     me, *others = users(12)
     appear(cluster, centre, me, *others[:6])
     appear(cluster, inside(centre, 0, 1), *others[6:])
-    http = cluster.http(me)
+    http = asker(me)
     eventually(lambda: set(listed(http)) == set(others))
     pages, after = [], None
     while not pages or after:
@@ -160,7 +180,7 @@ def test_pages_belong_together(cluster, users, centre):
     assert [len(page) for page in pages] == [4, 4, 3]
 
 
-def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, centre):
+def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, centre, asker):
     """Two victims are in one cell. One walks about, as far as the middle of the margin outside; the other stands still. In all answers,
     wherever and whenever the attacker asks, what is said of the one is what is said of the other."""
     attacker, walker, stander = users(3)
@@ -169,7 +189,7 @@ def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, cent
     for user in walker, stander:
         report(cluster, user, inside(centre, 0.1, -0.2), past)
     report(cluster, attacker, centre)
-    http = cluster.http(attacker)
+    http = asker(attacker)
     eventually(lambda: set(listed(http)) == {walker, stander})
 
     chance, done = random.Random(5), threading.Event()
@@ -208,15 +228,19 @@ def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, cent
     eventually(lambda: set(listed(http)) == {stander})
 
 
-def test_whoever_stops_is_not_in_the_next_answer(cluster, users, centre):
+def test_whoever_stops_is_not_in_the_next_answer(cluster, users, centre, asker):
+    def stops(gone):
+        """The gateway that has acknowledged the change knows it; an edge reads it a moment later."""
+        assert gone() if asker == cluster.http else eventually(gone)
+
     me, off, private, blocker, quiet, timed = users(6)
     appear(cluster, centre, me, off, private, blocker)
-    http = cluster.http(me)
+    http = asker(me)
     eventually(lambda: set(listed(http)) == {off, private, blocker})
     cluster.share(off, mode='off')
-    assert off not in listed(http)
+    stops(lambda: off not in listed(http))
     cluster.share(private)
-    assert set(listed(http)) == {blocker}
+    stops(lambda: set(listed(http)) == {blocker})
     cluster.http(blocker).ok('PUT', f'/v1/blocks/{me}')
     eventually(lambda: listed(http) == {})
     cluster.http(timed).ok('PUT', '/v1/sharing', json={'mode': 'public', 'until': now_ms() + 2 * DELAY_S * 1000})
@@ -225,7 +249,7 @@ def test_whoever_stops_is_not_in_the_next_answer(cluster, users, centre):
     eventually(lambda: set(listed(http)) == {quiet, timed})
     eventually(lambda: listed(http) == {})
     cluster.share(me)  # and whoever stops is told nothing any more
-    assert problem_of(http) == (403, 'not_public')
+    stops(lambda: problem_of(http) == (403, 'not_public'))
 
 
 def test_a_move_is_told_after_a_random_time_whatever_the_report_says(cluster, users, centre):
@@ -264,3 +288,57 @@ def test_a_new_owner_tells_the_same(cluster, users, centre):
     for router in cluster.routers:
         router.restart()
         eventually(lambda: listed(http) == before)
+
+
+def test_a_socket_is_told_at_once_who_has_stopped(cluster, users, centre):
+    me, off, private, timed, friendly = users(5)
+    cluster.http(timed).ok('PUT', '/v1/sharing', json={'mode': 'public', 'until': now_ms() + 2 * DELAY_S * 1000})
+    appear(cluster, centre, me, off, private, friendly)
+    report(cluster, timed, centre)
+    socket = Socket(cluster, me)
+    eventually(lambda: set(listed(socket)) == {off, private, timed, friendly})
+    cluster.share(off, mode='off')
+    assert socket.phone.expect('strangers_gone')['gone'] == [off]
+    cluster.share(private)
+    assert socket.phone.expect('strangers_gone')['gone'] == [private]
+    assert socket.phone.expect('strangers_gone')['gone'] == [timed]
+    cluster.share(me)
+    assert socket.phone.expect('strangers_gone')['gone'] == [friendly]
+    cluster.share(friendly)
+    assert problem_of(socket) == (403, 'not_public')
+    assert [frame['gone'] for frame in socket.phone.frames if frame['type'] == 'strangers_gone'] == [[off], [private], [timed], [friendly]]
+
+
+def test_of_many_questions_at_once_few_are_asked_and_the_newest_is_answered(cluster, users, centre):
+    me, *others = users(4)
+    appear(cluster, centre, me, *others)
+    socket = Socket(cluster, me)
+    eventually(lambda: set(listed(socket)) == set(others))
+    for _ in range(200):
+        socket.phone.send({'type': 'discover', 'limit': 2})
+    socket.phone.send({'type': 'discover', 'limit': 1})
+    socket.phone.expect('strangers', where=lambda frame: len(frame['items']) == 1)
+
+
+def test_questions_are_counted_over_both_ways_together(cluster, users, centre):
+    """The last one here: it leaves the routers with the limit."""
+    me, = users(1)
+    for router in cluster.routers:
+        router.restart(**{'discover.user.rate': 1, 'discover.user.burst': 4})
+    appear(cluster, centre, me)
+    ways = cluster.http(me), Socket(cluster, me)
+    ask(ways[0])
+
+    def rested():
+        time.sleep(5)
+        answers = [way.get('/v1/discover') for _ in range(8) for way in ways]
+        assert 503 not in {answer.status_code for answer in answers}
+        return answers
+
+    began = time.monotonic()
+    answers = eventually(rested, 60)
+    assert [answer.status_code for answer in answers[:4]] == [200] * 4
+    good = sum(answer.status_code == 200 for answer in answers)
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert good <= 4 + time.monotonic() - began and len(refused) == 16 - good > 0
+    assert all(answer.json()['code'] == 'too_many_questions' and answer.headers['Retry-After'] == '1' for answer in refused)

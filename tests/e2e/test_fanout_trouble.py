@@ -24,7 +24,7 @@ def at(metres):
 
 @pytest.fixture(scope='module')
 def stage(make_module_cluster):
-    return Stage(make_module_cluster(settings={**SETTINGS, 'edge.hello.s': 3}))
+    return Stage(make_module_cluster(settings={**SETTINGS, 'edge.hello.s': 3, 'report.past.days': 366}))
 
 
 # what phones may say
@@ -53,6 +53,9 @@ def test_bad_reports_are_named_and_produce_nothing(stage, users):
             assert phone.expect('error')['code'] == code, fields
         phone.send({'type': 'location', **place(time=now_ms() + 90_000)})
         assert phone.expect('error')['code'] == 'bad_time'
+        phone.send({'type': 'location', **place(time=now_ms() // 1000)})
+        error = phone.expect('error')
+        assert error['code'] == 'bad_time' and 'milliseconds' in error['message']
         for code, text in [('bad_message', '{"type":'), ('bad_message', '[]'), ('bad_message', '{}'),
                            ('unknown_type', '{"type":"dance"}'), ('bad_cursor', '{"type":"more","after":"x"}'),
                            ('bad_cursor', '{"type":"more","after":7}')]:
@@ -500,7 +503,7 @@ def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, us
 
 ODD = [('locations', 4), ('friend-commands', 4), ('friendships', 4), ('profiles', 4), ('sharing', 3), ('deliveries', 4),
        ('command-offsets', 4), ('follow-commands', 4), ('post-commands', 4), ('name-commands', 4),
-       ('feed-watches', 4), ('bans', 4)]
+       ('feed-watches', 4), ('bans', 4), ('nearby-mutes', 4)]
 
 
 @pytest.mark.parametrize('kind', ['fanout', 'ingest', 'router'])
@@ -508,7 +511,7 @@ def test_topics_of_other_sizes_are_refused_by_name(make_cluster, kind):
     cluster = make_cluster()
     for topic, partitions in ODD:
         cluster.topics.create(topic, partitions)
-    for topic in 'comment-commands', 'comments-wide', 'comment-watches', 'moderation-log', 'notices':
+    for topic in 'comment-commands', 'comments-wide', 'comment-watches', 'moderation-log', 'notices', 'erasures':
         cluster.topics.create(topic, 4)
     daemon = cluster.add(kind, wait=False)
     assert daemon.wait(30) == 1
@@ -518,6 +521,7 @@ def test_topics_of_other_sizes_are_refused_by_name(make_cluster, kind):
 def test_topics_that_a_daemon_does_not_need_are_not_its_business(make_cluster):
     cluster = make_cluster()
     cluster.topics.create('locations', 4)
+    cluster.topics.create('erasures', 4)
     cluster.topics.create('sharing', 3)
     cluster.add('history-sink').wait_ready(30)
 

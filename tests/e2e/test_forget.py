@@ -1,5 +1,7 @@
 """Users who are forgotten: nothing of them is left, wherever one looks."""
 import calendar
+import json
+import shutil
 import threading
 import time
 
@@ -8,13 +10,15 @@ import pytest
 from harness.belongings import Belongings
 from harness.records import decode
 from harness.waiting import eventually
+from test_history import read_file
 
-NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'muted', 'posts', 'comments', 'likes', 'notices'}
+NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'muted', 'posts', 'comments', 'likes', 'notices',
+           'history'}
 
 
 @pytest.fixture(scope='module')
 def everything(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000}).start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, moderators=1)
 
 
 def forget(http):
@@ -37,11 +41,12 @@ def newest(cluster, topic):
 def check_gone(some):
     """What anybody can still see of the user."""
     cluster, user = some.cluster, some.user
-    kinds = {kind: items for kind, items in some.exported().items() if kind not in ('account', 'history', 'comments')}
+    kinds = {kind: items for kind, items in some.exported().items() if kind not in ('account', 'comments')}
     assert not any(kinds.values()), kinds
     # Of comments the place in the thread stays.
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
-    assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'handle': None}]
+    assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
+                                          'handle': None}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404
     assert cluster.http(some.fan).ok('GET', f'/v1/users/{some.fan}/following')['items'] == []
@@ -64,15 +69,45 @@ def test_a_user_is_forgotten_everywhere(everything, users):
         phone.wait_screen({some.user})
         report = forget(some.http(some.user))
         phone.wait_screen(set())
+    rows, later = report['removed'].pop('history'), report.pop('later')
+    assert rows >= 3  # the phone's JOIN and what it reported, too
+    assert {name: round((by / 1000 - time.time()) / 3600) for name, by in later.items()} == {
+        'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
-        'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'muted': 1, 'posts': 3,
+        'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'muted': 2, 'posts': 3,
         'comments': 1, 'likes': 1, 'notices': 3}}
     check_gone(some)
     check_topics(some)
+    check_history(some)
     assert set(forget(some.http(some.user))['removed'].values()) == {0}
     # The number is not blocked: somebody new may have it, and begins with nothing.
     some.http(some.user).ok('PUT', '/v1/profile', json={'name': 'Ada again'})
     assert some.http(some.user).post('/v1/locations', json={'lat': 1, 'lng': 1, 'time': 1}).json()['code'] == 'sharing_off'
+
+
+def check_history(some):
+    """Of the user nothing, of the friend everything: by HTTP, by the command, in the files, and when all that is left are the files."""
+    cluster = some.cluster
+    of_friend = cluster.http(some.friend).ok('GET', '/v1/history')['items']
+    assert of_friend
+
+    def answers(user):
+        return [json.loads(line) for line in cluster.starling('history', user).stdout.splitlines()]
+
+    assert answers(some.user) == [] and len(answers(some.friend)) == len(of_friend)
+    eventually(lambda: users_of_files(cluster).isdisjoint({some.user}), 30, what='no file has the user')
+    assert some.friend in users_of_files(cluster)
+    sink, = cluster.sinks
+    assert sink.stop() == 0
+    shutil.rmtree(sink.settings['data.dir'])
+    sink.start()
+    eventually(lambda: cluster.http(some.friend).get('/v1/history').status_code == 200, what='the sink is found')
+    assert cluster.http(some.user).ok('GET', '/v1/history')['items'] == []
+    assert cluster.http(some.friend).ok('GET', '/v1/history')['items'] == of_friend
+
+
+def users_of_files(cluster):
+    return {row['user'] for path in cluster.history.rglob('*.avro') if not path.name.startswith('.') for row in read_file(path)[0]}
 
 
 def check_topics(some):
@@ -140,7 +175,7 @@ def test_who_had_switched_sharing_off_leaves_no_record_of_it(everything, users):
 
 
 def test_who_is_followed_again_and_again_is_forgotten_all_the_same(everything, users):
-    """Whatever others make goes in each pass, but does not keep the erasure from its end."""
+    """Things that others make go in each pass, but do not keep the erasure from its end."""
     user, *fans = users(4)
     everything.http(user).ok('PUT', '/v1/profile', json={'name': 'Ada'})
     stop = threading.Event()
@@ -163,13 +198,15 @@ def test_the_command_says_what_went_and_when_topics_follow(everything, users):
     some = Belongings(everything, users(5), reports=1, posts=1)
     text = everything.starling('forget', some.user, '--http', everything.http_url).stdout
     counts = dict(line.split() for line in text.split('\n\n')[0].splitlines())
-    assert set(counts) == NOTHING and counts['posts'] == '1' and counts['friends'] == '2'
+    assert set(counts) == NOTHING and (counts['posts'], counts['friends'], counts['history']) == ('1', '2', '1')
     check_gone(some)
     rows = {line.split()[0].removeprefix(everything.prefix): line.split()[1:] for line in text.split('\n\n')[1].splitlines()[1:]}
     day, now = 86400, time.time()
     for topic, days in ('post-texts', 14), ('post-commands', 1.1), ('locations', 1.1), ('post-texts.dlq', 7.7), ('comment-watches', 2):
         by = time.strptime(rows[topic][0], '%Y-%m-%dT%H:%M:%SZ')
         assert abs(calendar.timegm(by) - now - days * day) < 120, topic
+    by = time.strptime(rows['history.dir'][0], '%Y-%m-%dT%H:%M:%SZ')
+    assert abs(calendar.timegm(by) - now - 3600) < 120 and rows['history.dir'][1] == 'rewritten'
     assert {'posts', 'names', 'notices', 'comments-wide', 'bans'} <= set(rows)
     for arguments in ('x',), (), ('5', '--wait', '0'):
         done = everything.starling('forget', *arguments, check=False)

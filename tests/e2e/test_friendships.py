@@ -89,7 +89,7 @@ def test_asking_each_other_at_the_same_moment(make_cluster, users):
         thread.join(60)
     for pair in pairs:
         assert [answer.status_code for answer in answers[pair]] == [200, 200]
-        # Whoever came second knows that they are friends; the first one may have been answered before.
+        # The second one knows that they are friends; the first one may have been answered before.
         states = sorted(answer.json()['state'] for answer in answers[pair])
         assert states in (['friends', 'friends'], ['friends', 'requested']), states
     halves = committed_halves(cluster)
@@ -140,7 +140,7 @@ class Crowd:
             response = gateway.post('/v1/friendships', json={'a': user, 'b': other})
         else:
             response = clients[user].request(*what[kind])
-        # Whatever happens to routers, Kafka is there, and so the command is taken.
+        # Kafka is there, whatever happens to routers, and so the command is taken.
         if response.status_code not in (200, 202):
             self.failures.append(f'{kind} {user} {other}: {response.status_code} {response.text}')
             return

@@ -1,31 +1,39 @@
-"""Each report is in history exactly once, in files (small and merged ones together) and in the store, whatever happens to the sinks:
-killed with -9 every second or two, rebalanced as one comes and goes, and the disk full for a while.
+"""Each report is in history exactly once, whatever happens to the sinks and to where they keep files: in the Avro files (small and merged
+ones together), in the Parquet data set made of them, and in the store. Sinks are killed with -9, rebalanced as one comes and goes, and
+lose their stores; the disk is full for a while, or the bucket, which fails half of all calls anyway, fails all.
 
-By default some 20,000 reports; STARLING_REPORTS=2000000 runs it whole."""
-import contextlib
+By default some thousands of reports; STARLING_REPORTS=2000000 runs it whole."""
 import hashlib
 import os
+import pathlib
 import random
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 import fastavro
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from harness.broker import REPOSITORY
+from harness.history_places import Bucket, Folder
+from harness.object_store import ObjectStore, Unreliable
 from harness.records import decode, encode, user_key
 from harness.waiting import eventually
 from test_history import all_pages, location, ms
-from test_history_hours import move_to_another_hour
 
-REPORTS = int(os.environ.get('STARLING_REPORTS', '20000'))
+REPORTS = int(os.environ.get('STARLING_REPORTS', '10000'))
 PARTITIONS = 4
 MASK = 2**64 - 1
 FIELDS = ('user', 'lat', 'lng', 'time', 'accuracy', 'received')
 SETTINGS = {'history-sink:history.roll.s': 1, 'history-sink:history.merge.s': 1, 'history-sink:history.merge.keep.s': 2,
             'history-sink:history.roll.rows': max(500, REPORTS // 100)}
+PATIENCE_S = 90 + REPORTS / 5_000
+STOPPED = (0, -signal.SIGTERM)  # a sink may not have come as far as to heed signals
 
 
 class Digest:
@@ -68,26 +76,50 @@ def of_topic(cluster):
     return files, store
 
 
-def of_files(folder):
+def of_files(place):
     """The rows as a reader finds them: merged files, and small ones that none of these covers."""
     while True:
         digest = Digest()
         try:
-            small = list(folder.glob('date=*/hour=*/[0-9]*.avro'))
-            merged = [(path, *map(int, path.stem.split('-'))) for path in folder.glob('hours/date=*/hour=*/[0-9]*.avro')]
+            small = place.small()
+            merged = [(path, *map(int, pathlib.Path(path).stem.split('-'))) for path in place.merged()]
             read = [path for path, *_ in merged]
             for path in small:
-                partition, first = map(int, path.stem.split('-'))
+                partition, first = map(int, pathlib.Path(path).stem.split('-'))
                 if not any(partition == other and start <= first < end for _, other, start, end in merged):
                     read.append(path)
             for path in read:
-                with open(path, 'rb') as stream:
+                with place.open(path) as stream:
                     for row in fastavro.reader(stream):
                         digest.add(row['partition'], row['offset'], row['user'], row['lat'], row['lng'], ms(row['time']),
                                    row['accuracy'], ms(row['received']))
             return digest
         except FileNotFoundError:
             continue
+
+
+def of_parquet(folder):
+    digest = Digest()
+    for path in folder.rglob('*.parquet'):
+        for batch in pq.ParquetFile(path).iter_batches(100_000):
+            columns = {name: batch.column(name) for name in ('partition', 'offset', *FIELDS)}
+            plain = [(column.cast('int64') if name in ('time', 'received') else column).to_pylist() for name, column in columns.items()]
+            for row in zip(*plain):
+                digest.add(*row)
+    return digest
+
+
+def convert(place, folder, target, kill_after=None):
+    """Runs starling-parquet, to its end or to a kill -9."""
+    folder.mkdir(exist_ok=True)
+    environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY / 'clients/python-history')}
+    process = subprocess.Popen([sys.executable, '-m', 'starling_history.convert', place.local(folder), target], env=environment,
+                               stdout=subprocess.DEVNULL)
+    try:
+        assert process.wait(timeout=kill_after) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def of_store(cluster, users):
@@ -123,95 +155,107 @@ class Reports(threading.Thread):
                     producer.poll(0.1)
             if number % 1000 == 0:
                 producer.poll(0)
-                time.sleep(0.3 if REPORTS < 100_000 else 0)
+                time.sleep(0.5 if REPORTS < 100_000 else 0.005)
         if producer.flush(60):
             self.failures.append('not all were written')
 
 
-@contextlib.contextmanager
-def small_disk(folder):
-    """A file system of its own where there may be one: its room."""
-    if os.geteuid() != 0:
-        yield None
-        return
-    subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={max(16, REPORTS // 4000)}m', 'none', folder], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(['umount', '--lazy', folder], check=True)
+def lose_store(sink):
+    shutil.rmtree(sink.settings['data.dir'], ignore_errors=True)
 
 
-def fill(disk):
-    with contextlib.suppress(OSError), open(disk / 'filler', 'wb', buffering=0) as file:
-        while file.write(b'x' * 4096) == 4096:
-            pass
-
-
-def trouble(cluster, sinks, until, disk):
-    """Kills one after the other; a third comes and goes; the disk fills up and has room again."""
+def trouble(cluster, sinks, until, place, pause):
+    """Kills one after the other, one of them without leaving it its store; a third comes and goes; the disturbed place calms down."""
     chance, turn, third = random.Random(3), 0, None
     while not until() or turn < 4:
-        time.sleep(chance.uniform(0.7, 1.5))
+        time.sleep(chance.uniform(*pause))
         victim = sinks[turn % 2]
         victim.kill()
+        if turn % 4 == 2:
+            lose_store(victim)
         victim.start(wait=False)
         turn += 1
-        if disk and turn % 4 == 1:
-            fill(disk)
-        elif disk and turn % 4 == 3:
-            (disk / 'filler').unlink()
+        if turn % 4 == 1:
+            place.disturb()
+        elif turn % 4 == 3:
+            place.calm()
         if turn == 2:
             third = cluster.add('history-sink', wait=False)
         elif turn % 4 == 2:
             third.start(wait=False)
         elif turn % 4 == 0:
-            assert third.stop() in (0, -signal.SIGTERM)  # it may not have come as far as to heed signals
-    if disk:
-        (disk / 'filler').unlink(missing_ok=True)
+            assert third.stop() in STOPPED
+    place.calm()
     if third.alive():
-        assert third.stop() in (0, -signal.SIGTERM)  # it may not have come as far as to heed signals
+        assert third.stop() in STOPPED
+
+
+@pytest.fixture(params=['folder', 'bucket'])
+def history(request, tmp_path):
+    """Where the files are, and the pauses between kills."""
+    if request.param == 'folder':
+        root = tmp_path / 'files'
+        root.mkdir()
+        with Folder(root, max(16, REPORTS // 4000)) as place:
+            yield place, (0.7, 1.5)
+    else:
+        with ObjectStore() as store, Unreliable(store.address) as proxy:
+            yield Bucket(store, proxy, 'once/more'), (2, 4)
+            assert proxy.calls > 100
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_each_report_is_there_once(make_cluster, users):
-    cluster, ours = make_cluster(partitions=PARTITIONS, settings=SETTINGS), users(200)
-    with small_disk(cluster.history) as disk:
-        cluster.create_topics()
-        sinks = [cluster.add('history-sink', settings={'group.instance.id': f'sink-{number}'}, wait=False) for number in range(2)]
-        for sink in sinks:
-            sink.wait_ready()
-        reports = Reports(cluster, ours)
-        reports.start()
-        trouble(cluster, sinks, lambda: not reports.is_alive(), disk)
-        reports.join()
-        assert not reports.failures
-        files, store = of_topic(cluster)
-        assert files.count == REPORTS - (REPORTS + 49) // 50
+@pytest.mark.timeout(3600)
+def test_each_report_is_there_once(make_cluster, users, history, tmp_path):
+    place, pause = history
+    cluster, ours = make_cluster(partitions=PARTITIONS, settings={**SETTINGS, **place.settings}), users(200)
+    cluster.create_topics()
+    sinks = [cluster.add('history-sink', settings={'group.instance.id': f'sink-{number}'}, wait=False) for number in range(2)]
+    for sink in sinks:
+        sink.wait_ready()
+    reports = Reports(cluster, ours)
+    reports.start()
+    trouble(cluster, sinks, lambda: not reports.is_alive(), place, pause)
+    reports.join()
+    assert not reports.failures
+    files, store = of_topic(cluster)
+    assert files.count == REPORTS - (REPORTS + 49) // 50
 
-        def complete():
-            found = of_files(cluster.history)
-            assert found.count <= files.count, 'rows are there twice'
-            return found == files
+    def complete():
+        found = of_files(place)
+        assert found.count <= files.count, 'rows are there twice'
+        return found == files
 
-        eventually(complete, 30 + REPORTS / 20_000, what='all rows are published')
+    eventually(complete, PATIENCE_S, every=0.5, what='all rows are published')
 
-        # The hour ends: its files are merged while sinks are killed, and each row is there once at any moment.
-        for sink in sinks:
-            assert sink.stop() == 0
-        move_to_another_hour(cluster)
-        for sink in sinks:
-            sink.start(wait=False)
-        for victim in sinks:
-            assert of_files(cluster.history) == files
-            time.sleep(0.5)
-            victim.kill()
-            victim.start(wait=False)
-        eventually(lambda: not list(cluster.history.glob('date=*/hour=*/*.avro')), 60 + REPORTS / 20_000,
-                   what='the small files are gone')
-        assert of_files(cluster.history) == files
-        for sink in sinks:
-            sink.wait_ready()
-        assert of_store(cluster, ours) == store
-        for sink in sinks:
-            assert sink.stop() == 0
+    # The hour ends: its files are merged and made into Parquet while sinks and conversions are killed; each row is there once at any moment.
+    for sink in sinks:
+        assert sink.stop() == 0
+    place.move_to_another_hour()
+    for sink in sinks:
+        sink.start(wait=False)
+    parquet, chance = tmp_path / 'parquet', random.Random(5)
+    for number, victim in enumerate(sinks):
+        assert of_files(place) == files
+        convert(place, tmp_path / f'copy-{number}', parquet, kill_after=chance.uniform(0.5, 1 + REPORTS / 1_000_000))
+        victim.kill()
+        victim.start(wait=False)
+    eventually(lambda: not place.small(), PATIENCE_S, every=0.2, what='the small files are gone')
+    assert of_files(place) == files
+    convert(place, tmp_path / 'copy', parquet)
+    assert of_parquet(parquet) == files
+
+    for sink in sinks:
+        sink.wait_ready(PATIENCE_S)
+    assert of_store(cluster, ours) == store
+    for sink in sinks:  # what is left of the rows are the files
+        assert sink.stop() == 0
+        lose_store(sink)
+    for sink in sinks:
+        sink.start(wait=False)
+    for sink in sinks:
+        sink.wait_ready(PATIENCE_S)
+    assert sum(sink.metrics().total('starling_history_rebuilt_rows_total') for sink in sinks) >= files.count
+    assert of_store(cluster, ours) == store
+    for sink in sinks:
+        assert sink.stop() == 0

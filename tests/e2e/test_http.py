@@ -1,12 +1,14 @@
 """What all paths of the HTTP API have in common: methods, pages of other origins, packing, entity tags, and lists in pages."""
 import gzip
 import re
+import subprocess
 
 import pytest
 import requests
 import yaml
 
 from harness.broker import REPOSITORY
+from harness.cluster import build_folder
 from harness.http import Http
 from harness.waiting import eventually
 
@@ -76,6 +78,8 @@ def test_large_answers_are_packed_for_who_accepts_it(gateway):
         headers, body = raw_get(url, **{'Accept-Encoding': accept})
         assert 'Content-Encoding' not in headers and body == whole
         assert 'Accept-Encoding' in headers['Vary']
+    headers, body = raw_get(f'{gateway.http_url}/app.js', **{'Accept-Encoding': 'gzip'})
+    assert headers['Content-Encoding'] == 'gzip' and gzip.decompress(body) == (REPOSITORY / 'web/public/app.js').read_bytes()
     headers, body = raw_get(f'{gateway.http_url}/v1/config', **{'Accept-Encoding': 'gzip'})
     assert 'Content-Encoding' not in headers  # too small to be worth it
 
@@ -160,9 +164,30 @@ def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited
     assert seen[:10] == [404] * 10 and 429 in seen[10:]
 
 
+def test_the_page_has_its_map_and_may_load_tiles_of_one_server_only(gateway, tmp_path):
+    town = tmp_path / 'town.geojson'
+    subprocess.run([build_folder() / 'starling', 'simulate', '--map', town], check=True, timeout=30)
+    tiles, whose = 'https://tiles.example:8443/{z}/{x}/{y}.png', '[Tiles & Co](https://tiles.example/)'
+    daemon = gateway.add('ingest', settings={'web.map.geojson': town, 'web.map.tiles': tiles, 'web.map.attribution': whose})
+    http = Http('http://' + daemon.settings['ingest.listen'])
+    config = http.ok('GET', '/v1/config')
+    assert (config['tile_url'], config['map_url'], config['map_attribution']) == (tiles, '/map.geojson', whose)
+    drawn = http.get(config['map_url'])
+    assert drawn.headers['Content-Type'] == 'application/geo+json' and drawn.content == town.read_bytes()
+    assert http.get(config['map_url'], headers={'If-None-Match': drawn.headers['ETag']}).status_code == 304
+    page = http.get('/')
+    assert page.headers['Content-Security-Policy'] == "img-src 'self' data: https://tiles.example:8443; frame-ancestors 'none'"
+    for path, kind in ('/manifest.webmanifest', 'application/manifest+json'), ('/sw.js', 'text/javascript; charset=utf-8'), ('/icons/icon-192.png', 'image/png'):
+        assert http.get(path).headers['Content-Type'] == kind  # without which it could not be installed
+    assert gateway.http(None).get('/map.geojson').status_code == 404  # a gateway without one
+    assert 'tiles.example' not in gateway.http(None).get('/').headers['Content-Security-Policy']
+
+
 def test_settings_that_cannot_be_meant_are_refused(gateway):
     daemon = gateway.add('ingest', start=False)
-    for name, value in ('ingest.cors.origins', 'app.example'), ('ingest.trusted.proxies', '10.0.0.0/33'):
+    for name, value in (('ingest.cors.origins', 'app.example'), ('ingest.trusted.proxies', '10.0.0.0/33'),
+                        ('web.map.geojson', REPOSITORY / 'nothing.geojson'), ('web.map.tiles', 'https://tiles.example/{z}/{x}.png'),
+                        ('web.map.tiles', 'https://{s}.tiles.example/{z}/{x}/{y}.png'), ('web.map.tiles', '//tiles/{z}/{x}/{y}.png')):
         daemon.start(wait=False, **{name: value})
         eventually(lambda: not daemon.alive())
         assert daemon.exit_code() and name in daemon.tail()

@@ -185,7 +185,8 @@ def test_who_has_turned_sharing_on_can_report_at_once(shared_cluster, users):
 ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/profile'), ('GET', '/v1/profiles/5'),
              ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('GET', '/v1/audience'), ('POST', '/v1/friendships'),
-             ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'),
+             ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
+             ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'),
              ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
@@ -205,7 +206,7 @@ OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_U
     ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
-WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands', 'name-commands', 'comment-commands', 'bans'
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands', 'name-commands', 'comment-commands', 'bans', 'nearby-mutes'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
@@ -390,6 +391,26 @@ def test_lists_come_in_pages(shared_cluster, users):
         problem(http.get('/v1/friends', params=query), 400, 'bad_query')
 
 
+def test_lists_have_names(shared_cluster, users):
+    user, friend, nameless, invited, blocked = users(5)
+    http = shared_cluster.http(user)
+    profiles = {friend: ('Zoë "Z"', 'https://example.org/z.png'), nameless: ('', ''), invited: ('Ivo', ''), blocked: ('Bo', '')}
+    for other, (name, url) in profiles.items():
+        if name:
+            shared_cluster.http(other).ok('PUT', '/v1/profile', json={'name': name, **({'avatar_url': url} if url else {})})
+    shared_cluster.befriend((user, friend), (user, nameless))
+    outcome(http.put(f'/v1/friends/{invited}'), 'requested', invited)
+    outcome(http.put(f'/v1/blocks/{blocked}'), 'blocked', blocked)
+
+    def listed(**query):
+        return {item['user']: (item['name'], item['avatar_url']) for item in http.ok('GET', '/v1/friends', params=query)['items']}
+
+    eventually(lambda: listed(state='all') == profiles, what='every list has names')
+    assert listed() == {friend: profiles[friend], nameless: ('', '')}
+    shared_cluster.http(friend).ok('PUT', '/v1/profile', json={'name': 'Zed'})
+    eventually(lambda: listed()[friend] == ('Zed', ''), what='the new name')
+
+
 # history
 
 
@@ -499,7 +520,8 @@ def test_requests_are_counted_by_route_and_status(shared_cluster, member):
 def test_the_page_and_its_settings_need_no_token(shared_cluster):
     http = shared_cluster.http(None)
     config = http.ok('GET', '/v1/config')
-    assert config == {'ws_url': shared_cluster.ws_url, 'tile_url': '', 'radius_m': 8046.72}
+    assert config == {'ws_url': shared_cluster.ws_url, 'tile_url': '', 'map_url': '', 'map_attribution': '', 'radius_m': 8046.72}  # and no demonstration, no provider
+    problem(http.get('/demo/people.json'), 404, 'no_such_path')
     problem(http.get('/../../etc/passwd'), 404, http.get('/../../etc/passwd').json()['code'])
 
 
@@ -619,7 +641,13 @@ def test_a_gateway_that_could_serve_nobody_does_not_start(shared_cluster, tmp_pa
     (tmp_path / 'file').touch()
     for arguments, refused in ([], 2), (['--check'], 1):
         for settings, reason in ((nothing, 'no key to check tokens with'), ({'web_dir': tmp_path / 'nowhere'}, 'nowhere'),
-                                 ({'web_dir': tmp_path / 'file'}, 'is no folder'), ({'ingest_listen': 'x'}, 'ingest.listen')):
+                                 ({'web_dir': tmp_path / 'file'}, 'is no folder'), ({'ingest_listen': 'x'}, 'ingest.listen'),
+                                 ({'web_demo_dir': tmp_path / 'nowhere'}, 'nowhere'),
+                                 ({'web_demo_dir': tmp_path, 'ingest_listen': '0.0.0.0:0'}, 'gives tokens to everybody'),
+                                 ({'web_demo_dir': tmp_path, 'ingest_trusted_proxies': '10.0.0.1'}, 'gives tokens to everybody'),
+                                 ({'web_demo_dir': tmp_path, 'ingest_cors_origins': '*'}, 'gives tokens to everybody'),
+                                 ({'web_oidc_issuer': 'https://id.example', 'auth_issuer': 'https://id.example'}, 'auth.audience'),
+                                 ({'web_oidc_issuer': 'https://id.example', 'auth_audience': 'starling'}, 'auth.issuer')):
             code, said_so = start_of(daemon, *arguments, **settings)
             assert code == refused and reason in said_so, said_so
     assert start_of(daemon, '--check') == (0, 'starling-ingest: the configuration is good\n')
@@ -629,12 +657,23 @@ def test_a_gateway_that_could_serve_nobody_does_not_start(shared_cluster, tmp_pa
 
 def test_tokens_of_other_audiences_and_issuers_are_refused(make_cluster, users):
     user, = users(1)
-    cluster = make_cluster(settings={'ingest:auth.audience': 'starling', 'ingest:auth.issuer': 'https://id.example.org'})
+    cluster = make_cluster(settings={'ingest:auth.audience': 'starling', 'ingest:auth.issuer': 'https://id.example.org',
+                                     'report.past.days': 30})
     cluster.start(routers=0, sinks=0, fanouts=0)
     good = {'aud': ['others', 'starling'], 'iss': 'https://id.example.org'}
     assert cluster.http(user, **good).get('/v1/sharing').ok
     for claims in {}, {**good, 'aud': 'others'}, {**good, 'iss': 'https://example.org'}, {'aud': 'starling'}:
         problem(cluster.http(user, **claims).get('/v1/sharing'), 401, 'bad_token')
+    old_reports_are_refused(cluster.http(user, **good))
+
+
+def old_reports_are_refused(http):
+    assert http.ok('PUT', '/v1/sharing', json={'mode': 'friends'})
+    month = 30 * 24 * 3600 * 1000
+    for time_ms in now_ms() // 1000, now_ms() - month - 1:
+        problem(http.post('/v1/locations', json=report(time=time_ms)), 400, 'bad_time')
+    problem(http.post('/v1/locations', json={'locations': [report(), report(time=0)]}), 400, 'bad_time')
+    assert http.post('/v1/locations', json=report(time=now_ms() - month + 60_000)).ok
 
 
 def test_draining_answers_what_is_under_way(make_cluster, users):

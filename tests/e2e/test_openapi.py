@@ -10,7 +10,7 @@ import requests
 from harness.broker import REPOSITORY
 from harness.processes import clean_environment
 
-EXAMPLES = 30  # of each request; all of it takes about a minute
+EXAMPLES = 12  # of each request; all of it takes less than a minute
 
 
 @pytest.fixture(scope='module')

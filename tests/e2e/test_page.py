@@ -178,7 +178,7 @@ def test_friends_move_come_and_go(shared_cluster, screen, with_friends):
         screen.open(shared_cluster.token(me), HOME)
         screen.wait_friends({ben, cleo})
         before = screen.face(ben)
-        positions[ben] = at(3_000)
+        positions[ben] = at(5_000)  # on a phone, 1,000 m from Cleo would be one marker
         others[ben].report(*positions[ben])
         eventually(lambda: [row['user'] for row in screen.rows()] == [cleo, ben], what='Ben is the farther one now')
         screen.wait_list(positions, total=2)
@@ -193,7 +193,7 @@ def test_friends_move_come_and_go(shared_cluster, screen, with_friends):
         screen.wait_friends({ben, cleo})
         del positions[dora]
 
-        # Who goes far away while I am away myself is not where they were when I come back.
+        # A friend who goes far away while I am away myself is not where they were when I come back.
         screen.go(*FAR)
         screen.wait_friends({dora})
         others[ben].report(*north_of(*HOME, -20_000))
@@ -381,3 +381,15 @@ def test_people_around_are_shown_by_their_cells_while_both_are_public(shared_clu
     screen.page.click('#show-around')  # asks anew
     screen.page.wait_for_function('() => /Nobody around/.test(document.getElementById("around-note").textContent)')
     assert screen.page.locator('#around-list > li, path.cell').count() == 0
+
+
+def test_where_i_was_is_a_line_on_the_map(shared_cluster, browser, with_friends):
+    me, _ = with_friends(1)
+    with Screen(browser, shared_cluster.http_url, WIDE) as screen:
+        screen.open(shared_cluster.token(me), HOME)
+        screen.wait_state('online')
+        screen.go(*at(700))
+        eventually(lambda: len(shared_cluster.http(me).ok('GET', '/v1/history')['items']) >= 2, what='both places are stored')
+        screen.page.click('#trail')
+        eventually(lambda: '0.4 mi' in screen.text('#trail-note'), what='the way that I went')
+        assert screen.page.locator('path.trail').count() == 1

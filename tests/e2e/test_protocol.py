@@ -12,9 +12,10 @@ from harness.ports import free_port
 from harness.waiting import eventually, now_ms
 
 HOME = 39.9847, 116.3184
+THERE = -12.34, 56.78  # for strangers
 BIG = 2**53 + 1  # what a double does not hold
 GARBAGE = ['', '{', '[]', 'null', '7', '"x"', '{"type":"nearby"}', '{"type":"nearby","items":7,"total":0,"next":null}',
-           '{"type":"update","near":{}}', '{"type":"update","gone":"x"}', '{"type":"welcome"}', '\0', b'\0\1\2']
+           '{"type":"update","near":{}}', '{"type":"update","gone":"x"}', '{"type":"welcome"}', '{"type":"strangers","items":[]}', '\0', b'\0\1\2']
 HARMLESS = [{}, {'type': 'festival', 'near': []}, {'type': 'update'}, {'type': 'update', 'near': [None, 7, {}, {'user': 1}]},
             {'type': 'update', 'near': [], 'gone': [{}, None]}]
 
@@ -25,7 +26,8 @@ def at(metres):
 
 @pytest.fixture(scope='module')
 def world(make_module_cluster):
-    return make_module_cluster(settings={'fanout:edge.drain.s': 1, 'fanout:edge.flush.window.ms': 200}).start()
+    return make_module_cluster(settings={'fanout:edge.drain.s': 1, 'fanout:edge.flush.window.ms': 200,
+                                         'router:discover.delay.s': 0}).start()
 
 
 @pytest.fixture(params=sorted(DRIVERS))
@@ -161,6 +163,27 @@ def test_who_is_silent_becomes_stale_until_the_next_report(world, kind, users):
         phones[ben].report(*at(510))
         eventually(lambda: not client.row(ben)['stale'], what='fresh')
         client.wait_list({ben: at(510)}, HOME)
+
+
+def test_strangers_nearby(world, kind, users):
+    me, ada, far = users(3)
+    far += BIG
+    with start(world, kind, me, here=THERE) as client:
+        client.wait_state('online')
+        client.do('discover')
+        eventually(lambda: [event['code'] for event in client.said('error')] == ['not_public'], what='refused')
+        world.share(me, ada, far, mode='public')
+        for user in ada, far:
+            world.report_http(user, *THERE)
+
+        def listed():
+            client.do('discover')
+            return client.said('strangers') and {ada, far} <= {int(row[0]) for row in client.said('strangers')[-1]['list']}
+
+        eventually(listed, 20, every=1, what='both are listed')
+        world.share(far)
+        eventually(lambda: [event['gone'] for event in client.said('strangers_gone')] == [[str(far)]], what='one is gone')
+        assert client.states() == ['connecting', 'online']
 
 
 def test_garbage_of_the_servers_changes_nothing(world, kind, users):

@@ -37,6 +37,7 @@ def test_every_topic_is_read_by_the_url(cluster, client, users):
     cluster.befriend((a, b))
     http = cluster.http(a)
     http.ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    http.ok('PUT', f'/v1/nearby/mutes/{b}')
     http.ok('PUT', '/v1/handle', json={'handle': f'ada{a}'})
     cluster.http(b).ok('PUT', f'/v1/follows/{a}')
     post = http.ok('POST', '/v1/posts', json={'text': 'Hello', 'key': 'one'})['id']
@@ -49,7 +50,7 @@ def test_every_topic_is_read_by_the_url(cluster, client, users):
         written = ('locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets', 'follow-commands',
                    'follows', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines', 'name-commands', 'names', 'notices',
                    'feed-watches', 'comment-commands', 'comments', 'comment-texts', 'reactions', 'comment-offsets', 'bans',
-                   'moderation-log', 'comments-wide')
+                   'moderation-log', 'comments-wide', 'nearby-mutes')
         values = {topic: eventually(lambda: [m.value for m in cluster.topics.read(topic) if m.value], 20, what=topic)
                   for topic in written}
     deserialize = AvroDeserializer(client)
@@ -136,6 +137,26 @@ def test_an_operators_registry_gets_the_schemas_with_their_ids(cluster, client):
         del registry.subjects[f'{cluster.prefix}comment-commands-value'][2]
         daemon.restart()
         assert sorted(registry.subjects[f'{cluster.prefix}comment-commands-value']) == [1, 2]
+        daemon.stop()
+
+
+def test_no_subject_is_left_in_the_mode_import(cluster):
+    """In which nobody else can register anything: not when the registry fails at that, nor when a gateway ends too early."""
+    with Registry() as registry:
+        registry.keeping = True
+        daemon = cluster.add('ingest', settings={'schema.registry.url': registry.url}, start=False)
+        daemon.start(wait=False)
+        eventually(lambda: 'keeps a subject in mode IMPORT' in daemon.log(), 20)
+        left, = registry.modes
+        assert registry.modes[left] == 'IMPORT' and not daemon.ready()
+        registry.keeping = False
+        daemon.wait_ready()
+        assert set(registry.modes.values()) == {'READWRITE'}
+        daemon.kill()
+        for name in (left, max(registry.modes)):
+            registry.modes[name] = 'IMPORT'
+        daemon.start()
+        assert set(registry.modes.values()) == {'READWRITE'}
         daemon.stop()
 
 

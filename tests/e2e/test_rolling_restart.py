@@ -108,6 +108,7 @@ def test_a_rolling_restart_of_two_edges_loses_no_entry_for_longer_than_a_report(
             assert edge.stop() == 0
             assert set(crowd.closes) <= {1012}, f'closed otherwise than as planned: {crowd.closes}'
             edge.start()
+            assert 'another process listens there too' in edge.log()  # the other edge, on purpose
         time.sleep(2 * REPORT_EVERY_S)
         assert crowd.complete()
     finally:

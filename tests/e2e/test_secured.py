@@ -19,6 +19,7 @@ RARE = {  # what the others cannot bring about in a minute
     ('User:starling-comments', 'WRITE', 'comment-watches'): 'the same, of threads',
     ('User:starling-feed', 'WRITE', 'post-commands'): 'a post was deleted a day ago',
     ('User:starling-ingest', 'WRITE', 'notices'): 'a user who has notices is forgotten',
+    ('User:starling-ingest', 'WRITE', 'erasures'): 'a user is forgotten',
     ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
 }
 HOME = 39.9847, 116.3184
@@ -61,7 +62,14 @@ def test_friends_near_see_each_other_and_have_a_past(secured, users):
     rows = lambda: secured.http(ben).ok('GET', '/v1/history', params={'from': 0, 'to': 2**52})['items']
     eventually(rows, what='a row of history')
     secured.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada'})
-    with secured.online(ada, *HOME):
+    secured.http(ada).ok('PUT', f'/v1/nearby/mutes/{ben}')
+    secured.share(ada, mode='public')
+    with secured.online(ada, *HOME) as phone:
+        def asked():
+            phone.send({'type': 'discover'})
+            return phone.expect(('strangers', 'error'))['type'] == 'strangers'
+
+        eventually(asked, what='the router answers the edge')
         secured.share(ada, mode='off')
     secured.http(ben).ok('PUT', f'/v1/blocks/{ada}')
     eventually(lambda: 400 <= secured.http(ada).put(f'/v1/follows/{ben}').status_code < 500, what='she may not follow him')
@@ -176,6 +184,7 @@ def test_a_daemon_says_which_acl_it_lacks(secured, secured_broker):
     lines = secured.starling('topics', 'acls', 'starling-history-sink', '--principal', 'User:nobody').stdout.splitlines()
     needed = set().union(*map(acls_in_line, lines))
     topic, group = secured.topics.name('locations'), secured.group('history-sink')
+    secured_broker.add_acls({acl for acl in needed if acl[1] == secured.topics.name('erasures')})  # this is about the other one
     sink = secured.add('history-sink', wait=False, settings=secured_broker.security('nobody'))
 
     def says(text):

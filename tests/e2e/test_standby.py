@@ -95,7 +95,7 @@ def pause(routers):
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize('static', [False, True], ids=['dynamic', 'static'])
 def test_who_comes_has_prepared_and_who_goes_hands_over(make_cluster, tmp_path, static):
-    """From one router to three and back, by SIGTERM. Who joins has read what it will own before it does; who ends gives away
+    """From one router to three and back, by SIGTERM. A router that joins has read what it will own before it does; one that ends gives away
     what it owns at once, a static member too, though its place would be kept for the session's timeout."""
     partitions = 6
     cluster = make_cluster(partitions=partitions, delivery_partitions=4).start(routers=0, sinks=0)

@@ -1,4 +1,4 @@
-/* What comes by every other topic: a record in the wire format. What is decoded is encoded, and decodes as the same; and
+/* Every other topic carries records in the wire format. The record that is decoded is encoded, and decodes as the same; and
  * whatever it is, the JSON for people is made of it by avro-c, or it is refused. */
 #include <errno.h>
 #include <string.h>
@@ -53,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(moderation_entry);
     CHECK(comment_wide);
     CHECK(location_reports);
+    CHECK(nearby_mute);
     buffer_clear(&first);
     error.text[0] = '\0';
     int code = event_to_json(codec, data, size, &first, &error);

@@ -1,4 +1,4 @@
-/* The broker goes away and comes back. Whoever runs this has the broker in hand: this prints "stop broker" and "start
+/* The broker goes away and comes back. The test that runs this has the broker in hand: this prints "stop broker" and "start
  * broker", each on a line of its own, and goes on when it reads a line. */
 #include <errno.h>
 #include <stdio.h>

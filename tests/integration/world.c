@@ -70,7 +70,7 @@ int world_destroy(void **state) {
     if (!world) return 0;
     kafka_admin_free(world->admin);
     delete_topics(world);
-    // What is being closed needs some turns; what a failed test left open would never end.
+    // Things that are being closed need some turns; those that a failed test left open would never end.
     for (int turn = 0; turn < 100 && uv_run(&world->loop, UV_RUN_NOWAIT); turn++) usleep(10000);
     if (uv_loop_close(&world->loop)) {
         print_error("something is left on the loop\n");

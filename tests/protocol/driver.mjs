@@ -23,8 +23,8 @@ function say(event, members) {
     process.stdout.write(JSON.stringify({ event, ...members }) + '\n');
 }
 
-client.on('state', ({ state, reason = null, code = null, retryAt }) =>
-    say('state', { state, reason, code, retry_in_s: retryAt === undefined ? null : (retryAt - Date.now()) / 1000 }),
+client.on('state', ({ state, reason = null, code = null, retryAt, error }) =>
+    say('state', { state, reason, code, retry_in_s: retryAt === undefined ? null : (retryAt - Date.now()) / 1000, error: error?.name ?? null }),
 );
 client.on('welcome', ({ user, radiusM, reportEveryS, inactiveAfterS }) =>
     say('welcome', { user, radius_m: radiusM, report_every_s: reportEveryS, inactive_after_s: inactiveAfterS }),
@@ -41,6 +41,8 @@ client.on('change', ({ cause, came, gone }) =>
         complete: client.complete,
     }),
 );
+client.on('strangers', ({ items }) => say('strangers', { list: items.map(({ user, distance }) => [user, distance]) }));
+client.on('strangers_gone', ({ gone }) => say('strangers_gone', { gone }));
 client.on('error', ({ code }) => say('error', { code }));
 
 function watchFeed() {
@@ -65,6 +67,7 @@ const COMMANDS = {
     unwatch_feed: () => feed.close(),
     connect: () => client.connect(),
     reconnect: () => client.reconnect(),
+    discover: () => client.discover(),
     more: () => client.more(),
     move: ({ lat, lng }) => client.move({ lat, lng }),
     renew: ({ token }) => client.renew(token),

@@ -5,7 +5,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
-from starling_client import ApiError, Change, ClientError, StarlingApi, StarlingClient, StateChange, Welcome  # noqa: E402
+from starling_client import (ApiError, Change, ClientError, StarlingApi, StarlingClient, StateChange, Strangers,  # noqa: E402
+                             StrangersGone, Welcome)
 
 
 def say(event, **members):
@@ -28,7 +29,8 @@ class Driver:
     def _tell(self, event):
         client = self._client
         if isinstance(event, StateChange):
-            say('state', state=event.state.value, reason=event.reason, code=event.code, retry_in_s=event.retry_after)
+            say('state', state=event.state.value, reason=event.reason, code=event.code, retry_in_s=event.retry_after,
+                error=event.error and type(event.error).__name__)
         elif isinstance(event, Welcome):
             say('welcome', user=str(event.user), radius_m=event.radius_m, report_every_s=event.report_every_s,
                 inactive_after_s=event.inactive_after_s)
@@ -36,6 +38,10 @@ class Driver:
             say('change', cause=event.cause, came=[str(friend.user) for friend in event.came], gone=list(map(str, event.gone)),
                 list=[[str(f.user), f.name, f.distance, f.time, f.stale] for f in client.list], known=len(client.known),
                 total=client.total, has_more=client.has_more, complete=client.complete)
+        elif isinstance(event, Strangers):
+            say('strangers', list=[[str(stranger.user), stranger.distance] for stranger in event.items])
+        elif isinstance(event, StrangersGone):
+            say('strangers_gone', gone=list(map(str, event.gone)))
         elif isinstance(event, ClientError):
             say('error', code=event.code)
 

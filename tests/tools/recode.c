@@ -62,6 +62,10 @@ static void show_sharing(struct buffer *out, const struct sharing *record) {
     put_long(out, "until", record->until);
 }
 
+static void show_nearby_mute(struct buffer *out, const struct nearby_mute *record) {
+    put_long(out, "since", record->since);
+}
+
 static void show_command_offset(struct buffer *out, const struct command_offset *record) {
     put_long(out, "next", record->next);
 }
@@ -420,6 +424,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
+    case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);

@@ -371,6 +371,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
+    case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);

@@ -67,7 +67,7 @@ static void handle(void *context, struct http_request *request) {
     else if (!strcmp(path, "/huge"))
         reply_huge(request);
     else if (!strncmp(path, "/files", 6))
-        http_reply_file(request, world->root, path + 6);
+        http_reply_file(request, world->root, path + 6, NULL);
     else if (!strcmp(path, "/tagged"))
         reply_tagged(request);
     else if (!strcmp(http_method(request), "OPTIONS"))
@@ -175,4 +175,14 @@ char *raw_read(struct world *world, int fd, const char *end) {
     char *copy = mem_string(buffer_cstring(&text));
     buffer_free(&text);
     return copy;
+}
+
+char *raw_say(struct world *world, const char *method, const char *path, const char *fields) {
+    char *request = mem_format("%s %s HTTP/1.1\r\nHost: x\r\n%sConnection: close\r\n\r\n", method, path, fields);
+    int fd = raw_connect(world);
+    raw_text(world, fd, request);
+    char *reply = raw_read(world, fd, NULL);
+    close(fd);
+    free(request);
+    return reply;
 }

@@ -50,5 +50,12 @@ void raw_send(struct world *world, int fd, const void *bytes, size_t size);
 void raw_text(struct world *world, int fd, const char *text);
 /* Everything that comes until `end` was seen, or until the server closes when end is NULL; caller frees. Fails after 10 s. */
 char *raw_read(struct world *world, int fd, const char *end);
+/* Sends GET or OPTIONS with those fields; what comes until the server closes. The caller frees. */
+char *raw_say(struct world *world, const char *method, const char *path, const char *fields);
+
+#define assert_contains(text, part)                                                                                    \
+    do {                                                                                                               \
+        if (!strstr(text, part)) fail_msg("no \"%s\" in: %s", part, text);                                             \
+    } while (0)
 
 #endif

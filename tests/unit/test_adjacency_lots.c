@@ -122,7 +122,7 @@ static void test_much_in_small_pieces_stays_bulk(void **state) {
     lots_free(lots);
 }
 
-/* What is taken away before the records of a turn are complete is not counted as having waited. */
+/* Records that are taken away before those of a turn are complete are not counted as having waited. */
 static void test_one_that_goes_away_is_forgotten(void **state) {
     struct lots *lots = lots_new(PARTITIONS);
     add(lots, 1, LOTS_MANY, 1000);
@@ -134,7 +134,7 @@ static void test_one_that_goes_away_is_forgotten(void **state) {
     lots_free(lots);
 }
 
-/* Whatever comes, everything is applied within the time, and no more waits than may. */
+/* Everything is applied within the time, whatever comes, and no more waits than may. */
 static void test_nothing_waits_for_longer(void **state) {
     struct lots *lots = lots_new(PARTITIONS);
     int64_t since[PARTITIONS], now = 1;

@@ -37,12 +37,16 @@ static char *commands(const struct cli_settings *settings, const struct program 
 
 static void each_operation_is_one_command(void **state) {
     char *text = commands(&SETTINGS, &PROGRAM_HISTORY_SINK, &PLAIN);
-    assert_string_equal(text, "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
-                              "--operation Read --resource-pattern-type literal --topic p.locations --group sinks\n"
-                              "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
-                              "--operation Write --resource-pattern-type literal --topic p.locations.dlq\n"
-                              "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
-                              "--operation DescribeConfigs --resource-pattern-type literal --topic p.locations\n");
+    assert_string_equal(
+        text, "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
+              "--operation Read --resource-pattern-type literal --topic p.locations --topic p.erasures "
+              "--group sinks\n"
+              "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
+              "--operation Write --resource-pattern-type literal --topic p.locations.dlq --topic p.erasures.dlq\n"
+              "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
+              "--operation Describe --resource-pattern-type literal --group starling-reader\n"
+              "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
+              "--operation DescribeConfigs --resource-pattern-type literal --topic p.locations\n");
     free(text);
 }
 

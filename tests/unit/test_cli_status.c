@@ -21,7 +21,7 @@ struct fixture {
     int64_t nothing[PARTITIONS];
     struct kafka_position owned[2][4];
     struct kafka_member members[2];
-    struct status_topic topics[32]; /* TOPICS_ALL.count of them */
+    struct status_topic topics[64]; /* TOPICS_ALL.count of them */
 };
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "s."};

@@ -262,18 +262,19 @@ static void put_reaction(struct threads_world *world, int64_t id, int64_t user, 
 struct of_user {
     int64_t sum; /* of the comments' ids, a thousand times of those that are liked */
     size_t count;
+    size_t page; /* it wants so many at once */
 };
 
-static void add_of_user(void *context, const struct event_text *subject, int64_t comment, bool liked) {
+static bool add_of_user(void *context, const struct event_text *subject, int64_t comment, bool liked) {
     struct of_user *found = context;
     assert_int_equal(subject->size, OF.size);
     assert_memory_equal(subject->data, OF.data, OF.size);
     found->sum += liked ? 1000 * comment : comment;
-    found->count++;
+    return ++found->count % found->page != 0;
 }
 
 static struct of_user of_user(struct threads_world *world, int64_t user, size_t work) {
-    struct of_user found = {.sum = 0};
+    struct of_user found = {.sum = 0, .page = 1 + work % 3};
     struct buffer place = {.data = NULL};
     struct error error;
     int turns = 0;

@@ -31,7 +31,7 @@ static void each_topic_is_there_once(void **state) {
 static void each_record_has_a_schema(void **state) {
     (void)state;
     for (const struct event_kinds *kinds = EVENT_KINDS; kinds->topic; kinds++) {
-        assert_non_null(kinds->records[0]);
+        assert_true(kinds->records[0] || kinds->topic == &TOPIC_ERASURES); // of keys alone
         for (size_t i = 0; i < EVENT_KINDS_MAX && kinds->records[i]; i++)
             if (!has_schema(kinds->records[i])) fail_msg("%s", kinds->records[i]);
     }

@@ -32,6 +32,7 @@ struct world {
     struct geo_point at;
     struct entry held[USERS];
     bool barred[USERS];
+    bool muted[USERS];
     /* the phone */
     struct entry phone[USERS];
     bool paged, more;
@@ -138,6 +139,12 @@ static void take_away(struct world *w, bool part) {
         nearby_remove(&w->nearby, id_of((uint64_t)user));
 }
 
+static void mute(struct world *w) {
+    int user = (int)chance(w, USERS);
+    w->muted[user] = chance(w, 2);
+    nearby_mute(&w->nearby, id_of((uint64_t)user), w->muted[user]);
+}
+
 static void hide(struct world *w) {
     struct map *users = map_new();
     bool any = false;
@@ -198,6 +205,7 @@ static void expire(struct world *w) {
 static void show(struct world *w, const struct nearby_friend *friend) {
     int user = user_of(friend->user);
     assert_true(same(&w->held[user], friend->at, friend->time));
+    assert_false(w->muted[user]);
     w->phone[user] = w->held[user];
 }
 
@@ -224,8 +232,8 @@ static void page(struct world *w) {
 static void check_phone(struct world *w) {
     for (int user = 0; user < USERS; user++) {
         const struct entry *held = &w->held[user];
-        assert_int_equal(w->phone[user].there, held->there);
-        if (held->there) assert_true(same(&w->phone[user], held->at, held->time));
+        assert_int_equal(w->phone[user].there, held->there && !w->muted[user]);
+        if (w->phone[user].there) assert_true(same(&w->phone[user], held->at, held->time));
     }
 }
 
@@ -255,7 +263,7 @@ static void update(struct world *w) {
 /* ---- the comparison ---- */
 
 static void check(struct world *w) {
-    uint32_t held = 0, dirty = 0;
+    uint32_t held = 0, dirty = 0, muted = 0;
     uint64_t hash = 0;
     for (int user = 0; user < USERS; user++) {
         const struct nearby_friend *friend = nearby_find(&w->nearby, id_of((uint64_t)user));
@@ -265,6 +273,8 @@ static void check(struct world *w) {
         if (!there) continue;
         assert_true(same(&w->held[user], friend->at, friend->time));
         assert_true(w->nearby.oldest <= friend->time);
+        assert_int_equal(!(friend->flags & NEARBY_MUTED), !w->muted[user]);
+        muted += w->muted[user];
         hash += hash_u64((uint64_t) friend->user);
         held++;
     }
@@ -275,12 +285,13 @@ static void check(struct world *w) {
         count++;
         assert_ptr_equal(nearby_find(&w->nearby, friend->user), friend);
         assert_true(friend->flags & (NEARBY_HELD | NEARBY_KNOWN));
-        assert_int_equal(friend->flags & ~(NEARBY_HELD | NEARBY_KNOWN | NEARBY_DIRTY), 0);
+        assert_int_equal(friend->flags & ~(NEARBY_HELD | NEARBY_KNOWN | NEARBY_DIRTY | NEARBY_MUTED), 0);
         if (!(friend->flags & NEARBY_HELD)) assert_true(friend->flags & NEARBY_DIRTY); /* the phone must hear of it */
         dirty += friend->flags & NEARBY_DIRTY ? 1 : 0;
     }
     assert_int_equal(w->nearby.table.count, count);
     assert_int_equal(w->nearby.held, held);
+    assert_int_equal(nearby_shown(&w->nearby), held - muted);
     assert_int_equal(w->nearby.dirty, dirty);
     assert_true(w->nearby.hash == hash);
 }
@@ -309,8 +320,10 @@ static void compare(uint64_t seed, uint64_t notes) {
             take_away(&w, true);
         else if (what < 66)
             clear(&w);
-        else if (what < 69)
+        else if (what < 68)
             unbar(&w);
+        else if (what < 70)
+            mute(&w);
         else if (what < 75)
             roster(&w);
         else if (what < 80)

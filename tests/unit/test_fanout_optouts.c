@@ -1,4 +1,4 @@
-/* Whoever opts out leaves the lists of all sessions, a slice of these at a time, whatever comes and goes in between. */
+/* A user who opts out leaves the lists of all sessions, a slice of these at a time, whatever comes and goes in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "history-sink/merge.h"
+#include "history-sink/merge_rows.h"
 #include "history_world.h"
 
 enum { HOUR = 492541, PARTITION = 3, KEEP_MS = 60000 };
@@ -158,23 +159,26 @@ static void test_many_files(void **state) {
     world_end(&world);
 }
 
+/* A file of the hour with the rows of [first, until), behind the sinks' backs. It says that it ends there; -1: nothing. */
+static void write_file(struct storage *storage, int64_t first, int64_t until, int64_t end) {
+    struct segment_writer *writer;
+    struct storage_writer *file;
+    char *path = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = first});
+    assert_int_equal(segment_writer_open(storage, path, end, &writer, NULL), 0);
+    for (int64_t offset = first; offset < until; offset++) {
+        struct history_row row = history_row_at(PARTITION, offset, HOUR * (int64_t)HISTORY_HOUR_MS);
+        assert_int_equal(segment_writer_append(writer, &row, NULL), 0);
+    }
+    assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
+    assert_int_equal(storage_publish(file, NULL), 0);
+    free(path);
+}
+
 /* Files of version 0.1 are in order of offsets, and do not say where they end. */
 static void test_files_of_version_0_1(void **state) {
     struct merge_world world;
     world_begin(&world, *state);
-    for (int i = 0; i < 3; i++) {
-        struct segment_writer *writer;
-        struct storage_writer *file;
-        char *path = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = 200 * i});
-        assert_int_equal(segment_writer_open(world.storage, path, -1, &writer, NULL), 0);
-        for (int64_t offset = 200 * i; offset < 200 * i + 200; offset++) {
-            struct history_row row = history_row_at(PARTITION, offset, HOUR * (int64_t)HISTORY_HOUR_MS);
-            assert_int_equal(segment_writer_append(writer, &row, NULL), 0);
-        }
-        assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
-        assert_int_equal(storage_publish(file, NULL), 0);
-        free(path);
-    }
+    for (int i = 0; i < 3; i++) write_file(world.storage, 200 * i, 200 * i + 200, -1);
     struct chain_end chain = history_behind((struct archive_file){.hour = HOUR, .first = 400}, 600);
     chain = history_publish(*state, PARTITION, &chain, 699, HOUR).chain;
     history_publish(*state, PARTITION, &chain, 700, HOUR + 1);
@@ -205,6 +209,61 @@ static void test_a_damaged_file(void **state) {
     world_end(&world);
 }
 
+/* The second of three is missing, or ends behind the beginning of the third; it says so, or not (version 0.1). The merged file would
+ * hide that. */
+static void check_spoilt(const char *folder, int64_t until, int64_t end, const char *says) {
+    struct merge_world world;
+    struct merge_done done;
+    struct error error;
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 9, HOUR).chain;
+    chain = history_publish(folder, PARTITION, &chain, 19, HOUR).chain;
+    char *second = archive_path(PARTITION, chain.file);
+    chain = history_publish(folder, PARTITION, &chain, 29, HOUR).chain;
+    history_publish(folder, PARTITION, &chain, 39, HOUR + 1);
+    world_begin(&world, folder);
+    assert_int_equal(storage_remove(world.storage, second, NULL), 0);
+    if (until) write_file(world.storage, 10, until, end);
+    assert_int_equal(merge_after(&world, 0, &done, &error), -EBADMSG);
+    assert_non_null(strstr(error.text, says));
+    assert_int_equal(done.merged_files, 0);
+    free(second);
+    world_end(&world);
+}
+
+static void test_a_file_is_missing(void **state) {
+    check_spoilt(*state, 0, 0, "ends at offset 10, but the next file begins at 20: one is missing");
+}
+
+static void test_files_overlap(void **state) {
+    check_spoilt(*state, 24, 24, "ends at offset 24, but the next file begins at 20: they overlap");
+}
+
+static void test_files_of_version_0_1_overlap(void **state) {
+    check_spoilt(*state, 24, -1, "ends at offset 24, but the next file begins at 20: they overlap");
+}
+
+/* Nobody else removes what is in the scratch: it is not told as if another sink had merged the hour. */
+static void test_a_scratch_that_is_gone(void **state) {
+    struct merge_world world;
+    struct merge_done done;
+    struct error error;
+    struct chain_end chain = history_publish(*state, PARTITION, NULL, 0, HOUR).chain;
+    for (int i = 1; i <= MERGE_FILES; i++) chain = history_publish(*state, PARTITION, &chain, i, HOUR).chain;
+    history_publish(*state, PARTITION, &chain, MERGE_FILES + 1, HOUR + 1);
+    world_begin(&world, *state);
+    assert_int_equal(rmdir(world.scratch_folder), 0);
+    assert_int_equal(merge_after(&world, 0, &done, &error), -EIO);
+    assert_int_equal(mkdir(world.scratch_folder, 0700), 0);
+    // So is a file of it, which would else look like one that was merged and removed.
+    struct merge_source source = {.storage = world.scratch, .file = {.end = INT64_MAX}, .ours = true};
+    int64_t rows = 0;
+    assert_int_equal(merge_rows(&source, 1, PARTITION, &world.stop, NULL, &rows, &error), -EIO);
+    source.ours = false;
+    assert_int_equal(merge_rows(&source, 1, PARTITION, &world.stop, NULL, &rows, &error), -ENOENT);
+    check_merge(&world, 0, 1, 0);
+    world_end(&world);
+}
+
 static void test_stopped(void **state) {
     struct merge_world world;
     struct merge_done done;
@@ -227,6 +286,10 @@ int main(void) {
         WITH_FOLDER(test_many_files),
         WITH_FOLDER(test_files_of_version_0_1),
         WITH_FOLDER(test_a_damaged_file),
+        WITH_FOLDER(test_a_file_is_missing),
+        WITH_FOLDER(test_files_overlap),
+        WITH_FOLDER(test_files_of_version_0_1_overlap),
+        WITH_FOLDER(test_a_scratch_that_is_gone),
         WITH_FOLDER(test_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,7 +229,7 @@ static void check_files(const char *folder, uint64_t seed) {
     storage_close(storage);
 }
 
-/* What a reader finds meanwhile is a chain without gaps, and no row is in it twice. */
+/* A reader finds a chain without gaps meanwhile, and no row is in it twice. */
 static void read_meanwhile(const char *folder) {
     static bool seen[LOG_END];
     struct storage *storage = history_storage(folder);

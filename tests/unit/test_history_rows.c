@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/chance.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "history-sink/rows.h"
@@ -190,6 +191,63 @@ static void test_old_rows_expire(void **state) {
     rows_close(rows);
 }
 
+static void check_kept(struct rows *rows, const struct history_row *table, size_t count, int64_t user) {
+    struct answer answer = {.count = 0};
+    size_t kept = 0;
+    bool more = true;
+    const struct rows_query all = {.user = user, .to = INT64_MAX, .limit = 512};
+    assert_int_equal(rows_find(rows, &all, gather, &answer, &more, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        if (table[i].user != user) continue;
+        assert_true(kept < answer.count);
+        assert_true(answer.rows[kept].offset == table[i].offset && answer.rows[kept].received == table[i].received);
+        kept++;
+    }
+    assert_int_equal(answer.count, kept);
+}
+
+/* Random rows of a few users, times and arrivals in no relation; some users go up to some arrival, in steps of any size. */
+static void test_rows_of_who_is_forgotten_go(void **state) {
+    enum { ROWS = 900, USERS = 5, TURNS = 25 };
+    static struct history_row table[ROWS];
+    struct chance chance = {.state = 7};
+    struct rows *rows = open_rows(*state);
+    size_t count = ROWS;
+    for (int i = 0; i < ROWS; i++) {
+        table[i] = make_row(chance_next(&chance) % USERS, chance_next(&chance) % 300, i);
+        table[i].received = chance_next(&chance) % 1000;
+        rows_put(rows, &table[i]);
+    }
+    assert_int_equal(rows_write(rows, NULL), 0);
+    qsort(table, count, sizeof *table, by_key);
+    for (int turn = 0; turn < TURNS; turn++) {
+        int64_t user = chance_next(&chance) % USERS, before = chance_next(&chance) % (40 * (turn + 1)), gone = 0;
+        struct rows_place at = {.time = 0, .offset = 0};
+        size_t kept = 0, limit = 1 + chance_next(&chance) % 60;
+        while (rows_wipe(rows, user, before, limit, &at, &gone, NULL) > 0) {}
+        for (size_t i = 0; i < count; i++)
+            if (table[i].user != user || table[i].received >= before) table[kept++] = table[i];
+        assert_int_equal(gone, count - kept);
+        count = kept;
+        for (int64_t u = 0; u < USERS; u++) check_kept(rows, table, count, u);
+    }
+    assert_true(count < ROWS / 2);
+    rows_close(rows);
+}
+
+static void test_marks_of_erasures_survive(void **state) {
+    struct rows_wiped mark = {.store = 9, .files = 9};
+    struct rows *rows = open_rows(*state);
+    assert_int_equal(rows_wiped_mark(rows, 3, &mark, NULL), 0);
+    assert_true(mark.store == 0 && mark.files == 0);
+    assert_int_equal(rows_put_wiped_mark(rows, 3, (struct rows_wiped){.store = 5, .files = 4}, NULL), 0);
+    rows_close(rows);
+    rows = open_rows(*state);
+    assert_int_equal(rows_wiped_mark(rows, 3, &mark, NULL), 0);
+    assert_true(mark.store == 5 && mark.files == 4);
+    rows_close(rows);
+}
+
 static void check_mark(struct rows *rows, int32_t partition, int64_t next) {
     int64_t found;
     assert_int_equal(rows_mark(rows, partition, &found, NULL), 0);
@@ -221,6 +279,8 @@ int main(void) {
         WITH_FOLDER(test_a_cursor_outside_the_range),
         WITH_FOLDER(test_times_below_zero_are_not_found),
         WITH_FOLDER(test_old_rows_expire),
+        WITH_FOLDER(test_rows_of_who_is_forgotten_go),
+        WITH_FOLDER(test_marks_of_erasures_survive),
         WITH_FOLDER(test_marks_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

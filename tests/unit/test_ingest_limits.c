@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "ingest/rates.h"
+#include "base/rates.h"
 #include "service/http_origin.h"
 
 /* ---- rates ---- */

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "json/json.h"
+#include "json/place.h"
 
 static void malformed_text_is_refused(void **state) {
     static const struct {
@@ -205,7 +207,7 @@ static void numbers_are_written(void **state) {
     buffer_free(&out);
 }
 
-/* Whatever bytes a name is made of, what is written is JSON that jansson reads; valid text comes back as it was. */
+/* Any bytes of a name become JSON that jansson reads; valid text comes back as it was. */
 static void any_text_is_written_as_json(void **state) {
     static const char *const PIECES[] = {
         "a",        "\"",   "\\",   "\n",   "\x01",        "\x7f", "\xc3\xbc", "\xe4\xbd\xa0", "\xf0\x9f\x90\xa6",
@@ -234,13 +236,34 @@ static void members_are_copied(void **state) {
     assert_true(json_copy_text(&out, object, "a"));
     assert_true(json_copy_text(&out, object, "n"));
     assert_true(json_copy_int(&out, object, "i"));
-    assert_string_equal(buffer_cstring(&out), ",\"a\":\"x\\\"y\",\"n\":null,\"i\":7");
+    assert_true(json_copy_int_or_null(&out, object, "i"));
+    assert_true(json_copy_int_or_null(&out, object, "n"));
+    assert_string_equal(buffer_cstring(&out), ",\"a\":\"x\\\"y\",\"n\":null,\"i\":7,\"i\":7,\"n\":null");
     assert_false(json_copy_text(&out, object, "i"));
     assert_false(json_copy_text(&out, object, "none"));
     assert_false(json_copy_int(&out, object, "m"));
     assert_false(json_copy_int(&out, object, "a"));
+    assert_false(json_copy_int_or_null(&out, object, "m"));
+    assert_false(json_copy_int_or_null(&out, object, "none"));
     json_decref(object);
     buffer_free(&out);
+}
+
+static void times_of_reports_are_limited(void **state) {
+    enum { MINUTE = 60000, DAY = 24 * 60 * MINUTE };
+    const int64_t now = clock_wall_ms();
+    const struct place_times month = {.past_days = 30}, old = {.past_days = 0}, stream = {.any = true, .past_days = 30};
+    struct error error;
+    assert_int_equal(place_check_time(&month, now, &error), 0);
+    assert_int_equal(place_check_time(&month, now - 30LL * DAY + MINUTE, &error), 0);
+    assert_int_equal(place_check_time(&month, now - 30LL * DAY - 1, &error), -EINVAL);
+    assert_int_equal(place_check_time(&month, now / 1000, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "milliseconds"));
+    assert_int_equal(place_check_time(&old, 0, &error), 0);
+    assert_int_equal(place_check_time(&old, now + MINUTE / 2, &error), 0);
+    assert_int_equal(place_check_time(&old, now + 2 * MINUTE, &error), -EINVAL);
+    assert_int_equal(place_check_time(&stream, 0, &error), 0);
+    assert_int_equal(place_check_time(&stream, now + 2LL * DAY, &error), 0);
 }
 
 int main(void) {
@@ -249,7 +272,7 @@ int main(void) {
         cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
         cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
         cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
-        cmocka_unit_test(members_are_copied),
+        cmocka_unit_test(members_are_copied),          cmocka_unit_test(times_of_reports_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

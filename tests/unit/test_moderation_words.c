@@ -103,7 +103,7 @@ static void long_words_are_cut_at_a_character(void **state) {
     buffer_free(&query);
 }
 
-/* Whatever is typed: an expression of quoted terms, of letters, digits and bytes that are no ASCII. */
+/* An expression comes of anything that is typed: quoted terms, of letters, digits and bytes that are no ASCII. */
 static void expect_tame(const struct buffer *expression) {
     const char *at = (const char *)expression->data, *end = at + expression->size;
     while (at < end) {

@@ -1,4 +1,4 @@
-/* Who stands by for whom: held against the assignor's own way of computing it, for every group of a fair size. */
+/* Stand-bys for each partition: held against the assignor's own way of computing it, for every group of a fair size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void owner_is_the_assignors(size_t members, int32_t partitions, int32_t p
 
 static void test_owners_are_the_assignors(void **state) { each_case(owner_is_the_assignors); }
 
-/* Whoever ends: the partition stays where it is, or its one stand-by has it. */
+/* The partition stays where it is, or its one stand-by has it, whoever ends. */
 static void one_covers_every_end(size_t members, int32_t partitions, int32_t partition) {
     size_t owner = members_owner(members, partitions, partition), first = MEMBERS;
     assert_int_equal(members_standbys(members, partitions, partition, &first, 1), members > 1);

@@ -1,6 +1,6 @@
 /* The protocol between routers and edges under trouble (docs/EXACTNESS.md): random histories are driven through the real presence,
  * join and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
- * sessions change route, end, open on a second device; people opt out and in, make friends and part. Then everything is
+ * sessions change route, end, open on a second device; people opt out and in, make friends and part, mute each other. Then everything is
  * delivered, every active session repeats its report twice, and every screen must be exact. In calm running the newest of a user's
  * sessions must be the one that stays, also of several that were opened while the user was opted out. Without digests the same
  * histories must go wrong: a check that cannot fail proves nothing. The same again with routers that are far behind now and
@@ -91,6 +91,7 @@ struct session {
     int user, route;
     int opened; /* the how manieth of all */
     bool open, located;
+    bool unheard; /* its edge has not read yet what is muted */
     struct rival rival;
     struct nearby nearby;
 };
@@ -107,6 +108,7 @@ struct world {
     int delivered[ROUTES], committed[PARTITIONS];
     bool friends[USERS][USERS]; /* the truth */
     bool lists[USERS][USERS];   /* what the owners have applied */
+    bool muted[USERS][USERS];   /* by the first one */
     double x[USERS];
     bool sharing[USERS];
     int64_t opted[USERS], newest[USERS];
@@ -375,6 +377,24 @@ static void rejoin(struct world *w, struct session *s) {
                                       .opted = w->opted[s->user]});
 }
 
+/* The session's edge has read what is muted. */
+static void hear_mutes(const struct world *w, struct session *s) {
+    s->unheard = false;
+    for (int b = 0; b < USERS; b++) nearby_mute(&s->nearby, b, w->muted[s->user][b]);
+}
+
+/* Edges read it at their own times. */
+static void mute(struct world *w) {
+    int a = (int)(hash_u64(w->hiding++) % USERS), b = (int)(hash_u64(w->hiding++) % USERS);
+    w->muted[a][b] = !w->muted[a][b];
+    for (int i = 0; i < w->sessions.count; i++) {
+        struct session *s = w->sessions.items[i];
+        if (s->user != a) continue;
+        s->unheard = true;
+        if (hash_u64(w->hiding++) % 2) hear_mutes(w, s);
+    }
+}
+
 static void open_session(struct world *w, int user) {
     struct session *s = mem_zero(1, sizeof *s);
     *s = (struct session){.user = user,
@@ -384,6 +404,7 @@ static void open_session(struct world *w, int user) {
                                           (int64_t)(hash_u64(w->hiding++) >> (64 - RIVAL_CHANCE_BITS)),
                           .open = true};
     nearby_init(&s->nearby, w->screens, RADIUS_M);
+    hear_mutes(w, s);
     PUSH(w->sessions, s);
     if (w->sharing[user])
         report(w, user, s, false, -1);
@@ -541,6 +562,9 @@ static bool edge_step(struct world *w) {
 
 static void drain(struct world *w) {
     bool moving = true;
+    for (int i = 0; i < w->sessions.count; i++) {
+        if (w->sessions.items[i]->unheard) hear_mutes(w, w->sessions.items[i]);
+    }
     while (moving) {
         moving = false;
         int first = random_int(w, ROUTERS);
@@ -590,6 +614,7 @@ static void step(struct world *w) {
         if (!r->behind) settle(w, r);
     }
     if (w->chaos && hash_u64(w->hiding++) % 20 == 0) hide(w);
+    if (hash_u64(w->hiding++) % 20 == 0) mute(w);
     if (k < .35) {
         live(w, user, mine, count);
         w->now += random_int(w, 3) == 0;
@@ -615,8 +640,9 @@ static bool screen_wrong(struct world *w, struct session *s) {
     for (int b = 0; b < USERS; b++) {
         bool want = is_live(w, s->user) && b != s->user && w->friends[s->user][b] && is_live(w, b) &&
                     geo_distance(w->last[b], s->nearby.at) <= RADIUS_M;
-        const struct nearby_friend *shown = nearby_find(&s->nearby, b);
-        if (want != (shown && shown->flags & NEARBY_HELD)) return true;
+        const struct nearby_friend *there = nearby_find(&s->nearby, b);
+        bool held = there && there->flags & NEARBY_HELD, shown = held && !(there->flags & NEARBY_MUTED);
+        if (want != held || (want && !w->muted[s->user][b]) != shown) return true;
     }
     return false;
 }
@@ -718,6 +744,7 @@ static int calm_history(uint64_t seed, bool outbids_late, uint64_t *upsets) {
             w->now += (int[]){1, 5, 20, 60}[random_int(w, 4)];
         else
             trouble(w, .96 + (k - .8) / 5, user, mine, count);
+        if (hash_u64(w->hiding++) % 20 == 0) mute(w);
         drain(w);
         if (wrong(w)) break;
     }

@@ -56,7 +56,7 @@ static void test_blocking_removes_and_prevents(void **state) {
     struct friendship other = friendship_mirror(&pair);
     assert_int_equal(friendship_view(&pair), FRIENDSHIP_VIEW_REQUESTED);
     assert_int_equal(friendship_view(&other), FRIENDSHIP_VIEW_BLOCKED);
-    // Who blocks cannot ask, and a gateway cannot befriend them.
+    // A user who blocks cannot ask, and a gateway cannot befriend them.
     expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 13), half(FRIENDSHIP_REQUESTED, false, true, 11));
     expect(&pair, command(FRIEND_COMMAND_BEFRIEND, LOW, HIGH, 14), half(FRIENDSHIP_REQUESTED, false, true, 11));
     expect(&pair, command(FRIEND_COMMAND_UNBLOCK, LOW, HIGH, 15), half(FRIENDSHIP_REQUESTED, false, true, 11));

@@ -351,7 +351,7 @@ static void test_since_of_several_lots(void **state) {
     }
 }
 
-/* What is kept of all partitions together goes with the one that it belongs to. */
+/* The things kept of all partitions together go with the one that they belong to. */
 static void test_a_rebuilt_family_has_no_since_from_before(void **state) {
     struct world *w = *state;
     enum { OTHER = PARTITION + 1 };

@@ -339,7 +339,7 @@ static void test_rebuilt_while_a_worker_finishes(void **state) {
     expect_table(w);
 }
 
-/* What the worker makes of it is thrown away: who comes back meanwhile begins anew, too. */
+/* The worker's result is thrown away: a user who comes back meanwhile begins anew, too. */
 static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state) {
     struct world *w = *state;
     struct adjacency_build *build = rebuild_under_a_worker(w);

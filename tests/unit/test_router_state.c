@@ -30,7 +30,7 @@ static void share_until(struct consents *consents, int64_t user, int64_t until, 
     assert_false(consents_record(consents, 0, user, &sharing, offset, now));
 }
 
-/* What a stand-by kept is told of from where the last owner had told it, and nothing before. */
+/* A new owner tells what it kept as a stand-by from where the last owner had told it, and nothing before. */
 static void test_a_standby_tells_when_it_takes_over(void **state) {
     struct consents *consents = consents_new(1, KEEP);
     int64_t offset, told, from;
@@ -39,8 +39,8 @@ static void test_a_standby_tells_when_it_takes_over(void **state) {
     assert_false(record(consents, 0, 8, SHARING_FRIENDS, 5));
     assert_false(record(consents, 0, 9, SHARING_OFF, 6));
     assert_false(consents_committable(consents, 0, &told));
-    assert_true(consents_refuses(consents, 0, 7, 3, &offset));
-    assert_false(consents_refuses(consents, 0, 8, 3, &offset));
+    assert_true(consents_refuses(consents, 0, 7, 3, 0, &offset));
+    assert_false(consents_refuses(consents, 0, 8, 3, 0, &offset));
 
     assert_true(consents_resume(consents, 0, 5, &from)); // 4 was told; 5 and 6 are read again
     assert_int_equal(from, 5);
@@ -48,7 +48,7 @@ static void test_a_standby_tells_when_it_takes_over(void **state) {
     assert_true(record(consents, 0, 9, SHARING_OFF, 6));
     uint64_t ticket = consents_sent(consents, 0);
     assert_false(consents_committable(consents, 0, &told));
-    assert_true(consents_refuses(consents, 0, 7, 3, &offset)); // kept
+    assert_true(consents_refuses(consents, 0, 7, 3, 0, &offset)); // kept
 
     consents_watch(consents, 0); // somebody else's again, before the LEAVE was acknowledged
     consents_acknowledge(consents, ticket, false);
@@ -69,16 +69,16 @@ static void test_who_is_refused(void **state) {
     struct consents *consents = consents_new(2, KEEP);
     int64_t offset;
     consents_attach(consents, 1, -1);
-    assert_true(consents_refuses(consents, 1, 7, -1, &offset)); // no record is OFF
+    assert_true(consents_refuses(consents, 1, 7, -1, 0, &offset)); // no record is OFF
     assert_int_equal(offset, -1);
-    assert_false(consents_refuses(consents, 1, 7, 0, &offset)); // checked against a record that has not come yet
+    assert_false(consents_refuses(consents, 1, 7, 0, 0, &offset)); // checked against a record that has not come yet
     assert_false(record(consents, 1, 7, SHARING_FRIENDS, 4));
-    assert_false(consents_refuses(consents, 1, 7, -1, &offset));
+    assert_false(consents_refuses(consents, 1, 7, -1, 0, &offset));
     assert_true(record(consents, 1, 7, SHARING_OFF, 9));
-    assert_true(consents_refuses(consents, 1, 7, 4, &offset));
-    assert_true(consents_refuses(consents, 1, 7, 9, &offset));
+    assert_true(consents_refuses(consents, 1, 7, 4, 0, &offset));
+    assert_true(consents_refuses(consents, 1, 7, 9, 0, &offset));
     assert_int_equal(offset, 9);
-    assert_false(consents_refuses(consents, 1, 7, 12, &offset)); // opted in since: our copy is behind
+    assert_false(consents_refuses(consents, 1, 7, 12, 0, &offset)); // opted in since: our copy is behind
     assert_int_equal(consents_count(consents), 1);
     consents_detach(consents, 1);
     assert_int_equal(consents_count(consents), 0);
@@ -112,7 +112,7 @@ static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
     assert_int_equal(told, 7);
     assert_true(record(consents, 0, 2, SHARING_OFF, 8));
 
-    // What comes back after the partition was given away and taken again says nothing.
+    // An answer that comes back after the partition was given away and taken again says nothing.
     uint64_t d = consents_sent(consents, 0);
     consents_detach(consents, 0);
     consents_attach(consents, 0, 0);
@@ -126,28 +126,44 @@ static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
 }
 
 struct looks {
-    int count;
+    int count, sent; /* sent: LEAVEs of those were out already */
     struct consents_end last;
-    bool again;
+    enum consents_fate fate;
 };
 
-static bool look(void *context, const struct consents_end *end) {
+static enum consents_fate look(void *context, int32_t partition, const struct consents_end *end, bool sent) {
     struct looks *looks = context;
+    assert_int_equal(partition, 0);
     looks->count++;
+    looks->sent += sent;
     looks->last = *end;
-    return looks->again;
+    return looks->fate;
+}
+
+static struct looks end_due(struct consents *consents, int64_t now, size_t budget, enum consents_fate fate) {
+    struct looks looks = {.fate = fate};
+    consents_end_due(consents, now, &budget, &looks, look);
+    return looks;
+}
+
+/* A round, in steps. */
+static struct looks go_round(struct consents *consents, int64_t now, size_t step, enum consents_fate fate) {
+    struct looks looks = {.fate = fate};
+    size_t budget;
+    consents_begin_round(consents);
+    do {
+        budget = step;
+        consents_go_round(consents, now, &budget, &looks, look);
+    } while (!budget);
+    return looks;
 }
 
 static int looks_at(struct consents *consents, int64_t now, bool again) {
-    struct looks looks = {.again = again};
-    consents_look(consents, 0, now, &looks, look);
-    return looks.count;
+    return go_round(consents, now, 1, again ? CONSENTS_WAIT : CONSENTS_DONE).count;
 }
 
 static void test_sharing_ends_by_itself(void **state) {
     struct consents *consents = consents_new(2, KEEP);
-    struct consents_end end;
-    int32_t partition = -1;
     int64_t offset;
     consents_attach(consents, 0, -1);
     assert_true(consents_soonest(consents) == INT64_MAX);
@@ -157,35 +173,63 @@ static void test_sharing_ends_by_itself(void **state) {
     share_until(consents, 9, 5500, 6, 100);
     assert_false(record(consents, 0, 9, SHARING_PUBLIC, 7)); // without an end now
     assert_true(consents_soonest(consents) <= 5000);
-    assert_false(consents_take_end(consents, 4999, &partition, &end));
-    assert_false(consents_refuses(consents, 0, 7, 3, &offset));
-    assert_true(consents_take_end(consents, 6500, &partition, &end));
-    assert_int_equal(partition, 0);
-    assert_int_equal(end.user, 7);
-    assert_int_equal(end.offset, 3);
-    assert_int_equal(end.time, 5000);
-    assert_true(consents_refuses(consents, 0, 7, 3, &offset)); // as if the record had said OFF
+    assert_int_equal(end_due(consents, 4999, 9, CONSENTS_WAIT).count, 0);
+    assert_false(consents_refuses(consents, 0, 7, 3, 4999, &offset));
+    assert_true(consents_refuses(consents, 0, 7, 3, 5000, &offset)); // as if the record had said OFF
     assert_int_equal(offset, 3);
-    assert_false(consents_refuses(consents, 0, 7, 8, &offset)); // in again, by a record that has not come yet
-    assert_int_equal(consents_mode(consents, 0, 7), SHARING_OFF);
-    assert_false(consents_take_end(consents, 6500, &partition, &end));
-    assert_true(consents_soonest(consents) > 6500 && consents_soonest(consents) <= 7000);
-    assert_int_equal(consents_mode(consents, 0, 8), SHARING_FRIENDS);
-    assert_int_equal(consents_mode(consents, 0, 9), SHARING_PUBLIC);
+    struct looks looks = end_due(consents, 5900, 9, CONSENTS_WAIT);
+    assert_int_equal(looks.count, 1);
+    assert_int_equal(looks.last.user, 7);
+    assert_int_equal(looks.last.offset, 3);
+    assert_int_equal(looks.last.time, 5000);
+    assert_true(consents_refuses(consents, 0, 7, 3, 5900, &offset));
+    assert_int_equal(offset, 3);
+    assert_false(consents_refuses(consents, 0, 7, 8, 5900, &offset)); // in again, by a record that has not come yet
+    assert_int_equal(consents_mode(consents, 0, 7, 5900), SHARING_OFF);
+    assert_int_equal(end_due(consents, 5900, 9, CONSENTS_WAIT).count, 0);
+    assert_true(consents_soonest(consents) > 5900 && consents_soonest(consents) <= 6000);
+    assert_int_equal(consents_mode(consents, 0, 8, 5900), SHARING_FRIENDS);
+    assert_int_equal(consents_mode(consents, 0, 9, 5900), SHARING_PUBLIC);
+    consents_free(consents);
+}
+
+/* All of them are OFF at once; how many are worked off in a call is the caller's choice. */
+static void test_ends_that_fall_together(void **state) {
+    enum { USERS = 100 };
+    struct consents *consents = consents_new(1, KEEP);
+    int64_t offset;
+    consents_attach(consents, 0, -1);
+    for (int64_t i = 0; i < USERS; i++) share_until(consents, i, 5000, i, 100);
+    assert_int_equal(end_due(consents, 5000, 30, CONSENTS_SENT).count, 30);
+    for (int64_t i = 0; i < USERS; i++) assert_true(consents_refuses(consents, 0, i, i, 5000, &offset));
+    assert_int_equal(end_due(consents, 5001, 30, CONSENTS_SENT).count, 30);
+    assert_int_equal(end_due(consents, 5002, 50, CONSENTS_SENT).count, USERS - 60);
+    assert_int_equal(end_due(consents, 5003, 50, CONSENTS_SENT).count, 0);
+    // They were sent, and count so until one of them is lost.
+    assert_int_equal(go_round(consents, 5100, 7, CONSENTS_WAIT).count, USERS);
+    assert_int_equal(go_round(consents, 5100, 7, CONSENTS_WAIT).sent, USERS);
+    uint64_t ticket = consents_sent_end(consents, 0);
+    consents_acknowledge(consents, ticket, true);
+    assert_int_equal(go_round(consents, 5200, 7, CONSENTS_WAIT).sent, USERS);
+    consents_acknowledge(consents, ticket, false);
+    consents_acknowledge(consents, ticket, false);
+    assert_int_equal(go_round(consents, 5200, 7, CONSENTS_SENT).sent, 0);
+    assert_int_equal(go_round(consents, 5200, 7, CONSENTS_DONE).sent, USERS);
+    assert_int_equal(go_round(consents, 5200, 7, CONSENTS_DONE).count, 0);
+    // Opt-outs have nothing to do with that.
+    assert_true(consents_committable(consents, 0, &offset));
     consents_free(consents);
 }
 
 /* An end is looked at until the caller says that it is done, by the next owner too, and not for ever. */
 static void test_ends_are_kept_for_a_while(void **state) {
     struct consents *consents = consents_new(1, KEEP);
-    struct consents_end end;
-    int32_t partition;
     int64_t from;
     consents_watch(consents, 0);
     share_until(consents, 7, 5000, 3, 100);
-    assert_true(consents_take_end(consents, 5000, &partition, &end));
+    assert_int_equal(end_due(consents, 5000, 1, CONSENTS_WAIT).count, 1);
     share_until(consents, 8, 5200, 4, 5300); // had ended before it was read
-    assert_int_equal(consents_mode(consents, 0, 8), SHARING_OFF);
+    assert_int_equal(consents_mode(consents, 0, 8, 5300), SHARING_OFF);
     share_until(consents, 9, 200, 5, 5300); // long before: nobody can have a report of then
     assert_int_equal(looks_at(consents, 5300, true), 2);
     assert_false(consents_resume(consents, 0, 6, &from));
@@ -347,6 +391,7 @@ int main(void) {
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
         cmocka_unit_test(test_sharing_ends_by_itself),
+        cmocka_unit_test(test_ends_that_fall_together),
         cmocka_unit_test(test_ends_are_kept_for_a_while),
         cmocka_unit_test(test_excess_is_asked_for_newest_first),
         cmocka_unit_test(test_very_much_excess),

@@ -168,7 +168,7 @@ static void next_of_chain(void *context, int code, unsigned status, const char *
     if (chain->free_client) {
         chain->free_client = false;
         http_client_free(chain->world->client);
-        // What is asked of a client that is going away is answered, too.
+        // A question to a client that is going away is answered, too.
         http_fetch(chain->world->client, "GET", chain->url, NULL, NULL, 5000, next_of_chain, chain);
         chain->world->client = NULL;
     } else if (code == 0 && --chain->left > 0)

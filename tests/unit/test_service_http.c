@@ -29,11 +29,6 @@ static void reply_text(struct http_request *request, const char *text) {
     http_reply(request, 200, "text/plain", text, strlen(text), NULL, 0);
 }
 
-#define assert_contains(text, part)                                                                                    \
-    do {                                                                                                               \
-        if (!strstr(text, part)) fail_msg("no \"%s\" in: %s", part, text);                                             \
-    } while (0)
-
 /* Sends and reads on one socket, which is closed. */
 static char *exchange(struct world *world, const char *request, const char *end) {
     int fd = raw_connect(world);

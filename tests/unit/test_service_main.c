@@ -425,6 +425,28 @@ static void drains_by_http(void **state) {
     assert_int_equal(shared->drained, 1);
 }
 
+/* Other machines may look at the process, but end it only with the daemons' secret. */
+static void drains_by_http_from_elsewhere_with_the_token(void **state) {
+    struct child child = run((const char *[]){"--set", "ops.listen=0.0.0.0:0", "--set", "peer.token=swordfish", NULL});
+    wait_for(shared->started);
+    expect(child.ops_port, "/healthz", HTTP_OK);
+    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 401 ");
+    expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer sword\r\n", "HTTP/1.1 401 ");
+    expect(child.ops_port, "/readyz", "\"draining\":false");
+    expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer swordfish\r\n", "HTTP/1.1 202 ");
+    ends(&child, 0);
+    assert_int_equal(shared->drained, 1);
+}
+
+static void drains_by_http_from_elsewhere_never_without_a_token(void **state) {
+    struct child child = run((const char *[]){"--set", "ops.listen=:0", NULL});
+    wait_for(shared->started);
+    expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer \r\n", "HTTP/1.1 401 ");
+    expect_from(child.ops_port, "POST", "/drain", "", "peer.token must be set");
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+}
+
 static void a_signal_after_a_drain_by_http_is_the_first(void **state) {
     shared->drain_hangs = true;
     struct child child = run(NULL);
@@ -642,7 +664,7 @@ static void ipv6_addresses_stand_in_brackets(void **state) {
     }
 }
 
-/* Whoever waits for an answer when the daemon goes gets one. */
+/* A client who waits for an answer when the daemon goes gets one. */
 static void pending_peer_is_answered_at_the_end(void **state) {
     struct child child = run(NULL);
     wait_for(shared->started);
@@ -667,6 +689,8 @@ int main(void) {
         TEST(becomes_ready_and_drains),
         TEST(tells_the_service_manager),
         TEST(drains_by_http),
+        TEST(drains_by_http_from_elsewhere_with_the_token),
+        TEST(drains_by_http_from_elsewhere_never_without_a_token),
         TEST(a_signal_after_a_drain_by_http_is_the_first),
         TEST(reloads_and_goes_on),
         TEST(second_signal_ends_at_once),

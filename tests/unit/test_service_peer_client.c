@@ -65,6 +65,23 @@ static void one_connection_asks_again_and_again(void **state) {
     assert_int_equal(get(w, w->address, "/huge", 9000).code, -EIO);
 }
 
+static void a_shared_port_is_noticed(void **state) {
+    struct error error;
+    char text[32];
+    int first, second, third, port, same;
+    (void)state;
+    assert_int_equal(listen_open("127.0.0.1:0", true, &first, &port, &error), 0);
+    snprintf(text, sizeof text, "127.0.0.1:%d", port);
+    assert_true(listen_is_taken(text));
+    assert_int_equal(listen_open(text, true, &second, &same, &error), 0);
+    assert_int_equal(listen_open(text, false, &third, &same, &error), -EADDRINUSE);
+    close(second);
+    assert_true(listen_is_taken(text));
+    close(first);
+    assert_false(listen_is_taken(text));
+    assert_false(listen_is_taken("nonsense"));
+}
+
 static void a_peer_may_have_an_ipv6_address(void **state) {
     struct peers_world *w = *state;
     struct error error;
@@ -147,7 +164,7 @@ static void raw_request(struct peers_world *w, const struct raw_peer *peer) {
     world_until(w->world, recv(peer->fd, request, sizeof request, 0) > 0);
 }
 
-static void raw_say(const struct raw_peer *peer, const char *text, size_t size) {
+static void peer_say(const struct raw_peer *peer, const char *text, size_t size) {
     assert_int_equal(send(peer->fd, text, size, MSG_NOSIGNAL), size);
 }
 
@@ -169,7 +186,7 @@ static void broken_answers_are_errors(void **state) {
         peer_client_get(w->client, peer.address, "/", 5000, answer_take, &answer);
         raw_accept(w, &peer);
         raw_request(w, &peer);
-        raw_say(&peer, REPLIES[i], strlen(REPLIES[i]));
+        peer_say(&peer, REPLIES[i], strlen(REPLIES[i]));
         close(peer.fd);
         world_until(w->world, answer.count);
         assert_int_equal(answer.code, -EIO);
@@ -193,7 +210,7 @@ static void a_connection_that_was_closed_is_made_again(void **state) {
         }
         raw_accept(w, &peer);
         raw_request(w, &peer);
-        raw_say(&peer, GOOD, strlen(GOOD));
+        peer_say(&peer, GOOD, strlen(GOOD));
         world_until(w->world, answer.count);
         assert_string_equal(answer.text, "hello");
     }
@@ -204,7 +221,7 @@ static void a_connection_that_was_closed_is_made_again(void **state) {
     raw_accept(w, &peer);
     raw_request(w, &peer);
     static const char LAST[] = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
-    raw_say(&peer, LAST, strlen(LAST));
+    peer_say(&peer, LAST, strlen(LAST));
     world_until(w->world, answer.count);
     assert_int_equal(answer.status, 204);
     char byte;
@@ -226,7 +243,7 @@ static void an_answer_may_come_in_any_pieces(void **state) {
         for (size_t at = 0, size; at < strlen(GOOD); at += size) {
             size = 1 + chance_next(&chance) % (strlen(GOOD) - at);
             assert_int_equal(answer.count, 0);
-            raw_say(&peer, GOOD + at, size);
+            peer_say(&peer, GOOD + at, size);
             world_turn(w->world);
         }
         world_until(w->world, answer.count);
@@ -284,6 +301,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(one_connection_asks_again_and_again),
+        TEST(a_shared_port_is_noticed),
         TEST(a_peer_may_have_an_ipv6_address),
         TEST(questions_at_once_have_a_connection_each),
         TEST(a_silent_peer_times_out),

@@ -524,7 +524,7 @@ static void test_memtables_and_cache_stay_within_their_limits(void **state) {
     assert_true(usage.sst_files > (uint64_t)ROUNDS * FAMILIES * sizeof value / 2);
 }
 
-/* What is left is as large as if the range had never been, although nothing else is written. */
+/* The rest is as large as if the range had never been, although nothing else is written. */
 static void test_what_a_deleted_range_takes_is_given_back(void **state) {
     struct fixture *f = *state;
     enum { KEYS = 40000, DELETED = 30000 };

@@ -9,7 +9,11 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/text.h"
+#include "event/records.h"
 #include "subjects/subject.h"
+#include "subjects/words.h"
+#include "users/sharing_words.h"
 
 static void subjects_have_a_type_and_an_id(void **state) {
     static const char *const GOOD[] = {"post:1", "a:b", "my-type_2:A.b~c-D_9"};
@@ -70,12 +74,51 @@ static void keys_are_read_as_they_were_written(void **state) {
     assert_false(subject_key_read("post:1\0", 7, &read));
 }
 
+/* By number they are what each record means. */
+static void words_are_in_the_order_of_all_records(void **state) {
+    const int all[][2] = {
+        {text_word("everyone", SUBJECT_WHO_MAY), COMMENT_COMMAND_EVERYONE},
+        {text_word("followers", SUBJECT_WHO_MAY), COMMENT_COMMAND_FOLLOWERS},
+        {text_word("friends", SUBJECT_WHO_MAY), COMMENT_COMMAND_FRIENDS},
+        {text_word("nobody", SUBJECT_WHO_MAY), COMMENT_COMMAND_NOBODY},
+        {text_word("everyone", SUBJECT_WHO_MAY), COMMENT_SUBJECT_EVERYONE},
+        {text_word("followers", SUBJECT_WHO_MAY), COMMENT_SUBJECT_FOLLOWERS},
+        {text_word("friends", SUBJECT_WHO_MAY), COMMENT_SUBJECT_FRIENDS},
+        {text_word("nobody", SUBJECT_WHO_MAY), COMMENT_SUBJECT_NOBODY},
+        {text_word("after", SUBJECT_REVIEWS), COMMENT_COMMAND_AFTER},
+        {text_word("before", SUBJECT_REVIEWS), COMMENT_COMMAND_BEFORE},
+        {text_word("after", SUBJECT_REVIEWS), COMMENT_SUBJECT_AFTER},
+        {text_word("before", SUBJECT_REVIEWS), COMMENT_SUBJECT_BEFORE},
+        {text_word("visible", COMMENT_STATES), COMMENT_VISIBLE},
+        {text_word("held", COMMENT_STATES), COMMENT_HELD},
+        {text_word("hidden", COMMENT_STATES), COMMENT_HIDDEN},
+        {text_word("deleted", COMMENT_STATES), COMMENT_DELETED},
+        {text_word("visible", COMMENT_STATES), COMMENT_WIDE_VISIBLE},
+        {text_word("held", COMMENT_STATES), COMMENT_WIDE_HELD},
+        {text_word("hidden", COMMENT_STATES), COMMENT_WIDE_HIDDEN},
+        {text_word("deleted", COMMENT_STATES), COMMENT_WIDE_DELETED},
+        {text_word("visible", COMMENT_STATES), COMMENT_CHANGE_VISIBLE},
+        {text_word("held", COMMENT_STATES), COMMENT_CHANGE_HELD},
+        {text_word("hidden", COMMENT_STATES), COMMENT_CHANGE_HIDDEN},
+        {text_word("deleted", COMMENT_STATES), COMMENT_CHANGE_DELETED},
+        {text_word("visible", COMMENT_STATES), COMMENT_COMMAND_VISIBLE},
+        {text_word("held", COMMENT_STATES), COMMENT_COMMAND_HELD},
+        {text_word("hidden", COMMENT_STATES), COMMENT_COMMAND_HIDDEN},
+        {text_word("deleted", COMMENT_STATES), COMMENT_COMMAND_DELETED},
+        {text_word("public", SHARING_WORDS), SHARING_PUBLIC},
+        {text_word("shown", COMMENT_STATES), -1},
+        {text_word("", COMMENT_STATES), -1},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) assert_int_equal(all[i][0], all[i][1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subjects_have_a_type_and_an_id),
         cmocka_unit_test(the_longest_type_and_id_are_valid),
         cmocka_unit_test(subjects_of_paths),
         cmocka_unit_test(keys_are_read_as_they_were_written),
+        cmocka_unit_test(words_are_in_the_order_of_all_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "users/profiles.h"
 #include "users/sharing_modes.h"
+#include "users/user_json.h"
 
 struct told {
     int count;
@@ -139,7 +140,53 @@ static void test_sharing_that_ends(void **state) {
     metrics_free(metrics);
 }
 
+/* Many who share until tonight: all are OFF at once, and told a number at a time. */
+static void test_sharing_of_many_ends_together(void **state) {
+    enum { USERS = 2 * SHARING_MODES_A_TICK + 500, END = 2000 };
+    struct timed timed = {.now = 1000};
+    struct metrics *metrics = metrics_new();
+    struct sharing_modes *modes = sharing_modes_new(
+        &(struct sharing_modes_options){.metrics = metrics, .context = &timed, .now = now_of, .on_change = on_change});
+    const struct copy_definition copy = sharing_modes_copy(modes);
+    struct buffer value = {.data = NULL};
+    uint8_t key[8];
+    event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS, .until = END});
+    for (int64_t user = 0; user < USERS; user++) {
+        struct kafka_record record = record_of(&TOPIC_SHARING, key, user, user, &value);
+        assert_int_equal(copy.apply(copy.context, &record, NULL), 0);
+    }
+    timed.now = END;
+    for (int tick = 1; timed.told.count < USERS; tick++) {
+        sharing_modes_tick(modes);
+        int most = tick * SHARING_MODES_A_TICK;
+        assert_int_equal(timed.told.count, most < USERS ? most : USERS);
+        for (int64_t user = 0; user < USERS; user++) {
+            assert_int_equal(sharing_modes_find(modes, user, NULL), SHARING_OFF);
+            assert_int_equal(sharing_modes_until(modes, user), 0);
+        }
+    }
+    buffer_free(&value);
+    sharing_modes_free(modes);
+    metrics_free(metrics);
+}
+
 static void on_profile(void *context, int64_t user) { *(int64_t *)context = user; }
+
+/* Of user 3, who has a name, and of 4, who has none. */
+static void check_members(struct profiles *profiles) {
+    struct buffer body = {.data = NULL};
+    user_json_find(&body, 3, profiles);
+    assert_string_equal(buffer_cstring(&body), "\"user\":3,\"name\":\"Ada\",\"avatar_url\":\"\"");
+    buffer_clear(&body);
+    user_json_find(&body, 4, profiles);
+    assert_string_equal(buffer_cstring(&body), "\"user\":4,\"name\":null,\"avatar_url\":null");
+    buffer_clear(&body);
+    user_json_find_texts(&body, 3, profiles);
+    user_json_find_texts(&body, 4, profiles);
+    assert_string_equal(buffer_cstring(&body), "\"user\":3,\"name\":\"Ada\",\"avatar_url\":\"\""
+                                               "\"user\":4,\"name\":\"\",\"avatar_url\":\"\"");
+    buffer_free(&body);
+}
 
 static void test_profiles(void **state) {
     char folder[] = "/tmp/test-users-XXXXXX";
@@ -164,6 +211,7 @@ static void test_profiles(void **state) {
     assert_int_equal(found.name.size, 3);
     assert_memory_equal(found.name.data, "Ada", 3);
     assert_false(profiles_find(profiles, 4, &found));
+    check_members(profiles);
     value.size--;
     struct kafka_record bad = record_of(&TOPIC_PROFILES, key, 3, 1, &value);
     assert_true(copy.apply(copy.context, &bad, NULL) < 0);
@@ -179,6 +227,7 @@ static void test_profiles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_sharing_that_ends),
+                                       cmocka_unit_test(test_sharing_of_many_ends_together),
                                        cmocka_unit_test(test_profiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

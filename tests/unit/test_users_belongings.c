@@ -11,18 +11,49 @@
 
 static void asks(const char *name, const char *cursor, const char *wanted) {
     struct buffer path = {.data = NULL};
-    belonging_question(&path, belonging_find(name), 7, 20, &(struct json_bytes){cursor, strlen(cursor)});
+    struct belonging_place place;
+    const struct belonging *kind = belonging_find(name);
+    assert_true(belonging_place_read(kind, &(struct json_bytes){cursor, strlen(cursor)}, 4, &place));
+    belonging_question(&path, kind, 7, 20, &place);
     assert_string_equal(buffer_cstring(&path), wanted);
     buffer_free(&path);
 }
 
 static void test_questions(void **state) {
-    assert_null(belonging_find("likes"));
+    assert_null(belonging_find("reports"));
     asks("friends", "", "/peer/friends/7?state=all&limit=20");
     asks("friends", "12", "/peer/friends/7?state=all&limit=20&after=12");
     asks("posts", "99", "/peer/written/7?above=0&limit=20&before=99");
     asks("notices", "1.2.3", "/peer/notices/7?&limit=20&after=1.2.3");
     asks("comments", "", "/peer/moderation/comments?user=7&limit=20");
+    asks("likes", "", "/peer/comments/of/0?user=7&likes=true&limit=20");
+    asks("likes", "3", "/peer/comments/of/3?user=7&likes=true&limit=20");
+    asks("likes", "3.72ab", "/peer/comments/of/3?user=7&likes=true&limit=20&after=72ab");
+}
+
+/* The place behind a page. */
+static void goes_on(const char *name, int32_t partition, const char *next, const char *wanted) {
+    struct buffer place = {.data = NULL};
+    belonging_place_put(&place, belonging_find(name), partition, 4, &(struct json_bytes){next, strlen(next)});
+    assert_string_equal(place.size ? buffer_cstring(&place) : "", wanted);
+    buffer_free(&place);
+}
+
+static void test_places(void **state) {
+    static const char *const WRONG[] = {"4", "x", "", ".1", "1.", "1x", "1.a b", "99999999999999999999"};
+    struct belonging_place place;
+    goes_on("posts", 0, "12", "12");
+    goes_on("posts", 0, "", "");
+    goes_on("likes", 0, "72ab", "0.72ab");
+    goes_on("likes", 0, "", "1");
+    goes_on("likes", 3, "72", "3.72");
+    goes_on("likes", 3, "", "");
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+        bool first = !*WRONG[i];
+        assert_int_equal(
+            belonging_place_read(belonging_find("likes"), &(struct json_bytes){WRONG[i], strlen(WRONG[i])}, 4, &place),
+            first);
+    }
 }
 
 static void reads(const char *reply, const char *items, const char *next) {
@@ -71,10 +102,8 @@ static void test_cursors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_what_is_no_page),
-        cmocka_unit_test(test_cursors),
+        cmocka_unit_test(test_questions),       cmocka_unit_test(test_places),  cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_what_is_no_page), cmocka_unit_test(test_cursors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

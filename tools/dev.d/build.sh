@@ -7,7 +7,7 @@ build_c() {
     shift
     need_packages "${BUILD_PACKAGES[@]}"
     say "Building $(basename "$folder")"
-    # A warning stops us with the compiler that we develop with. Who has a newer one wants starling, not its opinions.
+    # A warning stops us with the compiler that we develop with. A person with a newer one wants starling, not its opinions.
     local strict=OFF
     [ "$(gcc -dumpversion)" != 12 ] || strict=ON
     quietly "Configuring $(basename "$folder")" cmake -S "$ROOT" -B "$folder" -G Ninja "-DWARNINGS_AS_ERRORS=$strict" "$@"

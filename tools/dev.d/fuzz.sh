@@ -1,4 +1,4 @@
-# Fuzzing: libFuzzer over tests/fuzz, under the sanitizers. What it learns is kept in .cache/fuzz, what fails there too.
+# Fuzzing: libFuzzer over tests/fuzz, under the sanitizers. The fuzzer keeps what it learns in .cache/fuzz, and what fails, too.
 # shellcheck shell=bash
 
 build_fuzzers() {

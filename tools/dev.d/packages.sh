@@ -45,7 +45,7 @@ need_packages() {
     command -v dpkg-query >/dev/null || die "this is not a Debian: install the packages of tools/dev.d/packages.sh by hand"
     local wanted=() missing package
     for package in "$@"; do
-        # Whoever has Node.js or Java from elsewhere keeps it: Debian's npm even conflicts with the nodejs of others.
+        # A machine that has Node.js or Java from elsewhere keeps it: Debian's npm even conflicts with the nodejs of others.
         case $package in
         java | javac | npm) command -v "$package" ;;
         nodejs) command -v node ;;

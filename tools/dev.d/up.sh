@@ -3,6 +3,8 @@
 
 DAEMONS=(ingest router fanout feed comments history-sink moderation)
 
+DEMO=$RUN/demo # what the page's demonstration has
+
 declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150 [comments]=9160 [moderation]=9170)
 declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250 [comments]=9260 [moderation]=9270)
 
@@ -25,6 +27,10 @@ PROPERTIES
         echo "ingest.listen=127.0.0.1:$(free_port 8080)"
         echo "web.dir=$ROOT/web/public"
         echo "web.ws.url=$(ws_url)"
+        # Tokens for everybody are for this machine alone: the gateway refuses this with another address.
+        [[ " ${SETTINGS[*]-} " == *ingest.listen=* ]] || echo "web.demo.dir=$DEMO"
+        echo "web.map.geojson=$RUN/city.geojson"
+        echo "web.map.attribution=An invented city"
         ;;
     fanout) echo "edge.listen=127.0.0.1:$(fanout_port)" ;;
     history-sink) echo "history.dir=$RUN/history" ;;
@@ -121,7 +127,7 @@ start_daemon() {
         note "$name runs$(outdated "$name" "$kind")"
         return 0
     fi
-    mkdir -p "$RUN/data/$name" "$RUN/history"
+    mkdir -p "$RUN/data/$name" "$RUN/history" "$DEMO"
     (umask 077 && daemon_properties "$kind" "$instance" "$name" >"$RUN/$name.properties")
     note "starting $name"
     start "$name" "$ROOT/build/starling-$kind" --config "$RUN/$name.properties"
@@ -156,17 +162,34 @@ page_url() { echo "http://$(property "$RUN/ingest-0.properties" ingest.listen)";
 
 ws_url() { echo "ws://127.0.0.1:$(fanout_port)/"; }
 
-# Whoever has the most friends.
-sociable_user() {
+# Those who have the most friends, a line each: how many, and the user.
+sociable_users() {
     local counts
     counts=$(starling graph export | tr ' ' '\n' | sort -n | uniq -c | sort -rn) || return
-    awk 'NR == 1 { print $2 }' <<<"$counts"
+    awk -v most="$1" 'NR <= most { print $1, $2 }' <<<"$counts"
+}
+
+# write_people: the people whom the page offers to be, from lines of sociable_users. Their tokens last a day, as those that are printed.
+write_people() {
+    local friends user name separator='' profiles
+    profiles=$(starling replay profiles) || return
+    {
+        printf '{"people":['
+        while read -r friends user; do
+            name=$(grep -F "\"key\":$user," <<<"$profiles" | tail -n 1 | sed -nE 's/.*"name": ?"(([^"\\]|\\.)*)".*/\1/p')
+            printf '%s\n{"user":%s,"name":"%s","friends":%s,"token":"%s"}' "$separator" "$user" "${name:-$user}" "$friends" \
+                "$(make_token "$user" '' 86400)"
+            separator=,
+        done
+        printf '\n]}\n'
+    } >"$DEMO/people.json.new"
+    mv "$DEMO/people.json.new" "$DEMO/people.json"
 }
 
 check_count() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number of at least 1"; }
 
 command_up() {
-    local city=300 routers=1 fanouts=1 feeds=1 comments=1 sinks=1 kind instance name
+    local user city=300 routers=1 fanouts=1 feeds=1 comments=1 sinks=1 kind instance name
     SETTINGS=() STARTED=()
     while [ $# -gt 0 ]; do
         case $1 in
@@ -200,6 +223,7 @@ command_up() {
     make_keys
     start_kafka
     (umask 077 && command_properties >"$RUN/starling.properties")
+    starling simulate --map "$RUN/city.geojson"
 
     say "Creating the topics"
     quietly "starling topics create" starling topics create
@@ -219,9 +243,11 @@ command_up() {
 
     say "starling is up: $(page_url)/"
     if [ "$city" != 0 ]; then
-        local user
-        user=$(sociable_user) || die "the friendships cannot be read"
-        note "The city's people are users 1 to $city. Be $user, who has the most friends (the token lasts a day):"
+        local users
+        users=$(sociable_users 12) || die "the friendships cannot be read"
+        (umask 077 && write_people <<<"$users") || die "the city's people cannot be read"
+        user=$(awk 'NR == 1 { print $2 }' <<<"$users")
+        note "The city's people are users 1 to $city. The page lets you be one of them. $user has the most friends (the token lasts a day):"
         note "$(page_url)/#token=$(make_token "$user" '' 86400)&at=52.52,13.405"
     fi
     note "Sign in as anybody: ./dev token USER    Logs: run/log/    Stop: ./dev down"

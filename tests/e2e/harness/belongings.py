@@ -7,7 +7,7 @@ from .geo import north_of
 from .waiting import eventually
 
 HOME = 39.9847, 116.3184
-KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'history'
+KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'likes', 'history'
 
 
 class Belongings:
@@ -26,6 +26,7 @@ class Belongings:
         cluster.share(self.user, self.friend)
         cluster.befriend((self.user, self.friend))
         http.ok('PUT', f'/v1/blocks/{self.stranger}')
+        http.ok('PUT', f'/v1/nearby/mutes/{self.friend}')
         eventually(lambda: http.put('/v1/handle', json={'handle': self.handle}).status_code == 200, what='the handle is granted')
         self.feed.follow(self.user, self.idol)
         self.feed.follow(self.fan, self.user)
@@ -79,7 +80,7 @@ class Belongings:
     def check(self, found):
         """Everything is there."""
         assert found['account'] == [{'user': self.user, 'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png',
-                                     'sharing': 'friends', 'handle': self.handle}]
+                                     'sharing': 'friends', 'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['muted'] == [{'user': self.stranger}]
@@ -88,5 +89,6 @@ class Belongings:
             ('follow', self.fan), ('mention', self.idol), ('reply', self.fan)]
         assert [(c['id'], c['text'], c['subject']) for c in found['comments']] == [
             (self.comment['id'], f'zanzibar{self.user}', self.subject)]
+        assert found['likes'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'like'}]
         assert [(round(r['lat'], 7), round(r['lng'], 7)) for r in found['history']] == [
             (round(lat, 7), round(lng, 7)) for lat, lng in self.places]

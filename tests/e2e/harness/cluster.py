@@ -122,7 +122,8 @@ class Cluster:
     def common(self) -> dict:
         return {'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
                 'peer.token': self.keys.peer_token, 'auth.hs256.key.file': self.keys.secret_file,
-                'auth.rs256.public.key.file': self.keys.public_file}
+                'auth.rs256.public.key.file': self.keys.public_file,
+                'report.past.days': 0}  # most tests report in years of their own
 
     # daemons
 
@@ -148,6 +149,7 @@ class Cluster:
                        'ingest.user.rate': 0, 'ingest.address.rate': 0},  # tests ask as fast as they can
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),
+                       'router.group.id': self.group('router'),
                        'edge.listen': f'{place.address}:{self._fanout_port}',
                        'edge.min.report.ms': 0,
                        'edge.max.loop.lag.ms': 0},  # phones here do not come back when a busy machine has them sent away

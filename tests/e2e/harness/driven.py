@@ -26,15 +26,16 @@ class Driven:
     events: everything it said, in order. A context manager: connects, and at its end closes and must end with 0.
     """
 
-    def __init__(self, kind: str, url: str, token: str | None, lat: float | None, lng: float | None, tokens=None, **options):
-        """lat, lng: None: no position. tokens: called whenever the client's token function is (token is None then)."""
+    def __init__(self, kind: str, url: str, token: str | None, lat: float | None, lng: float | None, tokens=None,
+                 environment: dict | None = None, **options):
+        """lat, lng: None: no position. tokens: called whenever the client's token function is (token is None then). environment: more variables."""
         assert kind != 'java' or (_JAVA / 'lib').exists(), 'clients/java is not built: mvn -f clients/java/pom.xml test-compile'
         place = {} if lat is None else {'lat': lat, 'lng': lng}
         arguments = {'url': url, **place, **({} if token is None else {'token': token}), **options}
         self.kind, self.events, self._tokens = kind, [], tokens
         self._changed = threading.Condition()
         self._child = subprocess.Popen([*DRIVERS[kind], json.dumps(arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True, bufsize=1, env=clean_environment(),
+                                       stderr=subprocess.PIPE, text=True, bufsize=1, env={**clean_environment(), **(environment or {})},
                                        preexec_fn=die_with_parent)
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]
         self._complaints = []

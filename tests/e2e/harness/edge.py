@@ -5,7 +5,7 @@ from .waiting import eventually
 
 
 class Stage:
-    """A cluster of edges only. What phones say is read by `said`, what routers would say is written by `deliver`.
+    """A cluster of edges only. The words of phones are read by `said`, those of routers are written by `deliver`.
 
     stage = Stage(make_cluster(settings={...}))
     """

@@ -80,15 +80,16 @@ class Phone:
 
     # what it hears
 
-    def expect(self, kind: str, timeout=10.0, where=None) -> dict:
-        """The next frame of that type (and for which where(frame) holds); frames before it are passed over."""
+    def expect(self, kind: str | tuple, timeout=10.0, where=None) -> dict:
+        """The next frame of that type, or of one of those types (and for which where(frame) holds); frames before it are passed over."""
         deadline = time.monotonic() + timeout
+        kinds = (kind,) if isinstance(kind, str) else kind
         with self._changed:
             while True:
                 while self._seen < len(self.frames):
                     frame = self.frames[self._seen]
                     self._seen += 1
-                    if frame['type'] == kind and (where is None or where(frame)):
+                    if frame['type'] in kinds and (where is None or where(frame)):
                         return frame
                 left = deadline - time.monotonic()
                 if self._closed is not None or left <= 0:

@@ -145,18 +145,22 @@ class Topics:
     def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:
         """Writes one record and waits for Kafka's acknowledgement. key: a user id, bytes or None; value: bytes, None, or
         (record name, dict). Partitioned as Java does."""
+        return self.produce_all(topic, [(key, value)], partition, headers)[0]
+
+    def produce_all(self, topic: str, records: list, partition=None, headers=None) -> list[Message]:
+        """The same for many: [(key, value)]."""
         if self._producer is None:
             self._producer = Producer({**self._client, 'partitioner': 'murmur2_random',
                                        'linger.ms': 0})
-        key = user_key(key) if isinstance(key, int) else key
-        value = encode(*value) if isinstance(value, tuple) else value
         done = []
         where = {} if partition is None else {'partition': partition}
-        self._producer.produce(self.name(topic), key=key, value=value, headers=headers,
-                               on_delivery=lambda error, message: done.append((error, message)), **where)
+        for key, value in records:
+            self._producer.produce(self.name(topic), key=user_key(key) if isinstance(key, int) else key,
+                                   value=encode(*value) if isinstance(value, tuple) else value, headers=headers,
+                                   on_delivery=lambda error, message: done.append((error, message)), **where)
         self._producer.flush(30)
-        assert done and done[0][0] is None, f'Kafka did not take the record: {done}'
-        return _message(done[0][1])
+        assert len(done) == len(records) and not any(error for error, _ in done), f'Kafka did not take them: {done[:5]}'
+        return [_message(message) for _, message in done]
 
     def _consumer(self, isolation):
         return Consumer({**self._client, 'group.id': 'nobody', 'enable.auto.commit': False,

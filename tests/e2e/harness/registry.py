@@ -8,10 +8,10 @@ import urllib.parse
 
 class Registry:
     """url: where it listens. subjects: {name: {version: (id, schema text)}}; modes: {name: mode}; refusing: a message with which it
-    refuses all schemas as incompatible, or None."""
+    refuses all schemas as incompatible, or None; keeping: it lets no subject out of the mode IMPORT."""
 
     def __init__(self):
-        self.subjects, self.modes, self.refusing, self.asked = {}, {}, None, 0
+        self.subjects, self.modes, self.refusing, self.keeping, self.asked = {}, {}, None, False, 0
         registry = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -46,7 +46,13 @@ class Registry:
 
     def handle(self, method, path, body):
         self.asked += 1
+        if method == 'GET' and (match := re.fullmatch(r'/mode/([^/]+)', path)):
+            if match[1] in self.modes:
+                return 200, {'mode': self.modes[match[1]]}
+            return 404, {'error_code': 40409, 'message': f"Subject '{match[1]}' does not have subject-level mode configured"}
         if match := re.fullmatch(r'/mode/([^/]+)', path):
+            if self.keeping and body['mode'] != 'IMPORT':
+                return 500, {'error_code': 50001, 'message': 'Error in the backend data store'}
             self.modes[match[1]] = body['mode']
             return 200, body
         if match := re.fullmatch(r'/subjects/([^/]+)/versions/(\d+)', path):

@@ -35,6 +35,7 @@ class Screen:
     def __init__(self, browser: Browser, address: str, viewport: dict, luck: float | None = None, **options):
         self.address, self.allowed = address, None
         self.requests, self.sockets, self.frames, self._complaints = [], [], [], []
+        options.setdefault('service_workers', 'block')  # a page that was kept would hide that its server is away
         self._context = browser.new_context(viewport=viewport, **options)
         self.page = self._context.new_page()
         self.page.add_init_script(_HEAR + ('' if luck is None else f'Math.random = () => {luck};'))
@@ -42,7 +43,8 @@ class Screen:
         self.page.on('request', lambda request: self.requests.append(request.url))
         self.page.on('websocket', self._opened)
         self.page.on('pageerror', lambda error: self._complaints.append(error.message))
-        self.page.on('console', lambda said: said.type in ('error', 'warning') and self._complaints.append(said.text))
+        self.page.on('console', lambda said: said.type in ('error', 'warning')
+                     and 'blocked by Playwright' not in said.text and self._complaints.append(said.text))
 
     def __enter__(self):
         return self
@@ -137,8 +139,9 @@ class Screen:
         return [int(post) for post in ids]
 
     def faces(self) -> set:
-        """Whose markers are on the map."""
-        return set(self.page.eval_on_selector_all('.face', 'faces => faces.map(face => Number(face.dataset.user))'))
+        """Who is on the map, by a marker or behind one."""
+        shown = self.page.eval_on_selector_all('.face', "faces => faces.map(face => `${face.dataset.user} ${face.dataset.also}`)")
+        return {int(user) for users in shown for user in users.split()}
 
     def face(self, user) -> tuple[float, float]:
         """Where on the glass that marker is."""

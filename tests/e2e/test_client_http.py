@@ -1,0 +1,170 @@
+"""StarlingApi of the clients for JavaScript and Python against the real daemons: one suite for both. tests/protocol/README.md says how they
+are called."""
+import contextlib
+import re
+import subprocess
+
+import pytest
+
+from harness.broker import REPOSITORY
+from harness.doors import DOORS, Door, Refused
+from harness.driven import Driven
+from harness.geo import north_of
+from harness.ports import free_port
+from harness.waiting import eventually, now_ms
+
+HOME = 39.9847, 116.3184
+
+
+@pytest.fixture(scope='module')
+def world(make_module_cluster):
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'router:discover.delay.s': 1,
+                                         'router:discover.user.rate': 0}).start(feeds=1, comments=1, moderators=1)
+
+
+@pytest.fixture(params=sorted(DOORS))
+def people(request, world, users):
+    """Three users of the client, and what they are called by it."""
+    ids = users(3)
+    with contextlib.ExitStack() as stack:
+        yield [(str(user), stack.enter_context(Door(request.param, world.http_url, world.token(user)))) for user in ids]
+
+
+def refused(call, *arguments, **options):
+    with pytest.raises(Refused) as raised:
+        call(*arguments, **options)
+    return raised.value
+
+
+def test_friends_are_asked_for_accepted_named_and_blocked(people):
+    (ada, a), (ben, b), (cleo, c) = people
+    assert refused(a, 'getProfile').kind == 'NotFound'
+    assert a('setProfile', name='Ada Ö', avatarUrl='https://example.org/ada.png')['avatarUrl'] == 'https://example.org/ada.png'
+    assert a('addFriend', ben)['state'] == 'requested'
+    eventually(lambda: [(one['user'], one['name'], one['state']) for one in b('getFriends', state='invited')['items']] == [
+        (ada, 'Ada Ö', 'invited')], what='the invitation, by name')
+    assert b('addFriend', ada)['state'] == 'friends'
+    c('addFriend', ada), a('addFriend', cleo)
+    eventually(lambda: sorted(one['user'] for one in a.all('getFriends', limit=1)) == sorted([ben, cleo], key=int), what='both friends')
+    assert a('removeFriend', cleo)['state'] == 'none'
+    assert a('block', cleo)['state'] == 'blocked'
+    eventually(lambda: [one['user'] for one in a.all('getFriends', state='all')] == [ben, cleo], what='a friend and a block')
+    assert a('unblock', cleo)['state'] == 'none'
+    assert refused(a, 'addFriend', ada).code == 'same_user'
+
+
+def test_places_are_shared_reported_found_and_kept(people):
+    (ada, a), (ben, b), _ = people
+    a('addFriend', ben), b('addFriend', ada)
+    assert a('getSharing') == {'mode': 'off', 'until': None}
+    here, there = ({'lat': lat, 'lng': lng} for lat, lng in (HOME, north_of(*HOME, 300)))
+    error = refused(a, 'report', [here])
+    assert (error.kind, error.code) == ('Forbidden', 'sharing_off')
+    ends = now_ms() + 3_600_000
+    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends}
+    b('setProfile', name='Ben'), b('setSharing', 'friends')
+    earlier, now = now_ms() - 60_000, now_ms()
+    assert a('report', [{**here, 'time': earlier}, {**here, 'time': now, 'accuracy': 12}]) == {'accepted': 2, 'sharingOff': 0}
+    b('report', [there])
+
+    def near():
+        page = a('getNearby', since=now)
+        return [(one['user'], one['name'], round(one['distance'])) for one in page['items']], page['time']
+
+    eventually(lambda: near() == ([(ben, 'Ben', 300)], now), what='the friend, by name')
+    eventually(lambda: a('getAudience') == {'mode': 'friends', 'visible': True, 'items': [{'user': ben, 'near': True}], 'next': None},
+               what='the audience')
+    eventually(lambda: [(one['time'], one['accuracy']) for one in a.all('getHistory', limit=1)] == [(earlier, None), (now, 12)],
+               what='the history')
+    assert 'lng is missing' in refused(a, 'report', [{'lat': 1, 'lng': None}]).message
+    assert refused(a, 'report', [{'lat': '39.98', 'lng': 1}]).kind == 'InvalidPosition'
+
+
+def test_posts_comments_and_strangers(people):
+    (ada, a), (ben, b), _ = people
+    posts = [a('createPost', text=f'post {n}', key=f'key-{n}')['id'] for n in range(3)]
+    assert a('createPost', text='post 1', key='key-1')['id'] == posts[1]  # the same key is the same post
+    assert b('follow', ada) is True
+    eventually(lambda: [one['id'] for one in b.all('getFeed', limit=2)] == posts[::-1], what='the timeline')
+    subject = f'post:{posts[0]}'
+    said = b('postComment', subject, text='Well said', key='k')
+    assert b('postComment', subject, text='Well said', key='k')['id'] == said['id'] and a('likeComment', subject, said['id']) == 1
+    eventually(lambda: [(one['id'], one['subject']) for one in b.all('getCommentsOf', ben)] == [(said['id'], subject)], what='own comments')
+    assert refused(a, 'getCommentsOf', ben).kind == 'Forbidden'
+    assert [one['text'] for one in a.all('getComments', subject)] == ['Well said']
+    assert [(one['what'], one['user']) for one in a.all('getNotices', limit=1)][:1] == [('reply', ben)]
+    for api in a, b:
+        api('setSharing', 'public')
+        api('report', [{'lat': HOME[0], 'lng': HOME[1]}])
+    eventually(lambda: ben in [one['user'] for one in a.all('getStrangers', limit=1)], 30, what='the stranger')
+
+
+def test_everything_is_exported_and_forgotten(people):
+    (ada, a), (ben, b), _ = people
+    a('setProfile', name='Ada')
+    a('addFriend', ben), b('addFriend', ada)
+    post = a('createPost', text='gone soon')['id']
+    eventually(lambda: [(one['kind'], one.get('user')) for one in a.all('getExport', limit=1)] == [
+        ('account', ada), ('friends', ben), ('posts', ada)], what='the export')
+    removed = a('forgetMe')
+    assert (removed['profile'], removed['friends'], removed['posts']) == (1, 1, 1)
+    assert refused(b, 'getProfileOf', ada).code == 'no_profile' and refused(b, 'getPost', post).kind == 'NotFound'
+    assert b('getFriends')['items'] == []
+
+
+@pytest.mark.parametrize('kind', sorted(DOORS))
+def test_what_is_wrong_has_a_name(world, users, kind):
+    user, = users(1)
+    for token, name, code in ((world.token(user, ttl=-60), 'TokenExpired', 'token_expired'), ('x.y.z', 'TokenRefused', 'bad_token')):
+        with Door(kind, world.http_url, token) as api:
+            error = refused(api, 'getFriends')
+            assert (error.kind, error.code, error.status) == (name, code, 401)
+    with Door(kind, f'http://127.0.0.1:{free_port()}', world.token(user), patience_s=0) as api:
+        error = refused(api, 'setProfile', name='Ada')
+        assert (error.kind, error.why, error.status) == ('Unreachable', 'refused', 0)
+    with Door(kind, world.http_url.replace('http:', 'https:'), world.token(user)) as api:
+        assert refused(api, 'getFriends').why == 'tls'
+    with Door(kind, world.http_url, world.token(user)) as api:
+        assert refused(api, 'getFriends', state='foes').kind == 'BadRequest'
+
+
+# connections that could not be made, and the recipe of docs/CLIENTS.md for phones
+
+
+@pytest.fixture(scope='module')
+def authority(tmp_path_factory):
+    """The folder of what the recipe's commands make, for 127.0.0.1."""
+    folder = tmp_path_factory.mktemp('recipe')
+    recipe, = re.findall(r'```sh\n(HOST=.*?)```', (REPOSITORY / 'docs/CLIENTS.md').read_text(), re.DOTALL)
+    done = subprocess.run(['sh', '-e', '-c', recipe.replace('192.168.1.20', '127.0.0.1')], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and 'server.pem: OK' in done.stdout, done.stdout + done.stderr
+    return folder / 'run/tls'
+
+
+@pytest.fixture(scope='module')
+def secure(world, authority):
+    """host:port of an edge with the recipe's certificate."""
+    address = f'127.0.0.1:{free_port()}'
+    world.add('fanout', settings={'edge.listen': address, 'edge.tls.certificate.file': authority / 'server.pem',
+                                  'edge.tls.key.file': authority / 'server.key'})
+    return address
+
+
+@pytest.mark.parametrize('kind', sorted(DOORS))
+def test_a_client_that_trusts_the_recipes_authority_connects(world, users, kind, authority, secure):
+    user, = users(1)
+    trusted = {'NODE_EXTRA_CA_CERTS': str(authority / 'authority.pem'), 'SSL_CERT_FILE': str(authority / 'authority.pem')}
+    with Driven(kind, f'wss://{secure}/', world.token(user), *HOME, environment=trusted) as client:
+        client.wait_state('online')
+
+
+@pytest.mark.parametrize('kind', sorted(DOORS))
+def test_a_connection_that_cannot_be_made_says_why(world, users, kind, secure):
+    user, = users(1)
+    plain = world.fanouts[0].settings['edge.listen']
+    for url, error in ((f'wss://{secure}/', 'CertificateRefused'), (f'ws://{secure}/', 'TlsMismatch'), (f'wss://{plain}/', 'TlsMismatch'),
+                       (world.http_url.replace('http:', 'ws:'), 'NotAnEdge'), (f'ws://127.0.0.1:{free_port()}/', 'ConnectionRefused')):
+        with Driven(kind, url, world.token(user), *HOME) as client:
+            client.wait_state('waiting')
+            told = next(event for event in client.said('state') if event['state'] == 'waiting')
+            assert (told['error'], told['code'], told['retry_in_s'] is not None) == (error, 1006, True), url

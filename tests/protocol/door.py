@@ -1,0 +1,57 @@
+"""Calls StarlingApi of clients/python for the end-to-end tests; README.md says how it is spoken to."""
+import asyncio
+import dataclasses
+import inspect
+import json
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
+from starling_client import Exported, Report, StarlingApi  # noqa: E402
+
+
+def snake(name):
+    return re.sub('[A-Z]', lambda letter: '_' + letter[0].lower(), name)
+
+
+def plain(value):
+    """As the JavaScript client has it: names in camel case, users as text."""
+    if isinstance(value, Exported):
+        return plain({'kind': value.kind, **value.item})
+    if dataclasses.is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name != '_more'}
+    if isinstance(value, dict):
+        return {re.sub('_(.)', lambda letter: letter[1].upper(), name): str(item) if name == 'user' else plain(item)
+                for name, item in value.items()}
+    return list(map(plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def arguments_of(function, given):
+    """Users as numbers, reports as what they are."""
+    for value, parameter in zip(given, inspect.signature(function).parameters.values()):
+        if isinstance(value, list):
+            yield [Report(**one) for one in value]
+        else:
+            yield int(value) if parameter.annotation == 'int' else value
+
+
+async def called(api, call, arguments=(), options=None, all=False):  # noqa: A002 (the name of a member)
+    function = getattr(api, snake(call))
+    made = function(*arguments_of(function, arguments), **{snake(name): value for name, value in (options or {}).items()})
+    return plain([item async for item in api.all(made)] if all else await made)
+
+
+def main():
+    options = json.loads(sys.argv[1])
+    api = StarlingApi(options['url'], options['token'], patience=options.get('patience_s', 30))
+    for line in sys.stdin:
+        try:
+            answer = {'result': asyncio.run(called(api, **json.loads(line)))}
+        except Exception as error:
+            answer = {'error': type(error).__name__, 'message': str(error),
+                      **{name: getattr(error, name, None) for name in ('status', 'code', 'why')}}
+        print(json.dumps(answer), flush=True)
+
+
+main()

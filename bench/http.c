@@ -235,9 +235,13 @@ static int read_once(char **words) {
 
 static enum MHD_Result on_access(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                                  const char *version, const char *data, size_t *size, void **state) {
-    (void)url, (void)method, (void)version, (void)data, (void)size;
+    (void)url, (void)method, (void)version, (void)data;
     if (!*state) { // the head alone
         *state = context;
+        return MHD_YES;
+    }
+    if (*size) { // a part of the body: libmicrohttpd takes the answer after the last one
+        *size = 0;
         return MHD_YES;
     }
     return MHD_queue_response(connection, MHD_HTTP_OK, context);

@@ -34,6 +34,7 @@ class Broker(Process):
         text = TEMPLATE.read_text()
         for name, value in [('PORT', self.port), ('CONTROLLER_PORT', self.controller_port), ('DATA', self._folder / 'data')]:
             text = text.replace(f'@{name}@', str(value))
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._properties.write_text(text)
 
     def _format_options(self) -> list[str]:

@@ -205,11 +205,13 @@ static int plan_partition(struct topic_reader *reader, const struct topic *topic
     if (!code && from_ms > 0)
         code = kafka_consumer_offsets_at(reader->consumer, &start, 1, from_ms, remaining_ms(deadline), reader->error);
     if (code || end <= low || (start.offset >= 0 && start.offset >= end)) return code;
+    // librdkafka asks half a second later where a partition begins, if it does not know the partition's leader yet.
+    if (start.offset < low) start.offset = low;
     starts[reader->count] = start;
     reader->stretches[reader->count++] = (struct stretch){
         .topic = topic,
         .partition = partition,
-        .start = start.offset > low ? start.offset : low,
+        .start = start.offset,
         .end = end,
     };
     return 0;

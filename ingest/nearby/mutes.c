@@ -10,7 +10,7 @@
 #include "event/topics.h"
 #include "users/half.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000 };
+enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000 };
 
 struct nearby_mutes {
     struct writer *writer;

@@ -120,6 +120,7 @@ def test_there_is_a_limit(cluster, users):
     keys = [me.to_bytes(8, 'big') + (10 ** 9 + i).to_bytes(8, 'big') for i in range(1000)]
     cluster.topics.produce_all('nearby-mutes', [(key, ('nearby-mute', {'since': 1})) for key in keys], partition)
     eventually(lambda: len(muted(cluster, me, limit=1000)['items']) == 1000)
+    assert len(muted(cluster, me)['items']) == 20
     answer = cluster.http(me).put('/v1/nearby/mutes/5')
     assert (answer.status_code, answer.json()['code']) == (409, 'mutes_limit')
     mute(cluster, me, 10 ** 9)

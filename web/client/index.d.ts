@@ -621,6 +621,8 @@ export class StarlingApi {
     /** Leaves a friend out of my list of near friends, on all my devices. Resolves to whether the friend is left out now. */
     muteNearby(user: string): Promise<boolean>;
     unmuteNearby(user: string): Promise<boolean>;
+    /** Whether I leave the user out of my list of near friends. */
+    mutesNearby(user: string): Promise<boolean>;
     /** By user id, rising. */
     getFollowers(user: string, query?: ListQuery): Promise<People>;
     getFollowing(user: string, query?: ListQuery): Promise<People>;

@@ -15,6 +15,11 @@ const ACTS = {
     friends: ['part', 'block'],
     blocked: ['unblock'],
 };
+/** The buttons that stay pressed: what presses and releases them. */
+const MUTES = {
+    'card-mute': { on: 'mute', off: 'unmute' },
+    'card-hide': { on: 'muteNearby', off: 'unmuteNearby' },
+};
 const LABELS = {
     befriend: { none: 'askFriend', invited: 'accept' },
     part: { invited: 'refuse', requested: 'takeBack', friends: 'removeFriend' },
@@ -30,6 +35,7 @@ export class Card {
     #person = null;
     #from = null; // had the focus
     #asking = null; // what is to be done when it was confirmed
+    #turns = 0; // of cards and mutes
 
     /**
      * @param {{friends: import('./friends.js').Friends, near: (user: string) => any, api: () => any, me: () => string}} parts
@@ -49,7 +55,7 @@ export class Card {
         });
         $('card').addEventListener('close', () => this.#from?.focus({ preventScroll: true }));
         $('card-link').addEventListener('click', () => shareLink(`${location.origin}${location.pathname}#friend=${this.#person.user}`, $('card-note')));
-        $('card-mute').addEventListener('click', () => this.#mute());
+        for (const id of Object.keys(MUTES)) $(id).addEventListener('click', () => this.#mute(id));
         for (const act of Object.keys(LABELS)) $(`card-${act}`).addEventListener('click', () => this.#press(act));
     }
 
@@ -58,8 +64,9 @@ export class Card {
         this.#person = person;
         this.#asking = null;
         this.#say('');
-        this.#muted(false);
+        for (const id of Object.keys(MUTES)) this.#muted(id, false);
         this.tick();
+        this.#askHidden(person);
         if ($('card').open) return;
         this.#from = document.activeElement;
         $('card').show(); // beside the list and the map, which go on
@@ -92,6 +99,7 @@ export class Card {
             if (shown) setText($(`card-${act}`), t(this.#asking === act ? 'reallyDo' : (LABELS[act][state] ?? act)));
         }
         $('card-mute').hidden = mine;
+        $('card-hide').hidden = mine || state !== 'friends';
     }
 
     async #press(act) {
@@ -106,14 +114,31 @@ export class Card {
         if ($(`card-${act}`).hidden) $('card-close').focus();
     }
 
-    async #mute() {
-        const muted = $('card-mute').getAttribute('aria-pressed') !== 'true';
-        const { user } = this.#person;
-        await this.#do(async () => this.#muted(await (muted ? this.#api().mute(user) : this.#api().unmute(user))));
+    async #mute(id) {
+        const person = this.#person;
+        const { on, off } = MUTES[id];
+        const act = $(id).getAttribute('aria-pressed') === 'true' ? off : on;
+        this.#turns += 1;
+        await this.#do(async () => {
+            const muted = await this.#api()[act](person.user);
+            if (this.#person === person) this.#muted(id, muted);
+        });
     }
 
-    #muted(muted) {
-        $('card-mute').setAttribute('aria-pressed', String(muted));
+    /** A card that was opened for somebody else, or a button that was pressed meanwhile, knows better than this answer. */
+    async #askHidden(person) {
+        const turn = (this.#turns += 1);
+        if (person.user === this.#me()) return;
+        try {
+            const hidden = await this.#api().mutesNearby(person.user);
+            if (this.#turns === turn) this.#muted('card-hide', hidden);
+        } catch {
+            // The button says so when it is pressed, if the server is still away then.
+        }
+    }
+
+    #muted(id, muted) {
+        $(id).setAttribute('aria-pressed', String(muted));
     }
 
     async #do(act) {

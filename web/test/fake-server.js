@@ -40,6 +40,7 @@ export class FakeServer {
     friends = new Map();
     strangers = []; // as GET /v1/discover lists them
     asked = 0; // how often
+    hidden = new Set(); // users whom I mute nearby
     friendships = new Map(); // user -> {name, state, since}
     people = null; // of a demonstration
     oidc = null; // as GET /v1/config says it
@@ -104,6 +105,7 @@ export class FakeServer {
     near(place) {
         if (this.mode === 'off') return [];
         return [...this.friends]
+            .filter(([user]) => !this.hidden.has(user))
             .map(([user, friend]) => ({
                 user,
                 name: friend.name,
@@ -231,6 +233,18 @@ export class FakeServer {
                 return json(200, { mode: this.mode, until: this.until });
             }
             if (pathname === '/v1/friends') return json(200, { items: [...this.friendships].map(([user, one]) => ({ user, avatar_url: '', ...one })).sort((a, b) => a.user - b.user), next: null });
+            if (pathname === '/v1/nearby/mutes') {
+                const after = Number(searchParams.get('after') ?? -1);
+                const items = [...this.hidden].filter((user) => user > after).sort((a, b) => a - b).slice(0, Number(searchParams.get('limit') ?? 20));
+                return json(200, { items: items.map((user) => ({ user })), next: null });
+            }
+            const [, hidden] = /^\/v1\/nearby\/mutes\/(\d+)$/.exec(pathname) ?? [];
+            if (hidden) {
+                const muted = request.method === 'PUT';
+                this.hidden[muted ? 'add' : 'delete'](Number(hidden));
+                this.flush();
+                return json(200, { user: Number(hidden), muted });
+            }
             const [, list, other] = /^\/v1\/(friends|blocks|mutes)\/(\d+)$/.exec(pathname) ?? [];
             if (list === 'mutes') return json(200, { user: Number(other), muted: request.method === 'PUT' });
             if (list) return json(200, { user: Number(other), state: this.#relate(list, Number(other), request.method === 'PUT') });

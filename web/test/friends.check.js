@@ -87,6 +87,35 @@ test('who is tapped on is shown with how far they are, and it follows them', asy
     await becomes(async () => [states()[1000], undefined]);
 });
 
+async function fromPanel(user) {
+    await page.$eval('#friends', (panel) => (panel.open = true)); // it closes for a card from the list
+    await page.click(`#friend-lists [data-user="${user}"] .friend`);
+    await page.waitForSelector(`#card[open][data-user="${user}"]`);
+}
+
+test('who is hidden leaves the list until that is taken back, and the card knows of it', async () => {
+    Object.assign(server.friends.get(1000), HERE, { time: Date.now() });
+    await opened();
+    await page.click('#list li[data-user="1000"] button');
+    await page.waitForSelector('#card[open][data-user="1000"]');
+    await page.click('#card-hide');
+    await page.waitForSelector('#card-hide[aria-pressed="true"]');
+    await page.waitForSelector('#list li[data-user="1000"]', { state: 'detached' });
+    assert.deepEqual([...server.hidden], [1000]);
+    await page.click('#card-close');
+    await fromPanel(1003);
+    await page.waitForSelector('#card-hide', { state: 'hidden' });
+    await page.click('#card-close');
+    await fromPanel(1000);
+    await page.waitForSelector('#card-hide[aria-pressed="true"]');
+    await isAccessible('a card of a hidden friend');
+    await page.click('#card-hide');
+    await page.waitForSelector('#card-hide[aria-pressed="false"]');
+    await page.waitForSelector('#list li[data-user="1000"]');
+    assert.deepEqual([...server.hidden], []);
+    assert.deepEqual(complaints, []);
+});
+
 test('an invitation leads to the card of who sent it, also through signing in', async () => {
     await open('#friend=1007');
     await page.waitForSelector('#gate:not([hidden])');

@@ -274,6 +274,11 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/nearby/mutes/${user}`);
     }
 
+    /** @param {string} user @returns {Promise<boolean>} whether I leave the user out of my list of near friends */
+    mutesNearby(user) {
+        return this.#lists('/v1/nearby/mutes', user);
+    }
+
     /** @param {string} user @param {ListQuery} [query] */
     getFollowers(user, query) {
         return this.#people(`/v1/users/${user}/followers`, query);
@@ -285,10 +290,8 @@ export class StarlingApi {
     }
 
     /** @param {string} user @param {string} other @returns {Promise<boolean>} whether the user follows the other one */
-    async follows(user, other) {
-        const after = BigInt(other) > 0n ? String(BigInt(other) - 1n) : undefined;
-        const { items } = await this.getFollowing(user, { after, limit: 1 });
-        return items[0] === other;
+    follows(user, other) {
+        return this.#lists(`/v1/users/${user}/following`, other);
     }
 
     // ---- requests ----
@@ -318,6 +321,13 @@ export class StarlingApi {
     async #relate(method, path) {
         const { following, muted } = await this.#http.decided(method, path);
         return (following ?? muted) === true;
+    }
+
+    /** @param {string} path of a list by user id @param {string} user @returns {Promise<boolean>} whether the user is on it */
+    async #lists(path, user) {
+        const after = BigInt(user) > 0n ? String(BigInt(user) - 1n) : undefined;
+        const { items } = await this.#people(path, { after, limit: 1 });
+        return items[0] === user;
     }
 
     /** @param {string} path @param {ListQuery} [query] */

@@ -79,6 +79,12 @@ test('follows, mutes, deletions', async () => {
     ]);
 });
 
+test('whether I mute somebody nearby is one question', async () => {
+    http.answers = [[200, { items: [{ user: 8 }], next: 8 }], [200, { items: [{ user: 9 }], next: null }], [200, { items: [], next: null }]];
+    assert.deepEqual([await api.mutesNearby('8'), await api.mutesNearby('8'), await api.mutesNearby('8')], [true, false, false]);
+    assert.deepEqual(asked.map(({ url }) => url.slice(16)), Array(3).fill('GET /v1/nearby/mutes?after=7&limit=1'.slice(4)));
+});
+
 test('whether somebody follows somebody is one question', async () => {
     http.answers = [[200, { items: [{ user: 8 }], next: 8, total: 3 }], [200, { items: [{ user: 9 }], next: 9, total: 3 }], [200, { items: [], next: null, total: 0 }]];
     assert.deepEqual([await api.follows('7', '8'), await api.follows('7', '8'), await api.follows('7', '0')], [true, false, false]);

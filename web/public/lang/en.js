@@ -212,6 +212,7 @@ export default {
     reallyDo: 'Really?',
     shareCard: 'Link to send',
     mutePosts: 'Mute posts',
+    muteNearby: 'Hide from my list',
     awayFromMe: '{distance} away',
     friendNotChanged: 'Nothing was changed. {why}',
 

@@ -211,6 +211,7 @@ export default {
     reallyDo: '确定吗？',
     shareCard: '可发送的链接',
     mutePosts: '不看动态',
+    muteNearby: '不在附近列表中显示',
     awayFromMe: '距离 {distance}',
     friendNotChanged: '没有任何更改。{why}',
 

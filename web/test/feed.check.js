@@ -265,7 +265,7 @@ test('nobody followed, nothing posted: says so. Signed out: nothing is left', as
     await page.click('#me summary');
     await page.click('#sign-out');
     assert.equal(await page.inputValue('#text'), '');
-    assert.equal(await page.evaluate(() => sessionStorage.length), 1, 'only the place');
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0, 'not even the place');
 });
 
 test('on a phone: two tabs, by touch and by keys, with the number of new posts', async () => {

@@ -196,7 +196,7 @@ test('a comment whose answers are lost or late is one comment, over a reload, to
     assert.equal(server.comments.thread(newest()).comments.length, 2);
     await page.click('#me summary');
     await page.click('#sign-out');
-    assert.equal(await page.evaluate(() => sessionStorage.length), 1, 'only the place');
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0, 'not even the place');
 });
 
 test('what is refused is said where it was tried, and the text stays', async () => {

@@ -6,6 +6,9 @@ VENV=$CACHE/venv
 # Most of a test's time is waiting: four files of tests at a time, each beside a broker of its own.
 BESIDE=(--numprocesses 4 --dist loadfile)
 
+# How often each test runs (--repeat): a test that fails now and then has a bug, or shows one.
+ROUNDS=1
+
 # A virtual environment with exactly what tests/e2e/requirements.txt says; made again when that changes.
 need_venv() {
     need_packages python3-venv ca-certificates
@@ -23,12 +26,19 @@ test_unit() {
     say "Unit tests (ctest, address and undefined behaviour sanitizers)"
     local again=()
     [ "${CI:-}" != true ] || again=(--repeat until-pass:2) # it says which
+    [ "$ROUNDS" = 1 ] || again=(--repeat "until-fail:$ROUNDS")
     ctest --test-dir "$ROOT/build-asan" --output-on-failure -j "$(nproc)" --no-tests=error "${again[@]}" "$@"
+}
+
+# in_rounds COMMAND: all rounds, or up to the first that fails.
+in_rounds() {
+    local round
+    for ((round = 1; round <= ROUNDS; round++)); do "$@" || return; done
 }
 
 test_web() {
     say "The page's and its client's tests (node)"
-    npm --prefix "$ROOT/web" --silent test
+    in_rounds npm --prefix "$ROOT/web" --silent test
 }
 
 test_java() {
@@ -39,7 +49,7 @@ test_java() {
 
 test_page() {
     say "The page in Chromium against a stand-in server"
-    npm --prefix "$ROOT/web" --silent run test:page && return 0
+    in_rounds npm --prefix "$ROOT/web" --silent run test:page && return 0
     [ "${CI:-}" = true ] || return 1
     say "FLAKY OR BROKEN: the page's checks failed; they are tried once more"
     npm --prefix "$ROOT/web" --silent run test:page
@@ -52,12 +62,36 @@ test_e2e() {
     local folder=$1 status=0
     shift
     say "End-to-end tests (pytest, against $folder)"
+    if [ "$ROUNDS" -gt 1 ]; then
+        repeat_e2e "$folder" "$@"
+        return
+    fi
     pytest_in "$folder" "$@" || status=$?
     if [ "$status" = 1 ] && [ "${CI:-}" = true ]; then
         say "FLAKY OR BROKEN: the tests named above failed; they are tried once more"
         status=0
         pytest_in "$folder" --last-failed --last-failed-no-failures none "$@" || status=$?
     fi
+    return "$status"
+}
+
+# repeat_e2e BUILD-FOLDER [PYTEST-ARGUMENT...]: all rounds, whatever fails; at the end, in how many of them each test failed.
+repeat_e2e() {
+    local folder=$1 round status=0 code log
+    shift
+    log=$(mktemp)
+    for ((round = 1; round <= ROUNDS; round++)); do
+        note "round $round of $ROUNDS"
+        code=0
+        pytest_in "$folder" -rfE "$@" | tee -a "$log" || code=$?
+        [ "$code" = 0 ] || status=$code
+        [ "$code" != 5 ] || break # there are none
+    done
+    if [ "$status" = 1 ]; then
+        say "Tests that failed, and in how many of $ROUNDS rounds"
+        sed -nE 's/^(FAILED|ERROR) ([^ ]+).*/\2/p' "$log" | sort | uniq -c | sort -rn
+    fi
+    rm -f "$log"
     return "$status"
 }
 
@@ -108,6 +142,11 @@ command_test() {
     while [ $# -gt 0 ]; do
         case $1 in
         --sanitize) folder=build-asan; shift ;;
+        --repeat)
+            [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repeat takes a number: how often each test is to run"
+            ROUNDS=$2
+            shift 2
+            ;;
         -*) die "unknown option of test: $1" ;;
         *) [ -z "$what" ] || die "test takes one word"; what=$1; shift ;;
         esac

@@ -3,8 +3,8 @@
  *     bench-edge prepare --bootstrap H:P --prefix X --sessions N --friends K   opts the users in, gives them profiles, and
                                                                              (if K is given) makes them friends
  *     bench-edge drive   ... --key-file F --listen H:P --pid PID --friends K --report-s S --compress C --seconds T
- *                        [--scattered] [--reports]                         an edge: deliveries by Kafka
- *     bench-edge plain   --listen H:P --pid PID --sessions N [--hello T] [--feed PORT ...]  a floor or a peer
+ *                        [--scattered] [--reports] [--tls]                 an edge: deliveries by Kafka
+ *     bench-edge plain   --listen H:P --pid PID --sessions N [--hello T] [--tls] [--feed PORT ...]  a floor or a peer
  *
  * Each user (bench/people.h) reports every S/C seconds, at an even rate; each report is a Move to the K friends, gathered by
  * the router's own outbox.
@@ -36,7 +36,7 @@ struct options {
     size_t sessions;
     unsigned friends;
     double report_s, compress, warm_s;
-    bool scattered, reports;
+    bool scattered, reports, tls;
 };
 
 struct city {
@@ -81,6 +81,7 @@ static const struct argument {
 } ARGUMENTS[] = {
     {"--scattered", FLAG, offsetof(struct options, scattered)},
     {"--reports", FLAG, offsetof(struct options, reports)},
+    {"--tls", FLAG, offsetof(struct options, tls)},
     {"--bootstrap", TEXT, offsetof(struct options, bootstrap)},
     {"--prefix", TEXT, offsetof(struct options, prefix)},
     {"--key-file", TEXT, offsetof(struct options, key_file)},
@@ -130,6 +131,7 @@ static struct options parse(int argc, char **argv) {
         if (!found || (found->kind != FLAG && ++i == argc)) usage();
         take(&o, found, argv[i]);
     }
+    if (o.reports && o.tls) usage(); /* reports are said from another thread than the phones' */
     return o;
 }
 
@@ -453,6 +455,7 @@ static void prepare_phones(struct city *city, const char *subprotocol, unsigned 
     phones_init(&city->phones, city->options.sessions);
     city->phones.address = phones_address(city->options.listen);
     city->phones.subprotocol = subprotocol;
+    city->phones.tls = city->options.tls ? phones_tls() : NULL;
     city->phones.source = (uint8_t)city->options.source;
     city->phones.connecting = 256;
     city->phones.round_us = 1000;

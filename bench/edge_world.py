@@ -150,19 +150,27 @@ class World:
             if problem:
                 raise RuntimeError(problem)
 
+    def certificate(self) -> list[pathlib.Path]:
+        """Of a name that nobody checks, and its key: P-256, as most have."""
+        files = [self.cluster.folder / name for name in ('edge.pem', 'edge.key')]
+        if not files[0].exists():
+            subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2',
+                            '-subj', '/CN=bench', '-out', files[0], '-keyout', files[1]], check=True, capture_output=True)
+        return files
+
     def drive(self, edge: Daemon, *arguments) -> dict:
         return json.loads(self.bench('drive', '--key-file', self.cluster.keys.secret_file, '--listen',
                                      edge.settings['edge.listen'], '--pid', edge.pid, '--sessions', self.sessions,
                                      '--source', self._next_source(), *arguments))
 
-    def floor(self, rate: float, size: float, seconds: int) -> dict:
+    def floor(self, rate: float, size: float, seconds: int, tls=False) -> dict:
         """The same number of sends of the same size by a program that does nothing else."""
         port = free_port()
         with subprocess.Popen([str(build_folder() / 'bench-edge_floor'), str(port), str(self.sessions), str(rate),
-                               str(round(size))]) as floor:
+                               str(round(size)), *(self.certificate() if tls else ())]) as floor:
             try:
                 time.sleep(0.3)
-                return self.plain(floor.pid, port, seconds)
+                return self.plain(floor.pid, port, seconds, *(['--tls'] if tls else ()))
             finally:
                 floor.kill()
 

@@ -6,7 +6,7 @@
  * for every server, whatever its frames look like.
  *
  * phones_start runs a thread of its own; counters are read from any thread. phones_say may be called from any thread, by
- * one at a time for each phone.
+ * one at a time for each phone; with TLS in the phones' own thread only.
  */
 #ifndef BENCH_PHONES_H
 #define BENCH_PHONES_H
@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,7 +30,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum phone_state { PHONE_OFF, PHONE_CONNECTING, PHONE_UPGRADING, PHONE_OPEN, PHONE_CLOSED };
+enum phone_state { PHONE_OFF, PHONE_CONNECTING, PHONE_SHAKING, PHONE_UPGRADING, PHONE_OPEN, PHONE_CLOSED };
 
 struct phone {
     int fd;
@@ -41,6 +42,7 @@ struct phone {
     uint32_t frames; /* text frames that were complete */
     uint64_t left;   /* payload bytes to come of the frame under way */
     char *hello;     /* borrowed */
+    SSL *ssl;        /* NULL: no TLS, or not connected */
     int64_t started_us, opened_us, paged_us;
 };
 
@@ -48,6 +50,7 @@ struct phones {
     /* Set by the owner before phones_start: */
     struct sockaddr_in address;
     const char *subprotocol;
+    SSL_CTX *tls;        /* wss: the phones trust any certificate; NULL: ws. Freed by phones_free */
     uint8_t source;      /* last byte of the address they come from: 127.0.1.SOURCE, as one has only 28,000 ports */
     size_t connecting;   /* attempts under way at once */
     unsigned page_frame; /* which text frame is "the first page" (2: after the welcome) */
@@ -79,6 +82,20 @@ static inline void phones_init(struct phones *phones, size_t count) {
     for (size_t i = 0; i < count; i++) phones->all[i].fd = -1;
 }
 
+static inline bool phone_send(struct phone *phone, const void *bytes, size_t size) {
+    if (phone->ssl) return SSL_write(phone->ssl, bytes, (int)size) == (int)size;
+    return send(phone->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+/* As recv(): 0 or -1 with another errno than EAGAIN: the connection is over. */
+static inline ssize_t phone_receive(struct phone *phone, uint8_t *room, size_t size) {
+    if (!phone->ssl) return recv(phone->fd, room, size, 0);
+    int got = SSL_read(phone->ssl, room, (int)size);
+    if (got > 0) return got;
+    errno = SSL_get_error(phone->ssl, got) == SSL_ERROR_WANT_READ ? EAGAIN : EPIPE;
+    return -1;
+}
+
 /* A masked frame (mask 0: unmasking costs the server the same); sockets of the benches are never full towards it. */
 static inline bool phone_write(struct phone *phone, uint8_t opcode, const void *payload, size_t size) {
     uint8_t frame[8 + 8192] = {(uint8_t)(0x80 | opcode)};
@@ -93,7 +110,7 @@ static inline bool phone_write(struct phone *phone, uint8_t opcode, const void *
     memset(frame + at, 0, 4);
     at += 4;
     memcpy(frame + at, payload, size);
-    return send(phone->fd, frame, at + size, MSG_NOSIGNAL) == (ssize_t)(at + size);
+    return phone_send(phone, frame, at + size);
 }
 
 static inline bool phones_say(struct phones *phones, size_t phone, const char *text, size_t size) {
@@ -102,6 +119,8 @@ static inline bool phones_say(struct phones *phones, size_t phone, const char *t
 
 static inline void phone_end(struct phones *phones, struct phone *phone) {
     struct linger none = {.l_onoff = 1};
+    SSL_free(phone->ssl);
+    phone->ssl = NULL;
     setsockopt(phone->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); /* no TIME_WAIT: ports are few */
     close(phone->fd);
     phone->fd = -1;
@@ -145,11 +164,8 @@ static inline void phone_connect(struct phones *phones, size_t index) {
     epoll_ctl(phones->epoll, EPOLL_CTL_ADD, phone->fd, &event);
 }
 
-static inline void phone_connected(struct phones *phones, size_t index) {
+static inline void phone_ask(struct phones *phones, struct phone *phone) {
     char request[512];
-    struct phone *phone = &phones->all[index];
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = index};
-    epoll_ctl(phones->epoll, EPOLL_CTL_MOD, phone->fd, &event);
     int size = snprintf(request, sizeof request,
                         "GET /connection/websocket HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\n"
                         "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -157,7 +173,30 @@ static inline void phone_connected(struct phones *phones, size_t index) {
                         ntohs(phones->address.sin_port), phones->subprotocol ? "Sec-WebSocket-Protocol: " : "",
                         phones->subprotocol ? phones->subprotocol : "", phones->subprotocol ? "\r\n" : "");
     phone->state = PHONE_UPGRADING;
-    if (send(phone->fd, request, (size_t)size, MSG_NOSIGNAL) != size) phone_end(phones, phone);
+    if (!phone_send(phone, request, (size_t)size)) phone_end(phones, phone);
+}
+
+/* Goes on with TLS's handshake; its small messages always fit into an empty socket. */
+static inline void phone_shake(struct phones *phones, struct phone *phone) {
+    int result = SSL_connect(phone->ssl);
+    if (result == 1)
+        phone_ask(phones, phone);
+    else if (SSL_get_error(phone->ssl, result) != SSL_ERROR_WANT_READ)
+        phone_end(phones, phone);
+}
+
+static inline void phone_connected(struct phones *phones, size_t index) {
+    struct phone *phone = &phones->all[index];
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = index};
+    epoll_ctl(phones->epoll, EPOLL_CTL_MOD, phone->fd, &event);
+    if (!phones->tls) {
+        phone_ask(phones, phone);
+        return;
+    }
+    phone->state = PHONE_SHAKING;
+    phone->ssl = SSL_new(phones->tls);
+    if (!phone->ssl || !SSL_set_fd(phone->ssl, phone->fd)) abort();
+    phone_shake(phones, phone);
 }
 
 /* How many bytes belong to the answer's head. */
@@ -242,11 +281,17 @@ static inline void phones_event(struct phones *phones, const struct epoll_event 
     }
     if (phone->state == PHONE_CONNECTING && event->events & EPOLLOUT) phone_connected(phones, event->data.u64);
     if (phone->fd < 0 || !(event->events & (EPOLLIN | EPOLLERR | EPOLLHUP))) return;
-    ssize_t got = recv(phone->fd, room, size, 0);
-    if (got > 0)
-        phone_read(phones, event->data.u64, room, room + got);
-    else if (got == 0 || errno != EAGAIN)
-        phone_end(phones, phone);
+    if (phone->state == PHONE_SHAKING) {
+        phone_shake(phones, phone);
+        return;
+    }
+    do { /* OpenSSL may have read more than it has returned */
+        ssize_t got = phone_receive(phone, room, size);
+        if (got > 0)
+            phone_read(phones, event->data.u64, room, room + got);
+        else if (got == 0 || errno != EAGAIN)
+            phone_end(phones, phone);
+    } while (phone->ssl && SSL_pending(phone->ssl));
 }
 
 static inline void phones_connect_more(struct phones *phones) {
@@ -290,8 +335,17 @@ static inline void phones_stop(struct phones *phones) {
 
 static inline void phones_free(struct phones *phones) {
     close(phones->epoll);
+    SSL_CTX_free(phones->tls);
     free(phones->all);
     free(phones->retry_at_us);
+}
+
+/* For phones that speak TLS: any certificate will do, and a connection keeps no buffers while it is idle. */
+static inline SSL_CTX *phones_tls(void) {
+    SSL_CTX *tls = SSL_CTX_new(TLS_client_method());
+    if (!tls) abort();
+    SSL_CTX_set_mode(tls, SSL_MODE_RELEASE_BUFFERS);
+    return tls;
 }
 
 /* Waits until the counter reaches a number; false: not within the time. */

@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 
+from harness.cluster import KINDS
 from harness.slow import SlowPhone
 from harness.waiting import now_ms
 
@@ -50,7 +51,7 @@ def kept(*addresses):
 
 
 class Killer:
-    """Kills, drains, pauses and adds edges and routers, one thing at a time. In the first part of the soak any of them; then
+    """Kills, drains, pauses and adds daemons, one thing at a time. In the first part of the soak any of them; then
     only others than the first of each kind, whose memory is watched. The first part ends with the second ones killed, so
     that the first ones have had everything to do once, and hold as much memory as they ever will. On the main thread: a daemon dies with the thread that started it."""
 
@@ -82,11 +83,11 @@ class Killer:
     def act(self, random):
         if not self._loaded and time.monotonic() > self.settled_at:
             self._loaded = True
-            for daemon in self.cluster.fanouts[1], self.cluster.routers[1]:
-                self.kill(daemon, 3)
+            for kind in KINDS:
+                self.kill(self.cluster.of(kind)[1], 3)
             return
         first = 1 if self._loaded else 0
-        kind = random.choice(('fanout', 'router'))
+        kind = random.choice(KINDS)
         daemon = random.choice(self.cluster.of(kind)[first:2])
         what = random.choices(('kill', 'restart', 'pause', 'add'), (5, 2, 1, 1))[0]
         if what == 'kill':

@@ -350,6 +350,18 @@ void handsets_repeat(struct handsets *phones) {
         handsets_report(phones, phone->user, phone->at, phone->time + 1);
 }
 
+void handsets_hang_up(struct handsets *phones, size_t count, int away_ms) {
+    size_t left =
+        phones->counts.online; /* of these, `count` are drawn: each with the chance of those that still lack */
+    for (struct phone *phone = phones->all; phone && count > 0 && left > 0; phone = phone->next) {
+        if (!phone->welcomed || phone->retry_ms) continue; /* retry_ms: it hangs up already */
+        if (chance_next(&phones->chance) % left-- >= count) continue;
+        count--;
+        phone->retry_ms = away_ms;
+        ws_close(phone->connection, WS_NORMAL, "");
+    }
+}
+
 struct handsets_counts handsets_counts(const struct handsets *phones) {
     return phones->counts;
 }

@@ -29,6 +29,9 @@ void handsets_free(struct handsets *phones);
 /* The user's phone is at that place at that time (ms): at the first call it connects, later it reports. */
 void handsets_report(struct handsets *phones, int64_t user, struct geo_point at, int64_t time);
 
+/* That many of the connected phones, drawn at random, hang up; each comes back by itself after half to one and a half times away_ms. */
+void handsets_hang_up(struct handsets *phones, size_t count, int away_ms);
+
 /* Every phone reports its last place once more, a millisecond later than before. */
 void handsets_repeat(struct handsets *phones);
 

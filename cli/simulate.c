@@ -27,6 +27,7 @@ enum {
     QUIET_US = 3000000, /* no frame for this long: everything has arrived */
     PATIENCE_US = 120000000,
     SAY_EVERY_US = 5000000,
+    AWAY_MS = 15000, /* of a phone that has hung up */
     TOKEN_TTL_MS = 24 * 3600 * 1000,
     PATH_MAX_BYTES = 4096
 };
@@ -46,9 +47,10 @@ struct simulation {
     struct loop_timer *pump;
     uv_signal_t interrupt, terminate;
     enum phase phase;
-    size_t next;       /* fix of the trace */
-    int end;           /* of options.ends_s: where it goes now */
-    int64_t *city_due; /* when each person reports next, ms on the monotonic clock */
+    size_t next;        /* fix of the trace */
+    int end;            /* of options.ends_s: where it goes now */
+    int64_t *city_due;  /* when each person reports next, ms on the monotonic clock */
+    int64_t hung_up_us; /* up to when phones have hung up (options.churn) */
     int64_t started_us, phase_us, said_us;
     int64_t rounds_done;
     bool interrupted;
@@ -91,9 +93,18 @@ static void move_city(struct simulation *s) {
     }
 }
 
+static void churn(struct simulation *s) {
+    double each_us = 60e6 / (s->options.churn * (double)city_people(s->city)); /* from one phone to the next */
+    double due = (double)elapsed_us(s->hung_up_us) / each_us;
+    if (due < 1) return;
+    handsets_hang_up(s->phones, (size_t)due, AWAY_MS);
+    s->hung_up_us += (int64_t)((double)(size_t)due * each_us);
+}
+
 /* False: the simulation is over. Its time counts from the moment when people begin to post and to read. */
 static bool live_on(struct simulation *s) {
     if (s->city && !s->options.no_phones) move_city(s);
+    if (s->city && s->options.churn > 0) churn(s);
     if (s->social && social_learning(s->social)) {
         s->started_us = clock_monotonic_us();
         return true;
@@ -289,7 +300,7 @@ static int run(struct simulation *s, struct error *error) {
         &s->phones, error);
     if (result == 0) result = social_begin(s, error);
     if (result == 0) {
-        s->started_us = s->said_us = clock_monotonic_us();
+        s->started_us = s->said_us = s->hung_up_us = clock_monotonic_us();
         uv_signal_init(&s->loop, &s->interrupt);
         uv_signal_init(&s->loop, &s->terminate);
         s->interrupt.data = s->terminate.data = s;

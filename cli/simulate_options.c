@@ -9,7 +9,7 @@ enum { LONGEST_S = 86400 * 365, RATE_MAX = 100000 };
 
 /* The values as the user wrote them. */
 struct option_texts {
-    const char *from, *until, *speed, *city, *seed, *every, *duration, *settle, *ws, *http;
+    const char *from, *until, *speed, *city, *seed, *every, *churn, *duration, *settle, *ws, *http;
     const char *authors, *posts, *follows, *reads, *comments, *fire, *margin, *patience;
 };
 
@@ -45,6 +45,9 @@ static int check_movement(struct simulate_options *o, const struct option_texts 
     double every_s;
     if (!cli_real(texts->every, 0.01, 3600, &every_s)) return wrong("--every is a number of seconds");
     o->every_ms = (int64_t)(every_s * 1000);
+    double churn_percent;
+    if (!cli_real(texts->churn, 0, 100, &churn_percent)) return wrong("--churn is a percentage, 0 to 100");
+    o->churn = churn_percent / 100;
     if (!cli_int(texts->settle, 0, 100, &o->rounds) || !cli_int(texts->seed, 0, INT64_MAX, &o->seed) ||
         !cli_int(texts->duration, 0, INT64_MAX / 1000000, &o->duration_s) ||
         (texts->city && !cli_int(texts->city, 2, 10000000, &o->people)))
@@ -96,6 +99,7 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         .speed = "60",
         .seed = "1",
         .every = "30",
+        .churn = "0",
         .duration = "0",
         .settle = "0",
         .authors = "3",
@@ -120,6 +124,8 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         {"map", "FILE", "only write the city's map there, as GeoJSON (web.map.geojson shows it)", &o->map, NULL},
         {"seed", "N", "another number, another city (1)", &texts.seed, NULL},
         {"every", "S", "seconds between a person's reports in the city (30)", &texts.every, NULL},
+        {"churn", "PERCENT", "of the city's phones hang up each minute, and come back after some 15 s (0)",
+         &texts.churn, NULL},
         {"for", "S", "end the city after that long (0: when interrupted)", &texts.duration, NULL},
         {"ws", "URL[,URL]", "edges (ws.url)", &texts.ws, NULL},
         {"settle", "N", "at the end every phone repeats its last place N times", &texts.settle, NULL},

@@ -23,6 +23,7 @@ struct simulate_options {
     double factor;  /* how much faster than it happened; 0: as fast as possible */
     int64_t people; /* of the city; 0: there is none */
     int64_t seed, every_ms, duration_s;
+    double churn;                                /* share of the city's phones that hang up in a minute */
     int64_t rounds;                              /* in which every phone repeats its place at the end */
     const char *settle_while, *wait_for, *lists; /* files; NULL: not given */
     struct simulate_urls ws, http;

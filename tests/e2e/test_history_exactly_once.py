@@ -3,9 +3,7 @@ ones together), in the Parquet data set made of them, and in the store. Sinks ar
 lose their stores; the disk is full for a while, or the bucket, which fails half of all calls anyway, fails all.
 
 By default some thousands of reports; STARLING_REPORTS=2000000 runs it whole."""
-import hashlib
 import os
-import pathlib
 import random
 import shutil
 import signal
@@ -14,88 +12,24 @@ import sys
 import threading
 import time
 
-import fastavro
 import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from harness.broker import REPOSITORY
+from harness.history_digest import FIELDS, Digest, of_files, of_topic
 from harness.history_places import Bucket, Folder
 from harness.object_store import ObjectStore, Unreliable
-from harness.records import decode, encode, user_key
+from harness.records import encode, user_key
 from harness.waiting import eventually
-from test_history import all_pages, location, ms
+from test_history import all_pages, location
 
 REPORTS = int(os.environ.get('STARLING_REPORTS', '10000'))
 PARTITIONS = 4
-MASK = 2**64 - 1
-FIELDS = ('user', 'lat', 'lng', 'time', 'accuracy', 'received')
 SETTINGS = {'history-sink:history.roll.s': 1, 'history-sink:history.merge.s': 1, 'history-sink:history.merge.keep.s': 2,
             'history-sink:history.roll.rows': max(500, REPORTS // 100)}
 PATIENCE_S = 90 + REPORTS / 5_000
 STOPPED = (0, -signal.SIGTERM)  # a sink may not have come as far as to heed signals
-
-
-class Digest:
-    """How many rows, and the sum of their hashes: the same for the same rows in any order, and for no others."""
-
-    def __init__(self):
-        self.count = self.total = 0
-
-    def add(self, *values):
-        self.count += 1
-        hashed = hashlib.blake2b(repr(values).encode(), digest_size=8).digest()
-        self.total = (self.total + int.from_bytes(hashed, 'big')) & MASK
-
-    def __eq__(self, other):
-        return (self.count, self.total) == (other.count, other.total)
-
-    def __repr__(self):
-        return f'{self.count} rows, {self.total:016x}'
-
-
-def of_topic(cluster):
-    """What files, and what the store must hold."""
-    files, store = Digest(), Digest()
-    consumer = Consumer({'bootstrap.servers': cluster.broker.bootstrap, 'group.id': 'none', 'enable.auto.commit': False,
-                         'enable.partition.eof': True, 'auto.offset.reset': 'earliest'})
-    consumer.assign([TopicPartition(cluster.topics.name('locations'), partition, 0) for partition in range(PARTITIONS)])
-    ended = 0
-    while ended < PARTITIONS:
-        for message in consumer.consume(10_000, 1):
-            if message.error():
-                ended += 1
-                continue
-            record = decode(message.value())
-            if record['kind'] not in ('REPORT', 'JOIN'):
-                continue
-            row = [record[field] for field in FIELDS[:-1]] + [message.timestamp()[1]]
-            files.add(message.partition(), message.offset(), *row)
-            store.add(*row)
-    consumer.close()
-    return files, store
-
-
-def of_files(place):
-    """The rows as a reader finds them: merged files, and small ones that none of these covers."""
-    while True:
-        digest = Digest()
-        try:
-            small = place.small()
-            merged = [(path, *map(int, pathlib.Path(path).stem.split('-'))) for path in place.merged()]
-            read = [path for path, *_ in merged]
-            for path in small:
-                partition, first = map(int, pathlib.Path(path).stem.split('-'))
-                if not any(partition == other and start <= first < end for _, other, start, end in merged):
-                    read.append(path)
-            for path in read:
-                with place.open(path) as stream:
-                    for row in fastavro.reader(stream):
-                        digest.add(row['partition'], row['offset'], row['user'], row['lat'], row['lng'], ms(row['time']),
-                                   row['accuracy'], ms(row['received']))
-            return digest
-        except FileNotFoundError:
-            continue
 
 
 def of_parquet(folder):

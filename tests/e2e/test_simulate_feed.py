@@ -4,6 +4,7 @@ import csv
 import http.client
 import http.server
 import json
+import re
 import struct
 import subprocess
 import threading
@@ -87,11 +88,13 @@ def test_a_city_posts_follows_and_reads(cluster, tmp_path):
     assert read_feed(file) == newest_pages(cluster)
 
 
-def test_people_with_phones_use_the_feed_too(cluster, tmp_path):
+def test_people_with_phones_that_hang_up_use_the_feed_too(cluster, tmp_path):
     lists, feed = tmp_path / 'lists.csv', tmp_path / 'feed.csv'
-    run = Simulation(cluster, '--city', 40, '--every', 0.5, '--http', cluster.http_url, '--posts', 10, '--follows', 2, '--reads', 5,
+    run = Simulation(cluster, '--city', 40, '--every', 0.5, '--churn', 100, '--http', cluster.http_url, '--posts', 10, '--follows', 2, '--reads', 5,
                      '--check', '--for', 5, '--lists', lists, '--feed', feed)
     run.finish(100)
+    lost = int(re.findall(r'(\d+) connections lost', run.said())[-2])  # before the end, when all are closed
+    assert 1 <= lost <= 40
     assert 'phones, 40 online' in run.said() and ' 0 pages were wrong' in run.said()
     assert len(read_lists(lists)) > 10 and len(read_feed(feed)) == 40
 

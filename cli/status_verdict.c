@@ -62,13 +62,13 @@ __attribute__((format(printf, 3, 4))) static void add_text(struct status_verdict
 static void judge_front_down(const struct status_front *front, struct status_verdict *verdict) {
     if (front->gateways && !front->gateways_ready)
         add_text(verdict, STATUS_DOWN, "no gateway is ready: 0 of %zu", front->gateways);
-    if (!front->gateways && front->silent)
+    if (!front->gateways && front->silent && front->complete)
         add_text(verdict, STATUS_DOWN, "no gateway answers; of ops.addresses, %zu are silent", front->silent);
     if (front->edges && !front->edges_ready) add_text(verdict, STATUS_DOWN, "no edge is ready: 0 of %zu", front->edges);
 }
 
 static void judge_front_degraded(const struct status_front *front, struct status_verdict *verdict) {
-    if (!front->gateways && !front->silent)
+    if (!front->gateways && !front->silent && front->complete)
         add_text(verdict, STATUS_DEGRADED, "none of the daemons at ops.addresses is a gateway");
     if (front->gateways_ready && front->gateways_ready < front->gateways)
         add_text(verdict, STATUS_DEGRADED, "not all gateways are ready: %zu of %zu", front->gateways_ready,

@@ -16,8 +16,8 @@ struct status_verdict {
     size_t reason_count;
 };
 
-/* Down: a group has no member although its topics hold records, or no group has any; or no gateway is ready, or none of the edges that there
- * are. Degraded: a gateway or an edge is not ready, no daemon answers at an address, or none of the addresses is a gateway's; partitions are nobody's, a group shares
+/* Down: a group has no member although its topics hold records, or no group has any; or none of the gateways, or of the edges, is ready. Degraded: a
+ * gateway or an edge is not ready, or, of addresses that somebody gave, one is silent or none is a gateway's; partitions are nobody's, a group shares
  * its partitions out again, or records wait for longer than half a minute. */
 void status_judge(const struct status *status, struct status_verdict *verdict);
 void status_verdict_clear(struct status_verdict *verdict);

@@ -134,6 +134,7 @@ static void gateways_and_edges_must_be_ready(void **state) {
         {{false, false, 0, 0, 0, 0, 7, 0}, STATUS_HEALTHY, NULL},
         {{true, true, 2, 2, 1, 1, 0, 5}, STATUS_HEALTHY, NULL},
         {{true, false, 2, 2, 1, 1, 3, 5}, STATUS_HEALTHY, NULL}, // the default addresses: not all need be there
+        {{true, false, 0, 0, 1, 1, 6, 5}, STATUS_HEALTHY, NULL}, // a machine without a gateway
         {{true, true, 2, 2, 1, 1, 3, 5}, STATUS_DEGRADED, "no daemon answers at 3 of ops.addresses"},
         {{true, true, 2, 1, 1, 1, 0, 5}, STATUS_DEGRADED, "not all gateways are ready: 1 of 2"},
         {{true, true, 2, 2, 2, 1, 0, 5}, STATUS_DEGRADED, "not all edges are ready: 1 of 2"},

@@ -283,7 +283,8 @@ void cli_say_broker(const struct cli *cli) {
              cli->settings.bootstrap);
 }
 
-static void say(const struct cli_command *command, const char *format, va_list arguments) {
+__attribute__((format(printf, 2, 0))) static void say(const struct cli_command *command, const char *format,
+                                                      va_list arguments) {
     fflush(stdout);
     fprintf(stderr, "starling %s: ", command->name);
     vfprintf(stderr, format, arguments);

@@ -88,7 +88,7 @@ int32_t asking_of_subject(const struct asking *asking, const char *subject) {
 int asking_new(const struct asking_options *options, struct asking **out, struct error *error) {
     const struct cli *cli = options->cli;
     struct topics_shape shape;
-    int code = reader_shape(&cli->kafka, &shape, error);
+    int code = reader_shape(cli, &shape, error);
     if (code) return code;
     struct asking *asking = mem_alloc(sizeof *asking);
     *asking = (struct asking){.options = *options, .partitions = shape.partitions[options->topic->space]};

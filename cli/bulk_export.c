@@ -70,7 +70,7 @@ int bulk_export(const struct bulk *bulk, const struct cli *cli, const char *path
     struct topics_shape shape;
     struct export export = {.bulk = bulk, .error = error};
     char what[64];
-    int code = reader_shape(&cli->kafka, &shape, error);
+    int code = reader_shape(cli, &shape, error);
     if (!code) code = pairs_out_new(path, &export.out, error);
     if (code) return code;
     snprintf(what, sizeof what, "%s written", bulk->pairs);

@@ -101,7 +101,7 @@ static int start(struct import *import, const char *path) {
         int code = load_state(import);
         if (code) return code;
     }
-    int code = reader_shape(settings, &shape, import->error);
+    int code = reader_shape(import->cli, &shape, import->error);
     if (!code) code = setup_new(settings, &import->setup, import->error);
     if (!code)
         code = pace_new(settings, import->group, import->bulk->deciders->commands, shape.partitions[TOPIC_SPACE_USERS],

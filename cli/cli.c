@@ -15,8 +15,6 @@
 #include "event/topics.h"
 #include "json/json.h"
 
-enum { WRONG_USAGE = 2 };
-
 #define AT(member) offsetof(struct cli_settings, member)
 
 static const struct config_property PROPERTIES[] = {
@@ -31,9 +29,8 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Where the gateways' HTTP API is reached; several separated by commas."},
     {"ws.url", CONFIG_STRING, AT(ws_url), "ws://127.0.0.1:8081/",
      .doc = "Where the edges' WebSocket is reached; several separated by commas."},
-    {"ops.addresses", CONFIG_STRING, AT(ops_addresses),
-     "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9140,127.0.0.1:9170",
-     .doc = "The daemons that status --live asks: where their ops.listen is reached, host:port, separated by commas."},
+    {"ops.addresses", CONFIG_STRING, AT(ops_addresses), CLI_OPS_ADDRESSES,
+     .doc = "The daemons that status asks: where their ops.listen is reached, host:port, separated by commas."},
     {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router", .doc = "Consumer group of the routers."},
     {"fanout.group.id", CONFIG_STRING, AT(fanout_group), "starling-fanout", .doc = "Consumer group of the edges."},
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
@@ -66,11 +63,13 @@ static bool variable_is_ours(const char *variable) {
     return false;
 }
 
-static int load_environment(struct config *config, struct error *error) {
+static int load_environment(struct config *config, bool *configured, struct error *error) {
     int code = 0;
     for (char **variable = environ; *variable && !code; variable++) {
         char *one[] = {*variable, NULL};
-        if (variable_is_ours(*variable)) code = config_load_environment(config, one, error);
+        if (!variable_is_ours(*variable)) continue;
+        *configured = true;
+        code = config_load_environment(config, one, error);
     }
     return code;
 }
@@ -84,13 +83,17 @@ static void print_help(const struct cli_command *command, const struct cli_optio
         printf("  %-26s %s\n", left, options[i].help);
     }
     printf("  %-26s %s\n  %-26s %s\n  %-26s %s\n\nSettings:\n", "--config FILE", "settings from a .properties file",
-           "--set KEY=VALUE", "one setting; stronger than files and than STARLING_... in the environment", "--help",
-           "this");
+           "--set KEY=VALUE", "one setting; stronger than files and than STARLING_... in the environment",
+           "-h, --help, --version", "this; the version");
     for (size_t i = 0; i < ARRAY_SIZE(PROPERTIES); i++) {
         printf("  %-26s %s (%s)\n", PROPERTIES[i].name, PROPERTIES[i].doc,
                *PROPERTIES[i].fallback ? PROPERTIES[i].fallback : "none");
     }
     printf("  %-26s %s\n", "kafka.*", "Any property of librdkafka.");
+}
+
+static int usage_code(const struct cli_command *command) {
+    return command->usage_code ? command->usage_code : CLI_WRONG_USAGE;
 }
 
 static void put_member(struct buffer *out, const char *before, const char *key, const char *value) {
@@ -138,7 +141,8 @@ struct parse {
     const struct cli_option *options;
     size_t count;
     struct config *config;
-    bool help, tables; /* --help, --help=json */
+    bool help, tables, version; /* --help, --help=json, --version */
+    bool configured;            /* --config or --set */
 };
 
 static const struct cli_option *find_option(const struct parse *parse, const char *argument, const char **value) {
@@ -160,15 +164,19 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
         parse->tables = true;
         return 1;
     }
+    if (!strcmp(argument, "--version")) {
+        parse->version = true;
+        return 1;
+    }
     bool file = is_option(argument, "config", &value), set = !file && is_option(argument, "set", &value);
     const struct cli_option *option = file || set ? NULL : find_option(parse, argument, &value);
     if (!file && !set && !option) {
-        cli_fail(parse->command, WRONG_USAGE, "unknown option %s", argument);
+        cli_fail(parse->command, usage_code(parse->command), "unknown option %s", argument);
         return -1;
     }
     if (option && !option->value_name) {
         if (value) {
-            cli_fail(parse->command, WRONG_USAGE, "--%s takes no value", option->name);
+            cli_fail(parse->command, usage_code(parse->command), "--%s takes no value", option->name);
             return -1;
         }
         *option->flag = true;
@@ -177,7 +185,7 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
     int taken = value ? 1 : 2;
     if (!value) value = next;
     if (!value) {
-        cli_fail(parse->command, WRONG_USAGE, "%s needs a value", argument);
+        cli_fail(parse->command, usage_code(parse->command), "%s needs a value", argument);
         return -1;
     }
     if (option) {
@@ -185,9 +193,10 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
         return taken;
     }
     if (file ? config_load_file(parse->config, value, &error) : config_set(parse->config, value, &error)) {
-        cli_fail(parse->command, WRONG_USAGE, "%s", error.text);
+        cli_fail(parse->command, usage_code(parse->command), "%s", error.text);
         return -1;
     }
+    parse->configured = true;
     return taken;
 }
 
@@ -202,7 +211,7 @@ static int take_arguments(struct cli *cli, struct parse *parse, int argc, char *
             cli->arguments[cli->argument_count++] = argv[i++];
         } else {
             int taken = take_option(parse, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-            if (taken < 0) return WRONG_USAGE;
+            if (taken < 0) return usage_code(parse->command);
             i += taken;
         }
     }
@@ -217,7 +226,7 @@ static void refused(void *context, const char *reason) {
 
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done) {
-    *cli = (struct cli){.config = NULL, .arguments = argv + 1, .argument_count = 0};
+    *cli = (struct cli){.arguments = argv + 1, .argument_count = 0, .command = command};
     const struct config_section section = {"Command", PROPERTIES, ARRAY_SIZE(PROPERTIES), &cli->settings};
     cli->config = config_new(&section, 1);
     struct parse parse = {.command = command, .options = options, .count = count, .config = cli->config};
@@ -225,18 +234,22 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
     *done = false;
     int code = take_arguments(cli, &parse, argc, argv);
     if (code) goto finish;
-    if (parse.help || parse.tables) {
-        if (parse.tables)
+    if (parse.help || parse.tables || parse.version) {
+        if (parse.version)
+            printf("starling %s\n", STARLING_VERSION);
+        else if (parse.tables)
             print_tables(options, count);
         else
             print_help(command, options, count);
         *done = true;
         goto finish;
     }
-    if (load_environment(cli->config, &error) || config_finish(cli->config, &error)) {
-        code = cli_fail(command, WRONG_USAGE, "%s", error.text);
+    if (load_environment(cli->config, &parse.configured, &error) || config_finish(cli->config, &error)) {
+        code = cli_fail(command, usage_code(command), "%s", error.text);
         goto finish;
     }
+    cli->unsaid_broker = mem_alloc(sizeof *cli->unsaid_broker);
+    *cli->unsaid_broker = !parse.configured;
     size_t extra_count;
     const struct config_pair *extra = config_kafka(cli->config, &extra_count);
     cli->kafka = (struct kafka_settings){
@@ -258,19 +271,51 @@ finish:
 
 void cli_close(struct cli *cli) {
     config_free(cli->config);
-    *cli = (struct cli){.config = NULL, .arguments = NULL, .argument_count = 0};
+    free(cli->unsaid_broker);
+    *cli = (struct cli){.config = NULL};
+}
+
+void cli_say_broker(const struct cli *cli) {
+    if (!*cli->unsaid_broker) return;
+    *cli->unsaid_broker = false;
+    cli_note(cli->command,
+             "no setting is given, so the broker is %s; ./dev starling knows the one that ./dev up started",
+             cli->settings.bootstrap);
+}
+
+__attribute__((format(printf, 2, 0))) static void say(const struct cli_command *command, const char *format,
+                                                      va_list arguments) {
+    fflush(stdout);
+    fprintf(stderr, "starling %s: ", command->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void cli_note(const struct cli_command *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(command, format, arguments);
+    va_end(arguments);
 }
 
 int cli_fail(const struct cli_command *command, int code, const char *format, ...) {
     va_list arguments;
-    fflush(stdout);
-    fprintf(stderr, "starling %s: ", command->name);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say(command, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
-    if (code == WRONG_USAGE) fprintf(stderr, "usage: starling %s %s\n", command->name, command->synopsis);
+    if (code == usage_code(command)) fprintf(stderr, "usage: starling %s %s\n", command->name, command->synopsis);
     return code;
+}
+
+int cli_user(const struct cli_command *command, const char *text, int64_t *user) {
+    if (cli_int(text, 0, INT64_MAX, user)) return 0;
+    return cli_fail(command, usage_code(command), "user %s: must be a number from 0", text);
+}
+
+int cli_one_user(const struct cli *cli, int64_t *user) {
+    if (cli->argument_count != 1)
+        return cli_fail(cli->command, usage_code(cli->command), "one user must be given, not %d", cli->argument_count);
+    return cli_user(cli->command, cli->arguments[0], user);
 }
 
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value) {

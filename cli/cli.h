@@ -30,12 +30,20 @@ struct cli_option {
     bool *flag;
 };
 
+enum { CLI_WRONG_USAGE = 2 };
+
+/* ops.addresses where nobody says otherwise: the daemons' own defaults. */
+#define CLI_OPS_ADDRESSES                                                                                              \
+    "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9140,127.0.0.1:9170"
+
 struct cli {
     struct config *config;
     struct cli_settings settings;
     struct kafka_settings kafka;
     char **arguments; /* the arguments that are not options, in order; borrowed from argv */
     int argument_count;
+    const struct cli_command *command;
+    bool *unsaid_broker; /* true: nothing is configured, and nobody was told which broker that means */
 };
 
 struct cli_command {
@@ -44,19 +52,31 @@ struct cli_command {
     const char *summary;               /* one line */
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
     int refused_code;                  /* the exit code when the broker refuses the connection; 0 stands for 1 */
+    int usage_code;                    /* the exit code of wrong usage; 0 stands for CLI_WRONG_USAGE */
 };
 
-/* Parses options and configuration (--config FILE, --set key=value and --help may stand anywhere, before or after arguments). 0, or the
- * exit code to return (2: wrong usage), after the reason was printed. --help prints, and sets *done for exit code 0; --help=json does
- * so for programs: {"options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, value null for a flag. cli_close
- * frees everything. */
+/* Parses options and configuration (--config FILE, --set key=value, --help and --version may stand anywhere, before or after arguments).
+ * 0, or the exit code to return (wrong usage), after the reason was printed. --help (-h) and --version print, and set *done for exit
+ * code 0; --help=json does so for programs: {"options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, value null
+ * for a flag. cli_close frees everything. */
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done);
 void cli_close(struct cli *cli);
 
-/* Says "starling NAME: reason" on standard error, with the usage behind it when code is 2; returns code. */
+/* Whoever is about to ask Kafka calls this. It says once on standard error which broker is asked if no setting at all was given. */
+void cli_say_broker(const struct cli *cli);
+
+/* Says "starling NAME: reason" on standard error, with the usage behind it when code is that of wrong usage; returns code. */
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Says "starling NAME: reason" on standard error, of what is no failure. */
+void cli_note(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Reads an argument USER. 0, or the exit code after the reason was printed. */
+int cli_user(const struct cli_command *command, const char *text, int64_t *user);
+/* Reads the only argument, USER. The same. */
+int cli_one_user(const struct cli *cli, int64_t *user);
 
 /* Reads the values of options; false: not that, or out of range. */
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);

@@ -68,7 +68,7 @@ static int read_partition(struct exporting *export, const struct kafka_settings 
 static int export_all(const struct cli *cli, const char *path, struct error *error) {
     struct topics_shape shape;
     struct exporting export = {.error = error};
-    int code = reader_shape(&cli->kafka, &shape, error);
+    int code = reader_shape(cli, &shape, error);
     if (!code) code = pairs_out_new(path, &export.out, error);
     if (code) return code;
     struct codec *codec = codec_new();

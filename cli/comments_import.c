@@ -66,7 +66,7 @@ static int import_file(struct importing *import, const struct moving_options *mo
                        const struct moving_file_options *file, int wait_s, struct error *error) {
     const struct cli *cli = import->cli;
     struct topics_shape shape;
-    int code = reader_shape(&cli->kafka, &shape, error);
+    int code = reader_shape(cli, &shape, error);
     if (!code) code = moving_new(moving, &import->moving, error);
     if (!code) code = setup_new(&cli->kafka, &import->setup, error);
     if (!code)

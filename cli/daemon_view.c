@@ -10,7 +10,7 @@
 
 /* The metrics that tell of each daemon, in the order in which data flows through them. NULL: it has no such metric. */
 static const struct daemon_kind {
-    const char *name, *owned, *standby, *lag, *records;
+    const char *name, *owned, *standby, *lag, *records, *sessions;
     const char *partition; /* only the records with this label `partition` count */
     bool lag_in_records;
 } KINDS[] = {
@@ -21,7 +21,10 @@ static const struct daemon_kind {
      .lag = "starling_router_lag_seconds",
      .records = "starling_router_events_total",
      .partition = "owned"},
-    {.name = "fanout", .lag = "starling_edge_loop_lag_seconds", .records = "starling_edge_delivery_items_total"},
+    {.name = "fanout",
+     .lag = "starling_edge_loop_lag_seconds",
+     .records = "starling_edge_delivery_items_total",
+     .sessions = "starling_edge_sessions"},
     {.name = "feed",
      .owned = "starling_feed_partitions_owned",
      .standby = "starling_feed_partitions_standby",
@@ -51,6 +54,7 @@ static const struct daemon_numbers NOTHING = {.read_s = (double)NAN,
                                               .owned = (double)NAN,
                                               .standby = (double)NAN,
                                               .lag = (double)NAN,
+                                              .sessions = (double)NAN,
                                               .records = (double)NAN};
 
 static void forget_numbers(struct daemon_view *view) {
@@ -146,6 +150,7 @@ static void take_sample(struct daemon_numbers *numbers, const struct metrics_sam
     if (is(sample, kind->owned)) add(&numbers->owned, sample->value);
     if (is(sample, kind->standby)) add(&numbers->standby, sample->value);
     if (is(sample, kind->lag) && !(sample->value <= numbers->lag)) numbers->lag = sample->value;
+    if (is(sample, kind->sessions)) add(&numbers->sessions, sample->value);
     if (counts(sample, kind)) add(&numbers->records, sample->value);
 }
 

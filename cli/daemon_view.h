@@ -14,6 +14,7 @@ struct daemon_numbers {
     double cpu_s, memory_bytes;
     double owned, standby; /* partitions */
     double lag;
+    double sessions; /* open WebSocket connections */
     double
         records; /* counts up; what a record is depends on the daemon: a request of ingest, a report of router, ... */
 };

@@ -98,7 +98,7 @@ static void print(void *context, const struct kafka_record *record) {
     struct dlq *dlq = context;
     if (!is_chosen(dlq, record)) return;
     buffer_clear(&dlq->line);
-    record_text(&dlq->line, &dlq->queues, dlq->codec, record);
+    record_text(&dlq->line, &dlq->queues, dlq->codec, record, false);
     buffer_byte(&dlq->line, '\n');
     if (fwrite(dlq->line.data, 1, dlq->line.size, stdout) != dlq->line.size)
         dlq->code = error_set(dlq->error, -EIO, "standard output cannot be written");
@@ -181,7 +181,7 @@ static const struct action *find_action(const char *name) {
 static int act(struct dlq *dlq, const struct action *action, const struct topic *topic) {
     struct topics_shape shape;
     dlq->codec = codec_new();
-    int code = reader_shape(&dlq->cli.kafka, &shape, dlq->error); // says quickly, and well, what is wrong
+    int code = reader_shape(&dlq->cli, &shape, dlq->error); // says quickly, and well, what is wrong
     if (!code) code = action->run(dlq, topic);
     if (fflush(stdout)) code = error_set(dlq->error, -EIO, "standard output cannot be written");
     codec_free(dlq->codec);

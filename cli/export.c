@@ -231,7 +231,7 @@ static int print_all(struct user_export *export) {
     export->error = &error;
     export->codec = codec_new();
     struct metrics *metrics = metrics_new(); // that nobody reads
-    int code = reader_shape(&export->cli.kafka, &export->shape, &error);
+    int code = reader_shape(&export->cli, &export->shape, &error);
     export->mutes = mutes_new(
         &(struct mutes_options){.metrics = metrics, .partitions = export->shape.partitions[TOPIC_SPACE_USERS]});
     if (!code && is_wanted(export, ACCOUNT)) code = print_account(export);
@@ -257,8 +257,8 @@ static int run(int argc, char **argv) {
     bool done;
     int code = cli_open(&export.cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    if (export.cli.argument_count != 1 || !cli_int(export.cli.arguments[0], 0, INT64_MAX, &export.user))
-        code = cli_fail(&USER_EXPORT_COMMAND, 2, "one user must be given, a number from 0");
+    if (cli_one_user(&export.cli, &export.user))
+        code = CLI_WRONG_USAGE;
     else if (export.kinds && !kinds_valid(export.kinds))
         code = cli_fail(&USER_EXPORT_COMMAND, 2, "--kinds %s: --help names them", export.kinds);
     else

@@ -128,6 +128,7 @@ static int print_topics(struct forgetting *forgetting) {
     struct kafka_admin *admin = NULL;
     struct kafka_topic_keeping *kept = mem_zero(2 * TOPICS_ALL.count, sizeof *kept);
     size_t count = 0;
+    cli_say_broker(&forgetting->cli);
     int code = kafka_admin_new(&forgetting->cli.kafka, &admin, &forgetting->error);
     if (!code) code = kafka_topics_keeping(admin, &TOPICS_ALL, kept, &count, ADMIN_MS, &forgetting->error);
     int64_t now_ms = clock_wall_ms();
@@ -158,8 +159,8 @@ static int run(int argc, char **argv) {
     bool done;
     int code = cli_open(&forgetting.cli, &FORGET_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    if (forgetting.cli.argument_count != 1 || !cli_int(forgetting.cli.arguments[0], 0, INT64_MAX, &forgetting.user)) {
-        code = cli_fail(&FORGET_COMMAND, 2, "one user must be given, a number from 0");
+    if (cli_one_user(&forgetting.cli, &forgetting.user)) {
+        code = CLI_WRONG_USAGE;
     } else if (seconds && !cli_int(seconds, 1, 86400, &wait_s)) {
         code = cli_fail(&FORGET_COMMAND, 2, "--wait %s: must be from 1 to 86400", seconds);
     } else {

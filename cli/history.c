@@ -1,73 +1,152 @@
-/* `starling history`: a user's stored reports, as a file of some kind. */
+/* `starling history`: the stored reports of users, as a file of some kind. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "base/clock.h"
+#include "base/instant.h"
+#include "base/mem.h"
+#include "cli/box.h"
 #include "cli/past.h"
 #include "cli/when.h"
 #include "tracks/track.h"
 
-struct output {
+struct history {
+    struct cli cli;
+    struct past *past;
+    struct period period;
+    struct box box;
+    bool boxed;
+    int64_t limit; /* reports of each user */
+    enum track_format format;
     struct track_writer writer;
     struct buffer text;
+    int64_t found; /* of the user whose reports come now */
+    bool enough;
 };
 
-static void write_text(struct output *output) {
-    if (output->text.size) fwrite(output->text.data, 1, output->text.size, stdout);
-    buffer_clear(&output->text);
+static void write_text(struct history *history) {
+    if (history->text.size) fwrite(history->text.data, 1, history->text.size, stdout);
+    buffer_clear(&history->text);
 }
 
 static void take(void *context, const struct track_report *report) {
-    struct output *output = context;
-    track_put(&output->writer, &output->text, report);
-    write_text(output);
+    struct history *history = context;
+    const struct geo_point at = {.lat = report->lat, .lng = report->lng};
+    if (history->enough || (history->boxed && !box_holds(&history->box, at))) return;
+    track_put(&history->writer, &history->text, report);
+    write_text(history);
+    history->enough = ++history->found == history->limit;
 }
 
-static int print(const struct cli *cli, int64_t user, int64_t from_ms, int64_t to_ms, enum track_format format) {
+struct beginning {
+    bool known;
+    int64_t time;
+};
+
+static void take_beginning(void *context, const struct track_report *report) {
+    struct beginning *beginning = context;
+    if (!beginning->known) *beginning = (struct beginning){.known = true, .time = report->time};
+}
+
+/* Says why nothing was printed of a user. Where a period was asked for, the first page of the whole history tells whether there is one. */
+static int say_nothing(struct history *history, int64_t user, struct error *error) {
+    char began[INSTANT_TEXT_SIZE];
+    struct beginning beginning = {.known = false};
+    const struct past_question question = {
+        .user = user,
+        .from_ms = 0,
+        .to_ms = INT64_MAX,
+        .context = &beginning,
+        .take = take_beginning,
+        .enough = &beginning.known,
+    };
+    int code = past_read(history->past, &question, error);
+    if (code) return code;
+    if (beginning.known)
+        cli_note(&HISTORY_COMMAND, "user %" PRId64 " has no reports in this %s; their history begins at %s", user,
+                 history->boxed ? "range or box" : "range", instant_format(beginning.time, began));
+    else
+        cli_note(&HISTORY_COMMAND, "user %" PRId64 " has no history", user);
+    return 0;
+}
+
+static int print_user(struct history *history, int64_t user, struct error *error) {
+    const struct past_question question = {
+        .user = user,
+        .from_ms = history->period.from_ms,
+        .to_ms = history->period.to_ms,
+        .context = history,
+        .take = take,
+        .enough = &history->enough,
+    };
+    history->found = 0;
+    history->enough = false;
+    int code = past_read(history->past, &question, error);
+    return code || history->found ? code : say_nothing(history, user, error);
+}
+
+static int print(struct history *history, const int64_t *users, size_t count) {
     struct error error = {.text = ""};
-    struct output output = {.text = {.data = NULL}};
-    track_begin(&output.writer, &output.text, format, user);
-    write_text(&output);
-    int code = past_read(cli, user, from_ms, to_ms, take, &output, &error);
-    if (!code) track_end(&output.writer, &output.text);
-    write_text(&output);
-    buffer_free(&output.text);
+    int code = past_new(&history->cli, &history->past, &error);
+    if (!code) track_begin(&history->writer, &history->text, history->format, users[0]);
+    for (size_t i = 0; !code && i < count; i++) code = print_user(history, users[i], &error);
+    if (!code) track_end(&history->writer, &history->text);
+    write_text(history);
+    buffer_free(&history->text);
+    past_free(history->past);
     if (code) return cli_fail(&HISTORY_COMMAND, 1, "%s", error.text);
     if (fflush(stdout) || ferror(stdout)) return cli_fail(&HISTORY_COMMAND, 1, "standard output cannot be written");
     return 0;
 }
 
+/* The arguments: users, each once. */
+static int read_users(const struct cli *cli, int64_t *users) {
+    if (!cli->argument_count) return cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "a user must be given");
+    for (int i = 0; i < cli->argument_count; i++) {
+        if (cli_user(&HISTORY_COMMAND, cli->arguments[i], &users[i])) return CLI_WRONG_USAGE;
+        for (int other = 0; other < i; other++)
+            if (users[other] == users[i])
+                return cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "user %" PRId64 " is given twice", users[i]);
+    }
+    return 0;
+}
+
 static int run(int argc, char **argv) {
-    const char *from = NULL, *to = NULL, *name = "jsonl";
+    const char *name = "jsonl", *limit = NULL, *box = NULL;
+    struct history history = {.period = {.from_ms = 0, .to_ms = INT64_MAX}, .limit = INT64_MAX};
     const struct cli_option options[] = {
-        {"from", "TIME", "from then on: ISO 8601 (UTC unless it says otherwise), or ms since the epoch", &from, NULL},
-        {"to", "TIME", "before then", &to, NULL},
+        PERIOD_OPTIONS(&history.period),
+        {"limit", "N", "so many reports of each user at most: the first ones", &limit, NULL},
+        {"box", "LAT,LNG,LAT,LNG", "only reports within: its south-western and its north-eastern corner", &box, NULL},
         {"format", "csv|geojson|gpx|jsonl", "what is written (jsonl)", &name, NULL},
     };
-    struct cli cli;
     bool done;
-    int code = cli_open(&cli, &HISTORY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    int code = cli_open(&history.cli, &HISTORY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    int64_t user, from_ms = 0, to_ms = INT64_MAX;
-    enum track_format format;
-    if (cli.argument_count != 1 || !cli_int(cli.arguments[0], 0, INT64_MAX, &user)) {
-        code = cli_fail(&HISTORY_COMMAND, 2, "one user must be given, a number from 0");
-    } else if (from && !when_parse(from, &from_ms)) {
-        code = cli_fail(&HISTORY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
-    } else if (to && !when_parse(to, &to_ms)) {
-        code = cli_fail(&HISTORY_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", to);
-    } else if (!track_format_find(name, &format)) {
-        code = cli_fail(&HISTORY_COMMAND, 2, "--format %s: must be csv, geojson, gpx or jsonl", name);
+    int64_t *users = mem_zero((size_t)history.cli.argument_count + 1, sizeof *users);
+    history.boxed = box != NULL;
+    if (read_users(&history.cli, users) || period_read(&history.period, &HISTORY_COMMAND, clock_wall_ms())) {
+        code = CLI_WRONG_USAGE;
+    } else if (limit && !cli_int(limit, 1, INT64_MAX, &history.limit)) {
+        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "--limit %s: must be a number from 1", limit);
+    } else if (box && !box_read(box, &history.box)) {
+        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE,
+                        "--box %s: must be LAT,LNG,LAT,LNG in degrees, the south-western corner first", box);
+    } else if (!track_format_find(name, &history.format)) {
+        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be csv, geojson, gpx or jsonl", name);
     } else {
-        code = print(&cli, user, from_ms, to_ms, format);
+        code = print(&history, users, (size_t)history.cli.argument_count);
     }
-    cli_close(&cli);
+    free(users);
+    cli_close(&history.cli);
     return code;
 }
 
 const struct cli_command HISTORY_COMMAND = {
     .name = "history",
-    .synopsis = "USER [--from TIME] [--to TIME] [--format csv|geojson|gpx|jsonl]",
-    .summary = "a user's stored reports, by their own time",
+    .synopsis = "USER... " PERIOD_SYNOPSIS " [--limit N] [--box LAT,LNG,LAT,LNG] [--format csv|geojson|gpx|jsonl]",
+    .summary = "users' stored reports, by their own time",
     .run = run,
 };

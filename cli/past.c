@@ -11,8 +11,12 @@
 
 enum { PAGE = 2000, PATIENCE_MS = 10000 };
 
-int past_read(const struct cli *cli, int64_t user, int64_t from_ms, int64_t to_ms,
-              void (*take)(void *context, const struct track_report *report), void *context, struct error *error) {
+struct past {
+    struct asking *asking;
+    struct buffer reply;
+};
+
+int past_new(const struct cli *cli, struct past **made, struct error *error) {
     const struct asking_options options = {
         .cli = cli,
         .group = cli->settings.history_group,
@@ -20,22 +24,36 @@ int past_read(const struct cli *cli, int64_t user, int64_t from_ms, int64_t to_m
         .who = "history sink",
     };
     struct asking *asking = NULL;
-    struct buffer reply = {.data = NULL};
-    char *next = NULL; // cursor; NULL: the first page
     int code = asking_new(&options, &asking, error);
     if (code) return code;
+    *made = mem_alloc(sizeof **made);
+    **made = (struct past){.asking = asking};
+    return 0;
+}
+
+void past_free(struct past *past) {
+    if (!past) return;
+    asking_free(past->asking);
+    buffer_free(&past->reply);
+    free(past);
+}
+
+int past_read(struct past *past, const struct past_question *question, struct error *error) {
+    int64_t user = question->user;
+    char *next = NULL; // cursor; NULL: the first page
+    int code;
     do {
-        char *path = mem_format("/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%d%s%s", user, from_ms,
-                                to_ms, PAGE, next ? "&after=" : "", next ? next : "");
+        char *path = mem_format("/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%d%s%s", user,
+                                question->from_ms, question->to_ms, PAGE, next ? "&after=" : "", next ? next : "");
         free(next);
         next = NULL;
-        code =
-            asking_get(asking, asking_of_user(asking, user), path, PATIENCE_MS, "this user's history", &reply, error);
+        code = asking_get(past->asking, asking_of_user(past->asking, user), path, PATIENCE_MS, "this user's history",
+                          &past->reply, error);
         free(path);
-        if (!code) code = track_page_read(user, buffer_cstring(&reply), reply.size, take, context, &next, error);
-    } while (!code && next);
+        if (!code)
+            code = track_page_read(user, buffer_cstring(&past->reply), past->reply.size, question->take,
+                                   question->context, &next, error);
+    } while (!code && next && !(question->enough && *question->enough));
     free(next);
-    buffer_free(&reply);
-    asking_free(asking);
     return code;
 }

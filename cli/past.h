@@ -1,13 +1,24 @@
-/* Asks the history sink that owns a user for the user's stored reports. Blocking, with a loop of its own. */
+/* Asks the history sinks for users' stored reports. Blocking, with a loop of its own. */
 #ifndef CLI_PAST_H
 #define CLI_PAST_H
 
 #include "cli/cli.h"
 #include "tracks/track.h"
 
-/* Calls take for every report with from_ms <= time < to_ms, by rising time. Negative errno with the reason for people:
- * -EHOSTDOWN no broker, -EHOSTUNREACH no sink has this user's history now, -EACCES peer.token is refused, ... */
-int past_read(const struct cli *cli, int64_t user, int64_t from_ms, int64_t to_ms,
-              void (*take)(void *context, const struct track_report *report), void *context, struct error *error);
+struct past;
+
+struct past_question {
+    int64_t user, from_ms, to_ms; /* from_ms <= time < to_ms */
+    void *context;
+    void (*take)(void *context, const struct track_report *report); /* by rising time */
+    const bool *enough; /* take sets it when it wants no more, and may be called for some more; NULL: it wants all */
+};
+
+/* Negative errno with the reason for people: -EHOSTDOWN no broker, -EACCES peer.token is refused, ... */
+int past_new(const struct cli *cli, struct past **made, struct error *error);
+void past_free(struct past *past);
+
+/* The same, or -EHOSTUNREACH: no sink has this user's history now. */
+int past_read(struct past *past, const struct past_question *question, struct error *error);
 
 #endif

@@ -62,6 +62,7 @@ int populate_run(const struct populate_options *options, struct error *error) {
     const struct trace *trace = options->trace;
     const struct city *city = options->city;
     struct putting putting = {.users = map_new(), .error = error};
+    cli_say_broker(cli);
     int result = setup_new(&cli->kafka, &putting.setup, error);
     if (result) goto finish;
     for (size_t i = 0; i < trace->count; i++) note_user(&putting, trace->fixes[i].user);

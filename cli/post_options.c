@@ -47,10 +47,8 @@ int post_options_run(const struct cli_command *command, post_options_fn *print, 
     int code = cli_open(&cli, command, argc, argv, options, option_count, &done);
     if (code || done) return code;
     if (!post.ws) post.ws = cli.settings.ws_url;
-    if (cli.argument_count != 1) {
-        code = cli_fail(command, 2, "one user must be given");
-    } else if (!cli_int(cli.arguments[0], 0, INT64_MAX, &post.user)) {
-        code = cli_fail(command, 2, "user %s: must be a number from 0", cli.arguments[0]);
+    if (cli_one_user(&cli, &post.user)) {
+        code = CLI_WRONG_USAGE;
     } else if (limit && !cli_int(limit, 1, LIMIT_MAX, &most)) {
         code = cli_fail(command, 2, "--limit %s: must be from 1 to %d", limit, LIMIT_MAX);
     } else if (strncmp(post.ws, "ws://", 5) && strncmp(post.ws, "wss://", 6)) {

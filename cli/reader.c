@@ -39,8 +39,10 @@ struct topic_reader {
     struct error *error;
 };
 
-int reader_shape(const struct kafka_settings *settings, struct topics_shape *shape, struct error *error) {
+int reader_shape(const struct cli *cli, struct topics_shape *shape, struct error *error) {
+    const struct kafka_settings *settings = &cli->kafka;
     struct kafka_admin *admin = NULL;
+    cli_say_broker(cli);
     int code = kafka_admin_new(settings, &admin, error);
     if (!code) code = kafka_topics_verify(admin, &TOPICS_ALL, shape, ASK_MS, error);
     if (code == -EHOSTDOWN) error_prefix(error, code, "no Kafka broker answers at %s", settings->bootstrap);

@@ -2,6 +2,7 @@
 #ifndef CLI_READER_H
 #define CLI_READER_H
 
+#include "cli/cli.h"
 #include "kafka/admin.h"
 #include "kafka/consumer.h"
 
@@ -42,6 +43,6 @@ struct reader_options {
 int reader_run(const struct reader_options *options, struct error *error);
 
 /* How many partitions the topics have. -EHOSTDOWN within 10 s when no broker answers, with a reason that names it. */
-int reader_shape(const struct kafka_settings *settings, struct topics_shape *shape, struct error *error);
+int reader_shape(const struct cli *cli, struct topics_shape *shape, struct error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "cli/delivery_text.h"
+#include "cli/record_units.h"
 #include "event/topics.h"
 #include "subjects/subject.h"
 #include "users/handle.h"
@@ -131,14 +132,22 @@ static void put_header(struct buffer *out, const struct kafka_record *record, co
     text_quote(out, value, strlen(value));
 }
 
-static int value_text(struct buffer *out, struct codec *codec, const struct kafka_record *record, struct error *error) {
-    if (delivery_text_knows(record->value, record->value_size))
-        return delivery_text(out, codec, record->value, record->value_size, error);
-    return event_to_json(codec, record->value, record->value_size, out, error);
+static int value_text(struct buffer *out, struct codec *codec, const struct kafka_record *record, bool raw,
+                      struct error *error) {
+    struct buffer text = {.data = NULL};
+    int code = delivery_text_knows(record->value, record->value_size)
+                   ? delivery_text(&text, codec, record->value, record->value_size, error)
+                   : event_to_json(codec, record->value, record->value_size, &text, error);
+    if (!code && raw)
+        buffer_append(out, text.data, text.size);
+    else if (!code)
+        record_units(out, (const char *)text.data, text.size);
+    buffer_free(&text);
+    return code;
 }
 
 void record_text(struct buffer *out, const struct kafka_settings *settings, struct codec *codec,
-                 const struct kafka_record *record) {
+                 const struct kafka_record *record, bool raw) {
     char *topic = topic_full_name(settings, record->topic, false);
     buffer_string(out, "{\"topic\":");
     text_quote(out, topic, strlen(topic));
@@ -149,11 +158,9 @@ void record_text(struct buffer *out, const struct kafka_settings *settings, stru
     put_key(out, record);
     buffer_string(out, ",\"value\":");
     struct error error = {.text = ""};
-    size_t before = out->size;
     if (!record->value) {
         buffer_string(out, "null");
-    } else if (value_text(out, codec, record, &error)) {
-        out->size = before;
+    } else if (value_text(out, codec, record, raw, &error)) {
         buffer_string(out, "null,\"error\":");
         text_quote(out, error.text, strlen(error.text));
         buffer_string(out, ",\"bytes\":");

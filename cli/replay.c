@@ -6,9 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
+#include "base/instant.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/extent.h"
 #include "cli/progress.h"
 #include "cli/reader.h"
 #include "cli/record_container.h"
@@ -17,13 +20,18 @@
 #include "cli/when.h"
 #include "event/topics.h"
 
-enum { EVERYBODY = -1 };
+/* reader_run ends with it when --limit is reached. */
+enum { ENOUGH = 1 };
 
 struct replay {
     struct cli cli;
     struct reader_options reader;
     struct kafka_settings topics; /* dead letter queues, if one is asked for */
-    int64_t user;                 /* or EVERYBODY */
+    int64_t *users;               /* user_count: whom the records are about; 0: all */
+    size_t user_count;
+    bool raw;
+    int64_t limit; /* of records */
+    int ended;     /* ENOUGH, or 0 */
     struct codec *codec;
     struct record_container *container; /* NULL: lines of JSON */
     struct buffer line;
@@ -32,16 +40,22 @@ struct replay {
     int64_t written;
 };
 
+static bool is_wanted(const struct replay *replay, const struct kafka_record *record) {
+    for (size_t i = 0; i < replay->user_count; i++)
+        if (record_concerns(replay->codec, record, replay->users[i])) return true;
+    return !replay->user_count;
+}
+
 static void take(void *context, const struct kafka_record *record) {
     struct replay *replay = context;
-    if (replay->user != EVERYBODY && !record_concerns(replay->codec, record, replay->user)) return;
-    replay->written++;
+    if (!is_wanted(replay, record)) return;
+    if (++replay->written == replay->limit) replay->ended = ENOUGH;
     if (replay->container) {
         record_container_put(replay->container, record);
         return;
     }
     buffer_clear(&replay->line);
-    record_text(&replay->line, &replay->topics, replay->codec, record);
+    record_text(&replay->line, &replay->topics, replay->codec, record, replay->raw);
     buffer_byte(&replay->line, '\n');
     if (fwrite(replay->line.data, 1, replay->line.size, stdout) != replay->line.size) replay->unwritable = true;
 }
@@ -87,15 +101,16 @@ static bool keyed_by_user(const struct topic *topic) {
 static int refuse_topic(const char *name) {
     struct buffer known = {.data = NULL};
     for (size_t i = 0; i < TOPICS_ALL.count; i++) buffer_format(&known, "%s, ", TOPICS_ALL.items[i]->name);
-    int code = cli_fail(&REPLAY_COMMAND, 2, "no topic %s: there are %sand of each its dead letters: locations.dlq, ...",
-                        name, buffer_cstring(&known));
+    int code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
+                        "no topic %s: there are %sand of each its dead letters: locations.dlq, ...", name,
+                        buffer_cstring(&known));
     buffer_free(&known);
     return code;
 }
 
 static int choose_partition(struct replay *replay, const char *partition, struct error *error) {
     struct topics_shape shape;
-    int code = reader_shape(&replay->cli.kafka, &shape, error);
+    int code = reader_shape(&replay->cli, &shape, error);
     if (code) return code;
     struct reader_options *reader = &replay->reader;
     reader->partitions = replay->topics.dead_letters ? 1 : shape.partitions[reader->topic->space];
@@ -107,9 +122,28 @@ static int choose_partition(struct replay *replay, const char *partition, struct
                              (int)reader->partitions - 1);
         }
         reader->partition = (int32_t)chosen;
-    } else if (replay->user != EVERYBODY && keyed_by_user(reader->topic) && !replay->topics.dead_letters) {
-        reader->partition = hash_user_partition(replay->user, reader->partitions);
+    } else if (replay->user_count == 1 && keyed_by_user(reader->topic) && !replay->topics.dead_letters) {
+        reader->partition = hash_user_partition(replay->users[0], reader->partitions);
     }
+    return 0;
+}
+
+/* Nothing was written: says so, and what there is. */
+static int say_nothing(const struct replay *replay, struct error *error) {
+    char first[INSTANT_TEXT_SIZE], last[INSTANT_TEXT_SIZE];
+    struct extent extent;
+    const struct topic *topic = replay->reader.topic;
+    int code = extent_find(&replay->reader, &extent, error);
+    if (code) return code;
+    char *name = topic_full_name(&replay->topics, topic, replay->topics.dead_letters);
+    bool one = replay->reader.partition != READER_ALL;
+    if (extent.empty)
+        cli_note(&REPLAY_COMMAND, "%s%s holds no records", one ? "that partition of " : "", name);
+    else
+        cli_note(&REPLAY_COMMAND, "no record is in this range%s; %s%s holds records from %s to %s",
+                 replay->user_count ? " and about these users" : "", one ? "that partition of " : "", name,
+                 instant_format(extent.first_ms, first), instant_format(extent.last_ms, last));
+    free(name);
     return 0;
 }
 
@@ -121,11 +155,13 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     if (replay->progress.terminal && !replay->reader.follow && !isatty(STDOUT_FILENO)) replay->reader.progressed = show;
     int code = choose_partition(replay, partition, &error);
     if (!code) code = reader_run(&replay->reader, &error);
+    if (code == ENOUGH) code = 0;
     if (replay->progress.open) progress_end(&replay->progress, replay->written, "records written");
     if (!code && avro && record_container_finish(replay->container, &error)) replay->unwritable = true;
     if (fflush(stdout) || replay->unwritable) {
         code = error_set(&error, -EIO, "standard output cannot be written");
     }
+    if (!code && !replay->written && !replay->reader.follow) code = say_nothing(replay, &error);
     record_container_free(replay->container);
     buffer_free(&replay->line);
     codec_free(replay->codec);
@@ -153,7 +189,9 @@ static int copy_topics(struct replay *replay, const char *prefix, double speed) 
         .to_ms = replay->reader.to_ms,
         .speed = speed,
     };
-    int code = wrong ? cli_fail(&REPLAY_COMMAND, 2, "%s: not a topic that can be copied, or named twice", wrong) : 0;
+    int code =
+        wrong ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "%s: not a topic that can be copied, or named twice", wrong)
+              : 0;
     if (!code && into_run(&options, &error)) code = cli_fail(&REPLAY_COMMAND, 1, "%s", error.text);
     free(topics);
     return code;
@@ -161,50 +199,71 @@ static int copy_topics(struct replay *replay, const char *prefix, double speed) 
 
 /* What the command line asks for. */
 struct wish {
-    const char *from, *to, *user, *partition, *into, *speed, *format;
-    bool follow;
+    struct period period;
+    const char *user, *limit, *partition, *into, *speed, *format;
+    bool follow, raw;
 };
 
-static int refuse_wish(struct replay *replay, const struct wish *wish, double *speed) {
+/* "7" or "7,8,9". */
+static int read_users(struct replay *replay, const char *text) {
+    char *copy = mem_string(text);
+    int code = 0;
+    for (char *save, *part = strtok_r(copy, ",", &save); part && !code; part = strtok_r(NULL, ",", &save)) {
+        replay->users = mem_resize(replay->users, replay->user_count + 1, sizeof *replay->users);
+        code = cli_user(&REPLAY_COMMAND, part, &replay->users[replay->user_count++]);
+    }
+    free(copy);
+    if (!code && !replay->user_count)
+        code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--user %s: must be users, separated by commas", text);
+    return code;
+}
+
+static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) {
     const char *own = replay->cli.settings.prefix;
-    if (wish->from && !when_parse(wish->from, &replay->reader.from_ms))
-        return cli_fail(&REPLAY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", wish->from);
-    if (wish->to && !when_parse(wish->to, &replay->reader.to_ms))
-        return cli_fail(&REPLAY_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", wish->to);
-    if (wish->to && wish->follow) return cli_fail(&REPLAY_COMMAND, 2, "--follow has no end: it does not go with --to");
-    if (wish->user && !cli_int(wish->user, 0, INT64_MAX, &replay->user))
-        return cli_fail(&REPLAY_COMMAND, 2, "--user %s: must be a number from 0", wish->user);
+    if (period_read(&wish->period, &REPLAY_COMMAND, clock_wall_ms())) return CLI_WRONG_USAGE;
+    replay->reader.from_ms = wish->period.from_ms;
+    replay->reader.to_ms = wish->period.to_ms;
+    if (wish->period.to && wish->follow)
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--follow has no end: it does not go with --to");
+    if (wish->user && read_users(replay, wish->user)) return CLI_WRONG_USAGE;
+    if (wish->limit && !cli_int(wish->limit, 1, INT64_MAX, &replay->limit))
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--limit %s: must be a number from 1", wish->limit);
     if (wish->format && strcmp(wish->format, "json") && strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, 2, "--format %s: must be json or avro", wish->format);
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be json or avro", wish->format);
     if (wish->format && wish->follow && !strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, 2, "--format avro is a file with an end: it does not go with --follow");
-    if (!wish->into) return wish->speed ? cli_fail(&REPLAY_COMMAND, 2, "--speed goes with --into") : 0;
-    if (wish->user || wish->partition || wish->follow || wish->format)
-        return cli_fail(&REPLAY_COMMAND, 2, "--into goes with --from, --to and --speed only");
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
+                        "--format avro is a file with an end: it does not go with --follow");
+    if (wish->format && wish->raw && !strcmp(wish->format, "avro"))
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format avro is raw by itself: it does not go with --raw");
+    if (!wish->into) return wish->speed ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed goes with --into") : 0;
+    if (wish->user || wish->limit || wish->partition || wish->follow || wish->raw || wish->format)
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--into goes with --from, --last, --to and --speed only");
     if (!into_prefix_good(wish->into) || !strcmp(wish->into, own))
-        return cli_fail(&REPLAY_COMMAND, 2,
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
                         "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
                         own);
     if (wish->speed && (!cli_real(wish->speed, 1e-3, 1e6, speed)))
-        return cli_fail(&REPLAY_COMMAND, 2, "--speed %s: must be a number from 0.001 to 1000000", wish->speed);
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed %s: must be a number from 0.001 to 1000000",
+                        wish->speed);
     return 0;
 }
 
 static int run(int argc, char **argv) {
-    struct wish wish = {.from = NULL};
+    struct wish wish = {.period = {.from_ms = 0, .to_ms = INT64_MAX}};
     bool done;
     const struct cli_option options[] = {
-        {"from", "TIME", "from then on: ISO 8601 (UTC unless it says otherwise), or ms since the epoch", &wish.from,
-         NULL},
-        {"to", "TIME", "before then", &wish.to, NULL},
-        {"user", "ID", "only what is about this user", &wish.user, NULL},
+        PERIOD_OPTIONS(&wish.period),
+        {"user", "ID[,ID...]", "only what is about this user, or one of these", &wish.user, NULL},
+        {"limit", "N", "so many records at most", &wish.limit, NULL},
         {"partition", "N", "only this partition", &wish.partition, NULL},
         {"follow", NULL, "goes on with what arrives, until interrupted", NULL, &wish.follow},
         {"format", "json|avro", "what is written (json)", &wish.format, NULL},
+        {"raw", NULL, "values with Kafka's own units: places in 1e-7 degrees, -1 for what is not known", NULL,
+         &wish.raw},
         {"into", "PREFIX", "copies the topics into those with this prefix, which it makes", &wish.into, NULL},
         {"speed", "X", "with --into: X seconds of the period a second (as fast as possible)", &wish.speed, NULL},
     };
-    struct replay replay = {.user = EVERYBODY};
+    struct replay replay = {.limit = INT64_MAX};
     int code = cli_open(&replay.cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
     double speed = 0;
@@ -218,9 +277,11 @@ static int run(int argc, char **argv) {
         .context = &replay,
         .take = take,
         .drained = drained,
+        .failure = &replay.ended,
     };
+    replay.raw = wish.raw;
     if (!wish.into && replay.cli.argument_count != 1) {
-        code = cli_fail(&REPLAY_COMMAND, 2, "one topic must be given");
+        code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "one topic must be given");
     } else if (!wish.into &&
                !(replay.reader.topic = find_topic(&replay, replay.cli.arguments[0], &replay.topics.dead_letters))) {
         code = refuse_topic(replay.cli.arguments[0]);
@@ -231,15 +292,16 @@ static int run(int argc, char **argv) {
         else if (!code)
             code = print_topic(&replay, wish.partition, wish.format && !strcmp(wish.format, "avro"));
     }
+    free(replay.users);
     cli_close(&replay.cli);
     return code;
 }
 
 const struct cli_command REPLAY_COMMAND = {
     .name = "replay",
-    .synopsis =
-        "TOPIC [--from TIME] [--to TIME] [--user ID] [--partition N] [--follow] [--format json|avro] | [TOPIC...] "
-        "--into PREFIX [--from TIME] [--to TIME] [--speed X]",
+    .synopsis = "TOPIC " PERIOD_SYNOPSIS
+                " [--user ID[,ID...]] [--limit N] [--partition N] [--follow] [--format json|avro | --raw] | "
+                "[TOPIC...] --into PREFIX " PERIOD_SYNOPSIS " [--speed X]",
     .summary = "a topic as lines of JSON or as Avro, by Kafka's time; or topics copied into others",
     .run = run,
 };

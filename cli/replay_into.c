@@ -163,7 +163,7 @@ int into_run(const struct into_options *options, struct error *error) {
     };
     struct topics_shape shape;
     into.copies.prefix = options->prefix;
-    int code = reader_shape(&options->cli->kafka, &shape, error);
+    int code = reader_shape(options->cli, &shape, error);
     if (!code) code = make_topics(&into, &shape);
     if (!code) code = copy_all(&into, &shape);
     sender_free(into.sender);

@@ -163,13 +163,7 @@ const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *c
     return screen->sorted;
 }
 
-void screen_put_distance(struct buffer *out, double metres) {
-    if (metres < 1000) {
-        buffer_format(out, "%.0f m", metres);
-    } else {
-        buffer_format(out, "%.2f km", metres / 1000);
-    }
-}
+void screen_put_distance(struct buffer *out, double metres) { buffer_format(out, "%.1f m", metres); }
 
 void screen_put_age(struct buffer *out, int64_t age_ms) {
     int64_t seconds = age_ms / 1000;

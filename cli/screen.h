@@ -38,7 +38,7 @@ int screen_update(struct watch_screen *screen, const json_t *frame);
 /* The friends, nearest first; valid until the next call of anything. */
 const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *count);
 
-/* "523 m", "1.24 km". */
+/* "1240.5 m": metres with one decimal, as the API has them. */
 void screen_put_distance(struct buffer *out, double metres);
 /* "now", "12 s ago", "3 min ago". */
 void screen_put_age(struct buffer *out, int64_t age_ms);

@@ -1,5 +1,6 @@
 #include "cli/simulate_options.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,41 @@ struct option_texts {
     const char *authors, *posts, *follows, *reads, *comments, *fire, *margin, *patience;
 };
 
-static int wrong(const char *reason) { return cli_fail(&SIMULATE_COMMAND, 2, "%s", reason); }
+static int wrong(const char *reason) { return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE, "%s", reason); }
+
+/* An option with a number. They are checked in their order. */
+struct number {
+    const char *option, *text;
+    int64_t min, max;
+    int64_t *value;
+};
+
+static int check_numbers(const struct number *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct number *n = &numbers[i];
+        if (n->text && !cli_int(n->text, n->min, n->max, n->value))
+            return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE,
+                            "--%s %s: must be a whole number from %" PRId64 " to %" PRId64, n->option, n->text, n->min,
+                            n->max);
+    }
+    return 0;
+}
+
+struct real {
+    const char *option, *text;
+    double min, max;
+    double *value;
+};
+
+static int check_reals(const struct real *reals, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct real *r = &reals[i];
+        if (!cli_real(r->text, r->min, r->max, r->value))
+            return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE, "--%s %s: must be a number from %.15g to %.15g",
+                            r->option, r->text, r->min, r->max);
+    }
+    return 0;
+}
 
 static void split_urls(const char *text, struct simulate_urls *urls) {
     urls->text = mem_string(text);
@@ -36,22 +71,28 @@ static bool parse_ends(struct simulate_options *o, const char *until) {
 }
 
 static int check_movement(struct simulate_options *o, const struct option_texts *texts) {
-    if (!cli_int(texts->from, 0, 86400, &o->from_s) || !parse_ends(o, texts->until))
-        return wrong("--from and --until are seconds of the day, rising");
+    double every_s, churn_percent;
+    const struct number numbers[] = {
+        {"from", texts->from, 0, 86400, &o->from_s},
+        {"settle", texts->settle, 0, 100, &o->rounds},
+        {"seed", texts->seed, 0, INT64_MAX, &o->seed},
+        {"for", texts->duration, 0, INT64_MAX / 1000000, &o->duration_s},
+        {"city", texts->city, 2, 10000000, &o->people},
+    };
+    const struct real reals[] = {{"every", texts->every, 0.01, 3600, &every_s},
+                                {"churn", texts->churn, 0, 100, &churn_percent}};
+    if (check_numbers(numbers, ARRAY_SIZE(numbers)) || check_reals(reals, ARRAY_SIZE(reals))) return CLI_WRONG_USAGE;
+    if (!parse_ends(o, texts->until))
+        return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE,
+                        "--until %s: must be seconds of the day, rising from --from (%" PRId64 ") on", texts->until,
+                        o->from_s);
     if (strcmp(texts->speed, "max") == 0)
         o->factor = 0;
     else if (!cli_real(texts->speed, 0.001, 1e6, &o->factor))
-        return wrong("--speed is a factor such as 60, or max");
-    double every_s;
-    if (!cli_real(texts->every, 0.01, 3600, &every_s)) return wrong("--every is a number of seconds");
+        return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE, "--speed %s: must be a factor such as 60, or max",
+                        texts->speed);
     o->every_ms = (int64_t)(every_s * 1000);
-    double churn_percent;
-    if (!cli_real(texts->churn, 0, 100, &churn_percent)) return wrong("--churn is a percentage, 0 to 100");
     o->churn = churn_percent / 100;
-    if (!cli_int(texts->settle, 0, 100, &o->rounds) || !cli_int(texts->seed, 0, INT64_MAX, &o->seed) ||
-        !cli_int(texts->duration, 0, INT64_MAX / 1000000, &o->duration_s) ||
-        (texts->city && !cli_int(texts->city, 2, 10000000, &o->people)))
-        return wrong("--settle, --seed, --for and --city are whole numbers");
     return 0;
 }
 
@@ -65,14 +106,15 @@ static int check_people(const struct simulate_options *o, const struct option_te
 
 static int check_feed(struct simulate_options *o, const struct option_texts *texts) {
     double margin_s, patience_s, fire_s;
-    if (!cli_real(texts->posts, 0, RATE_MAX, &o->posts) || !cli_real(texts->follows, 0, RATE_MAX, &o->follows) ||
-        !cli_real(texts->reads, 0, RATE_MAX, &o->reads) || !cli_real(texts->comments, 0, RATE_MAX, &o->comments))
-        return wrong("--posts, --follows, --reads and --comments are numbers a second");
-    if (!cli_real(texts->fire, 0, LONGEST_S, &fire_s)) return wrong("--fire is a number of seconds");
+    const struct real reals[] = {
+        {"posts", texts->posts, 0, RATE_MAX, &o->posts},       {"follows", texts->follows, 0, RATE_MAX, &o->follows},
+        {"reads", texts->reads, 0, RATE_MAX, &o->reads},       {"comments", texts->comments, 0, RATE_MAX, &o->comments},
+        {"fire", texts->fire, 0, LONGEST_S, &fire_s},          {"margin", texts->margin, 0, 3600, &margin_s},
+        {"patience", texts->patience, 0.1, 3600, &patience_s},
+    };
+    const struct number numbers[] = {{"authors", texts->authors, 0, 1000, &o->authors}};
+    if (check_reals(reals, ARRAY_SIZE(reals)) || check_numbers(numbers, ARRAY_SIZE(numbers))) return CLI_WRONG_USAGE;
     if (o->comments > 0 && o->posts <= 0) return wrong("--comments need --posts: people talk under them");
-    if (!cli_int(texts->authors, 0, 1000, &o->authors)) return wrong("--authors is a number up to 1000");
-    if (!cli_real(texts->margin, 0, 3600, &margin_s)) return wrong("--margin is a number of seconds");
-    if (!cli_real(texts->patience, 0.1, 3600, &patience_s)) return wrong("--patience is a number of seconds");
     o->patience_us = (int64_t)(patience_s * 1e6);
     o->margin_us = (int64_t)(margin_s * 1e6);
     o->fire_us = (int64_t)(fire_s * 1e6);

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/daemon_poll.h"
 #include "cli/reader.h"
 #include "cli/status_live.h"
 #include "cli/status_verdict.h"
@@ -94,6 +96,20 @@ static int take_samples(struct status *status, struct kafka_admin *admin, bool l
     return code;
 }
 
+/* What gateways and edges say themselves. An address that is none is wrong usage. */
+static int ask_front(struct status *status, const struct cli *cli, struct error *error) {
+    struct daemon_poll *poll = NULL;
+    const char *list = cli->settings.ops_addresses;
+    size_t count;
+    if (!list[strspn(list, ", ")]) return 0;
+    int code = daemon_poll_once(list, &poll, error);
+    if (code) return error_prefix(error, code, "ops.addresses");
+    const struct daemon_view *const *views = daemon_poll_views(poll, &count);
+    status->front = status_front_of(views, count, strcmp(list, CLI_OPS_ADDRESSES) != 0);
+    daemon_poll_free(poll);
+    return 0;
+}
+
 static int gather(struct status *status, struct kafka_admin *admin, struct error *error) {
     int code = 0;
     for (int i = 0; !code && i < STATUS_GROUPS; i++) {
@@ -137,12 +153,18 @@ static int show(const struct cli *cli, bool json, bool all_partitions) {
     struct error error = {.text = ""};
     struct topics_shape shape;
     struct kafka_admin *admin = NULL;
-    int code = reader_shape(&cli->kafka, &shape, &error);
+    int code = reader_shape(cli, &shape, &error);
     if (!code) code = kafka_admin_new(&cli->kafka, &admin, &error);
     if (code) return down(&error);
     struct status status;
     status_start(&status, cli, &shape);
-    code = gather(&status, admin, &error) ? down(&error) : print(&status, json, all_partitions);
+    code = ask_front(&status, cli, &error);
+    if (code == -EINVAL)
+        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "%s", error.text);
+    else if (code)
+        code = cli_fail(&STATUS_COMMAND, 1, "%s", error.text);
+    else
+        code = gather(&status, admin, &error) ? down(&error) : print(&status, json, all_partitions);
     status_clear(&status);
     kafka_admin_free(admin);
     return code;
@@ -157,7 +179,7 @@ static int show_live(const struct cli *cli, int every_s) {
         .every_s = every_s,
     };
     int code = status_live(&options, &error);
-    return code ? cli_fail(&STATUS_COMMAND, code == -EINVAL ? 2 : 1, "%s", error.text) : 0;
+    return code ? cli_fail(&STATUS_COMMAND, code == -EINVAL ? STATUS_UNUSABLE : 1, "%s", error.text) : 0;
 }
 
 /* Again and again, until it is interrupted or standard output is gone. */
@@ -186,15 +208,16 @@ static int run(int argc, char **argv) {
     if (code || done) return code;
     int64_t every_s = EVERY_S;
     if (live && (json || all_partitions || watches))
-        code = cli_fail(&STATUS_COMMAND, 2, "--live goes with none of --json, --partitions and --watch");
+        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--live goes with none of --json, --partitions and --watch");
     else if (json && watches)
-        code = cli_fail(&STATUS_COMMAND, 2, "--watch does not go with --json");
+        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--watch does not go with --json");
     else if (!live && cli.argument_count)
-        code = cli_fail(&STATUS_COMMAND, 2, "takes addresses only with --live");
+        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes addresses only with --live");
     else if (every && !live && !watches)
-        code = cli_fail(&STATUS_COMMAND, 2, "takes --every only with --live or --watch");
+        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes --every only with --live or --watch");
     else if (every && !cli_int(every, 1, EVERY_MAX_S, &every_s))
-        code = cli_fail(&STATUS_COMMAND, 2, "--every %s: must be a number of seconds from 1 to %d", every, EVERY_MAX_S);
+        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--every %s: must be a number of seconds from 1 to %d", every,
+                        EVERY_MAX_S);
     else if (live)
         code = show_live(&cli, (int)every_s);
     else
@@ -209,4 +232,5 @@ const struct cli_command STATUS_COMMAND = {
     .summary = "healthy, degraded or down, and why; groups, members, lag and rates; or the daemons, live",
     .run = run,
     .refused_code = STATUS_DOWN,
+    .usage_code = STATUS_UNUSABLE,
 };

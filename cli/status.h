@@ -3,6 +3,7 @@
 #define CLI_STATUS_H
 
 #include "base/buffer.h"
+#include "cli/status_front.h"
 #include "kafka/admin.h"
 
 enum { STATUS_GROUPS = 6, STATUS_GROUP_TOPICS = 4 };
@@ -36,6 +37,7 @@ struct status {
     struct status_topic *topics; /* topic_count: all that there are */
     size_t topic_count;
     struct status_group groups[STATUS_GROUPS];
+    struct status_front front;
 };
 
 enum { STATUS_UNKNOWN = -1 };

@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/status_front.h"
 #include "cli/terminal.h"
 
 enum { GAP = 2, NOTE_ROOM = 30, ROWS_MIN = 3, LINES_AROUND = 2 /* heading, titles */ };
@@ -91,6 +92,10 @@ static void put_rate(struct buffer *out, const struct daemon_view *view, const s
     if (!isnan(view->records_per_s)) put_amount(out, round(view->records_per_s * 10) / 10, 1000, " kMG");
 }
 
+static void put_sessions(struct buffer *out, const struct daemon_view *view, const struct status_page *page) {
+    if (!isnan(view->numbers.sessions)) buffer_format(out, "%.0f", view->numbers.sessions);
+}
+
 static void put_cpu(struct buffer *out, const struct daemon_view *view, const struct status_page *page) {
     if (!isnan(view->cpu)) buffer_format(out, "%.0f%%", view->cpu * 100);
 }
@@ -107,7 +112,7 @@ static void put_note(struct buffer *out, const struct daemon_view *view, const s
     terminal_put_text(out, view->note);
 }
 
-enum { STATE_COLUMN = 2, NOTE_COLUMN = 11, COLUMNS };
+enum { STATE_COLUMN = 2, NOTE_COLUMN = 12, COLUMNS };
 
 static const struct daemon_column {
     const char *title;
@@ -116,10 +121,11 @@ static const struct daemon_column {
     int needed;  /* a narrow page leaves out the lowest first; 0: never */
     bool number; /* stands to the right, and "-" where there is none */
 } TABLE[COLUMNS] = {
-    {"DAEMON", put_name, 6, 0, false},  {"ADDRESS", put_address, 7, 11, false}, {"STATE", put_state, 9, 0, false},
-    {"UP", put_up, 3, 5, true},         {"RESTARTS", put_restarts, 8, 1, true}, {"PARTS", put_partitions, 5, 7, true},
-    {"LAG", put_lag, 7, 10, true},      {"REC/S", put_rate, 5, 9, true},        {"CPU", put_cpu, 4, 6, true},
-    {"MEMORY", put_memory, 6, 4, true}, {"VERSION", put_version, 7, 2, false},  {"NOTE", put_note, 0, 0, false},
+    {"DAEMON", put_name, 6, 0, false}, {"ADDRESS", put_address, 7, 11, false}, {"STATE", put_state, 9, 0, false},
+    {"UP", put_up, 3, 5, true},        {"RESTARTS", put_restarts, 8, 1, true}, {"PARTS", put_partitions, 5, 7, true},
+    {"LAG", put_lag, 7, 10, true},     {"REC/S", put_rate, 5, 9, true},        {"SESSIONS", put_sessions, 8, 3, true},
+    {"CPU", put_cpu, 4, 6, true},      {"MEMORY", put_memory, 6, 4, true},     {"VERSION", put_version, 7, 2, false},
+    {"NOTE", put_note, 0, 0, false},
 };
 
 /* ---- the table ---- */
@@ -229,7 +235,7 @@ static void cut_line(struct buffer *out, size_t start, const struct status_page 
     if (out->size - start > room) out->size = start + room;
 }
 
-/* "3 daemons: 2 ready, 1 away" */
+/* "3 daemons: 2 ready, 1 away   gateways 1 of 1, edges 1 of 1, 300 sessions   12:00:00 UTC" */
 static void put_heading(struct buffer *out, struct daemon_table *table) {
     size_t counts[ARRAY_SIZE(STATE_NAMES)] = {0}, start = out->size;
     struct tm day;
@@ -242,6 +248,9 @@ static void put_heading(struct buffer *out, struct daemon_table *table) {
         buffer_format(out, "%s%zu %s", before, counts[state], STATE_NAMES[state]);
         before = ", ";
     }
+    struct status_front front = status_front_of(table->views, table->count, true);
+    buffer_string(out, "   ");
+    status_front_summary(out, &front);
     gmtime_r(&now, &day);
     buffer_format(out, "   %02d:%02d:%02d UTC", day.tm_hour, day.tm_min, day.tm_sec);
     if (table->page->hint) buffer_format(out, "   %s", table->page->hint);

@@ -137,6 +137,7 @@ void status_text(struct buffer *out, const struct status *status, const struct s
                       sum(topic->last.end, topic->partitions), in_rate(status, topic));
         free(name);
     }
+    status_front_text(out, &status->front);
     for (int i = 0; i < STATUS_GROUPS; i++) {
         const struct status_group *group = &status->groups[i];
         buffer_format(out, "\n%s: group %s, %s, %zu member%s\n", group->what, group->name, group->group.state,
@@ -247,7 +248,9 @@ void status_json(struct buffer *out, const struct status *status, const struct s
         if (i) buffer_byte(out, ',');
         put_text(out, buffer_cstring(&verdict->reasons[i]));
     }
-    buffer_string(out, "],\"topics\":[");
+    buffer_string(out, "],");
+    status_front_json(out, &status->front);
+    buffer_string(out, ",\"topics\":[");
     for (size_t i = 0; i < status->topic_count; i++) {
         const struct status_topic *topic = &status->topics[i];
         buffer_string(out, i ? ",{\"topic\":" : "{\"topic\":");

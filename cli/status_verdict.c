@@ -1,6 +1,8 @@
 #include "cli/status_verdict.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +44,39 @@ static void judge_members(const struct status *status, struct status_verdict *ve
         buffer_format(&reason, "no %s run (group %s)", group->what, group->name);
         add(verdict, STATUS_DOWN, reason);
     }
+}
+
+__attribute__((format(printf, 3, 4))) static void add_text(struct status_verdict *verdict, enum status_level level,
+                                                           const char *format, ...) {
+    char text[160];
+    struct buffer reason = {.data = NULL};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    buffer_string(&reason, text);
+    add(verdict, level, reason);
+}
+
+/* Nobody can reach what runs behind. */
+static void judge_front_down(const struct status_front *front, struct status_verdict *verdict) {
+    if (front->gateways && !front->gateways_ready)
+        add_text(verdict, STATUS_DOWN, "no gateway is ready: 0 of %zu", front->gateways);
+    if (!front->gateways && front->silent && front->complete)
+        add_text(verdict, STATUS_DOWN, "no gateway answers; of ops.addresses, %zu are silent", front->silent);
+    if (front->edges && !front->edges_ready) add_text(verdict, STATUS_DOWN, "no edge is ready: 0 of %zu", front->edges);
+}
+
+static void judge_front_degraded(const struct status_front *front, struct status_verdict *verdict) {
+    if (!front->gateways && !front->silent && front->complete)
+        add_text(verdict, STATUS_DEGRADED, "none of the daemons at ops.addresses is a gateway");
+    if (front->gateways_ready && front->gateways_ready < front->gateways)
+        add_text(verdict, STATUS_DEGRADED, "not all gateways are ready: %zu of %zu", front->gateways_ready,
+                 front->gateways);
+    if (front->edges_ready && front->edges_ready < front->edges)
+        add_text(verdict, STATUS_DEGRADED, "not all edges are ready: %zu of %zu", front->edges_ready, front->edges);
+    if (front->gateways && front->silent && front->complete)
+        add_text(verdict, STATUS_DEGRADED, "no daemon answers at %zu of ops.addresses", front->silent);
 }
 
 static int partitions_of_nobody(const struct status_group *group, const struct status_topic *topic) {
@@ -101,6 +136,10 @@ static void judge_group(const struct status *status, const struct status_group *
 void status_judge(const struct status *status, struct status_verdict *verdict) {
     *verdict = (struct status_verdict){.level = STATUS_HEALTHY, .reasons = NULL};
     judge_members(status, verdict);
+    if (status->front.known) {
+        judge_front_down(&status->front, verdict);
+        judge_front_degraded(&status->front, verdict);
+    }
     for (int i = 0; i < STATUS_GROUPS; i++) judge_group(status, &status->groups[i], verdict);
 }
 

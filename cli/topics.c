@@ -15,7 +15,7 @@ static int create(const struct cli *cli, const struct topics_plan *plan) {
     struct error error = {.text = ""};
     struct kafka_admin *admin = NULL;
     struct topics_shape shape;
-    int before = reader_shape(&cli->kafka, &shape, &error);
+    int before = reader_shape(cli, &shape, &error);
     // Creating the topics cures everything else that is wrong with them, or says why not.
     int code = before == -EHOSTDOWN || before == -EACCES ? before : kafka_admin_new(&cli->kafka, &admin, &error);
     if (!code) code = kafka_topics_create(admin, plan, CREATE_MS, &error);

@@ -16,7 +16,7 @@ enum { LOOK_BACK_MS = 10 * 60 * 1000, LATEST_MAX = 100000 };
 
 struct tracing {
     struct cli cli;
-    int64_t from_ms, to_ms;
+    struct period period;
     uint8_t trace[TRACE_ID_BYTES]; /* the one that is wanted */
     int64_t latest;                /* or so many of all; 0: that one */
     bool json;
@@ -37,15 +37,15 @@ static void take(void *context, const struct kafka_record *record) {
 
 static int read_all(struct tracing *tracing, struct error *error) {
     struct topics_shape shape;
-    int code = reader_shape(&tracing->cli.kafka, &shape, error);
+    int code = reader_shape(&tracing->cli, &shape, error);
     for (size_t i = 0; !code && i < TOPICS_ALL.count; i++) {
         const struct topic *topic = TOPICS_ALL.items[i];
         code = reader_run(&(struct reader_options){.settings = &tracing->cli.kafka,
                                                    .topic = topic,
                                                    .partitions = shape.partitions[topic->space],
                                                    .partition = READER_ALL,
-                                                   .from_ms = tracing->from_ms,
-                                                   .to_ms = tracing->to_ms,
+                                                   .from_ms = tracing->period.from_ms,
+                                                   .to_ms = tracing->period.to_ms,
                                                    .context = tracing,
                                                    .take = take,
                                                    .drained = drained},
@@ -95,13 +95,13 @@ static bool parse_id(struct tracing *tracing, const char *text) {
 }
 
 static int run(int argc, char **argv) {
-    const char *latest = NULL, *from = NULL, *to = NULL;
+    const char *latest = NULL;
     bool done;
-    struct tracing tracing = {.from_ms = clock_wall_ms() - LOOK_BACK_MS, .to_ms = INT64_MAX};
+    int64_t now_ms = clock_wall_ms();
+    struct tracing tracing = {.period = {.from_ms = now_ms - LOOK_BACK_MS, .to_ms = INT64_MAX}};
     const struct cli_option options[] = {
         {"latest", "N", "the N traces that began last", &latest, NULL},
-        {"from", "TIME", "records from then on: ISO 8601 or ms since the epoch (ten minutes ago)", &from, NULL},
-        {"to", "TIME", "records before then", &to, NULL},
+        PERIOD_OPTIONS(&tracing.period),
         {"json", NULL, "a line of JSON for each trace", NULL, &tracing.json},
     };
     int code = cli_open(&tracing.cli, &TRACE_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
@@ -111,10 +111,8 @@ static int run(int argc, char **argv) {
         code = cli_fail(&TRACE_COMMAND, 2, "a trace's id, `new` or --latest N must be given");
     } else if (latest && !cli_int(latest, 1, LATEST_MAX, &tracing.latest)) {
         code = cli_fail(&TRACE_COMMAND, 2, "--latest %s: must be a number from 1 to %d", latest, (int)LATEST_MAX);
-    } else if (from && !when_parse(from, &tracing.from_ms)) {
-        code = cli_fail(&TRACE_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
-    } else if (to && !when_parse(to, &tracing.to_ms)) {
-        code = cli_fail(&TRACE_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", to);
+    } else if (period_read(&tracing.period, &TRACE_COMMAND, now_ms)) {
+        code = CLI_WRONG_USAGE;
     } else if (id && !strcmp(id, "new")) {
         code = print_new();
     } else if (id && !parse_id(&tracing, id)) {
@@ -128,7 +126,7 @@ static int run(int argc, char **argv) {
 
 const struct cli_command TRACE_COMMAND = {
     .name = "trace",
-    .synopsis = "(ID | new | --latest N) [--from TIME] [--to TIME] [--json]",
+    .synopsis = "(ID | new | --latest N) " PERIOD_SYNOPSIS " [--json]",
     .summary = "where the time of a traced request went, record by record",
     .run = run,
 };

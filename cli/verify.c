@@ -248,7 +248,7 @@ static int verify_topic(struct verify *v) {
 int verify_run(const struct cli_command *command, const struct cli *cli, struct error *error) {
     struct topics_shape shape;
     struct verify v = {.settings = &cli->kafka, .error = error};
-    int code = reader_shape(&cli->kafka, &shape, error);
+    int code = reader_shape(cli, &shape, error);
     v.partitions = code ? 0 : shape.partitions[TOPIC_SPACE_USERS];
     for (size_t i = 0; !code && i < ARRAY_SIZE(MIRRORED); i++) {
         v.mirrored = &MIRRORED[i];

@@ -117,7 +117,9 @@ static void on_change(void *context, enum screen_change change, const struct scr
     struct buffer line = {.data = NULL};
     buffer_format(&line, "%s %" PRId64, WORDS[change], who->user);
     if (change != SCREEN_LEFT) {
-        buffer_format(&line, " %.1f m ", who->distance_m);
+        buffer_byte(&line, ' ');
+        screen_put_distance(&line, who->distance_m);
+        buffer_byte(&line, ' ');
         terminal_put_text(&line, who->name);
     }
     note(watch, buffer_cstring(&line));
@@ -333,7 +335,17 @@ static void keep_place(void *context, const struct track_report *report) {
 /* Where the user was last. */
 static int find_place(struct live_watch *watch) {
     int64_t now = clock_wall_ms();
-    int code = past_read(&watch->cli, watch->user, now - LOOK_BACK_MS, INT64_MAX, keep_place, watch, watch->error);
+    const struct past_question question = {
+        .user = watch->user,
+        .from_ms = now - LOOK_BACK_MS,
+        .to_ms = INT64_MAX,
+        .context = watch,
+        .take = keep_place,
+    };
+    struct past *past = NULL;
+    int code = past_new(&watch->cli, &past, watch->error);
+    if (!code) code = past_read(past, &question, watch->error);
+    past_free(past);
     if (code == -EHOSTDOWN) return code;
     if (code) return error_prefix(watch->error, code, "where the user is, without --at");
     if (watch->placed) return 0;
@@ -371,8 +383,8 @@ static int run(int argc, char **argv) {
     if (!url) url = watch.cli.settings.ws_url;
     watch.url = url;
     watch.token = token;
-    if (watch.cli.argument_count != 1 || !cli_int(watch.cli.arguments[0], 0, INT64_MAX, &watch.user)) {
-        code = cli_fail(&WATCH_COMMAND, 2, "one user must be given, a number from 0");
+    if (cli_one_user(&watch.cli, &watch.user)) {
+        code = CLI_WRONG_USAGE;
     } else if (at && !cli_place(at, &watch.at)) {
         code = cli_fail(&WATCH_COMMAND, 2, "--at %s: must be LAT,LNG in degrees", at);
     } else if (strncmp(url, "ws://", 5) && strncmp(url, "wss://", 6)) {

@@ -3,7 +3,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cli.h"
+#include "base/instant.h"
+
+/* Of a number of seconds, minutes, hours or days. */
+enum { COUNT_DIGITS = 9 };
 
 /* Exactly `count` digits within a range at *at, which moves behind them. */
 static bool take_digits(const char **at, int count, int min, int max, int *value) {
@@ -84,4 +87,51 @@ bool when_parse(const char *text, int64_t *ms) {
     if (result < 0) return false;
     *ms = result;
     return true;
+}
+
+/* "-90m": now less so much. */
+static bool take_back(const char *text, int64_t now_ms, int64_t *ms) {
+    static const struct {
+        char unit;
+        int64_t ms;
+    } UNITS[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+    size_t digits = strspn(text, "0123456789");
+    char number[COUNT_DIGITS + 1];
+    int64_t count;
+    if (!digits || digits > COUNT_DIGITS || !text[digits] || text[digits + 1]) return false;
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    if (!cli_int(number, 0, INT64_MAX, &count)) return false;
+    for (size_t i = 0; i < ARRAY_SIZE(UNITS); i++) {
+        if (text[digits] != UNITS[i].unit) continue;
+        int64_t result = now_ms - count * UNITS[i].ms;
+        if (result < 0) return false;
+        *ms = result;
+        return true;
+    }
+    return false;
+}
+
+bool when_read(const char *text, int64_t now_ms, int64_t *ms) {
+    if (!strcmp(text, "now")) {
+        *ms = now_ms;
+        return true;
+    }
+    return *text == '-' ? take_back(text + 1, now_ms, ms) : when_parse(text, ms);
+}
+
+int period_read(struct period *period, const struct cli_command *command, int64_t now_ms) {
+    static const char EXAMPLES[] = "2026-01-31T12:00, 1790000000000, -1h";
+    char from[INSTANT_TEXT_SIZE], to[INSTANT_TEXT_SIZE];
+    if (period->last && period->from) return cli_fail(command, CLI_WRONG_USAGE, "--last is a --from: give one of them");
+    if (period->from && !when_read(period->from, now_ms, &period->from_ms))
+        return cli_fail(command, CLI_WRONG_USAGE, "--from %s: must be a time (%s)", period->from, EXAMPLES);
+    if (period->to && !when_read(period->to, now_ms, &period->to_ms))
+        return cli_fail(command, CLI_WRONG_USAGE, "--to %s: must be a time (%s)", period->to, EXAMPLES);
+    if (period->last && !take_back(period->last, now_ms, &period->from_ms))
+        return cli_fail(command, CLI_WRONG_USAGE, "--last %s: must be a number of s, m, h or d (90s, 30m, 1h, 2d)",
+                        period->last);
+    if (period->from_ms < period->to_ms) return 0;
+    return cli_fail(command, CLI_WRONG_USAGE, "nothing is from %s to %s: --from must be before --to",
+                    instant_format(period->from_ms, from), instant_format(period->to_ms, to));
 }

@@ -3,8 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/text.h"
 #include "ids/ids.h"
+
+enum { QUOTED_MAX = 40 }; /* bytes */
 
 json_t *call_body(const struct call *call) {
     size_t size;
@@ -15,6 +18,17 @@ json_t *call_body(const struct call *call) {
     http_problem(call->request, 400, "bad_message", object ? "the body must be a JSON object" : error.text, 0);
     json_decref(object);
     return NULL;
+}
+
+/* A value of the query string as a reason quotes it: escaped, and shortened if it is long. Only whole numbers are asked for so, no secrets. */
+static void quote_value(struct buffer *out, const char *text) {
+    size_t size = strlen(text), shown = 0;
+    while (shown < size && shown < QUOTED_MAX) {
+        size_t character = text_utf8_length(text + shown, size - shown);
+        shown += character ? character : 1;
+    }
+    text_quote(out, text, shown);
+    if (shown < size) buffer_string(out, "...");
 }
 
 bool call_query_int(const struct call *call, const char *name, int64_t *value) {
@@ -30,10 +44,15 @@ bool call_query_range(const struct call *call, const char *name, int64_t min, in
         return true;
     }
     struct error error;
+    struct buffer quoted = {.data = NULL};
+    quote_value(&quoted, text);
     if (max == INT64_MAX)
-        error_set(&error, 0, "\"%s\" must be a whole number from %" PRId64, name, min);
+        error_set(&error, 0, "\"%s\" is %s, but must be a whole number from %" PRId64, name, buffer_cstring(&quoted),
+                  min);
     else
-        error_set(&error, 0, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+        error_set(&error, 0, "\"%s\" is %s, but must be a whole number from %" PRId64 " to %" PRId64, name,
+                  buffer_cstring(&quoted), min, max);
+    buffer_free(&quoted);
     http_problem(call->request, 400, "bad_query", error.text, 0);
     return false;
 }

@@ -20,7 +20,7 @@ json_t *call_body(const struct call *call);
 /* A whole number of the query string, from 0; *value unchanged if absent. */
 bool call_query_int(const struct call *call, const char *name, int64_t *value);
 
-/* The same, and from min to max: 400 bad_query says so. */
+/* The same, and from min to max: 400 bad_query says so, and what the value is. */
 bool call_query_range(const struct call *call, const char *name, int64_t min, int64_t max, int64_t *value);
 
 /* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is none. *id unchanged if absent. */

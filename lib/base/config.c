@@ -101,26 +101,46 @@ static char *secret_of(const struct config *config, const char *name) {
     return NULL;
 }
 
+/* The property whose name is as good as the same: another one in a third of its letters at most. NULL: none is. */
 static const char *nearest_name(const struct config *config, const char *name) {
-    const char *nearest = "kafka.*";
+    const char *nearest = NULL;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < config->properties; i++) {
-        size_t distance = text_distance(name, config->settings[i].property->name);
-        if (distance < least) {
-            least = distance;
-            nearest = config->settings[i].property->name;
-        }
+        const char *known = config->settings[i].property->name;
+        size_t distance = text_distance(name, known);
+        if (distance >= least || distance * 3 > strlen(known)) continue;
+        least = distance;
+        nearest = known;
     }
     return nearest;
+}
+
+/* Whether librdkafka has keys that begin like this one. Not all of its keys: those that people set. */
+static bool looks_like_kafka(const char *name) {
+    static const char *const BEGINNINGS[] = {
+        "acks",    "allow.",       "api.",     "auto.",     "batch.",  "bootstrap.",  "broker.",    "check.",
+        "client.", "compression.", "debug",    "delivery.", "enable.", "fetch.",      "group.",     "heartbeat.",
+        "linger.", "max.poll",     "message.", "metadata.", "queue",   "reconnect.",  "request.",   "retry.",
+        "sasl.",   "security.",    "session.", "socket.",   "ssl.",    "statistics.", "transaction"};
+    for (size_t i = 0; i < ARRAY_SIZE(BEGINNINGS); i++)
+        if (!strncmp(name, BEGINNINGS[i], strlen(BEGINNINGS[i]))) return true;
+    return false;
+}
+
+static int refuse_key(const struct config *config, const char *name, struct error *error) {
+    const char *nearest = nearest_name(config, name);
+    if (nearest) return error_set(error, -EINVAL, "unknown key \"%s\"; the nearest valid one is \"%s\"", name, nearest);
+    if (looks_like_kafka(name))
+        return error_set(error, -EINVAL, "unknown key \"%s\"; librdkafka's keys have \"kafka.\" in front: \"kafka.%s\"",
+                         name, name);
+    return error_set(error, -EINVAL, "unknown key \"%s\"; --help lists the valid ones", name);
 }
 
 /* Gives a setting its text. The caller says in front of a reason where the text stands. */
 static int assign_text(struct config *config, enum source source, const char *name, const char *text,
                        struct error *error) {
     struct setting *setting = want_setting(config, name);
-    if (!setting)
-        return error_set(error, -EINVAL, "unknown key \"%s\"; the nearest valid one is \"%s\"", name,
-                         nearest_name(config, name));
+    if (!setting) return refuse_key(config, name, error);
     if (setting->property) {
         union config_value ignored;
         int code = config_value_parse(setting->property, text, &ignored, error);

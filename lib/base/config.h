@@ -8,7 +8,7 @@
  *
  * Sources, later ones win whatever order they are loaded in: defaults, .properties files, STARLING_ environment variables
  * (STARLING_FLUSH_WINDOW_MS), --set key=value. Keys starting with `kafka.` that are no property are passed through to
- * librdkafka. Unknown keys and malformed values fail with file:line and the nearest valid name. One thread.
+ * librdkafka. Unknown keys and malformed values fail with file:line and the valid name that is near, if one is. One thread.
  *
  * A secret (a property that says so, or one of librdkafka's) may also stand in a file of its own: KEY.file=PATH gives KEY the file's
  * content, without the newline at its end. Reasons name the file and never the secret.

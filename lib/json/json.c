@@ -49,7 +49,8 @@ int json_want_int(const json_t *object, const char *key, int64_t min, int64_t ma
     if (!json_is_integer(found)) return error_set(error, -EINVAL, "\"%s\" must be a whole number", key);
     int64_t integer = json_integer_value(found);
     if (integer < min || integer > max)
-        return error_set(error, -EINVAL, "\"%s\" must be from %lld to %lld", key, (long long)min, (long long)max);
+        return error_set(error, -EINVAL, "\"%s\" is %lld, but must be from %lld to %lld", key, (long long)integer,
+                         (long long)min, (long long)max);
     *value = integer;
     return 0;
 }
@@ -60,7 +61,7 @@ int json_want_real(const json_t *object, const char *key, double min, double max
     if (!json_is_number(found)) return error_set(error, -EINVAL, "\"%s\" must be a number", key);
     double real = json_number_value(found);
     if (!(real >= min && real <= max))
-        return error_set(error, -EINVAL, "\"%s\" must be from %.15g to %.15g", key, min, max);
+        return error_set(error, -EINVAL, "\"%s\" is %.15g, but must be from %.15g to %.15g", key, real, min, max);
     *value = real;
     return 0;
 }

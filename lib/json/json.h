@@ -2,7 +2,7 @@
  *
  * Reading: json_parse gives a jansson object that the caller frees with json_decref. The json_want_* functions fetch one
  * member with its type checked: 0, -ENOENT (absent) or -EINVAL (there, but of another type, null or out of range, with
- * the reason in error). One thread at a time per object.
+ * the reason in error: of what it found it quotes only numbers that are out of range). One thread at a time per object.
  */
 #ifndef JSON_JSON_H
 #define JSON_JSON_H

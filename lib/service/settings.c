@@ -195,7 +195,7 @@ static int check_rest(const struct service_settings *settings, struct error *err
 static int read_arguments(struct service *service, int argc, char **argv, struct error *error) {
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
-        if (!strcmp(argument, "--help")) {
+        if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
             print_help(service);
             return 1;
         }

@@ -26,16 +26,19 @@ bool track_format_find(const char *name, enum track_format *format) {
 
 const char *track_media_type(enum track_format format) { return FORMATS[format].media_type; }
 
+static void begin_gpx_track(struct buffer *out, int64_t user) {
+    buffer_format(out, "<trk><name>%" PRId64 "</name><trkseg>\n", user);
+}
+
 void track_begin(struct track_writer *writer, struct buffer *out, enum track_format format, int64_t user) {
     *writer = (struct track_writer){.format = format, .user = user};
     if (format == TRACK_CSV) buffer_string(out, "user,time,lat,lng,accuracy,received\n");
     if (format == TRACK_GEOJSON) buffer_string(out, "{\"type\":\"FeatureCollection\",\"features\":[");
-    if (format == TRACK_GPX)
-        buffer_format(out,
-                      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                      "<gpx version=\"1.1\" creator=\"starling\" xmlns=\"http://www.topografix.com/GPX/1/1\" "
-                      "xmlns:starling=\"urn:starling:history\">\n<trk><name>%" PRId64 "</name><trkseg>\n",
-                      user);
+    if (format != TRACK_GPX) return;
+    buffer_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                       "<gpx version=\"1.1\" creator=\"starling\" xmlns=\"http://www.topografix.com/GPX/1/1\" "
+                       "xmlns:starling=\"urn:starling:history\">\n");
+    begin_gpx_track(out, user);
 }
 
 static void put_csv(struct buffer *out, const struct track_report *report) {
@@ -96,7 +99,14 @@ static void put_gpx(struct buffer *out, const struct track_report *report) {
 void track_put(struct track_writer *writer, struct buffer *out, const struct track_report *report) {
     switch (writer->format) {
     case TRACK_CSV: put_csv(out, report); break;
-    case TRACK_GPX: put_gpx(out, report); break;
+    case TRACK_GPX:
+        if (report->user != writer->user) {
+            buffer_string(out, "</trkseg></trk>\n");
+            begin_gpx_track(out, report->user);
+            writer->user = report->user;
+        }
+        put_gpx(out, report);
+        break;
     case TRACK_GEOJSON:
         buffer_string(out, writer->begun ? ",\n" : "\n");
         put_geojson(out, report);

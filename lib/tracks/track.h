@@ -2,7 +2,7 @@
  *
  *     jsonl     {"user":7,"time":1790000000000,"lat":39.9,"lng":116.3,"accuracy":12,"received":1790000000090}, one a line
  *     csv       the same columns, with a line of their names
- *     gpx       GPX 1.1: a track of one segment; accuracy and received are extensions
+ *     gpx       GPX 1.1: a track of one segment for each user; accuracy and received are extensions
  *     geojson   RFC 7946: a FeatureCollection of Points, the rest as properties
  */
 #ifndef TRACKS_TRACK_H
@@ -27,7 +27,8 @@ struct track_report {
 bool track_format_find(const char *name, enum track_format *format);
 const char *track_media_type(enum track_format format); /* "application/gpx+xml" */
 
-/* Writes a file piece by piece: once the beginning, then each report, then the end. Each appends to out, which may be emptied between the
+/* Writes a file piece by piece: once the beginning, then each report, then the end. The reports of a user stand together, those of `user`
+ * first. Each appends to out, which may be emptied between the
  * calls. */
 struct track_writer {
     enum track_format format;

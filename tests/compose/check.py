@@ -133,7 +133,7 @@ def trouble(engine, city, daemons):
 def truth(engine):
     """Last reports and friendships as the topics have them."""
     last = {}
-    for line in engine.inside('starling', 'replay', 'locations').splitlines():
+    for line in engine.inside('starling', 'replay', 'locations', '--raw').splitlines():
         report = json.loads(line)['value']
         if report['kind'] in ('REPORT', 'JOIN') and report['time'] >= last.get(report['user'], (-1,))[0]:
             last[report['user']] = report['time'], (report['lat'], report['lng'])

@@ -289,7 +289,7 @@ def test_rows_of_a_real_sink(make_cluster, users, tmp_path):
             'user': user, 'lat': 399_847_000 + number, 'lng': 1_163_184_000 - number, 'kind': chance.choice(['REPORT', 'JOIN', 'QUIT']),
             'session': 0, 'route': -1, 'opted': -1, 'time': now_ms(), 'accuracy': number % 50 - 1}))
     wanted = sorted((message.partition, message.offset, record['user'], record['lat'], record['lng'], record['time'],
-                     record['accuracy'], message.timestamp)
+                     None if record['accuracy'] < 0 else record['accuracy'], message.timestamp)
                     for message in cluster.topics.read('locations')
                     if (record := decode(message.value))['kind'] in ('REPORT', 'JOIN'))
 

@@ -220,7 +220,7 @@ def test_a_topic_is_replayed_as_json(shared_cluster, users):
     ada, ben = users(2)
     shared_cluster.share(ada, ben)
     mine, others = reported(shared_cluster, ada, 5), reported(shared_cluster, ben, 2)
-    found = lines(shared_cluster.starling('replay', 'locations', '--user', ada).stdout)
+    found = lines(shared_cluster.starling('replay', 'locations', '--user', ada, '--raw').stdout)
     assert [line['offset'] for line in found] == [m.offset for m in mine]
     for line, message in zip(found, mine):
         record = decode(message.value)
@@ -228,6 +228,15 @@ def test_a_topic_is_replayed_as_json(shared_cluster, users):
         assert line['timestamp'] == message.timestamp and line['key'] == ada
         assert {name: line['value'][name] for name in ('user', 'lat', 'lng', 'time', 'kind')} == {
             name: record[name] for name in ('user', 'lat', 'lng', 'time', 'kind')}
+
+    for line, raw in zip(lines(shared_cluster.starling('replay', 'locations', '--user', ada).stdout), found):
+        assert (line['value']['lat'], line['value']['lng']) == (raw['value']['lat'] / 1e7, raw['value']['lng'] / 1e7)
+        assert raw['value']['accuracy'] == -1 and line['value']['accuracy'] is None
+        same = {'lat': None, 'lng': None, 'accuracy': None}
+        assert {**line['value'], **same} == {**raw['value'], **same}
+    both = lines(shared_cluster.starling('replay', 'locations', '--user', f'{ada},{ben}').stdout)
+    assert {(m.partition, m.offset) for m in mine + others} == {(line['partition'], line['offset']) for line in both}
+    assert lines(shared_cluster.starling('replay', 'locations', '--user', ada, '--limit', 2, '--raw').stdout) == found[:2]
 
     whole = lines(shared_cluster.starling('replay', shared_cluster.topics.name('locations')).stdout)
     assert {(m.partition, m.offset) for m in mine + others} <= {(line['partition'], line['offset']) for line in whole}
@@ -247,8 +256,20 @@ def test_a_replay_is_of_a_range_of_time(shared_cluster, users):
     for begin, end in (first, last), iso:
         found = lines(shared_cluster.starling('replay', 'locations', '--user', ada, '--from', begin, '--to', end).stdout)
         assert [line['offset'] for line in found] == wanted
-    assert shared_cluster.starling('replay', 'locations', '--from', now_ms() + 60_000).stdout == ''
-    assert shared_cluster.starling('replay', 'locations', '--to', 1000).stdout == ''
+    wanted = [m.offset for m in mine]
+    found = lines(shared_cluster.starling('replay', 'locations', '--user', ada, '--last', '10m', '--to', 'now').stdout)
+    assert [line['offset'] for line in found] == wanted
+    # Where nothing is, it says what there is. Markers of transactions count: the last time may be some later.
+    stamps = [m.timestamp for m in shared_cluster.topics.read('locations')]
+    for nothing in ('--from', now_ms() + 60_000), ('--to', 1000), ('--from', '-9000d', '--to', '-8999d'):
+        done = shared_cluster.starling('replay', 'locations', *nothing)
+        assert done.stdout == ''
+        told = re.search(r'no record is in this range; (\S+) holds records from (\S+)Z to (\S+)Z$', done.stderr.strip())
+        assert told[1] == shared_cluster.topics.name('locations'), done.stderr
+        begin, end = (round(datetime.datetime.fromisoformat(text + '+00:00').timestamp() * 1000) for text in told.groups()[1:])
+        assert begin == min(stamps) and max(stamps) <= end < max(stamps) + 60_000
+    done = shared_cluster.starling('replay', 'bans')
+    assert (done.stdout, 'bans holds no records' in done.stderr) == ('', True), done.stderr
 
 
 def test_friendships_tombstones_and_what_cannot_be_read_are_replayed(shared_cluster, users):
@@ -325,7 +346,24 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     table = list(csv.DictReader(io.StringIO(text)))
     assert [{name: float(value) for name, value in row.items()} for row in table] == [
         {name: float(value) for name, value in row.items()} for row in rows]
-    assert shared_cluster.starling('history', ben).stdout == ''
+    done = shared_cluster.starling('history', ben)
+    assert done.stdout == '' and f'user {ben} has no history' in done.stderr
+
+    assert [row['time'] for row in history('--limit', 2)] == [start, start + 1000]
+    south, north = north_of(*HOME, 150), north_of(*HOME, 350)
+    assert [row['time'] for row in history('--box', f'{south[0]},116,{north[0]},117')] == [start + 2000, start + 3000]
+    assert [row['time'] for row in history('--last', '1h')] == [row['time'] for row in rows]
+    done = shared_cluster.starling('history', ada, '--to', start)
+    began = datetime.datetime.fromtimestamp(start / 1000, datetime.timezone.utc)
+    assert done.stdout == '' and 'no reports in this range; their history begins at ' \
+        f'{began:%Y-%m-%dT%H:%M:%S}.{start % 1000:03}Z' in done.stderr
+
+    shared_cluster.share(ben)
+    report(shared_cluster, ben, HOME, time=start)
+    both = eventually(lambda: found if len(found := lines(shared_cluster.starling('history', ada, ben, '--limit', 2).stdout)) == 3
+                      else None, what='rows of both')
+    assert [row['user'] for row in both] == [ada, ada, ben] and both[2]['accuracy'] is None
+    assert len(shared_cluster.starling('history', ada, ben, '--format', 'csv').stdout.splitlines()) == 7
 
 
 def check_gpx(text, rows, user):
@@ -407,6 +445,13 @@ def test_history_as_files_by_the_command_and_by_the_api(shared_cluster, users):
         assert answer.links['next']['url'].startswith('/v1/history?')
         answer = shared_cluster.http(ada).get(answer.links['next']['url'], headers={'Accept': 'application/x-ndjson'})
     assert found == rows
+    assert asked('text/csv', **{'from': start, 'to': start}).status_code == 200
+    bad = asked('text/csv', **{'from': start + 1, 'to': start})
+    assert (bad.status_code, bad.json()['code']) == (400, 'bad_query')
+    assert bad.json()['detail'] == f'"from" is {start + 1}, but must not be after "to", which is {start}'
+    bad = asked('text/csv', limit='9"\u001b' + 'x' * 100)
+    assert bad.json()['detail'].startswith('"limit" is "9\\"\\u001bxxx') and bad.json()['detail'].endswith(
+        'xx"..., but must be a whole number from 1 to 10000'), bad.json()
     bad = asked('text/csv', after='nothing')
     assert (bad.status_code, bad.json()['code']) == (400, 'bad_query')
 
@@ -468,7 +513,16 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
         for topic in groups[group]['topics']:
             assert member['partitions'][topic['topic']] == [0, 1, 2, 3]
             assert [p['owner'] for p in topic['partitions']] == [member['client_id']] * 4
+    with shared_cluster.online(ada, *HOME):
+        def front():
+            found = json.loads(shared_cluster.starling('status', '--json', check=False).stdout)
+            return found['edges']['sessions'] == 1 and found
+
+        found = eventually(front, what='one session')
+        assert found['gateways'] == {'ready': 1, 'count': 1} and found['silent'] == 0
+        assert found['edges'] == {'ready': 1, 'count': 1, 'sessions': 1}
     text = shared_cluster.starling('status', '--partitions', check=False).stdout
+    assert re.search(r'\ngateways: 1 of 1 ready\nedges: 1 of 1 ready, \d sessions?\n', text), text
     assert f'routers: group {shared_cluster.group("router")}, Stable, 1 member\n' in text
     assert 'locations 0-3; friend-commands 0-3' in text
     assert re.search(r'partition 3 +lag 0 +end \d+ +starling-router@', text)
@@ -494,6 +548,37 @@ def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, users):
     assert done.returncode == 2 and text.startswith('down\n  no routers run (group '), text
     assert re.search(rf'routers: group {re.escape(cluster.group("router"))}, Empty, 0 members\n  locations +lag 7, 0\.0/s handled\n'
                      r"    partition \d +lag 7 .*\(nobody's\)", text), text
+
+
+def test_the_verdict_is_the_exit_code(make_cluster):
+    cluster = make_cluster()
+    cluster.start(sinks=1)
+
+    def status(*arguments):
+        done = cluster.starling('status', *arguments, check=False)
+        return done.returncode, done.stdout
+
+    code, text = eventually(lambda: found if (found := status())[0] == 0 else None, 40, every=0.5, what='all is well')
+    assert text.startswith('healthy\n\n')
+    spare = cluster.add('ingest')
+    assert status()[0] == 0
+    spare.stop()
+    code, text = status()
+    assert code == 1 and text.startswith('degraded\n  no daemon answers at 1 of ops.addresses\n'), text
+    cluster.ingest.stop()
+    code, text = status()
+    assert code == 2 and text.startswith('down\n  no gateway answers; of ops.addresses, 2 are silent\n'), text
+    # Where nobody said where the daemons are, and none is there, nothing is missed.
+    cluster.command_settings['ops.addresses'] = ''
+    code, text = status()
+    assert code == 0 and 'gateways and edges: not known' in text, text
+
+
+def test_status_goes_on_until_it_is_interrupted(shared_cluster):
+    shared_cluster.starling('status', check=False)  # writes the properties
+    with Running(shared_cluster, 'status', '--watch', '--every', 1) as running:
+        eventually(lambda: sum(line.startswith('routers: ') for line in running.lines) >= 3, 30, what='three readings')
+        assert running.interrupt()[0] == -signal.SIGINT
 
 
 # watch
@@ -598,7 +683,7 @@ def test_watch_draws_a_picture_in_a_terminal(shared_cluster, users):
         read_terminal(master, 20, rb'\x1b\[\?1049h')
         read_terminal(master, 20, b'0 near within 8046 m')
         with shared_cluster.online(ben, *north_of(*HOME, 2_500)):
-            read_terminal(master, 20, rb'1 near within 8046 m\x1b\[K\r\n\x1b\[K\r\nBenjamin +%d +2.50 km +' % ben)
+            read_terminal(master, 20, rb'1 near within 8046 m\x1b\[K\r\n\x1b\[K\r\nBenjamin +%d +2500.0 m +' % ben)
             child.send_signal(signal.SIGINT)
             read_terminal(master, 20, rb'\x1b\[\?1049l')
         assert child.wait(10) == 0
@@ -639,22 +724,19 @@ def test_topics_that_are_missing_are_named(make_cluster, command):
     ('graph', 'export', '--wait', '3'), ('graph', 'import', 'a', '--wait', '0'), ('replay',), ('replay', 'nothing'),
     ('replay', 'locations', '--from', 'soon'), ('replay', 'locations', '--user', '-1'),
     ('replay', 'locations', '--follow', '--to', '5'), ('history',), ('history', 'ada'), ('history', '5', '--format', 'kml'),
-    ('history', '5', '--to', 'x'), ('status', 'x'), ('status', '--jsn'), ('watch',), ('watch', '5', '--at', '91,0'),
+    ('history', '5', '--to', 'x'), ('history', '5', '5'), ('history', '5', '--from', '9', '--to', '9'),
+    ('history', '5', '--limit', '0'), ('history', '5', '--box', '3,2,1,4'), ('history', '5', '--last', '1h', '--from', '7'),
+    ('replay', 'locations', '--user', '1,x'), ('replay', 'locations', '--limit', 'x'),
+    ('replay', 'locations', '--raw', '--format', 'avro'), ('status', 'x'), ('status', '--jsn'), ('watch',), ('watch', '5', '--at', '91,0'),
     ('watch', '5', '--at', '1'), ('watch', '5', '--ws', 'http://x'), ('watch', '5', '--set', 'nonsense'),
     ('status', '--set', 'topic.prefix=x'), ('trace',), ('trace', 'new', 'new'), ('trace', 'nothing'), ('trace', '--latest', '0'),
     ('trace', 'new', '--latest', '1'), ('trace', 'new', '--from', 'soon')], ids=lambda arguments: ' '.join(arguments))
-def test_wrong_usage_ends_with_2_and_the_usage(arguments):
+def test_wrong_usage_has_a_code_of_its_own_and_the_usage(arguments):
     done = subprocess.run([build_folder() / 'starling', *arguments], capture_output=True, text=True, timeout=20,
                           env=clean_environment())
-    assert done.returncode == 2 and done.stdout == ''
+    # For `status` 2 means down.
+    assert done.returncode == (3 if arguments[:1] == ('status',) else 2) and done.stdout == ''
     assert 'usage: starling' in done.stderr
-
-
-def test_help_is_no_failure():
-    for command in 'topics', 'graph', 'watch', 'replay', 'dlq', 'history', 'status', 'trace':
-        done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
-                          env=clean_environment())
-        assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''
 
 
 def test_output_that_cannot_be_written_is_a_failure(shared_cluster, users):

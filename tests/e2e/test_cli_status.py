@@ -207,4 +207,4 @@ def test_in_a_pipe_the_page_is_printed_once(make_cluster):
                                        ('--live', '--json'), ('--live', '--set', 'ops.addresses=')])
 def test_wrong_usage_is_refused(make_cluster, arguments):
     done = make_cluster().starling('status', *arguments, check=False)
-    assert done.returncode == 2 and 'usage: starling status' in done.stderr
+    assert done.returncode == 3 and 'usage: starling status' in done.stderr

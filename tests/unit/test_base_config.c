@@ -185,6 +185,25 @@ static void unknown_keys_are_refused_with_the_nearest(void **state) {
     assert_int_equal(load_variable(fixture, "STARLING_WITHOUT_EQUALS"), 0);
 }
 
+static void a_name_that_is_not_near_is_not_suggested(void **state) {
+    static const struct {
+        const char *assignment, *reason;
+    } CASES[] = {
+        {"frobnicate=1", "unknown key \"frobnicate\"; --help lists the valid ones"},
+        {"d=1", "unknown key \"d\"; --help lists the valid ones"},
+        {"security.protocol=ssl", "unknown key \"security.protocol\"; librdkafka's keys have \"kafka.\" in front: "
+                                  "\"kafka.security.protocol\""},
+        {"ssl.ca.location=x", "unknown key \"ssl.ca.location\"; librdkafka's keys have \"kafka.\" in front: "
+                              "\"kafka.ssl.ca.location\""},
+        {"radius.mm=1", "unknown key \"radius.mm\"; the nearest valid one is \"radius.m\""},
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        assert_int_equal(set(fixture, CASES[i].assignment), -EINVAL);
+        assert_non_null(strstr(fixture->error.text, CASES[i].reason));
+    }
+}
+
 static void malformed_values_are_refused_where_they_stand(void **state) {
     static const struct {
         const char *assignment, *reason;
@@ -396,6 +415,7 @@ int main(void) {
         WITH_FIXTURE(kafka_keys_pass_through),
         WITH_FIXTURE(environment_of_a_kafka_property),
         WITH_FIXTURE(unknown_keys_are_refused_with_the_nearest),
+        WITH_FIXTURE(a_name_that_is_not_near_is_not_suggested),
         WITH_FIXTURE(malformed_values_are_refused_where_they_stand),
         WITH_FIXTURE(a_property_without_default_must_be_given),
         WITH_FIXTURE(assignments_need_a_key),

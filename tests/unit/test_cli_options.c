@@ -141,6 +141,60 @@ static void the_environment_counts_but_not_what_is_for_daemons(void **state) {
     unsetenv("STARLING_KAFKA_CLIENT_RACK");
 }
 
+static void the_default_broker_is_told_once_and_only_if_nothing_is_configured(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("x"));
+    assert_int_equal(out.code, 0);
+    assert_true(*out.cli.unsaid_broker);
+    cli_say_broker(&out.cli);
+    assert_false(*out.cli.unsaid_broker);
+    cli_close(&out.cli);
+    PARSE(&out, ARG("--set"), ARG("topics.prefix=x."));
+    assert_false(*out.cli.unsaid_broker);
+    cli_close(&out.cli);
+    setenv("STARLING_TOPICS_PREFIX", "env.", 1);
+    PARSE(&out, ARG("x"));
+    assert_false(*out.cli.unsaid_broker);
+    cli_close(&out.cli);
+    unsetenv("STARLING_TOPICS_PREFIX");
+}
+
+static void help_and_version_are_no_failures(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("--version"));
+    assert_true(out.done && !out.code);
+    PARSE(&out, ARG("x"), ARG("-h"));
+    assert_true(out.done && !out.code);
+    PARSE(&out, ARG("--help"));
+    assert_true(out.done && !out.code);
+}
+
+static void a_command_may_have_its_own_code_for_wrong_usage(void **state) {
+    static const struct cli_command OWN = {
+        .name = "own", .synopsis = "", .summary = "", .run = unused, .usage_code = 3};
+    char name[] = "own", wrong[] = "--wrong";
+    char *arguments[] = {name, wrong, NULL};
+    struct cli cli;
+    bool done;
+    assert_int_equal(cli_open(&cli, &OWN, 2, arguments, NULL, 0, &done), 3);
+}
+
+static void users_are_numbers_from_0(void **state) {
+    struct outcome out;
+    int64_t user = 5;
+    PARSE(&out, ARG("ada"));
+    assert_int_equal(cli_one_user(&out.cli, &user), CLI_WRONG_USAGE);
+    cli_close(&out.cli);
+    PARSE(&out, ARG("1"), ARG("2"));
+    assert_int_equal(cli_one_user(&out.cli, &user), CLI_WRONG_USAGE);
+    assert_int_equal(user, 5);
+    cli_close(&out.cli);
+    PARSE(&out, ARG("7"));
+    assert_int_equal(cli_one_user(&out.cli, &user), 0);
+    assert_int_equal(user, 7);
+    cli_close(&out.cli);
+}
+
 static void whole_numbers_are_whole_and_within_their_range(void **state) {
     static const char *const WRONG[] = {"",   " 1", "1 ", "+1", "0x1", "1.0", "-", "a", "9223372036854775808",
                                         "11", "-3"};
@@ -173,6 +227,10 @@ int main(void) {
         cmocka_unit_test(settings_come_from_set_and_kafka_is_passed_on),
         cmocka_unit_test(unknown_settings_are_refused_with_the_nearest),
         cmocka_unit_test(the_environment_counts_but_not_what_is_for_daemons),
+        cmocka_unit_test(the_default_broker_is_told_once_and_only_if_nothing_is_configured),
+        cmocka_unit_test(help_and_version_are_no_failures),
+        cmocka_unit_test(a_command_may_have_its_own_code_for_wrong_usage),
+        cmocka_unit_test(users_are_numbers_from_0),
         cmocka_unit_test(whole_numbers_are_whole_and_within_their_range),
         cmocka_unit_test(real_numbers_are_finite_and_within_their_range),
     };

@@ -48,7 +48,7 @@ static struct sample sample_of(const struct topic *topic) {
 static char *text_of(const struct sample *sample) {
     struct buffer out = {.data = NULL};
     struct codec *codec = codec_new();
-    record_text(&out, &SETTINGS, codec, &sample->record);
+    record_text(&out, &SETTINGS, codec, &sample->record, false);
     char *text = strdup(buffer_cstring(&out));
     codec_free(codec);
     buffer_free(&out);
@@ -266,9 +266,9 @@ static void a_delivery_concerns_whom_it_names(void **state) {
         HEAD(
             "deliveries") "null,\"value\":{\"stream_time\": 5, \"oldest_received\": 6, \"items\": ["
                           "{\"kind\": 1, \"recipients\": [20, 21], \"payload\": {\"item\": {\"Move\": {\"user\": 10, "
-                          "\"lat\": 1, \"lng\": 2, \"time\": 3}}}}, "
+                          "\"lat\": 0.0000001, \"lng\": 0.0000002, \"time\": 3}}}}, "
                           "{\"kind\": 1, \"recipients\": [30], \"payload\": {\"item\": {\"Roster\": {\"session\": 1, "
-                          "\"complete\": true, \"friends\": [{\"user\": 31, \"lat\": 1, \"lng\": 2, \"time\": 3}]}}}}, "
+                          "\"complete\": true, \"friends\": [{\"user\": 31, \"lat\": 0.0000001, \"lng\": 0.0000002, \"time\": 3}]}}}}, "
                           "{\"kind\": 1, \"recipients\": [40], \"payload\": {\"item\": {\"Parted\": {\"friend\": "
                           "41}}}}, "
                           "{\"kind\": 1, \"recipients\": [50], \"payload\": {\"item\": {\"Digest\": {\"session\": 1, "

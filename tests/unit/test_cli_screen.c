@@ -123,7 +123,7 @@ static void distances_and_ages_are_short(void **state) {
     static const struct {
         double metres;
         const char *text;
-    } DISTANCES[] = {{0, "0 m"}, {999.4, "999 m"}, {1000, "1.00 km"}, {8046.72, "8.05 km"}};
+    } DISTANCES[] = {{0, "0.0 m"}, {999.44, "999.4 m"}, {8046.72, "8046.7 m"}};
     static const struct {
         int64_t ms;
         const char *text;

@@ -55,12 +55,12 @@ static void the_page_is_aligned_and_in_the_order_of_the_flow(void **state) {
         draw(&out, views, VIEWS, (struct status_page){.rows = STATUS_PAGE_UNLIMITED, .columns = STATUS_PAGE_UNLIMITED});
     assert_string_equal(
         page,
-        "4 daemons: 1 ready, 1 not ready, 1 away, 1 asked   22:13:20 UTC\n"
-        "DAEMON  ADDRESS         STATE       UP  RESTARTS  PARTS      LAG  REC/S   CPU  MEMORY  VERSION  NOTE\n"
-        "ingest  127.0.0.1:9110  not ready    -         0      -        -      -     -       -  0.1      waiting for kafka\n"
-        "router  127.0.0.1:9120  ready       2h         0   4+12    0.2 s    12k   50%     50M  0.1\n"
-        "feed    127.0.0.1:9150  away         -         0      -        -      -     -       -  0.1      no connection\n"
-        "?       db:80           asked        -         0      -        -      -     -       -");
+        "4 daemons: 1 ready, 1 not ready, 1 away, 1 asked   gateways 0 of 1, edges 0 of 0, 0 sessions   22:13:20 UTC\n"
+        "DAEMON  ADDRESS         STATE       UP  RESTARTS  PARTS      LAG  REC/S  SESSIONS   CPU  MEMORY  VERSION  NOTE\n"
+        "ingest  127.0.0.1:9110  not ready    -         0      -        -      -         -     -       -  0.1      waiting for kafka\n"
+        "router  127.0.0.1:9120  ready       2h         0   4+12    0.2 s    12k         -   50%     50M  0.1\n"
+        "feed    127.0.0.1:9150  away         -         0      -        -      -         -     -       -  0.1      no connection\n"
+        "?       db:80           asked        -         0      -        -      -         -     -       -");
     buffer_free(&out);
 }
 

@@ -125,6 +125,74 @@ static void the_worst_comes_first(void **state) {
     status_verdict_clear(&verdict);
 }
 
+static void gateways_and_edges_must_be_ready(void **state) {
+    static const struct {
+        struct status_front front; /* known, complete, gateways, ready, edges, ready, silent, sessions */
+        enum status_level level;
+        const char *reason;
+    } CASES[] = {
+        {{false, false, 0, 0, 0, 0, 7, 0}, STATUS_HEALTHY, NULL},
+        {{true, true, 2, 2, 1, 1, 0, 5}, STATUS_HEALTHY, NULL},
+        {{true, false, 2, 2, 1, 1, 3, 5}, STATUS_HEALTHY, NULL}, // the default addresses: not all need be there
+        {{true, false, 0, 0, 1, 1, 6, 5}, STATUS_HEALTHY, NULL}, // a machine without a gateway
+        {{true, true, 2, 2, 1, 1, 3, 5}, STATUS_DEGRADED, "no daemon answers at 3 of ops.addresses"},
+        {{true, true, 2, 1, 1, 1, 0, 5}, STATUS_DEGRADED, "not all gateways are ready: 1 of 2"},
+        {{true, true, 2, 2, 2, 1, 0, 5}, STATUS_DEGRADED, "not all edges are ready: 1 of 2"},
+        {{true, true, 0, 0, 1, 1, 0, 5}, STATUS_DEGRADED, "none of the daemons at ops.addresses is a gateway"},
+        {{true, true, 2, 0, 1, 1, 0, 5}, STATUS_DOWN, "no gateway is ready: 0 of 2"},
+        {{true, true, 0, 0, 1, 1, 1, 5}, STATUS_DOWN, "no gateway answers; of ops.addresses, 1 are silent"},
+        {{true, true, 2, 2, 2, 0, 0, 5}, STATUS_DOWN, "no edge is ready: 0 of 2"},
+    };
+    struct world world;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        set_up(&world);
+        world.status.front = CASES[i].front;
+        expect(&world, CASES[i].level, CASES[i].reason);
+    }
+}
+
+static void the_front_is_what_daemons_say(void **state) {
+    struct daemon_view views[5];
+    const struct daemon_view *pointers[5];
+    for (size_t i = 0; i < 5; i++) {
+        daemon_view_init(&views[i], "a:1");
+        pointers[i] = &views[i];
+    }
+    daemon_view_numbers(&views[0], "starling_build_info{daemon=\"starling-ingest\",version=\"1\"} 1\n", 1);
+    for (size_t i = 1; i < 3; i++)
+        daemon_view_numbers(
+            &views[i], "starling_build_info{daemon=\"starling-fanout\",version=\"1\"} 1\nstarling_edge_sessions 150\n",
+            1);
+    daemon_view_numbers(&views[3], "starling_build_info{daemon=\"starling-router\",version=\"1\"} 1\n", 1);
+    views[0].state = views[1].state = views[3].state = DAEMON_READY;
+    views[2].state = DAEMON_NOT_READY;
+    daemon_view_away(&views[4], "no connection");
+    struct status_front front = status_front_of(pointers, 5, false);
+    assert_true(front.known && !front.complete);
+    assert_int_equal(front.gateways, 1);
+    assert_int_equal(front.gateways_ready, 1);
+    assert_int_equal(front.edges, 2);
+    assert_int_equal(front.edges_ready, 1);
+    assert_int_equal(front.sessions, 300);
+    assert_int_equal(front.silent, 1);
+    struct buffer out = {.data = NULL};
+    status_front_text(&out, &front);
+    assert_string_equal(buffer_cstring(&out), "\ngateways: 1 of 1 ready\nedges: 1 of 2 ready, 300 sessions\n"
+                                              "  at 1 of ops.addresses no daemon answers\n");
+    buffer_clear(&out);
+    status_front_json(&out, &front);
+    assert_string_equal(buffer_cstring(&out),
+                        "\"gateways\":{\"ready\":1,\"count\":1},\"edges\":{\"ready\":1,\"count\":2,"
+                        "\"sessions\":300},\"silent\":1");
+    buffer_clear(&out);
+    front = status_front_of(pointers + 4, 1, false);
+    status_front_json(&out, &front);
+    assert_string_equal(buffer_cstring(&out), "\"gateways\":null,\"edges\":null,\"silent\":1");
+    assert_true(status_front_of(pointers + 4, 1, true).known);
+    assert_false(status_front_of(pointers, 0, true).known);
+    buffer_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_well),
@@ -133,6 +201,8 @@ int main(void) {
         cmocka_unit_test(partitions_of_nobody_are_told),
         cmocka_unit_test(a_lag_counts_by_how_long_it_takes),
         cmocka_unit_test(the_worst_comes_first),
+        cmocka_unit_test(gateways_and_edges_must_be_ready),
+        cmocka_unit_test(the_front_is_what_daemons_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

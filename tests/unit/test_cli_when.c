@@ -63,6 +63,65 @@ static void what_is_no_time_is_refused(void **state) {
     assert_int_equal(ms, 7);
 }
 
+static void times_may_be_relative(void **state) {
+    static const int64_t NOW = 1769860800123;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } RIGHT[] = {
+        {"now", NOW},
+        {"-0s", NOW},
+        {"-90s", NOW - 90000},
+        {"-30m", NOW - 1800000},
+        {"-1h", NOW - 3600000},
+        {"-2d", NOW - 172800000},
+        {"2026-01-31", 1769817600000},
+        {"7", 7},
+    };
+    static const char *const WRONG[] = {"-",    "-1", "-h",           "-1w",      "-1hh", "-1.5h",
+                                        "--1h", "1h", "-1000000000s", "-999999d", "Now",  "- 1h"};
+    int64_t ms;
+    for (size_t i = 0; i < ARRAY_SIZE(RIGHT); i++) {
+        assert_true(when_read(RIGHT[i].text, NOW, &ms));
+        assert_int_equal(ms, RIGHT[i].ms);
+    }
+    ms = 7;
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) assert_false(when_read(WRONG[i], NOW, &ms));
+    assert_int_equal(ms, 7);
+}
+
+static int unused(int argc, char **argv) { return 0; }
+
+static void periods_are_read(void **state) {
+    static const struct cli_command COMMAND = {.name = "test", .synopsis = "", .summary = "", .run = unused};
+    static const int64_t NOW = 1769860800123;
+    static const struct {
+        struct period period;
+        int code;
+        int64_t from_ms, to_ms;
+    } CASES[] = {
+        {{NULL, NULL, NULL, 5, INT64_MAX}, 0, 5, INT64_MAX},
+        {{"7", "9", NULL, 5, INT64_MAX}, 0, 7, 9},
+        {{"-1h", "now", NULL, 5, INT64_MAX}, 0, NOW - 3600000, NOW},
+        {{NULL, NULL, "2d", 5, INT64_MAX}, 0, NOW - 172800000, INT64_MAX},
+        {{NULL, "-1h", "2h", 5, INT64_MAX}, 0, NOW - 7200000, NOW - 3600000},
+        {{"7", NULL, "2h", 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+        {{"9", "9", NULL, 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+        {{NULL, "5", NULL, 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+        {{"soon", NULL, NULL, 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+        {{NULL, "1h", NULL, 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+        {{NULL, NULL, "-1h", 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+        {{NULL, NULL, "1", 5, INT64_MAX}, CLI_WRONG_USAGE, 0, 0},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct period period = CASES[i].period;
+        assert_int_equal(period_read(&period, &COMMAND, NOW), CASES[i].code);
+        if (CASES[i].code) continue;
+        assert_int_equal(period.from_ms, CASES[i].from_ms);
+        assert_int_equal(period.to_ms, CASES[i].to_ms);
+    }
+}
+
 static void times_are_written_and_read_back(void **state) {
     char text[INSTANT_TEXT_SIZE];
     assert_string_equal(instant_format(1769860800123, text), "2026-01-31T12:00:00.123Z");
@@ -80,6 +139,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read),
         cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(times_may_be_relative),
+        cmocka_unit_test(periods_are_read),
         cmocka_unit_test(times_are_written_and_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,9 +146,10 @@ static void bad_frames_are_named(void **state) {
 
 static void places_and_times_are_checked(void **state) {
     static const char *const CASES[][3] = {
-        {"\"lat\":90.0000001,\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be from -90 to 90"},
+        {"\"lat\":90.0000001,\"lng\":1,\"time\":1", "bad_location",
+         "\"lat\" is 90.0000001, but must be from -90 to 90"},
         {"\"lat\":-91,\"lng\":1,\"time\":1", "bad_location", "\"lat\""},
-        {"\"lat\":1,\"lng\":180.1,\"time\":1", "bad_location", "\"lng\" must be from -180 to 180"},
+        {"\"lat\":1,\"lng\":180.1,\"time\":1", "bad_location", "\"lng\" is 180.1, but must be from -180 to 180"},
         {"\"lat\":1,\"lng\":-1e300,\"time\":1", "bad_location", "\"lng\""},
         {"\"lat\":\"1\",\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
         {"\"lat\":true,\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
@@ -158,9 +159,10 @@ static void places_and_times_are_checked(void **state) {
         {"\"lat\":1,\"lng\":1,\"time\":1.5", "bad_time", "whole number"},
         {"\"lat\":1,\"lng\":1,\"time\":\"1\"", "bad_time", "whole number"},
         {"\"lat\":1,\"lng\":1,\"time\":-1", "bad_time", "must be from 0"},
-        {"\"lat\":1,\"lng\":1,\"time\":140737488355328", "bad_time", "must be from 0 to 140737488355327"},
+        {"\"lat\":1,\"lng\":1,\"time\":140737488355328", "bad_time",
+         "is 140737488355328, but must be from 0 to 140737488355327"},
         {"\"lat\":1,\"lng\":1,\"time\":1,\"accuracy\":\"far\"", "bad_location", "\"accuracy\" must be a number"},
-        {"\"lat\":1,\"lng\":1,\"time\":1,\"accuracy\":-1", "bad_location", "\"accuracy\" must be from 0"},
+        {"\"lat\":1,\"lng\":1,\"time\":1,\"accuracy\":-1", "bad_location", "\"accuracy\" is -1, but must be from 0"},
     };
     char text[256];
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {

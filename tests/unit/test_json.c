@@ -94,12 +94,12 @@ static void absent_and_wrong_members(void **state) {
     assert_int_equal(json_want_int(object, "r", 0, 9, &integer, &error), -EINVAL);
     assert_string_equal(error.text, "\"r\" must be a whole number");
     assert_int_equal(json_want_int(object, "i", 6, INT64_MAX, &integer, &error), -EINVAL);
-    assert_string_equal(error.text, "\"i\" must be from 6 to 9223372036854775807");
+    assert_string_equal(error.text, "\"i\" is 5, but must be from 6 to 9223372036854775807");
     assert_int_equal(json_want_int(object, "big", 0, INT64_MAX - 1, &integer, &error), -EINVAL);
     assert_int_equal(json_want_real(object, "s", 0, 9, &real, &error), -EINVAL);
     assert_string_equal(error.text, "\"s\" must be a number");
     assert_int_equal(json_want_real(object, "r", 5.5, 9, &real, &error), -EINVAL);
-    assert_string_equal(error.text, "\"r\" must be from 5.5 to 9");
+    assert_string_equal(error.text, "\"r\" is 5, but must be from 5.5 to 9");
     assert_int_equal(json_want_bool(object, "i", &boolean, &error), -EINVAL);
     assert_string_equal(error.text, "\"i\" must be true or false");
     json_t *array = json_parse("[]", 2, NULL);

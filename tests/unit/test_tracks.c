@@ -69,6 +69,21 @@ static void gpx(void **state) {
     writes(TRACK_GPX, 2, expected);
 }
 
+static void each_user_has_a_track(void **state) {
+    struct track_report others[] = {REPORTS[1], REPORTS[1], REPORTS[1]};
+    struct track_writer writer;
+    struct buffer out = {.data = NULL};
+    others[1].user = others[2].user = 9;
+    track_begin(&writer, &out, TRACK_GPX, 7);
+    for (size_t i = 0; i < 3; i++) track_put(&writer, &out, &others[i]);
+    track_end(&writer, &out);
+    const char *second =
+        strstr(buffer_cstring(&out), "</trkpt>\n</trkseg></trk>\n<trk><name>9</name><trkseg>\n<trkpt ");
+    assert_non_null(second);
+    assert_null(strstr(second + 30, "<trk><name>"));
+    buffer_free(&out);
+}
+
 static void formats_have_names_and_types(void **state) {
     static const char *const NAMES[TRACK_FORMATS] = {"jsonl", "csv", "gpx", "geojson"};
     enum track_format format;
@@ -86,6 +101,7 @@ int main(void) {
         cmocka_unit_test(csv),
         cmocka_unit_test(geojson),
         cmocka_unit_test(gpx),
+        cmocka_unit_test(each_user_has_a_track),
         cmocka_unit_test(formats_have_names_and_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,11 @@ start_daemon() {
 
 starling() {
     local settings=()
-    [ ! -s "$RUN/starling.properties" ] || settings=(--config "$RUN/starling.properties")
+    # The settings stand behind a subcommand: without one, nothing but the usage or the version is printed.
+    case ${1:-} in
+    '' | -* | help) ;;
+    *) [ ! -s "$RUN/starling.properties" ] || settings=(--config "$RUN/starling.properties") ;;
+    esac
     "$ROOT/build/starling" "$@" "${settings[@]}"
 }
 

@@ -13,13 +13,14 @@ SCHEMA = pa.schema([
     pa.field('lat', pa.int32(), nullable=False),
     pa.field('lng', pa.int32(), nullable=False),
     pa.field('time', _MOMENT, nullable=False),
-    pa.field('accuracy', pa.int32(), nullable=False),
+    pa.field('accuracy', pa.int32()),  # null: unknown
     pa.field('received', _MOMENT, nullable=False),
     pa.field('partition', pa.int32(), nullable=False),
     pa.field('offset', pa.int64(), nullable=False),
 ])
 """The columns of all that this package gives; docs/HISTORY.md says what they are."""
 
+_UNKNOWN_ACCURACY = -1  # in the files
 _TOGETHER = 1 << 20  # bytes of blocks that are decoded at a time
 _WIDEST = 10  # bytes of an integer of 64 bits
 
@@ -77,7 +78,8 @@ def _batch(data: bytes, rows: int, columns: dict[str, int]) -> pa.RecordBatch:
     arrays = []
     for field in SCHEMA:
         column = np.ascontiguousarray(table[:, columns[field.name]])
-        arrays.append(pa.array(column).cast(field.type))
+        unknown = column == _UNKNOWN_ACCURACY if field.name == 'accuracy' else None
+        arrays.append(pa.array(column, mask=unknown).cast(field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 

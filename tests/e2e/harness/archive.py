@@ -18,7 +18,8 @@ def hour_folder(hour: int) -> str:
 
 
 class Archive:
-    """Chains of small files of some partitions. `rows` are all rows that were published, as dicts with times in ms."""
+    """Chains of small files of some partitions. `rows` are all rows that were published, as dicts with times in ms, and an accuracy that is None where
+    the files have -1."""
 
     def __init__(self, root: pathlib.Path, partitions=3, users=40, seed=1):
         self.root, self.chance = root, random.Random(seed)
@@ -33,14 +34,15 @@ class Archive:
         user = self.chance.choice([user for user in self.users if user % len(self.next) == partition])
         return {'user': user, 'lat': 399_000_000 + self.chance.randrange(2_000_000),
                 'lng': -1_163_000_000 + self.chance.randrange(2_000_000), 'time': received - self.chance.randrange(5_000),
-                'accuracy': self.chance.randrange(-1, 60), 'received': received, 'partition': partition,
+                'accuracy': self.chance.choice([None, *range(60)]), 'received': received, 'partition': partition,
                 'offset': offset}
 
     def write(self, path: pathlib.Path, rows: list[dict], end=None):
         path.parent.mkdir(parents=True, exist_ok=True)
         hidden = path.with_name(f'.{path.name}.tmp')
         with open(hidden, 'wb') as stream:
-            fastavro.writer(stream, SCHEMA, sorted(rows, key=lambda row: (row['user'], row['time'], row['offset'])),
+            stored = [{**row, 'accuracy': -1 if row['accuracy'] is None else row['accuracy']} for row in rows]
+            fastavro.writer(stream, SCHEMA, sorted(stored, key=lambda row: (row['user'], row['time'], row['offset'])),
                             codec='snappy', sync_interval=2_000, metadata={} if end is None else {'starling.end': str(end)})
         hidden.rename(path)
 

@@ -193,13 +193,14 @@ class Cluster:
     def starling(self, *arguments, check=True, timeout=60.0, **run) -> subprocess.CompletedProcess:
         """The `starling` command against this cluster; its output is text."""
         properties = self.folder / 'starling.properties'
+        daemons = {'ops.addresses': ','.join(daemon.ops for daemon in self.daemons)} if self.daemons else {}
         properties.write_text(''.join(f'{key}={value}\n' for key, value in {
             'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
             'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
             'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
             'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
-            **self.command_settings}.items()))
+            **daemons, **self.command_settings}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:

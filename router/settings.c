@@ -61,7 +61,8 @@ static const struct config_property PROPERTIES[] = {
      .doc = "A router posts that a friend is near the same user at most once in so many seconds."},
     {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
      .doc =
-         "The same while the router is more than a second behind: larger batches cost less, so that it catches up sooner."},
+         "While the router is more than a second behind, this takes the place of outbox.flush.ms: larger batches cost less, so "
+         "the router catches up sooner."},
 };
 
 /* One process, one configuration: written once, by config_finish, before anything reads it. */

@@ -32,6 +32,7 @@ function(starling_document)
         COMMAND "${CMAKE_COMMAND}" ${script} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" DEPENDS document VERBATIM)
     if(STARLING_TESTS)
         add_test(NAME configuration_page COMMAND "${CMAKE_COMMAND}" ${script} -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
+        add_test(NAME dev_ports COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/dev/test_ports.py")
         add_test(NAME packaging COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/package/test_packaging.py"
             "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "${CMAKE_BINARY_DIR}")
         set_tests_properties(packaging PROPERTIES TIMEOUT 600)

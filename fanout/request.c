@@ -38,5 +38,5 @@ int request_unknown(const struct request *request, const char **code, struct err
         return error_set(error, -EINVAL, "what is none of feed, comments");
     }
     *code = "unknown_type";
-    return error_set(error, -EINVAL, "type is none of hello, location, more, watch, unwatch");
+    return error_set(error, -EINVAL, "type is none of hello, location, more, watch, unwatch, discover");
 }

@@ -9,8 +9,8 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Consumer group of the edges: its assignment of `deliveries` partitions says which routes a process has."},
     {"edge.routes", CONFIG_INT, AT(routes), "1", .min = 1, .max = 100000,
      .doc =
-         "How many of this process's partitions of `deliveries` its sessions are spread over. Each costs every router a "
-         "batch and Kafka a request wherever there is something to say, so that one is best until it is too slow."},
+         "Over how many partitions of `deliveries` this process spreads its sessions. Each partition costs every router more "
+         "batches and Kafka more requests, so one is best until it is too slow."},
     {"edge.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8081",
      .doc = "Address of the WebSocket listener. Several processes on one machine may share it."},
     {"edge.processes", CONFIG_INT, AT(processes), "1", .min = 1, .max = 256,

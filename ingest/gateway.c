@@ -321,6 +321,13 @@ static int gateway_check(const struct service_settings *common, struct error *er
     return web_page_check(settings, error);
 }
 
+static void gateway_cannot_serve(void *state, service_namer *name, void *context) {
+    const struct gateway *gateway = state;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->cannot_serve) PRODUCTS[i]->cannot_serve(gateway->products[i], name, context);
+    }
+}
+
 const struct service_definition INGEST_SERVICE = {
     .name = "starling-ingest",
     .ops_listen = "127.0.0.1:9110",
@@ -332,4 +339,5 @@ const struct service_definition INGEST_SERVICE = {
     .start = gateway_start,
     .drain = gateway_drain,
     .free = gateway_free,
+    .cannot_serve = gateway_cannot_serve,
 };

@@ -35,6 +35,8 @@ struct product {
     /* The copies have read a change of a user's sharing, after they were ready. NULL: not wanted. */
     void (*sharing)(void *state, int64_t user);
     void (*profile)(void *state, int64_t user); /* the same of a user's profile */
+    /* Names what cannot be served now, because nobody owns a part of it. NULL: all of the product needs the gateway alone. */
+    void (*cannot_serve)(void *state, service_namer *name, void *context);
     void (*blocks)(void *state, int64_t user); /* a user has blocked somebody through this gateway, or has ended that */
 };
 

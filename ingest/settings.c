@@ -38,8 +38,8 @@ static const struct config_property PROPERTIES[] = {
          "Origins (https://app.example, separated by spaces) whose web pages may use the HTTP API; *: all. Empty: the own only."},
     {"schema.registry.url", CONFIG_STRING, AT(registry_url), "",
      .doc =
-         "A schema registry (Confluent's API) that shall know the schemas of all topics by the ids of schemas/ids.txt: the gateway "
-         "registers what is missing, and is not ready before all are there. Empty: none; the gateway's own is at /registry."},
+         "A schema registry (Confluent's API). The gateway registers the schemas of all topics there, with the ids of "
+         "schemas/ids.txt, and is not ready before all are there. Empty: none; the gateway's own is at /registry."},
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
     {"web.ws.url", CONFIG_STRING, AT(web_ws_url), "",
      .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},
@@ -55,9 +55,8 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Whom the page names as the map's source, in its corner; [text](https://address) is a link. Makers of tiles demand it."},
     {"web.oidc.issuer", CONFIG_STRING, AT(oidc_issuer), "",
-     .doc =
-         "Provider (OpenID Connect) whom people of the page sign in with, as its discovery document names it: https://id.example.org. "
-         "auth.jwks.file needs its keys. Empty: none; people paste tokens."},
+     .doc = "The OpenID Connect provider with which people sign in on the page, as its discovery document names it: "
+            "https://id.example.org. auth.jwks.file needs the provider's keys. Empty: none; people paste tokens."},
     {"web.oidc.client.id", CONFIG_STRING, AT(oidc_client), "starling",
      .doc = "By what name the provider knows the page: a public client with the redirect URI /signin.html."},
     {"web.oidc.scope", CONFIG_STRING, AT(oidc_scope), "openid", .doc = "The scopes that the page asks for."},

@@ -71,6 +71,7 @@ bool join_event(const struct join_context *context, const struct location *event
     /* A position that is not older than the event (read again, or a repair) proves nothing of what friends were told. */
     result->had_position = had && presence_active(&old, context->now, context->inactive_ms) && old.time < event->time;
     result->before = old.at;
+    result->fresh = had ? old.time < event->time : context->warm;
 
     result->everyone = event->kind == LOCATION_JOIN || event->kind == LOCATION_REJOIN || !result->had_position;
     result->complete = result->everyone && context->warm;
@@ -122,6 +123,7 @@ void join_friends(const struct join_context *context, const int64_t *friends, si
         result->digest_count++;
         result->digest_hash += hash_u64((uint64_t)slot->user);
         if (result->everyone || !was_near) add_to_roster(result, slot);
+        if (!was_near && result->fresh) result->found[result->newcomers++] = slot; // behind i: it was looked at
     }
     if (result->roster_count && result->route != PRESENCE_ROUTE_NONE) result->roster = true;
 }

@@ -53,11 +53,16 @@ struct join_result {
     struct roster_friend *roster_friends;
     size_t roster_count;
 
-    /* Private: */
+    /* The friends who were not near at the event before this one and are now; none when the event was read again, or presence is not
+     * warm enough to tell. Valid until presence changes. */
     const struct presence_slot **found;
+    size_t newcomers;
+
+    /* Private: */
     size_t capacity;
     bool had_position; /* `before` is where friends last heard the user to be */
     bool everyone;     /* the roster names all near friends, not only new ones */
+    bool fresh;        /* the event is newer than all that presence knew of the user: it can bring somebody near */
     struct geo_point before;
 };
 

@@ -5,6 +5,7 @@
 #include "event/topics.h"
 #include "router/discover.h"
 #include "router/joiner_private.h"
+#include "router/notifying.h"
 #include "router/peer.h"
 
 enum {
@@ -210,6 +211,7 @@ static void start_parts(struct joiner *joiner) {
         .clock = joiner->clock,
         .graph = options->graph,
         .opting = joiner->opting,
+        .notifying = joiner->notifying,
         .discover = joiner->discover,
         .outbox = joiner->outbox,
         .sending = joiner->sending,
@@ -236,6 +238,20 @@ static int start_discover(struct joiner *joiner, struct error *error) {
         .graph = options->graph,
     };
     return discover_new(&discover, &joiner->discover, error);
+}
+
+static int start_notifying(struct joiner *joiner, struct error *error) {
+    const struct joiner_options *options = &joiner->options;
+    struct notifying_options notifying = {
+        .loop = options->loop,
+        .log = options->log,
+        .registry = options->registry,
+        .kafka = options->kafka,
+        .settings = joiner->settings,
+        .partitions = options->partitions,
+        .clock = joiner->clock,
+    };
+    return notifying_new(&notifying, &joiner->notifying, error);
 }
 
 static int start_sending(struct joiner *joiner, struct error *error) {
@@ -320,6 +336,7 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
     int code = start_sending(joiner, error);
     if (code) return code;
     code = start_discover(joiner, error);
+    if (!code) code = start_notifying(joiner, error);
     if (code) return code;
     start_commands(joiner);
     start_parts(joiner);
@@ -368,6 +385,7 @@ void joiner_free(struct joiner *joiner) {
     relations_free(joiner->relations);
     reports_free(joiner->reports);
     discover_free(joiner->discover);
+    notifying_free(joiner->notifying);
     opting_free(joiner->opting);
     cap_free(joiner->cap);
     deliver_free(joiner->outbox);

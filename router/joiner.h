@@ -6,9 +6,9 @@
  *     telling.c    a join's result as deliveries            cap.c        friendships beyond the cap
  *     commands.c   friend commands, decided                 sending.c    everything that is produced, and its fate
  *     peer.c       questions of other processes             discover.c   users who share publicly
- *     near_pages.c who is near, for who has no session
+ *     near_pages.c who is near, for who has no session  notifying.c  that a friend came near, for who has no session
  *
- * Those that decide things (presence, join, friendship, graph, backlog, consents, excess, report_clock) know none of these.
+ * Those that decide things (presence, join, friendship, graph, backlog, consents, excess, report_clock, approaches) know none of these.
  * Loop's thread.
  */
 #ifndef ROUTER_JOINER_H

@@ -9,6 +9,7 @@
 #include "router/reports.h"
 
 struct discover;
+struct notifying;
 struct peer;
 
 /* The numbers of what the owner reads, by role: product.c has the table. */
@@ -33,6 +34,7 @@ struct joiner {
     struct relations *relations;
     struct reports *reports;
     struct discover *discover;
+    struct notifying *notifying; /* NULL: nobody is notified */
     struct warmup *warmup;
     struct owner *owner;
     struct near_pages *near;

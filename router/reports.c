@@ -100,6 +100,7 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
     join_friends(&context, reports->friends.items, reports->friends.count, result);
     options->metrics->superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
     size_t told = telling_result(options->outbox, result, received, now_us);
+    if (options->notifying && result->newcomers) notifying_joined(options->notifying, result);
     count_result(options->metrics, result, reports->friends.count, told);
     if (timed) histogram_observe(options->metrics->join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
 }

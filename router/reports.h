@@ -8,6 +8,7 @@
 #include "owner/owner.h"
 #include "router/discover.h"
 #include "router/graph.h"
+#include "router/notifying.h"
 #include "router/opting.h"
 #include "router/presence.h"
 
@@ -26,7 +27,8 @@ struct reports_options {
     struct report_clock *clock;
     struct graph *graph;
     struct opting *opting;
-    struct discover *discover; /* hears of every event that presence has taken */
+    struct notifying *notifying; /* NULL: nobody is notified */
+    struct discover *discover;   /* hears of every event that presence has taken */
     struct deliver *outbox;
     struct sending *sending;
     void *context;

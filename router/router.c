@@ -9,6 +9,7 @@
 #include "owner/checkpoints.h"
 #include "owner/settings.h"
 #include "router/joiner.h"
+#include "router/notifying.h"
 
 enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000 };
 
@@ -192,6 +193,10 @@ static void router_free(void *state) {
     free(router);
 }
 
+static int router_check(const struct service_settings *common, struct error *error) {
+    return notifying_check(ROUTER_SECTION.values, error);
+}
+
 static int router_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
     struct router *router = mem_alloc(sizeof *router);
     *router = (struct router){
@@ -245,6 +250,7 @@ const struct service_definition ROUTER_SERVICE = {
     .more_sections = OWNER_SECTIONS,
     .uses = &PROGRAM_ROUTER.uses,
     .conditions = CONDITIONS,
+    .check = router_check,
     .start = router_start,
     .drain = router_drain,
     .busy = router_busy,

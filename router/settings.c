@@ -49,9 +49,20 @@ static const struct config_property PROPERTIES[] = {
          "any number."},
     {"discover.user.burst", CONFIG_INT, AT(discover_burst), "10", .min = 1, .max = 100000,
      .doc = "How many of these questions a user who has rested may ask at once."},
+    {"notify.url", CONFIG_STRING, AT(notify_url), "",
+     .doc =
+         "Where routers post that a friend has come near a user who has no session, such as https://push.example/near (docs/CLIENTS.md "
+         "has the body). Empty: nowhere."},
+    {"notify.key", CONFIG_STRING, AT(notify_key), "", .secret = true,
+     .doc =
+         "The key of these posts, of at least 32 bytes: the field `Starling-Signature` of each is `sha256=` and the HMAC-SHA256 of the "
+         "body. Empty: posts are not signed."},
+    {"notify.pause.s", CONFIG_INT, AT(notify_pause_s), "3600", .min = 0, .max = 604800,
+     .doc = "A router posts that a friend is near the same user at most once in so many seconds."},
     {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
      .doc =
-         "The same while the router is more than a second behind: larger batches cost less, so that it catches up sooner."},
+         "While the router is more than a second behind, this takes the place of outbox.flush.ms: larger batches cost less, so "
+         "the router catches up sooner."},
 };
 
 /* One process, one configuration: written once, by config_finish, before anything reads it. */

@@ -16,6 +16,8 @@ struct router_settings {
     int64_t outbox_flush_behind_ms;
     int64_t discover_precision, discover_max, discover_delay_s;
     int64_t discover_rate, discover_burst;
+    const char *notify_url, *notify_key; /* url "": nobody is notified; key "": posts are not signed */
+    int64_t notify_pause_s;
 };
 
 /* The section, and the one instance of the values that the process's configuration fills. */

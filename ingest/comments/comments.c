@@ -134,5 +134,13 @@ static void blocks_changed(void *state, int64_t user) {
     blocked_lists_changed(gateway->blocked, user);
 }
 
-const struct product COMMENTS_PRODUCT = {
-    .start = comments_start, .stop = comments_stop, .free = comments_free, .blocks = blocks_changed};
+static void cannot_serve(void *state, service_namer *name, void *context) {
+    const struct comments_gateway *gateway = state;
+    if (!peers_complete(gateway->owners)) name(context, "comments");
+}
+
+const struct product COMMENTS_PRODUCT = {.start = comments_start,
+                                         .stop = comments_stop,
+                                         .free = comments_free,
+                                         .blocks = blocks_changed,
+                                         .cannot_serve = cannot_serve};

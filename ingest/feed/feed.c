@@ -92,4 +92,10 @@ static int feed_start(const struct product_options *options, void **state, struc
     return 0;
 }
 
-const struct product FEED_PRODUCT = {.start = feed_start, .stop = feed_stop, .free = free, .profile = profile_changed};
+static void cannot_serve(void *state, service_namer *name, void *context) {
+    const struct feed_gateway *gateway = state;
+    if (!peers_complete(gateway->owners)) name(context, "feed");
+}
+
+const struct product FEED_PRODUCT = {
+    .start = feed_start, .stop = feed_stop, .free = free, .profile = profile_changed, .cannot_serve = cannot_serve};

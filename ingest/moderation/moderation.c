@@ -176,4 +176,10 @@ static int moderation_start(const struct product_options *options, void **state,
     return 0;
 }
 
-const struct product MODERATION_PRODUCT = {.start = moderation_start, .stop = moderation_stop, .free = free};
+static void cannot_serve(void *state, service_namer *name, void *context) {
+    const struct moderation_gateway *gateway = state;
+    if (!peers_complete(gateway->asking.processes)) name(context, "search");
+}
+
+const struct product MODERATION_PRODUCT = {
+    .start = moderation_start, .stop = moderation_stop, .free = free, .cannot_serve = cannot_serve};

@@ -136,5 +136,14 @@ static int nearby_start(const struct product_options *options, void **state, str
     return 0;
 }
 
-const struct product NEARBY_PRODUCT = {
-    .start = nearby_start, .stop = nearby_stop, .free = nearby_free, .sharing = sharing_changed};
+static void cannot_serve(void *state, service_namer *name, void *context) {
+    const struct nearby_gateway *nearby = state;
+    if (!peers_complete(nearby->routers)) name(context, "friends");
+    if (!peers_complete(nearby->sinks)) name(context, "history");
+}
+
+const struct product NEARBY_PRODUCT = {.start = nearby_start,
+                                       .stop = nearby_stop,
+                                       .free = nearby_free,
+                                       .sharing = sharing_changed,
+                                       .cannot_serve = cannot_serve};

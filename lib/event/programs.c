@@ -31,6 +31,7 @@ static const struct topic_use ROUTER[] = {
     {&TOPIC_SHARING, READ_OR_BURY},
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_COMMAND_OFFSETS, READ | WRITE},
+    {&TOPIC_NEARBY_MUTES, READ}, // where there is a notify.url; gateways and edges bury what cannot be read
 };
 
 static const struct topic_use FANOUT[] = {

@@ -151,7 +151,13 @@ static void reply_metrics(struct service *service, struct http_request *request)
     buffer_free(&text);
 }
 
-/* {"ready":false,"draining":false,"conditions":{"kafka":true,"warm":false}} */
+static void put_name(void *context, const char *what) {
+    struct buffer *body = context;
+    if (body->data[body->size - 1] != '[') buffer_byte(body, ',');
+    json_put_text(body, what, strlen(what));
+}
+
+/* {"ready":false,"draining":false,"conditions":{"kafka":true,"warm":false},"cannot_serve":["friends"]} */
 static void reply_readiness(struct service *service, struct http_request *request) {
     struct buffer body = {.size = 0};
     bool ready = all_ready(service);
@@ -163,7 +169,14 @@ static void reply_readiness(struct service *service, struct http_request *reques
         json_put_text(&body, condition->name, strlen(condition->name));
         buffer_string(&body, condition->ready ? ":true" : ":false");
     }
-    buffer_string(&body, "}}\n");
+    buffer_byte(&body, '}');
+    if (service->definition->cannot_serve) {
+        buffer_string(&body, ",\"cannot_serve\":[");
+        // One that starts has other questions to Kafka, which must not wait behind these.
+        if (ready && service->state) service->definition->cannot_serve(service->state, put_name, &body);
+        buffer_byte(&body, ']');
+    }
+    buffer_string(&body, "}\n");
     http_reply_json(request, ready ? 200 : 503, &body);
     buffer_free(&body);
 }

@@ -1,9 +1,9 @@
-/* Exports finished spans to a collector: OTLP over HTTP, in JSON. A thread of its own takes them out of their queue and posts them, so
- * a collector that is slow or away costs the event loop nothing: spans are dropped and counted then. Loop's thread but where said. */
+/* Exports finished spans to a collector: OTLP over HTTP, in JSON, by a thread of its own (service/poster.h). Loop's thread but where said. */
 #ifndef SERVICE_OTLP_H
 #define SERVICE_OTLP_H
 
 #include "base/error.h"
+#include "base/handoff.h"
 #include "trace/spans.h"
 
 struct otlp;
@@ -12,7 +12,7 @@ struct otlp_options { /* all of it is longer-lived */
     const char *url;
     const char *headers; /* NAME=VALUE,...; "": none */
     struct trace_resource resource;
-    struct span_queue *spans;
+    struct handoff *spans;
     int gather_ms; /* spans are gathered for so long; 0: 1,000 */
     int pause_ms;  /* before the second try, and twice as long before each further one; 0: 1,000 */
 };

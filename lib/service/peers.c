@@ -42,6 +42,7 @@ struct peers {
     int partitions;
     char **owners;   // host:port by partition; NULL: nobody
     int32_t *lowest; // by partition
+    bool known;      // Kafka has answered
     bool wanted;     // the next look waits for its time
     bool closing;
     int64_t looked_us; // when the last look began
@@ -210,6 +211,7 @@ static void look_failed(void *context, int code, const char *reason) { resume_wa
 static void look_answered(void *context) {
     struct peers *peers = context;
     owners_read(peers);
+    peers->known = true;
     kafka_group_clear(&peers->group);
     resume_waiting(peers);
 }
@@ -289,6 +291,14 @@ int32_t peers_of_subject(const struct peers *peers, const char *subject) {
 
 void peers_prepare(struct peers *peers) {
     if (clock_monotonic_us() - peers->looked_us > (int64_t)FRESH_MS * 1000) refresh(peers);
+}
+
+bool peers_complete(struct peers *peers) {
+    if (!peers) return true;
+    peers_prepare(peers);
+    for (int i = 0; peers->known && i < peers->partitions; i++)
+        if (!peers->owners[i]) return false;
+    return true;
 }
 
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,

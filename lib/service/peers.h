@@ -29,6 +29,10 @@ int32_t peers_of_subject(const struct peers *peers, const char *subject);
  * Valid until the loop's next turn. A caller joins questions to one process by it. */
 const int32_t *peers_lowest(const struct peers *peers);
 
+/* Whether each partition has an owner: by the last answer of Kafka, and true before the first one. Asks anew in the background like
+ * peers_prepare. NULL: true. */
+bool peers_complete(struct peers *peers);
+
 /* GETs from the owner of the partition (0 to partitions - 1) and hands over its answer, as peer_client_get does; asks Kafka anew and tries once
  * more when the known process is not (or no longer) the owner. code -EHOSTUNREACH: no process owns the partition now; -ETIMEDOUT: neither the
  * owner nor Kafka answered within timeout_ms. path begins with "/peer/". */

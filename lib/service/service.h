@@ -4,7 +4,7 @@
  *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line (exit code 2);
  *      with --check it ends here: exit code 0, or 1 and the reason;
  *   2. serves ops HTTP at once: /metrics, /healthz (200 while the loop turns), /readyz (200 when every condition holds, else
- *      503 naming those that do not), POST /drain (off loopback with the peer token);
+ *      503 naming those that do not; also what it cannot serve), POST /drain (off loopback with the peer token);
  *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
  *      the condition "kafka" by asking every few seconds, and fails when the partition counts have changed;
  *   4. calls start; the daemon marks its conditions by service_ready; the first time that all hold, a service manager that asked for
@@ -50,6 +50,9 @@ struct service_settings { /* the section common to all daemons */
 
 struct service;
 
+/* Takes the name of something, such as "friends". */
+typedef void service_namer(void *context, const char *what);
+
 struct service_definition {
     const char *name;                                  /* "starling-router" */
     const char *ops_listen, *peer_listen;              /* defaults; peer_listen NULL: serves no peers */
@@ -70,6 +73,8 @@ struct service_definition {
      * nothing that takes worker threads is begun any more, and free comes when they are back. NULL: there are none. */
     bool (*busy)(void *state);
     void (*free)(void *state); /* NULL and half-built are fine */
+    /* Names, for "cannot_serve" in /readyz, what the daemon cannot serve now although it is ready. NULL: there is nothing of the kind. */
+    void (*cannot_serve)(void *state, service_namer *name, void *context);
     /* A peer's request (the token was checked). NULL: 404 for all. Before start they are answered 503 without it. */
     void (*peer)(void *state, struct http_request *request);
 };

@@ -8,7 +8,7 @@
 enum { SPANS_MAX = 4096 }; /* that wait for the exporter: 0.7 MB */
 
 struct daemon_traces {
-    struct span_queue *spans;
+    struct handoff *spans;
     struct otlp *otlp;
     struct metric *made, *dropped, *failed;
 };
@@ -19,7 +19,7 @@ int traces_check(const struct service_settings *settings, struct error *error) {
 
 static void collect(void *context) {
     const struct daemon_traces *traces = context;
-    struct span_counts counts = span_queue_counts(traces->spans);
+    struct handoff_counts counts = handoff_read_counts(traces->spans);
     traces->made->value = (double)counts.put;
     traces->dropped->value = (double)counts.dropped;
     traces->failed->value = (double)otlp_posts_failed(traces->otlp);
@@ -29,7 +29,7 @@ static struct daemon_traces *export_to(struct service *service) {
     struct metrics *m = service->metrics;
     struct daemon_traces *traces = mem_alloc(sizeof *traces);
     *traces = (struct daemon_traces){
-        .spans = span_queue_new(SPANS_MAX),
+        .spans = handoff_new(SPANS_MAX, sizeof(struct trace_span)),
         .made = metrics_counter(m, "starling_trace_spans_total", "Spans of traces, dropped ones included.", NULL),
         .dropped = metrics_counter(m, "starling_trace_spans_dropped_total",
                                    "Spans that were not exported: the collector is too slow, or away.", NULL),
@@ -60,7 +60,7 @@ void traces_close(struct service *service) {
     struct daemon_traces *traces = service->traces;
     if (traces) {
         otlp_free(traces->otlp);
-        span_queue_free(traces->spans);
+        handoff_free(traces->spans);
         free(traces);
     }
     tracer_free(service->kafka.tracer);

@@ -1,10 +1,4 @@
-/* Finished spans, on their way from the event loop to the thread that exports them.
- *
- *     loop --- span_queue_put ---> [ span span span ... ]  a ring of fixed size  --- span_queue_take ---> exporter's thread
- *
- * The loop never waits for the exporter: a lock is held for as long as it takes to copy a span or to swap the ring for an empty one, and
- * a span that finds the ring full is dropped and counted.
- */
+/* Finished spans: what the event loop hands to the thread that exports them (base/handoff.h), and how they look to a collector. */
 #ifndef TRACE_SPANS_H
 #define TRACE_SPANS_H
 
@@ -38,27 +32,6 @@ struct trace_span {
     int64_t start_ns, end_ns;         /* of the wall clock */
     struct trace_facts facts;
 };
-
-struct span_queue;
-
-struct span_counts {
-    uint64_t put, dropped; /* since the beginning; a span that was dropped counts in both */
-};
-
-/* Any thread may call these. */
-struct span_queue *span_queue_new(size_t capacity); /* spans */
-void span_queue_free(struct span_queue *queue);     /* NULL is fine; after its threads are done with it */
-void span_queue_put(struct span_queue *queue, const struct trace_span *span);
-/* Counts spans as dropped that were taken and could not be exported. */
-void span_queue_lose(struct span_queue *queue, size_t count);
-struct span_counts span_queue_counts(struct span_queue *queue);
-
-/* Waits until spans have gathered for wait_ms, the ring is half full, or the queue is closed. Returns how many there are; they stay
- * valid until the next call. One thread calls it. */
-size_t span_queue_take(struct span_queue *queue, int wait_ms, const struct trace_span **spans);
-/* Waits for so long, or until the queue is closed. True: it is. */
-bool span_queue_pause(struct span_queue *queue, int wait_ms);
-void span_queue_close(struct span_queue *queue); /* nobody waits any more */
 
 /* Where spans come from. */
 struct trace_resource {

@@ -105,7 +105,7 @@ void tracer_finish(struct tracer *tracer, const struct trace_scope *scope, const
         .context = scope->context, .start_ns = scope->start_ns, .end_ns = clock_wall_ns(), .facts = *facts};
     memcpy(span.parent, scope->parent, sizeof span.parent);
     if (span.end_ns < span.start_ns) span.end_ns = span.start_ns; // the clock was set back
-    span_queue_put(tracer->options.spans, &span);
+    handoff_put(tracer->options.spans, &span);
 }
 
 /* ---- what is current ---- */

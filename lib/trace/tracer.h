@@ -19,6 +19,7 @@
 #ifndef TRACE_TRACER_H
 #define TRACE_TRACER_H
 
+#include "base/handoff.h"
 #include "trace/spans.h"
 
 struct tracer;
@@ -36,8 +37,8 @@ struct trace_scope {
 struct tracer_options {
     int64_t every;     /* one record in so many begins a trace; 0: none does */
     int64_t max_per_s; /* traces that begin or are followed from outside, at most */
-    /* Where finished spans go; NULL: nowhere, and the contexts travel all the same. Borrowed. */
-    struct span_queue *spans;
+    /* Where finished spans go (struct trace_span); NULL: nowhere, and the contexts travel all the same. Borrowed. */
+    struct handoff *spans;
 };
 
 struct tracer *tracer_new(const struct tracer_options *options);

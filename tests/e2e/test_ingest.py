@@ -689,3 +689,40 @@ def test_draining_answers_what_is_under_way(make_cluster, users):
     waiting.join(10)
     assert answers == [202]
     cluster.routers[0].resume()
+
+
+def test_readyz_tells_what_nobody_owns(make_cluster):
+    """A gateway without owners is ready, and says what it cannot serve; it takes it back when they come."""
+    cluster = make_cluster()
+    cluster.start(routers=0, fanouts=0, sinks=0)
+
+    def cannot_serve():
+        answer = cluster.ingest.get('/readyz')
+        assert answer.status_code == 200 and answer.json()['ready'] is True
+        return set(answer.json()['cannot_serve'])
+
+    eventually(lambda: cannot_serve() == {'friends', 'history', 'feed', 'comments', 'search'}, 30)
+    cluster.add('router')
+    feed = cluster.add('feed')
+    eventually(lambda: cannot_serve() == {'history', 'comments', 'search'}, 20)
+    assert feed.stop() == 0
+    eventually(lambda: cannot_serve() == {'history', 'comments', 'search', 'feed'}, 20)
+
+
+def test_a_gateway_says_that_it_shares_its_port(make_cluster):
+    """Two on one port share out its connections, wanted or not, so the later one says so; the first one does not."""
+    cluster = make_cluster()
+    cluster.start(routers=0, fanouts=0, sinks=0)
+    second = cluster.add('ingest', settings={'ingest.listen': cluster.ingest.settings['ingest.listen']})
+    told = 'event="another process listens there too'
+
+    def said(daemon):
+        return [line for line in daemon.log().splitlines() if told in line]
+
+    [line] = said(second)
+    assert 'level=warn' in line and f'address={second.settings["ingest.listen"]}' in line and 'setting=ingest.listen' in line
+    assert said(cluster.ingest) == []
+    assert cluster.ingest.stop() == 0  # the other one serves on, and alone it has nothing to say
+    assert cluster.http(None).get('/v1/openapi.yaml').status_code == 200
+    second.restart()
+    assert said(second) == [line]

@@ -49,7 +49,7 @@ static const struct trace_span *find_span(const struct trace_span *spans, size_t
 static void test_a_traced_record_comes_alone_within_a_scope(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
-    struct span_queue *queue = span_queue_new(100);
+    struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct tracer *tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000, .spans = queue});
     world->settings.tracer = tracer;
     struct kafka_producer *producer = world_producer(world, NULL);
@@ -82,8 +82,8 @@ static void test_a_traced_record_comes_alone_within_a_scope(void **state) {
     assert_string_equal(reader.seen[2].value, "traced");
 
     // request --> publish --> process
-    const struct trace_span *spans;
-    size_t count = span_queue_take(queue, 1, &spans);
+    size_t count;
+    const struct trace_span *spans = handoff_take(queue, 1, &count);
     assert_int_equal(count, 2);
     const struct trace_span *publish = find_span(spans, count, TRACE_PRODUCER),
                             *process = find_span(spans, count, TRACE_CONSUMER);
@@ -96,7 +96,7 @@ static void test_a_traced_record_comes_alone_within_a_scope(void **state) {
     reader_close(&reader);
     kafka_producer_free(producer, 1000);
     tracer_free(tracer);
-    span_queue_free(queue);
+    handoff_free(queue);
     world->settings.tracer = NULL;
 }
 

@@ -40,7 +40,7 @@ struct world {
     struct metrics *registry;
     struct decider_metrics metrics;
     struct tracer *tracer;
-    struct span_queue *spans;
+    struct handoff *spans;
     int traced_decisions;
     bool assigned, begin_wanted;
     int resets, decide_fails, decided;
@@ -280,7 +280,7 @@ static int set_up(void **state) {
     struct world *w = mem_zero(1, sizeof *w);
     uv_loop_init(&w->loop);
     w->settings = (struct kafka_settings){.bootstrap = "memory", .prefix = "", .client_id = "test"};
-    w->spans = span_queue_new(1000);
+    w->spans = handoff_new(1000, sizeof(struct trace_span));
     w->tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000000, .spans = w->spans});
     w->settings.tracer = w->tracer;
     w->registry = metrics_new();
@@ -311,7 +311,7 @@ static int tear_down(void **state) {
     assert_int_equal(uv_loop_close(&w->loop), 0);
     fake_kafka_stop();
     tracer_free(w->tracer);
-    span_queue_free(w->spans);
+    handoff_free(w->spans);
     metrics_free(w->registry);
     free(w);
     return 0;
@@ -526,12 +526,13 @@ static void many_commands_are_decided_in_several_transactions(void **state) {
 
 static void a_traced_command_is_decided_alone_in_its_trace(void **state) {
     struct world *w = *state;
-    const struct trace_span *spans;
+    size_t count;
     for (int i = 0; i < 40; i++) command(w, &ADDING, 'a', i % 10 == 5 ? TRACED : 1, 0);
     settle(w);
     assert_int_equal(w->traced_decisions, 4);
     // Each has a span of the transaction that it was decided in.
-    assert_int_equal(span_queue_take(w->spans, 1, &spans), 4);
+    const struct trace_span *spans = handoff_take(w->spans, 1, &count);
+    assert_int_equal(count, 4);
     for (size_t i = 0; i < 4; i++) assert_string_equal(spans[i].facts.name, "transaction");
 }
 

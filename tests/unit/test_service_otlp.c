@@ -40,14 +40,14 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void put(struct span_queue *queue, const char *name) {
+static void put(struct handoff *queue, const char *name) {
     struct trace_span span = {.start_ns = 1, .end_ns = 2, .facts = {.kind = TRACE_INTERNAL}};
     memset(&span.context, 0x11, sizeof span.context);
     strcpy(span.facts.name, name);
-    span_queue_put(queue, &span);
+    handoff_put(queue, &span);
 }
 
-static struct otlp *export_to(struct span_queue *queue, const char *url, const char *headers) {
+static struct otlp *export_to(struct handoff *queue, const char *url, const char *headers) {
     return otlp_new(&(struct otlp_options){
         .url = url, .headers = headers, .resource = RESOURCE, .spans = queue, .gather_ms = 1, .pause_ms = 1});
 }
@@ -57,7 +57,7 @@ static bool has(struct world *world, const char *text) { return strstr(buffer_cs
 static void spans_are_posted(void **state) {
     struct world *world = *state;
     char *url = world_url(world, "/v1/traces");
-    struct span_queue *queue = span_queue_new(100);
+    struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, url, "");
     put(queue, "first");
     world_until(world, has(world, "first"));
@@ -65,51 +65,51 @@ static void spans_are_posted(void **state) {
     world_until(world, has(world, "second"));
     assert_true(has(world, "starling-test"));
     assert_int_equal(otlp_posts_failed(otlp), 0);
-    assert_int_equal(span_queue_counts(queue).dropped, 0);
+    assert_int_equal(handoff_read_counts(queue).dropped, 0);
     otlp_free(otlp);
-    span_queue_free(queue);
+    handoff_free(queue);
     free(url);
 }
 
 static void headers_are_sent(void **state) {
     struct world *world = *state;
     char *url = world_url(world, "/bearer"); // 401 without
-    struct span_queue *queue = span_queue_new(100);
+    struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, url, "x-other=1, Authorization=Bearer secret");
     put(queue, "first");
     world_until(world, has(world, "first"));
     otlp_free(otlp);
-    assert_int_equal(span_queue_counts(queue).dropped, 0);
-    span_queue_free(queue);
+    assert_int_equal(handoff_read_counts(queue).dropped, 0);
+    handoff_free(queue);
     free(url);
 }
 
 static void what_is_refused_is_not_tried_again(void **state) {
     struct world *world = *state;
     char *url = world_url(world, "/bearer");
-    struct span_queue *queue = span_queue_new(100);
+    struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, url, "");
     put(queue, "first");
-    world_until(world, span_queue_counts(queue).dropped == 1);
+    world_until(world, handoff_read_counts(queue).dropped == 1);
     assert_int_equal(otlp_posts_failed(otlp), 1);
     otlp_free(otlp);
-    span_queue_free(queue);
+    handoff_free(queue);
     free(url);
 }
 
 static void a_collector_that_is_away_is_tried_again_and_given_up(void **state) {
     struct world *world = *state;
-    struct span_queue *queue = span_queue_new(2);
+    struct handoff *queue = handoff_new(2, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, "http://127.0.0.1:1/v1/traces", ""); // nobody listens there
     put(queue, "first");
-    world_until(world, span_queue_counts(queue).dropped >= 1);
+    world_until(world, handoff_read_counts(queue).dropped >= 1);
     assert_int_equal(otlp_posts_failed(otlp), 6);
     otlp_free(otlp);
-    span_queue_free(queue);
+    handoff_free(queue);
 }
 
 static void the_end_waits_for_no_collector(void **state) {
-    struct span_queue *queue = span_queue_new(100);
+    struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = otlp_new(&(struct otlp_options){.url = "http://127.0.0.1:1/v1/traces",
                                                         .headers = "",
                                                         .resource = RESOURCE,
@@ -119,8 +119,8 @@ static void the_end_waits_for_no_collector(void **state) {
     int64_t began_us = clock_monotonic_us();
     otlp_free(otlp);
     assert_true(clock_monotonic_us() - began_us < 10000000);
-    assert_int_equal(span_queue_counts(queue).dropped, 1);
-    span_queue_free(queue);
+    assert_int_equal(handoff_read_counts(queue).dropped, 1);
+    handoff_free(queue);
 }
 
 static void settings_are_checked(void **state) {

@@ -17,7 +17,7 @@
 static const char SAMPLED[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 static const char NOT_SAMPLED[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
 
-static struct tracer *some_tracer(int64_t every, int64_t max_per_s, struct span_queue *spans) {
+static struct tracer *some_tracer(int64_t every, int64_t max_per_s, struct handoff *spans) {
     return tracer_new(&(struct tracer_options){.every = every, .max_per_s = max_per_s, .spans = spans});
 }
 
@@ -201,47 +201,50 @@ static void finish_some(struct tracer *tracer, size_t count) {
 }
 
 static void a_full_queue_drops_spans_and_counts_them(void **state) {
-    struct span_queue *queue = span_queue_new(10);
+    struct handoff *queue = handoff_new(10, sizeof(struct trace_span));
     struct tracer *tracer = some_tracer(1, 1000000, queue);
-    const struct trace_span *spans;
+    size_t count;
     finish_some(tracer, 25);
-    assert_int_equal(span_queue_counts(queue).put, 25);
-    assert_int_equal(span_queue_counts(queue).dropped, 15);
-    assert_int_equal(span_queue_take(queue, 10000, &spans), 10);
+    assert_int_equal(handoff_read_counts(queue).put, 25);
+    assert_int_equal(handoff_read_counts(queue).dropped, 15);
+    const struct trace_span *spans = handoff_take(queue, 10000, &count);
+    assert_int_equal(count, 10);
     assert_string_equal(spans[9].facts.name, "GET /v1/friends");
     assert_true(spans[9].end_ns >= spans[9].start_ns);
-    span_queue_lose(queue, 10);
-    assert_int_equal(span_queue_counts(queue).dropped, 25);
-    assert_int_equal(span_queue_take(queue, 1, &spans), 0);
+    handoff_lose(queue, 10);
+    assert_int_equal(handoff_read_counts(queue).dropped, 25);
+    handoff_take(queue, 1, &count);
+    assert_int_equal(count, 0);
     tracer_free(tracer);
-    span_queue_free(queue);
+    handoff_free(queue);
 }
 
 static void a_closed_queue_keeps_nobody_waiting(void **state) {
-    struct span_queue *queue = span_queue_new(10);
+    struct handoff *queue = handoff_new(10, sizeof(struct trace_span));
     struct tracer *tracer = some_tracer(1, 1000000, queue);
-    const struct trace_span *spans;
+    size_t count;
     finish_some(tracer, 3);
-    span_queue_close(queue);
-    assert_int_equal(span_queue_take(queue, 1000000, &spans), 3);
-    assert_true(span_queue_pause(queue, 1000000));
+    handoff_close(queue);
+    handoff_take(queue, 1000000, &count);
+    assert_int_equal(count, 3);
+    assert_true(handoff_pause(queue, 1000000));
     tracer_free(tracer);
-    span_queue_free(queue);
+    handoff_free(queue);
 }
 
 struct reading {
-    struct span_queue *queue;
+    struct handoff *queue;
     size_t taken;
     bool whole; /* each span is as it was put */
 };
 
 static void read_all(void *context) {
     struct reading *reading = context;
-    const struct trace_span *spans;
+    size_t count;
     bool closed;
     do {
-        closed = span_queue_pause(reading->queue, 0);
-        size_t count = span_queue_take(reading->queue, 1, &spans);
+        closed = handoff_pause(reading->queue, 0);
+        const struct trace_span *spans = handoff_take(reading->queue, 1, &count);
         for (size_t i = 0; i < count; i++)
             reading->whole = reading->whole && !strcmp(spans[i].facts.name, "GET /v1/friends");
         reading->taken += count;
@@ -249,17 +252,17 @@ static void read_all(void *context) {
 }
 
 static void a_thread_takes_what_another_puts(void **state) {
-    struct reading reading = {.queue = span_queue_new(100), .whole = true};
+    struct reading reading = {.queue = handoff_new(100, sizeof(struct trace_span)), .whole = true};
     struct tracer *tracer = some_tracer(1, INT64_MAX, reading.queue);
     uv_thread_t thread;
     assert_int_equal(uv_thread_create(&thread, read_all, &reading), 0);
     finish_some(tracer, 20000);
-    span_queue_close(reading.queue);
+    handoff_close(reading.queue);
     uv_thread_join(&thread);
     assert_true(reading.whole);
-    assert_int_equal(reading.taken + span_queue_counts(reading.queue).dropped, 20000);
+    assert_int_equal(reading.taken + handoff_read_counts(reading.queue).dropped, 20000);
     tracer_free(tracer);
-    span_queue_free(reading.queue);
+    handoff_free(reading.queue);
 }
 
 /* ---- JSON ---- */

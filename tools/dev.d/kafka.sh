@@ -34,8 +34,17 @@ start_kafka() {
         note "kafka runs at $(kafka_address)"
         return 0
     fi
-    local port controller
-    port=$(free_port 9092)
+    local port controller before
+    # Daemons that still run go on asking at the port of a Kafka that has died.
+    before=$(kafka_address)
+    if [ -n "$before" ] && same_port "${before##*:}"; then
+        port=${before##*:}
+    elif any_daemon_runs; then
+        die "Kafka has ended, and another program took its port ${before##*:}, where daemons of this checkout still ask" \
+            "./dev down, then ./dev up"
+    else
+        port=$(free_port 9092)
+    fi
     controller=$(free_port 9093 "$port")
     mkdir -p "$home"
     sed "s:@PORT@:$port:g; s:@CONTROLLER_PORT@:$controller:g; s:@DATA@:$home/data:g" \

@@ -18,6 +18,14 @@ running() {
     [ "$(start_time "$pid")" = "$started" ]
 }
 
+any_daemon_runs() {
+    local file
+    for file in "$RUN"/pid/*-[0-9]*; do
+        ! running "$(basename "$file")" || return 0
+    done
+    return 1
+}
+
 # start NAME COMMAND...: in the background, in a session of its own, with its output in the log.
 start() {
     local name=$1 pid

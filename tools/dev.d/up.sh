@@ -96,7 +96,7 @@ check_settings() {
 # All edges share one port. It is chosen once for a pipeline.
 fanout_port() {
     local file=$RUN/fanout.port
-    if [ ! -s "$file" ] || { ! any_running fanout && port_taken "$(cat "$file")"; }; then free_port 8081 >"$file"; fi
+    if [ ! -s "$file" ] || { ! any_running fanout && ! same_port "$(cat "$file")"; }; then free_port 8081 >"$file"; fi
     cat "$file"
 }
 
@@ -275,6 +275,7 @@ command_down() {
         done
     done
     [ ! -e "$RUN/pid/kafka" ] || stop kafka 30
+    release_ports
     if [ -n "$wipe" ]; then
         rm -rf "$RUN"
         note "run/ is removed"

@@ -54,7 +54,7 @@ export class Card {
             $('card').close();
         });
         $('card').addEventListener('close', () => this.#from?.focus({ preventScroll: true }));
-        $('card-link').addEventListener('click', () => shareLink(`${location.origin}${location.pathname}#friend=${this.#person.user}`, $('card-note')));
+        $('card-link').addEventListener('click', () => this.#share());
         for (const id of Object.keys(MUTES)) $(id).addEventListener('click', () => this.#mute(id));
         for (const act of Object.keys(LABELS)) $(`card-${act}`).addEventListener('click', () => this.#press(act));
     }
@@ -70,6 +70,11 @@ export class Card {
         if ($('card').open) return;
         this.#from = document.activeElement;
         $('card').show(); // beside the list and the map, which go on
+    }
+
+    #share() {
+        const text = t('cardText', { name: displayName(this.#person) });
+        return shareLink(text, `${location.origin}${location.pathname}#friend=${this.#person.user}`, $('card-note'));
     }
 
     close() {

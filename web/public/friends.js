@@ -137,7 +137,7 @@ export class Friends {
     }
 
     async #invite() {
-        await shareLink(this.link, $('invite-note'));
+        await shareLink(t('inviteText'), this.link, $('invite-note'));
     }
 
     #render() {
@@ -220,12 +220,15 @@ export function sinceOf({ state, since }, now) {
     return t(state === 'friends' ? 'friendsSince' : 'sinceTime', { time: ago(since, now) });
 }
 
-/** Hands a link to what the device shares by, else copies it. @param {string} url @param {HTMLElement} note */
-export async function shareLink(url, note) {
+/**
+ * Hands a link, and the words that go before it, to what the device shares by; else copies both, ready for a message.
+ * @param {string} text @param {string} url @param {HTMLElement} note
+ */
+export async function shareLink(text, url, note) {
     note.hidden = false;
     try {
-        if (navigator.share) await navigator.share({ url });
-        else await navigator.clipboard.writeText(url);
+        if (navigator.share) await navigator.share({ text, url });
+        else await navigator.clipboard.writeText(`${text} ${url}`);
         setText(note, navigator.share ? '' : t('linkCopied'));
     } catch {
         setText(note, url); // to be copied by hand

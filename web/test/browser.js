@@ -14,7 +14,11 @@ export const OUT = fileURLToPath(new URL('out/', import.meta.url));
 export const HERE = { lat: 39.9847, lng: 116.3184 };
 export const TOKEN = fakeToken(42);
 export const WIDE = { viewport: { width: 1280, height: 800 } };
+export const TABLET = { viewport: { width: 820, height: 1180 }, hasTouch: true };
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+/** The sizes that everything must fit, by name. */
+export const SCREENS = { wide: WIDE, tablet: TABLET, phone: PHONE };
+export const NARROW = { ...PHONE, viewport: { width: 320, height: 640 } };
 
 export let server, address, context, page, complaints;
 let browser;
@@ -70,6 +74,11 @@ export async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, 
 }
 
 export const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
+
+/** Brings the feed to the front where map and feed are two tabs. */
+export async function showFeed() {
+    if (await page.isVisible('#tab-feed')) await page.click('#tab-feed');
+}
 
 /** Waits until both are the same. @template T @param {() => Promise<[T, T]>} pair what there is, and what there must be */
 export async function becomes(pair) {

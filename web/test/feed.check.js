@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
+import { OUT, PHONE, SCREENS, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, showFeed, state, tab } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(70));
 
@@ -19,7 +19,7 @@ const shows = (selector, pattern) =>
 async function opened(options) {
     await open(undefined, options);
     await state('online');
-    if (options?.viewport === PHONE.viewport) await page.click('#tab-feed');
+    await showFeed();
     await page.waitForSelector('#home > article');
 }
 
@@ -287,14 +287,14 @@ test('on a phone: two tabs, by touch and by keys, with the number of new posts',
     assert.ok((await page.locator('#map').boundingBox()).height > 180);
 });
 
-for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, between: { viewport: { width: 900, height: 700 } } })) {
+for (const [name, options] of Object.entries({ ...SCREENS, between: { viewport: { width: 900, height: 700 } } })) {
     test(`fits a ${name} screen, and axe-core finds nothing whatever is shown`, async () => {
         server.feed.posts.at(-1).media = ['https://img.example/7/a.jpg', 'javascript:alert(1)', 'http://[', 'http://other.example/b'];
         server.feed.posts.at(-2).away = true;
         server.feed.posts.at(-3).text = `${'x'.repeat(1500)}\n${'long '.repeat(90)}`;
         await open(undefined, options);
         await state('online');
-        if (name !== 'wide') await page.click('#tab-feed');
+        await showFeed();
         await page.waitForSelector('#home > article');
         const sizes = await page.evaluate(() => ({
             page: document.documentElement.scrollWidth,

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HERE, OUT, PHONE, TOKEN, WIDE, address, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
+import { HERE, OUT, SCREENS, TOKEN, address, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
 
-const TABLET = { viewport: { width: 820, height: 1180 }, hasTouch: true };
 
 eachTest((made) => {
     made.friendships = new Map([
@@ -26,7 +25,7 @@ async function opened(options) {
     await page.waitForSelector('#friend-lists li');
 }
 
-for (const [name, options] of Object.entries({ wide: WIDE, tablet: TABLET, phone: PHONE })) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`friends, requests and blocks, on a ${name} screen`, async () => {
         await opened(options);
         assert.deepEqual(await shown(), [['invited', '1003', 'Dilnoza <b>'], ['friends', '1000', 'Ana Abe'], ['requested', '1004', 'User 1004'], ['blocked', '1005', 'Fatima']]);
@@ -129,6 +128,44 @@ test('an invitation leads to the card of who sent it, also through signing in', 
     await page.waitForFunction(() => document.getElementById('invite-note').textContent !== '');
     assert.deepEqual(complaints.filter((text) => !/clipboard/i.test(text)), []);
 });
+
+/** What the link buttons hand to the device, or copy. */
+const shared = (way) =>
+    page.evaluate((how) => {
+        window.shared = [];
+        const take = async (what) => void window.shared.push(what);
+        Object.defineProperty(navigator, 'share', { configurable: true, value: how === 'share' ? take : undefined });
+        Object.defineProperty(navigator, 'clipboard', { configurable: true, value: how === 'nothing' ? undefined : { writeText: take } });
+    }, way);
+
+for (const [language, locale, words, invitation] of [
+    ['English', 'en-IE', (name) => `${name} is on starling:`, 'Let us be friends on starling:'],
+    ['Chinese', 'zh-CN', (name) => `${name}也在 starling：`, '在 starling 上加我为朋友：'],
+]) {
+    test(`a link goes out with words that make it a message, in ${language}`, async () => {
+        await opened({ locale });
+        await page.click('#friend-lists [data-user="1000"] .friend');
+        await page.waitForSelector('#card[open]');
+        const name = await page.textContent('#card-name');
+        const url = `${address}#friend=1000`;
+        await shared('share');
+        await page.click('#card-link');
+        await becomes(async () => [await page.evaluate(() => window.shared), [{ text: words(name), url }]]);
+        await shared('copy');
+        await page.click('#card-link');
+        await becomes(async () => [await page.evaluate(() => window.shared), [`${words(name)} ${url}`]]);
+        await page.waitForFunction(() => /copied|已复制/.test(document.getElementById('card-note').textContent));
+        await shared('nothing');
+        await page.click('#card-link');
+        await becomes(async () => [await page.textContent('#card-note'), url]);
+        await page.click('#card-close');
+        await shared('share');
+        await page.click('#friends summary');
+        await page.click('#invite');
+        await becomes(async () => [await page.evaluate(() => window.shared), [{ text: invitation, url: `${address}#friend=42` }]]);
+        assert.deepEqual(complaints, []);
+    });
+}
 
 test('by keys alone: through the panel and the card, in order', async () => {
     await opened();

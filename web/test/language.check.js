@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, TOKEN, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, state } from './browser.js';
+import { OUT, SCREENS, TOKEN, becomes, complaints, eachTest, isAccessible, open, page, server, showFeed, state } from './browser.js';
 
 eachTest(({ feed }) => {
     feed.fill(30);
@@ -25,7 +25,7 @@ const foreign = () =>
         return [...new Set(found)].filter((text) => /[A-Za-z]{2,}/.test(ours(text)));
     }, [...server.friends.values()].map(({ name }) => name).filter(Boolean));
 
-for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE })) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`a browser that asks for Chinese gets it, on a ${name} screen`, async () => {
         await open('', { ...CHINESE, ...options });
         await page.waitForSelector('#gate:not([hidden])');
@@ -37,7 +37,7 @@ for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE })) {
         await state('online');
         await page.waitForSelector('#list > li');
         assert.match(await page.textContent('#list .distance'), /^\d[\d.]* (米|公里)$/);
-        if (name === 'phone') await page.click('#tab-feed');
+        await showFeed();
         await page.waitForSelector('#home > article');
         await page.click('article .thread-toggle');
         await page.waitForSelector('.thread-end:not(:empty)');

@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { HERE, OUT, PHONE, WIDE, address, becomes, complaints, eachTest, isAccessible, open, page, server, state } from './browser.js';
+import { HERE, OUT, PHONE, SCREENS, WIDE, address, becomes, complaints, eachTest, isAccessible, open, page, server, state } from './browser.js';
 
-const TABLET = { viewport: { width: 820, height: 1180 }, hasTouch: true };
 
 eachTest();
 
@@ -70,7 +69,7 @@ const colours = () =>
         return [...seen].sort();
     });
 
-for (const [name, options] of Object.entries({ wide: WIDE, tablet: TABLET, phone: PHONE })) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`streets, water and parks are drawn on a ${name} screen, light and dark, and wherever the map is moved`, async () => {
         server.map = TOWN;
         server.attribution = 'Drawn by [Ada & Ben](https://maps.example/licence) <b>';
@@ -244,7 +243,7 @@ test('my marker never hides a friend: it is a ring around one who is where I am'
     assert.deepEqual(complaints, []);
 });
 
-for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE })) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`where I was in the last 24 hours is a line on a ${name} screen, until I have seen enough`, async () => {
         const now = Date.now();
         server.history = Array.from({ length: 150 }, (_, i) => ({ ...east(20 * i), time: now - (150 - i) * 60_000, accuracy: null, received: now }));

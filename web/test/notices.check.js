@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, openNotice, page, server, state } from './browser.js';
+import { NARROW, OUT, PHONE, SCREENS, becomes, complaints, eachTest, isAccessible, open, openNotice, page, server, state } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(30));
 
@@ -105,7 +105,7 @@ test('says why they cannot be read, that a post is deleted, and that there are n
     assert.deepEqual(await listed(), []);
 });
 
-for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, narrow: { ...PHONE, viewport: { width: 320, height: 640 } } })) {
+for (const [name, options] of Object.entries({ ...SCREENS, narrow: NARROW })) {
     test(`fits a ${name} screen, and axe-core finds nothing`, async () => {
         for (const user of [1003, 1016, 1005]) server.feed.notify(user);
         server.feed.notify(1002, server.feed.posts.at(-1).id);

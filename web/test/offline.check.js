@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, TOKEN, WIDE, address, becomes, complaints, context, eachTest, isAccessible, open, page, restart, server, state } from './browser.js';
+import { OUT, SCREENS, TOKEN, address, becomes, complaints, context, eachTest, isAccessible, open, page, restart, server, state } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(5));
 
@@ -16,7 +16,7 @@ async function kept(options) {
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller ?? new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve))));
 }
 
-for (const [name, options] of Object.entries({ wide: WIDE, tablet: { viewport: { width: 820, height: 1180 } }, phone: PHONE })) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`opens without a network on a ${name} screen, says so, and goes on when the server is back`, async () => {
         await kept(options);
         assert.equal(await page.isVisible('#offline'), false);

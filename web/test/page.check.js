@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeToken } from './fake-server.js';
-import { HERE, OUT, PHONE, TOKEN, WIDE, address, becomes, complaints, context, eachTest, isAccessible, open, page, restart, server, state, tab } from './browser.js';
+import { HERE, OUT, SCREENS, TOKEN, address, becomes, complaints, context, eachTest, isAccessible, open, page, restart, server, state, tab } from './browser.js';
 
 eachTest();
 
@@ -442,10 +442,7 @@ test('who is not connected for two seconds hears it, however often it was tried 
     assert.equal((await spoken.jsonValue())[0].text, 'Not connected');
 });
 
-for (const [name, options] of Object.entries({
-    wide: WIDE,
-    phone: PHONE,
-})) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`axe-core finds nothing on a ${name} screen, whatever is shown`, async () => {
         const [ana] = server.friends.values();
         Object.assign(ana, HERE, { time: Date.now() - 130_000 });
@@ -495,7 +492,7 @@ for (const [name, options] of Object.entries({
             order.push(await tab());
         }
         const once = order.filter((id, i) => id !== order[i - 1]);
-        const tabs = name === 'phone' ? ['tab-map'] : [];
+        const tabs = name === 'wide' ? [] : ['tab-map'];
         assert.deepEqual(once, ['notices', 'friends', 'me', ...tabs, 'map', 'wander', 'trail', 'locate', 'centre', 'list', 'more'], order.join(' '));
         assert.equal(order.filter((id) => id === 'list').length, 20);
 

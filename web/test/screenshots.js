@@ -1,46 +1,50 @@
-// Makes the README's pictures of the page: docs/screenshot-feed.png and -thread.png, with invented people.
+// Makes the README's pictures of the page, docs/images/page*.webp, of a city that runs:
+//
+//     npm run screenshots -- 'http://127.0.0.1:8080/#token=...&at=52.52,13.405'      (the address that ./dev up prints)
+//
+// FOLDER in the second argument: where they go instead.
 
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { FakeServer, fakeToken } from './fake-server.js';
 
-const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url));
-
-let seed = 20;
-const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
-const server = new FakeServer({ count: 34, random });
-server.feed.fill(64);
-server.feed.notify(1003);
-server.feed.notify(1007, server.feed.posts.at(-1).id);
-const discussed = server.feed.timeline[2];
-server.comments.discuss(discussed.id);
-server.feed.posts.at(-2).media = ['https://photos.example/roof.jpg'];
-const address = await server.listen();
+const [address, folder = fileURLToPath(new URL('../../docs/images/', import.meta.url))] = process.argv.slice(2);
+if (!address?.includes('#token=')) {
+    console.error("usage: npm run screenshots -- 'ADDRESS#token=...&at=LAT,LNG' [FOLDER]");
+    process.exit(2);
+}
+const WIDE = { viewport: { width: 1280, height: 800 } };
+const PICTURES = {
+    page: WIDE,
+    'page-dark': { ...WIDE, colorScheme: 'dark' },
+    'page-phone': { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.4 },
+};
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 
-async function picture(name, options, act) {
-    const page = await (await browser.newContext({ locale: 'en-IE', ...options })).newPage();
-    await page.goto(`${address}#token=${fakeToken(42)}&at=39.9847,116.3184`);
-    await page.waitForSelector('#state[data-state="online"]');
-    await page.waitForSelector('#list > li');
-    await act(page);
-    await page.waitForSelector('#home > article');
-    server.feed.publish(1004, 'The lindens are in bloom, and the whole street smells of them.');
-    await page.waitForSelector('#news:not([hidden])');
-    await page.mouse.move(0, 0);
-    await page.waitForTimeout(600); // markers and tiles are in their places
-    await page.screenshot({ path: `${DOCS}${name}.png` });
+/** Playwright writes no WebP, but the browser does. @param {Buffer} png */
+async function webp(png) {
+    const page = await browser.newPage();
+    const url = await page.evaluate(async (source) => {
+        const image = new Image();
+        image.src = source;
+        await image.decode();
+        const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+        canvas.getContext('2d').drawImage(image, 0, 0);
+        return canvas.toDataURL('image/webp', 0.85);
+    }, `data:image/png;base64,${png.toString('base64')}`);
+    await page.close();
+    return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
 }
 
-await picture('screenshot-feed', { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.5 }, (page) =>
-    page.click('#tab-feed'),
-);
-await picture('screenshot-thread', { viewport: { width: 390, height: 1000 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.5 }, async (page) => {
-    await page.click('#tab-feed');
-    await page.click(`article[data-post="${discussed.id}"] .thread-toggle`);
-    await page.waitForSelector('.comment');
-    await page.$eval(`article[data-post="${discussed.id}"]`, (article) => (document.getElementById('feed-scroll').scrollTop += article.getBoundingClientRect().top - 220));
-});
+for (const [name, options] of Object.entries(PICTURES)) {
+    const context = await browser.newContext({ locale: 'en-IE', serviceWorkers: 'block', ...options });
+    const page = await context.newPage();
+    await page.goto(address);
+    await page.waitForSelector('#state[data-state="online"]');
+    await page.waitForSelector('#list > li');
+    await page.waitForSelector('#home > article', { state: 'attached' });
+    await page.waitForTimeout(3000); // markers, map and pictures are in their places
+    writeFileSync(`${folder}/${name}.webp`, await webp(await page.screenshot()));
+    await context.close();
+}
 await browser.close();
-server.close();
-process.exit(0);

@@ -3,17 +3,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeToken } from './fake-server.js';
-import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
+import { OUT, SCREENS, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
 
 eachTest();
 
-const TABLET = { viewport: { width: 820, height: 1180 }, hasTouch: true };
 const people = () => [
     { user: 42, name: 'Mira Starling', friends: 53, token: fakeToken(42) },
     ...Array.from({ length: 11 }, (_, i) => ({ user: 50 + i, name: `Ada ${i} <b>`, friends: i, token: fakeToken(50 + i) })),
 ];
 
-for (const [name, options] of Object.entries({ wide: WIDE, tablet: TABLET, phone: PHONE })) {
+for (const [name, options] of Object.entries(SCREENS)) {
     test(`in a demonstration, somebody is whom they pick, on a ${name} screen`, async () => {
         server.people = people();
         await open('', options);

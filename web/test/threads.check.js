@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, openNotice, page, server, state, tab } from './browser.js';
+import { NARROW, OUT, PHONE, SCREENS, WIDE, becomes, complaints, eachTest, isAccessible, open, openNotice, page, server, showFeed, state, tab } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(30));
 
@@ -18,7 +18,7 @@ const button = (id, label) => page.locator(`[data-comment="${id}"] > .comment-ac
 async function opened(options) {
     await open(undefined, options);
     await state('online');
-    if (options?.viewport === PHONE.viewport) await page.click('#tab-feed');
+    await showFeed();
     await page.click(`${first} .thread-toggle`);
     await page.waitForSelector(`${first} .thread:not([hidden])`);
 }
@@ -314,7 +314,7 @@ test('a notice of a reply leads to it, among those around it, and from there to 
     assert.deepEqual(complaints.filter((text) => !text.includes('status of 404')), []);
 });
 
-for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, narrow: { ...PHONE, viewport: { width: 320, height: 640 } } })) {
+for (const [name, options] of Object.entries({ ...SCREENS, narrow: NARROW })) {
     test(`fits a ${name} screen, and axe-core finds nothing`, async () => {
         const root = server.comments.write(newest(), 1001, `${'x'.repeat(400)} ${'long '.repeat(40)}`);
         server.comments.discuss(newest());
@@ -322,7 +322,7 @@ for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, narrow:
         server.feed.notify(1006, newest(), server.comments.thread(newest()).comments.at(-1).id);
         await open(undefined, options);
         await state('online');
-        if (name !== 'wide') await page.click('#tab-feed');
+        await showFeed();
         await page.click(`${first} .thread-toggle`);
         await page.waitForSelector('.comment');
         await isAccessible('a thread');

@@ -1,10 +1,9 @@
 """A collector of OpenTelemetry traces: OTLP over HTTP, in JSON."""
 import collections
 import dataclasses
-import http.server
 import json
-import threading
 
+from .posted import Posted
 from .waiting import eventually
 
 
@@ -36,7 +35,7 @@ def _spans(body):
                            _values(span['attributes']))
 
 
-class Collector:
+class Collector(Posted):
     """
     with Collector() as collector:
         make_cluster(settings={'otlp.url': collector.url})
@@ -44,45 +43,22 @@ class Collector:
     """
 
     def __init__(self):
-        self._lock, self._traces, self.headers = threading.Lock(), collections.defaultdict(list), []
-        collector = self
+        super().__init__('/v1/traces')
+        self._spans = collections.defaultdict(list)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = 'HTTP/1.1'
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers['Content-Length']))
-                collector._take(json.loads(body), dict(self.headers))
-                self.send_response(200)
-                self.send_header('Content-Length', '2')
-                self.end_headers()
-                self.wfile.write(b'{}')
-
-            def log_message(self, *_):
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f'http://127.0.0.1:{self._server.server_address[1]}/v1/traces'
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _take(self, body, headers):
+    def take(self, body, headers):
         with self._lock:
-            self.headers.append(headers)
-            for span in _spans(body):
-                self._traces[span.trace].append(span)
+            for span in _spans(json.loads(body)):
+                self._spans[span.trace].append(span)
+        return super().take(body, headers)
+
+    @property
+    def headers(self) -> list[dict]:
+        return [headers for _, headers in self.posts]
 
     def traces(self) -> dict[str, list[Span]]:
         with self._lock:
-            return {trace: list(spans) for trace, spans in self._traces.items()}
+            return {trace: list(spans) for trace, spans in self._spans.items()}
 
     def wait(self, trace, names, root='', timeout=30) -> list[Span]:
         """Waits until all names are there, and each span but the first has its parent there, too. root: the first one's parent."""

@@ -13,6 +13,12 @@ let api = null;
 let conditions = {};
 let searches = 0; // the newest one counts
 
+/** Without articles it would be no feed. */
+function list(articles) {
+    found.append(...articles);
+    found.hidden = !found.childElementCount;
+}
+
 function say(problem, text = '') {
     byId('problem').hidden = !problem;
     setText(byId('problem'), problem);
@@ -38,6 +44,7 @@ function signOut(problem = '') {
     api = null;
     searches++;
     found.replaceChildren();
+    list([]);
     byId('older').hidden = true;
     show(false);
     say(problem);
@@ -163,7 +170,7 @@ async function readPage(after) {
         const page = await api.search({ ...conditions, after });
         if (search !== searches) return;
         if (!after) found.replaceChildren();
-        found.append(...page.items.map(articleOf));
+        list(page.items.map(articleOf));
         byId('older').hidden = !page.next;
         byId('older').dataset.after = page.next ?? '';
         say('', found.childElementCount ? `${found.childElementCount}${page.next ? ' and more' : ''} found` : 'No comment is like that.');

@@ -1,0 +1,38 @@
+/* Notifies users who have no session that a friend has come near: posts the approaches that joins found (router/approaches.h) to
+ * notify.url. Both must share, and the user must not mute the friend, by copies of `sharing` and `nearby-mutes` that only a router with a
+ * notify.url keeps. The join waits for nothing: posts go out on a thread of their own (service/poster.h). Loop's thread.
+ *
+ * At most once: an approach that is queued, or under way, when the process ends is lost, and a report that is read again makes none.
+ */
+#ifndef ROUTER_NOTIFYING_H
+#define ROUTER_NOTIFYING_H
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "kafka/settings.h"
+#include "router/approaches.h"
+#include "router/report_clock.h"
+#include "router/settings.h"
+
+struct notifying;
+
+struct notifying_options {
+    uv_loop_t *loop;
+    struct log *log;
+    struct metrics *registry;
+    const struct kafka_settings *kafka;
+    const struct router_settings *settings;
+    int32_t partitions;
+    const struct report_clock *clock;
+};
+
+int notifying_check(const struct router_settings *settings, struct error *error); /* -EINVAL */
+
+/* *notifying is NULL where notify.url is not set. */
+int notifying_new(const struct notifying_options *options, struct notifying **notifying, struct error *error);
+void notifying_free(struct notifying *notifying); /* posts what is left, for a second at most; NULL is fine */
+
+/* Of a join that has newcomers. */
+void notifying_joined(struct notifying *notifying, const struct join_result *result);
+
+#endif

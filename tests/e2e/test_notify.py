@@ -1,0 +1,163 @@
+"""notify.url: a user without a session is notified that a friend has come near, as the list of near friends would show it."""
+import hashlib
+import hmac
+import json
+import secrets
+
+import pytest
+
+from harness.geo import distance_m, north_of
+from harness.posted import Posted
+from harness.waiting import eventually, now_ms
+
+HOME = 52.52, 13.405
+KEY = secrets.token_hex(20)
+
+
+def at(metres):
+    return north_of(*HOME, metres)
+
+
+@pytest.fixture(scope='module')
+def receiver():
+    with Posted('/near?of=starling') as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope='module')
+def town(make_module_cluster, receiver, tmp_path_factory):
+    key = tmp_path_factory.mktemp('notify') / 'key'
+    key.write_text(KEY + '\n')
+    return make_module_cluster(settings={'inactive.after.s': 60, 'router:notify.url': receiver.url,
+                                         'router:notify.key.file': str(key)}).start(routers=2, sinks=0)
+
+
+def notices(receiver):
+    """{(user, friend): [item]} of all posts, each of which must be signed."""
+    found = {}
+    for body, headers in receiver.posts:
+        assert headers['Starling-Signature'] == 'sha256=' + hmac.new(KEY.encode(), body, hashlib.sha256).hexdigest()
+        assert headers['Content-Type'] == 'application/json'
+        for item in json.loads(body)['items']:
+            assert item.keys() == {'user', 'friend', 'distance_m', 'time'}
+            found.setdefault((item['user'], item['friend']), []).append(item)
+    return found
+
+
+def report(town, user, metres):
+    answer = town.report_http(user, *at(metres))
+    assert answer.ok, answer.text
+
+
+def told(receiver, user, friend):
+    return eventually(lambda: notices(receiver).get((user, friend)), what=f'{user} is notified of {friend}')
+
+
+def test_who_has_no_session_is_notified_and_who_has_one_is_not(town, receiver, users):
+    ada, ben, cleo = users(3)
+    town.share(ada, ben, cleo)
+    town.befriend((ada, ben), (ada, cleo))
+    report(town, ben, 0)
+    with town.online(cleo, *at(10)) as phone:
+        report(town, ada, 20_000)
+        before = now_ms()
+        report(town, ada, 1000)
+        [item] = told(receiver, ben, ada)
+        assert item['distance_m'] == pytest.approx(distance_m(*at(0), *at(1000)), abs=0.06)
+        assert before <= item['time'] <= now_ms()
+        told(receiver, ada, ben)  # she has no session either
+        told(receiver, ada, cleo)
+        phone.wait_screen({ada})
+        assert (cleo, ada) not in notices(receiver)
+
+
+def test_a_phone_whose_socket_is_gone_is_notified(town, receiver, users):
+    ada, ben = users(2)
+    town.share(ada, ben)
+    town.befriend((ada, ben))
+    with town.online(ben, *at(0)) as phone:
+        phone.report(*at(1))
+
+    def comes():  # again and again: the edge says a moment later that the session has ended
+        report(town, ada, 20_000)
+        report(town, ada, 100)
+        return notices(receiver).get((ben, ada))
+
+    eventually(comes)
+
+
+def test_a_pair_is_told_once_however_often_they_meet(town, receiver, users):
+    ada, ben, cleo = users(3)
+    town.share(ada, ben, cleo)
+    town.befriend((ada, ben), (ada, cleo))
+    report(town, ben, 0)
+    for turn in range(3):
+        report(town, ada, 20_000)
+        if turn == 2:
+            report(town, cleo, 0)
+        report(town, ada, 500)
+    told(receiver, cleo, ada)  # the last post of all
+    assert len(notices(receiver)[ben, ada]) == 1
+
+
+def test_nobody_is_told_who_mutes_blocks_or_does_not_share(town, receiver, users):
+    ada, mutes, blocks, hidden, last = users(5)
+    town.share(ada, mutes, blocks, hidden, last)
+    town.befriend(*[(ada, user) for user in (mutes, blocks, hidden, last)])
+    for user in mutes, blocks, hidden, last:
+        report(town, user, 0)
+    town.http(mutes).ok('PUT', f'/v1/nearby/mutes/{ada}')
+    town.http(blocks).ok('PUT', f'/v1/blocks/{ada}')
+    town.share(hidden, mode='off')
+    eventually(lambda: town.friends_of(ada) == {mutes, hidden, last})
+    report(town, ada, 700)
+    told(receiver, last, ada)
+    told(receiver, ada, mutes)  # it is the other who mutes
+    pairs = notices(receiver).keys()
+    assert not pairs & {(mutes, ada), (blocks, ada), (ada, blocks), (hidden, ada), (ada, hidden)}
+
+
+def test_a_receiver_that_is_away_is_tried_again_and_what_it_refuses_is_not(town, receiver, users):
+    ada, ben, cleo = users(3)
+    town.share(ada, ben, cleo)
+    town.befriend((ada, ben), (cleo, ben))
+    report(town, ben, 0)
+    receiver.answers = [503]
+    failed = sum(router.metrics().total('starling_router_notify_posts_failed_total') for router in town.routers)
+    with town.online(ada, *at(800)):
+        told(receiver, ben, ada)
+        same = eventually(lambda: [body for body, _ in receiver.posts if (f'"friend":{ada},' in body.decode())][1:])
+        assert len(set(same)) == 1
+        eventually(lambda: sum(router.metrics().total('starling_router_notify_posts_failed_total') for router in town.routers) == failed + 1)
+        assert sum(router.metrics().total('starling_router_notices_dropped_total') for router in town.routers) == 0
+        receiver.answers = [400]
+        with town.online(cleo, *at(900)):
+            told(receiver, ben, cleo)
+            eventually(lambda: sum(router.metrics().total('starling_router_notices_dropped_total') for router in town.routers) == 1)
+    posted = sum(router.metrics().total('starling_router_notices_total') for router in town.routers)
+    assert posted == sum(len(items) for items in notices(receiver).values()) - 1  # one of them came twice
+
+
+def test_a_restart_repeats_nothing(town, receiver, users):
+    ada, ben, cleo = users(3)
+    town.share(ada, ben, cleo)
+    town.befriend((ada, ben), (ada, cleo))
+    for user in ada, ben:
+        report(town, user, 0)
+    told(receiver, ada, ben)
+    before = {pair: len(items) for pair, items in notices(receiver).items()}
+    for router in town.routers:
+        router.kill()
+    for router in town.routers:
+        router.start()
+    report(town, ada, 1)  # near as before
+    report(town, ben, 1)
+
+    def comes():  # again and again: until a router has read who shares and who mutes, it notifies nobody
+        report(town, cleo, 20_000)
+        report(town, cleo, 0)
+        return notices(receiver).get((cleo, ada))
+
+    eventually(comes)
+    after = notices(receiver)
+    assert {pair: len(after[pair]) for pair in before} == before

@@ -27,7 +27,7 @@ struct dlq {
     struct buffer line;
     struct sender *sender;
     struct forgotten *forgotten;
-    int64_t records, bytes;     /* chosen; of their values */
+    int64_t records, bytes;    /* chosen; of their values */
     int64_t cut, of_forgotten; /* of the chosen ones, those that are not sent */
     int64_t newest_ms;
     char newest_reason[120];
@@ -137,7 +137,8 @@ static void send_again(void *context, const struct kafka_record *record) {
 }
 
 static int replay(struct dlq *dlq, const struct topic *topic) {
-    int code = forgotten_read(&dlq->cli.kafka, dlq->shape.partitions[TOPIC_ERASURES.space], &dlq->forgotten, dlq->error);
+    int code =
+        forgotten_read(&dlq->cli.kafka, dlq->shape.partitions[TOPIC_ERASURES.space], &dlq->forgotten, dlq->error);
     if (!code) code = sender_new(&dlq->cli.kafka, &dlq->sender, dlq->error);
     if (!code) code = read_queue(dlq, topic, send_again);
     if (!code) code = sender_flush(dlq->sender, dlq->error);

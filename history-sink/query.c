@@ -81,9 +81,8 @@ static void reply(struct sink *sink, struct http_request *request, const struct 
     struct history_row before;
     struct error error;
     bool more = false;
-    int code = query->resume
-                   ? rows_get(sink->rows, query->user, query->after_time, query->after_offset, &before, &error)
-                   : 0;
+    int code =
+        query->resume ? rows_get(sink->rows, query->user, query->after_time, query->after_offset, &before, &error) : 0;
     if (code > 0 && !wiping_has(sink->wiping, &before)) page.shown = before;
     buffer_string(&page.body, "{\"items\":[");
     if (code >= 0) code = rows_find(sink->rows, query, put_row, &page, &more, &error);

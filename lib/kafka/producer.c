@@ -110,12 +110,11 @@ int kafka_producer_send_whole(struct kafka_producer *producer, const struct kafk
     rd_kafka_headers_t *theirs = NULL, *headers = NULL;
     if (message && !rd_kafka_message_headers(message, &theirs)) headers = rd_kafka_headers_copy(theirs);
     if (!headers) headers = rd_kafka_headers_new(0);
-    rd_kafka_resp_err_t err =
-        rd_kafka_producev(producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(record->partition),
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                          RD_KAFKA_V_KEY((void *)(uintptr_t)record->key, record->key_size),
-                          RD_KAFKA_V_VALUE((void *)(uintptr_t)record->value, record->value_size),
-                          RD_KAFKA_V_TIMESTAMP(record->timestamp), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+    rd_kafka_resp_err_t err = rd_kafka_producev(
+        producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(record->partition),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY((void *)(uintptr_t)record->key, record->key_size),
+        RD_KAFKA_V_VALUE((void *)(uintptr_t)record->value, record->value_size), RD_KAFKA_V_TIMESTAMP(record->timestamp),
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
     if (err) rd_kafka_headers_destroy(headers); // taken only on success
     return sent(producer, err);
 }

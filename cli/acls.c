@@ -65,9 +65,10 @@ static void make_daemon(struct acls *acls, const struct cli_settings *s, const s
         add(acls, "Write", ACL_TRANSACTIONAL_ID, true, mem_format("%s%s-", s->prefix, group_of(s, program)));
 }
 
-/* It makes all topics, reads them all, and writes again what the dead letter queue of any of them holds. */
+/* It makes all topics, reads them all, writes again what the dead letter queue of any of them holds, and deletes from these what is a
+ * forgotten user's. */
 static void make_command(struct acls *acls, const struct cli_settings *s) {
-    static const char *const OPERATIONS[] = {"Create", "AlterConfigs", "DescribeConfigs", "Read", "Write"};
+    static const char *const OPERATIONS[] = {"Create", "AlterConfigs", "DescribeConfigs", "Read", "Write", "Delete"};
     for (size_t i = 0; i < ARRAY_SIZE(OPERATIONS); i++)
         add(acls, OPERATIONS[i], ACL_TOPIC, *s->prefix, mem_string(*s->prefix ? s->prefix : "*"));
     for (size_t i = 0; PROGRAMS[i]; i++)

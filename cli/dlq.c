@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/forgotten.h"
 #include "cli/reader.h"
 #include "cli/record_text.h"
 #include "cli/sender.h"
@@ -17,6 +18,7 @@ enum { QUEUE_PARTITIONS = 1 };
 
 struct dlq {
     struct cli cli;
+    struct topics_shape shape;
     struct kafka_settings queues; /* the topics' dead letter queues instead of themselves */
     int64_t from, to;             /* offsets in the queue: from <= offset < to */
     const char *reason;           /* only those whose reason holds this; NULL: all */
@@ -24,7 +26,9 @@ struct dlq {
     struct codec *codec;
     struct buffer line;
     struct sender *sender;
-    int64_t records, cut, bytes; /* chosen; of those, cut; of their values */
+    struct forgotten *forgotten;
+    int64_t records, bytes;    /* chosen; of their values */
+    int64_t cut, of_forgotten; /* of the chosen ones, those that are not sent */
     int64_t newest_ms;
     char newest_reason[120];
     int code; /* the first failure of what is done with a record */
@@ -122,6 +126,10 @@ static void send_again(void *context, const struct kafka_record *record) {
         dlq->cut++;
         return;
     }
+    if (forgotten_has(dlq->forgotten, dlq->codec, record)) {
+        dlq->of_forgotten++;
+        return;
+    }
     if (!dlq->dry_run)
         dlq->code = sender_put(dlq->sender, record->topic, partition_of(record), record->key, record->key_size,
                                record->value, record->value_size, dlq->error);
@@ -129,7 +137,9 @@ static void send_again(void *context, const struct kafka_record *record) {
 }
 
 static int replay(struct dlq *dlq, const struct topic *topic) {
-    int code = sender_new(&dlq->cli.kafka, &dlq->sender, dlq->error);
+    int code =
+        forgotten_read(&dlq->cli.kafka, dlq->shape.partitions[TOPIC_ERASURES.space], &dlq->forgotten, dlq->error);
+    if (!code) code = sender_new(&dlq->cli.kafka, &dlq->sender, dlq->error);
     if (!code) code = read_queue(dlq, topic, send_again);
     if (!code) code = sender_flush(dlq->sender, dlq->error);
     char *name = topic_full_name(&dlq->cli.kafka, topic, false);
@@ -139,8 +149,11 @@ static int replay(struct dlq *dlq, const struct topic *topic) {
     if (!code && dlq->cut)
         printf("%" PRId64 " others were cut when they were put there, as they were too large, and cannot be.\n",
                dlq->cut);
+    if (!code && dlq->of_forgotten)
+        printf("%" PRId64 " others are of users who were forgotten since, and are not.\n", dlq->of_forgotten);
     free(name);
     sender_free(dlq->sender);
+    forgotten_free(dlq->forgotten);
     return code;
 }
 
@@ -179,9 +192,8 @@ static const struct action *find_action(const char *name) {
 }
 
 static int act(struct dlq *dlq, const struct action *action, const struct topic *topic) {
-    struct topics_shape shape;
     dlq->codec = codec_new();
-    int code = reader_shape(&dlq->cli, &shape, dlq->error); // says quickly, and well, what is wrong
+    int code = reader_shape(&dlq->cli, &dlq->shape, dlq->error); // says quickly, and well, what is wrong
     if (!code) code = action->run(dlq, topic);
     if (fflush(stdout)) code = error_set(dlq->error, -EIO, "standard output cannot be written");
     codec_free(dlq->codec);

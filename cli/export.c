@@ -17,11 +17,12 @@
 #include "users/mutes.h"
 #include "users/sharing_words.h"
 #include "users/user_json.h"
+#include "subjects/subject.h"
 #include "users/user_key.h"
 
 enum { PAGE = 500, PATIENCE_MS = 10000 };
 
-static const char ACCOUNT[] = "account";
+static const char ACCOUNT[] = "account", DECISIONS[] = "decisions";
 
 struct user_export {
     struct cli cli;
@@ -36,6 +37,7 @@ struct user_export {
     const char *sharing;        /* a mode */
     int64_t until;              /* when it ends, ms; 0: it has no end */
     struct mutes *mutes;        /* of friends nearby, of all users of the partition */
+    int code;                   /* the first failure of printing what was read */
 };
 
 static bool is_wanted(const struct user_export *export, const char *kind) {
@@ -49,6 +51,7 @@ static bool is_wanted(const struct user_export *export, const char *kind) {
 
 static bool is_kind(const char *name, size_t size) {
     if (size == strlen(ACCOUNT) && memcmp(name, ACCOUNT, size) == 0) return true;
+    if (size == strlen(DECISIONS) && memcmp(name, DECISIONS, size) == 0) return true;
     for (size_t i = 0; i < BELONGINGS_COUNT; i++)
         if (size == strlen(BELONGINGS[i].name) && memcmp(name, BELONGINGS[i].name, size) == 0) return true;
     return false;
@@ -226,6 +229,55 @@ static int print_account(struct user_export *export) {
     return code;
 }
 
+/* ---- what moderators decided ---- */
+
+/* Decisions about the user and the user's comments, without who made them, and what the user has told moderators or decided. Reports by others
+ * are theirs. */
+static void take_entry(void *context, const struct kafka_record *record) {
+    static const char *const WHAT[] = {
+        [MODERATION_ENTRY_REPORT] = "report",   [MODERATION_ENTRY_HIDE] = "hide",
+        [MODERATION_ENTRY_RESTORE] = "restore", [MODERATION_ENTRY_APPROVE] = "approve",
+        [MODERATION_ENTRY_DELETE] = "delete",   [MODERATION_ENTRY_BAN] = "ban",
+        [MODERATION_ENTRY_UNBAN] = "unban",
+    };
+    struct user_export *export = context;
+    struct moderation_entry entry;
+    struct subject_key key;
+    if (export->code || !record->value || !subject_key_read(record->key, record->key_size, &key) ||
+        event_decode_moderation_entry(export->codec, record->value, record->value_size, &entry, NULL))
+        return;
+    bool mine = entry.user == export->user;
+    if (!mine && (entry.author != export->user || entry.what == MODERATION_ENTRY_REPORT)) return;
+    struct buffer item = {.data = NULL};
+    buffer_format(&item, "{\"what\":\"%s\",\"mine\":%s,\"subject\":", WHAT[entry.what], mine ? "true" : "false");
+    json_put_text(&item, key.subject, key.size);
+    buffer_format(&item, ",\"comment\":\"%" PRId64 "\",\"reason\":", key.comment);
+    json_put_text(&item, entry.reason.data, entry.reason.size);
+    buffer_format(&item, ",\"time\":%" PRId64 ",\"until\":", entry.time);
+    if (entry.until)
+        json_put_int(&item, entry.until);
+    else
+        buffer_string(&item, "null");
+    buffer_byte(&item, '}');
+    export->code = print_item(DECISIONS, buffer_cstring(&item), item.size, export->error);
+    buffer_free(&item);
+}
+
+static int print_decisions(struct user_export *export) {
+    return reader_run(
+        &(struct reader_options){
+            .settings = &export->cli.kafka,
+            .topic = &TOPIC_MODERATION_LOG,
+            .partitions = export->shape.partitions[TOPIC_MODERATION_LOG.space],
+            .partition = READER_ALL,
+            .to_ms = INT64_MAX,
+            .context = export,
+            .take = take_entry,
+            .failure = &export->code,
+        },
+        export->error);
+}
+
 static int print_all(struct user_export *export) {
     struct error error = {.text = ""};
     export->error = &error;
@@ -237,6 +289,7 @@ static int print_all(struct user_export *export) {
     if (!code && is_wanted(export, ACCOUNT)) code = print_account(export);
     for (size_t i = 0; !code && i < BELONGINGS_COUNT; i++)
         if (is_wanted(export, BELONGINGS[i].name)) code = print_kind(export, &BELONGINGS[i]);
+    if (!code && is_wanted(export, DECISIONS)) code = print_decisions(export);
     if (!code && fflush(stdout)) code = error_set(&error, -EIO, "standard output cannot be written");
     for (size_t i = 0; i < BELONGING_OWNERS; i++) asking_free(export->owners[i]);
     mutes_free(export->mutes);
@@ -251,7 +304,8 @@ static int run(int argc, char **argv) {
     struct user_export export = {.sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, following, followers, muted, posts, notices, comments, likes, history",
+         "only these: account, friends, following, followers, muted, posts, notices, comments, likes, "
+         "reports, history, decisions",
          &export.kinds, NULL},
     };
     bool done;

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/forget_letters.h"
 #include "event/topics.h"
 #include "json/json.h"
 #include "kafka/admin.h"
@@ -105,6 +106,13 @@ static int forget(struct forgetting *forgetting) {
 
 /* ---- the topics ---- */
 
+static int remove_letters(struct forgetting *forgetting) {
+    int64_t removed;
+    int code = forget_letters(&forgetting->cli.kafka, forgetting->user, &removed, &forgetting->error);
+    if (!code) printf("%-12s %" PRId64 "\n", "dead letters", removed);
+    return code ? error_prefix(&forgetting->error, code, "the user is forgotten, but dead letters may be left") : 0;
+}
+
 static void print_time(int64_t ms) {
     time_t seconds = (time_t)(ms / 1000);
     struct tm utc;
@@ -167,6 +175,7 @@ static int run(int argc, char **argv) {
         if (!forgetting.url) forgetting.url = forgetting.cli.settings.api_url;
         forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;
         code = forget(&forgetting);
+        if (!code) code = remove_letters(&forgetting);
         if (!code) code = print_topics(&forgetting);
         if (!code && fflush(stdout)) code = error_set(&forgetting.error, -EIO, "standard output cannot be written");
         if (code) code = cli_fail(&FORGET_COMMAND, 1, "%s", forgetting.error.text);

@@ -80,20 +80,24 @@ static int failure_of(const struct sender *sender, struct error *error) {
                      strerror(-sender->lost_code));
 }
 
-/* One try to send a record. timed: it keeps its time. */
-static int try_put(struct sender *sender, const struct kafka_record *record, bool timed) {
-    struct kafka_producer *producer = sender->producer;
-    return timed ? kafka_producer_send_at(producer, record->topic, record->partition, record->key, record->key_size,
-                                          record->value, record->value_size, record->timestamp, NULL)
-                 : kafka_producer_send(producer, record->topic, record->partition, record->key, record->key_size,
-                                       record->value, record->value_size, NULL);
+/* One try to send a record. */
+typedef int (*send_function)(struct kafka_producer *producer, const struct kafka_record *record);
+
+static int send_new(struct kafka_producer *producer, const struct kafka_record *record) {
+    return kafka_producer_send(producer, record->topic, record->partition, record->key, record->key_size, record->value,
+                               record->value_size, NULL);
 }
 
-static int put(struct sender *sender, const struct kafka_record *record, bool timed, struct error *error) {
+static int send_timed(struct kafka_producer *producer, const struct kafka_record *record) {
+    return kafka_producer_send_at(producer, record->topic, record->partition, record->key, record->key_size,
+                                  record->value, record->value_size, record->timestamp, NULL);
+}
+
+static int put(struct sender *sender, const struct kafka_record *record, send_function send, struct error *error) {
     int64_t deadline = 0;
     for (;;) {
         if (sender->lost) return failure_of(sender, error);
-        int code = try_put(sender, record, timed);
+        int code = send(sender->producer, record);
         if (!code) break;
         if (code != -EAGAIN && code != -EHOSTDOWN) {
             return error_set(error, code, "producing to %s%s: %s", sender->settings->prefix, record->topic->name,
@@ -124,11 +128,15 @@ int sender_put(struct sender *sender, const struct topic *topic, int32_t partiti
         .value = value,
         .value_size = value_size,
     };
-    return put(sender, &record, false, error);
+    return put(sender, &record, send_new, error);
 }
 
 int sender_put_copy(struct sender *sender, const struct kafka_record *record, struct error *error) {
-    return put(sender, record, true, error);
+    return put(sender, record, send_timed, error);
+}
+
+int sender_put_whole(struct sender *sender, const struct kafka_record *record, struct error *error) {
+    return put(sender, record, kafka_producer_send_whole, error);
 }
 
 int sender_flush(struct sender *sender, struct error *error) {

@@ -17,6 +17,9 @@ int sender_put(struct sender *sender, const struct topic *topic, int32_t partiti
 /* A copy of a record that was read from Kafka: same topic, partition, key, value and time. */
 int sender_put_copy(struct sender *sender, const struct kafka_record *record, struct error *error);
 
+/* The same with the record's headers, and to the queue if the sender's settings are those of dead letter queues. */
+int sender_put_whole(struct sender *sender, const struct kafka_record *record, struct error *error);
+
 /* Waits until everything sent is acknowledged. */
 int sender_flush(struct sender *sender, struct error *error);
 

@@ -1,4 +1,4 @@
-/* The comments and likes of a user in one partition: for whoever forgets the user. */
+/* The comments and likes of a user in one partition, or the reports: for whoever forgets the user, or exports what is kept. */
 #include <inttypes.h>
 
 #include "comments/replies_private.h"
@@ -9,13 +9,15 @@ enum { WORK = 4000 /* rows that an answer looks at: about 4 ms */ };
 struct of_user {
     struct buffer *body;
     size_t count, limit;
+    const char *reaction; /* what reactions are that are found */
 };
 
-static bool put_item(void *context, const struct event_text *subject, int64_t comment, bool like) {
+static bool put_item(void *context, const struct event_text *subject, int64_t comment, bool reaction) {
     struct of_user *found = context;
     buffer_string(found->body, found->count++ ? ",{\"subject\":" : "{\"subject\":");
     json_put_text(found->body, subject->data, subject->size);
-    buffer_format(found->body, ",\"comment\":\"%" PRId64 "\",\"what\":\"%s\"}", comment, like ? "like" : "comment");
+    buffer_format(found->body, ",\"comment\":\"%" PRId64 "\",\"what\":\"%s\"}", comment,
+                  reaction ? found->reaction : "comment");
     return found->count < found->limit;
 }
 
@@ -43,14 +45,14 @@ static void put_place(struct buffer *body, const struct buffer *place) {
     buffer_byte(body, '"');
 }
 
-static void answer(struct comment_question *question, int64_t user, size_t limit, struct buffer *place) {
+static void answer(struct comment_question *question, int64_t user, bool reports, size_t limit, struct buffer *place) {
     struct comment_replies *replies = question->replies;
-    struct of_user found = {.body = &replies->body, .limit = limit};
+    struct of_user found = {.body = &replies->body, .limit = limit, .reaction = reports ? "report" : "like"};
     struct error error;
     buffer_clear(&replies->body);
     buffer_string(&replies->body, "{\"items\":[");
-    int code =
-        threads_of_user(replies->options.threads, question->partition, user, place, WORK, put_item, &found, &error);
+    int code = threads_of_user(replies->options.threads, question->partition, user, reports, place, WORK, put_item,
+                               &found, &error);
     if (code) {
         comment_replies_failed(question, code, &error);
         return;
@@ -66,7 +68,8 @@ static void answer(struct comment_question *question, int64_t user, size_t limit
 
 void comment_replies_of_user(struct comment_replies *replies, struct http_request *request, const char *path) {
     struct comment_question question = {.replies = replies, .request = request};
-    const char *after = http_query(request, "after"), *likes = http_query(request, "likes");
+    const char *after = http_query(request, "after"), *likes = http_query(request, "likes"),
+               *reports = http_query(request, "reports");
     struct buffer place = {.data = NULL};
     int64_t partition, user, limit;
     if (!http_path_number(&path, &partition) || *path || partition > INT32_MAX || !http_query(request, "user") ||
@@ -76,8 +79,8 @@ void comment_replies_of_user(struct comment_replies *replies, struct http_reques
         comment_replies_bad_query(request);
     } else if (comment_replies_serve(replies, request, (int32_t)partition)) {
         question.partition = (int32_t)partition;
-        if (likes && !after) threads_likes(&place);
-        answer(&question, user, (size_t)limit, &place);
+        if ((likes || reports) && !after) threads_reactions(&place);
+        answer(&question, user, reports != NULL, (size_t)limit, &place);
     }
     buffer_free(&place);
 }

@@ -104,12 +104,12 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
                  struct error *error);
 
 /* Looks at so many comments and reactions of the partition (work), from the place on, for those of a user: comments that are not
- * deleted, and likes. Moves the place behind them; empty: at the beginning, and then: all were looked at. A text that `each` gets is
+ * deleted, and likes; or, behind all comments, reports instead of likes. Moves the place behind them; empty: at the beginning, and then: all were looked at. A text that `each` gets is
  * valid during the call; false: it wants no more. 0 or a negative code. */
-typedef bool threads_of_user_one(void *context, const struct event_text *subject, int64_t comment, bool like);
-int threads_of_user(struct threads *threads, int32_t partition, int64_t user, struct buffer *place, size_t work,
-                    threads_of_user_one *each, void *context, struct error *error);
-void threads_likes(struct buffer *place); /* the place behind all comments: only likes follow */
+typedef bool threads_of_user_one(void *context, const struct event_text *subject, int64_t comment, bool reaction);
+int threads_of_user(struct threads *threads, int32_t partition, int64_t user, bool reports, struct buffer *place,
+                    size_t work, threads_of_user_one *each, void *context, struct error *error);
+void threads_reactions(struct buffer *place); /* the place behind all comments: only reactions follow */
 
 /* ---- many at once ---- */
 

@@ -1,11 +1,11 @@
-/* The comments that a user has written and liked. There is no index of them, so all comments and reactions of a partition are walked
+/* The comments that a user has written, liked and reported. There is no index of them, so all comments and reactions of a partition are walked
  * over. */
 
 #include "comments/threads_private.h"
 
 /* Whether the row is the user's: 1, 0 or a negative code. */
 static int is_of(struct threads *threads, const struct subject_key *key, uint8_t kind, const uint8_t *value,
-                 size_t size, int64_t user, struct error *error) {
+                 size_t size, int64_t user, bool reports, struct error *error) {
     struct comment comment;
     struct comment_reaction reaction;
     if (kind == KIND_COMMENT) {
@@ -16,11 +16,11 @@ static int is_of(struct threads *threads, const struct subject_key *key, uint8_t
     if (key->second != user) return 0;
     if (event_decode_comment_reaction(threads->codec, value, size, &reaction, error))
         return threads_damaged(error, "a reaction");
-    return reaction.likes;
+    return reports ? reaction.reported : reaction.likes;
 }
 
-static int walk_kind(struct threads *threads, struct store_cursor *cursor, uint8_t kind, int64_t user, size_t *work,
-                     threads_of_user_one *each, void *context, struct error *error) {
+static int walk_kind(struct threads *threads, struct store_cursor *cursor, uint8_t kind, int64_t user, bool reports,
+                     size_t *work, threads_of_user_one *each, void *context, struct error *error) {
     for (bool wanted = true; *work && store_cursor_valid(cursor);
          store_cursor_next(cursor), *work -= wanted ? 1 : *work) {
         struct subject_key parts;
@@ -29,7 +29,7 @@ static int walk_kind(struct threads *threads, struct store_cursor *cursor, uint8
         if (key[0] != kind) return 0;
         if (!subject_key_read(key + 1, size - 1, &parts) || parts.numbers != (kind == KIND_COMMENT ? 1 : 2))
             return threads_damaged(error, "a key");
-        int code = is_of(threads, &parts, kind, value, value_size, user, error);
+        int code = is_of(threads, &parts, kind, value, value_size, user, reports, error);
         if (code < 0) return code;
         if (code == 1)
             wanted =
@@ -47,8 +47,8 @@ static void note_place(const struct store_cursor *cursor, struct buffer *place) 
     if (key[0] <= KIND_REACTION) buffer_append(place, key, size);
 }
 
-int threads_of_user(struct threads *threads, int32_t partition, int64_t user, struct buffer *place, size_t work,
-                    threads_of_user_one *each, void *context, struct error *error) {
+int threads_of_user(struct threads *threads, int32_t partition, int64_t user, bool reports, struct buffer *place,
+                    size_t work, threads_of_user_one *each, void *context, struct error *error) {
     static const uint8_t COMMENTS[] = {KIND_COMMENT}, REACTIONS[] = {KIND_REACTION};
     struct store_cursor *cursor = store_cursor_new(threads->store, threads->parts[partition].index);
     bool begun = place->size > 0, reactions = begun && place->data[0] == KIND_REACTION;
@@ -58,17 +58,17 @@ int threads_of_user(struct threads *threads, int32_t partition, int64_t user, st
     else
         store_cursor_seek(cursor, COMMENTS, sizeof COMMENTS);
     if (!reactions) {
-        code = walk_kind(threads, cursor, KIND_COMMENT, user, &work, each, context, error);
+        code = walk_kind(threads, cursor, KIND_COMMENT, user, reports, &work, each, context, error);
         if (!code && work) store_cursor_seek(cursor, REACTIONS, sizeof REACTIONS);
     }
-    if (!code && work) code = walk_kind(threads, cursor, KIND_REACTION, user, &work, each, context, error);
+    if (!code && work) code = walk_kind(threads, cursor, KIND_REACTION, user, reports, &work, each, context, error);
     if (!code) code = store_cursor_error(cursor, error);
     if (!code) note_place(cursor, place);
     store_cursor_free(cursor);
     return code;
 }
 
-void threads_likes(struct buffer *place) {
+void threads_reactions(struct buffer *place) {
     buffer_clear(place);
     buffer_byte(place, KIND_REACTION);
 }

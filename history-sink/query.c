@@ -45,14 +45,21 @@ static bool parse_query(const struct http_request *request, struct rows_query *q
 struct page {
     const struct wiping *wiping;
     struct buffer body;
-    struct history_row last;
+    struct history_row last, shown; /* shown: also the last of the page before; user -1: none */
     size_t count;
 };
+
+/* A client that got no answer sends its report again, and both are records of the topic: the answer shows the first. */
+static bool repeats(const struct history_row *row, const struct history_row *before) {
+    return row->user == before->user && row->time == before->time && row->lat == before->lat && row->lng == before->lng;
+}
 
 static void put_row(void *context, const struct history_row *row) {
     struct page *page = context;
     page->last = *row;
     if (wiping_has(page->wiping, row)) return; // it leaves the store just now
+    if (repeats(row, &page->shown)) return;
+    page->shown = *row;
     buffer_string(&page->body, page->count++ ? ",{\"lat\":" : "{\"lat\":");
     json_put_degrees(&page->body, row->lat);
     buffer_string(&page->body, ",\"lng\":");
@@ -70,11 +77,15 @@ static void put_row(void *context, const struct history_row *row) {
 }
 
 static void reply(struct sink *sink, struct http_request *request, const struct rows_query *query) {
-    struct page page = {.wiping = sink->wiping, .body = {.data = NULL}, .count = 0};
+    struct page page = {.wiping = sink->wiping, .body = {.data = NULL}, .shown = {.user = -1}, .count = 0};
+    struct history_row before;
     struct error error;
     bool more = false;
+    int code =
+        query->resume ? rows_get(sink->rows, query->user, query->after_time, query->after_offset, &before, &error) : 0;
+    if (code > 0 && !wiping_has(sink->wiping, &before)) page.shown = before;
     buffer_string(&page.body, "{\"items\":[");
-    int code = rows_find(sink->rows, query, put_row, &page, &more, &error);
+    if (code >= 0) code = rows_find(sink->rows, query, put_row, &page, &more, &error);
     if (code) {
         log_error(service_log(sink->service), "query failed", LOG_TEXT("reason", error.text));
         http_problem(request, 500, "store_failed", "the store cannot be read", 0);

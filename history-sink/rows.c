@@ -88,6 +88,30 @@ int rows_mark(struct rows *rows, int32_t partition, int64_t *next, struct error 
     return 0;
 }
 
+static struct history_row read_row(const uint8_t *key, const uint8_t *value) {
+    return (struct history_row){
+        .user = (int64_t)bytes_get_be64(key),
+        .lat = (int32_t)bytes_get_be32(value),
+        .lng = (int32_t)bytes_get_be32(value + 4),
+        .time = (int64_t)bytes_get_be64(key + 8),
+        .accuracy = (int32_t)bytes_get_be32(value + 8),
+        .received = (int64_t)bytes_get_be64(value + 12),
+        .partition = -1,
+        .offset = (int64_t)bytes_get_be64(key + 16),
+    };
+}
+
+int rows_get(struct rows *rows, int64_t user, int64_t time, int64_t offset, struct history_row *row,
+             struct error *error) {
+    uint8_t key[ROWS_KEY_SIZE];
+    rows_key(key, user, time, offset);
+    int found = store_get(rows->store, rows->rows, key, sizeof key, &rows->value, error);
+    if (found <= 0) return found;
+    if (rows->value.size != ROWS_VALUE_SIZE) return error_set(error, -EBADMSG, "a row of the store is malformed");
+    *row = read_row(key, rows->value.data);
+    return 1;
+}
+
 /* The row at the cursor; false: the query's end. */
 static bool row_at(const struct store_cursor *cursor, const struct rows_query *query, struct history_row *row) {
     size_t key_size, value_size;
@@ -98,16 +122,7 @@ static bool row_at(const struct store_cursor *cursor, const struct rows_query *q
     int64_t user = (int64_t)bytes_get_be64(key), time = (int64_t)bytes_get_be64(key + 8);
     // Times below 0 sort behind all others: the end, as `from` is never below 0.
     if (user != query->user || time < 0 || time >= query->to) return false;
-    *row = (struct history_row){
-        .user = user,
-        .lat = (int32_t)bytes_get_be32(value),
-        .lng = (int32_t)bytes_get_be32(value + 4),
-        .time = time,
-        .accuracy = (int32_t)bytes_get_be32(value + 8),
-        .received = (int64_t)bytes_get_be64(value + 12),
-        .partition = -1,
-        .offset = (int64_t)bytes_get_be64(key + 16),
-    };
+    *row = read_row(key, value);
     return true;
 }
 

@@ -40,6 +40,11 @@ struct kafka_topic_keeping {
 int kafka_topics_keeping(struct kafka_admin *admin, const struct topic_list *topics, struct kafka_topic_keeping *kept,
                          size_t *count, int timeout_ms, struct error *error);
 
+/* Deletes a partition's records before an offset, for whoever reads: their bytes go with the segment. Of a topic that deletes by time.
+ * -EACCES: the program lacks the operation Delete. */
+int kafka_records_delete(struct kafka_admin *admin, const struct topic *topic, int32_t partition, int64_t before,
+                         int timeout_ms, struct error *error);
+
 /* The members of a consumer group, and the partitions that each of them owns. */
 struct kafka_member {
     char *id; /* the broker's name of the member, new each time it joins */

@@ -101,6 +101,24 @@ int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *
                                   RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END));
 }
 
+int kafka_producer_send_whole(struct kafka_producer *producer, const struct kafka_record *record) {
+    rd_kafka_topic_t *handle = kafka_handles_get(&producer->handles, producer->client, producer->options.settings,
+                                                 record->topic, TOPIC_WRITES);
+    if (!handle) return -EINVAL;
+    // librdkafka's signatures are of before const: it reads the headers, and copies key and value.
+    rd_kafka_message_t *message = (rd_kafka_message_t *)(uintptr_t)record->message;
+    rd_kafka_headers_t *theirs = NULL, *headers = NULL;
+    if (message && !rd_kafka_message_headers(message, &theirs)) headers = rd_kafka_headers_copy(theirs);
+    if (!headers) headers = rd_kafka_headers_new(0);
+    rd_kafka_resp_err_t err = rd_kafka_producev(
+        producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(record->partition),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY((void *)(uintptr_t)record->key, record->key_size),
+        RD_KAFKA_V_VALUE((void *)(uintptr_t)record->value, record->value_size), RD_KAFKA_V_TIMESTAMP(record->timestamp),
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+    if (err) rd_kafka_headers_destroy(headers); // taken only on success
+    return sent(producer, err);
+}
+
 size_t kafka_producer_pending(const struct kafka_producer *producer) { return producer->pending; }
 
 bool kafka_producer_up(const struct kafka_producer *producer) { return kafka_health_up(producer->health); }

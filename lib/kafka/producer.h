@@ -43,6 +43,8 @@ int kafka_producer_send(struct kafka_producer *producer, const struct topic *top
 int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *topic, int32_t partition,
                            const void *key, size_t key_size, const void *value, size_t value_size, int64_t timestamp,
                            void *opaque);
+/* A record that was read, once more: its topic, partition, key, value, time and headers. */
+int kafka_producer_send_whole(struct kafka_producer *producer, const struct kafka_record *record);
 size_t kafka_producer_pending(const struct kafka_producer *producer); /* messages whose fate is not known yet */
 bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */
 

@@ -17,6 +17,7 @@ const struct belonging BELONGINGS[] = {
     {"notices", BELONGS_TO_FEEDS, "/peer/notices/", "?", "after"},
     {"comments", BELONGS_TO_MODERATION, "/peer/moderation/comments?user=", "", "after"},
     {"likes", BELONGS_TO_COMMENTS, "/peer/comments/of/", "&likes=true", "after"},
+    {"reports", BELONGS_TO_COMMENTS, "/peer/comments/of/", "&reports=true", "after"},
     {"history", BELONGS_TO_SINKS, "/peer/history/", "?from=0", "after"},
 };
 const size_t BELONGINGS_COUNT = ARRAY_SIZE(BELONGINGS);

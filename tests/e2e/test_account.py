@@ -29,7 +29,11 @@ def test_everything_is_exported_once_on_pages_of_any_size(ada):
 
 
 def test_the_command_exports_the_same(ada):
-    assert ada.printed() == {kind: items for kind, items in ada.exported().items() if items}
+    printed = ada.printed()
+    decision, = printed.pop('decisions')
+    assert decision.pop('time') > 1_700_000_000_000
+    assert decision == {'what': 'report', 'mine': True, 'subject': ada.subject, 'comment': ada.others['id'], 'reason': 'it is rude', 'until': None}
+    assert printed == {kind: items for kind, items in ada.exported().items() if items}
     assert list(ada.printed('--kinds', 'posts,history')) == ['posts', 'history']
 
 
@@ -50,6 +54,25 @@ def test_likes_are_exported_on_pages_of_any_size(everything, users):
     assert {(line['item']['subject'], line['item']['comment']) for line in map(json.loads, printed)} == liked and len(printed) == len(liked)
 
 
+def test_decisions_of_moderators_are_exported_without_who_made_them(everything, users):
+    user, author, moderator, other = users(4)
+    commenting, feed = Commenting(everything), Feed(everything)
+    subject = f'post:{feed.post(author, "x")["id"]}'
+    made = commenting.write(subject, user, 'rude', owner=author)
+    commenting.http(other).ok('POST', f'{commenting.path(subject)}/{made["id"]}/report', json={'reason': 'who said this'})
+    commenting.moderate(subject, made['id'], 'hidden', moderator)
+    everything.http(moderator, scope='moderator').ok('PUT', f'/v1/moderation/bans/{user}', json={'reason': 'noise'})
+
+    def decisions(of):
+        lines = everything.starling('export', of, '--kinds', 'decisions').stdout.splitlines()
+        assert all(str(moderator) not in line and (of == other or 'who said this' not in line) for line in lines)
+        return sorted((item['what'], item['mine'], item['subject'], item['until']) for item in (json.loads(line)['item'] for line in lines))
+
+    assert decisions(user) == [('ban', False, f'user:{user}', None), ('hide', False, subject, None)]
+    assert decisions(other) == [('report', True, subject, None)]
+    assert decisions(author) == []
+
+
 def test_the_end_of_sharing_is_exported(everything, users):
     user, = users(1)
     until = int(time.time() * 1000) + 3_600_000
@@ -63,8 +86,8 @@ def test_an_export_begins_where_it_is_told(ada):
     http = ada.http(ada.user)
     page = http.ok('GET', '/v1/export', params={'after': 'comments'})
     assert (page['kind'], len(page['items']), page['next']) == ('comments', 1, 'likes')
-    assert [http.ok('GET', '/v1/export', params={'after': after})['next'] for after in ('likes', 'likes.2', 'likes.3')] == [
-        'likes.1', 'likes.3', 'history']
+    assert [http.ok('GET', '/v1/export', params={'after': after})['next'] for after in ('likes', 'likes.2', 'likes.3', 'reports.3')] == [
+        'likes.1', 'likes.3', 'reports', 'history']
     assert http.ok('GET', '/v1/export', params={'after': 'posts', 'limit': 2})['next'] == f'posts.{ada.posts[1]["id"]}'
     for after in '', 'account', 'post', 'posts.', 'posts.&', 'posts.x', 'history.1', 'friends.a', 'posts.1&user=5', 'likes.', 'likes.4', 'likes.x', 'likes.1.', 'likes.1x', 'likes.1.x':
         answer = http.get('/v1/export', params={'after': after})

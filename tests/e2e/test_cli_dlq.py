@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from harness.cluster import build_folder
 from harness.processes import clean_environment
+from harness.records import user_key
 from harness.waiting import eventually
 
 
@@ -82,3 +83,37 @@ def test_wrong_usage(arguments):
     done = subprocess.run([build_folder() / 'starling', 'dlq', *arguments], capture_output=True, text=True, timeout=20,
                           env=clean_environment())
     assert done.returncode == 2 and done.stdout == '' and 'usage: starling dlq' in done.stderr
+
+
+def letters_of(cluster, topic):
+    """What a queue holds, with what came with it."""
+    return [(m.key, m.value, m.timestamp, tuple(m.headers)) for m in cluster.topics.read(f'{topic}.dlq')]
+
+
+def test_letters_of_a_forgotten_user_go_and_those_of_others_stay(make_cluster, users):
+    """As they were, with their times and reasons; and replay leaves out what is still there of users who were forgotten."""
+    ada, ben, eve = users(3)
+    cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(routers=1, fanouts=0, sinks=1, feeds=1, comments=1, moderators=1)
+    for user in ben, ada, eve, ada, ben:
+        cluster.topics.produce('profiles', user, b'\x07junk-%d' % user)
+    cluster.topics.produce('sharing', eve, b'\x07junk')
+    eventually(lambda: len(shown(cluster, 'profiles')) == 5 and shown(cluster, 'sharing'), 20, what='the gateway has refused them')
+    before = letters_of(cluster, 'profiles')
+    sharing = letters_of(cluster, 'sharing')
+    said = cluster.starling('forget', ada, '--http', cluster.http_url).stdout
+    assert 'dead letters 2\n' in said
+    kept = letters_of(cluster, 'profiles')
+    assert [letter for letter in before if letter[0] != user_key(ada)] == sorted(kept, key=before.index)
+    assert letters_of(cluster, 'sharing') == sharing
+    assert 'dead letters 0\n' in cluster.starling('forget', ada, '--http', cluster.http_url).stdout
+    assert letters_of(cluster, 'profiles') == kept
+
+    # By herself, over HTTP: her letters stay, and are not sent again.
+    eventually(lambda: cluster.http(eve).delete('/v1/me').status_code == 200, 60, what='eve is forgotten')
+    assert letters_of(cluster, 'profiles') == kept
+    said = cluster.starling('dlq', 'replay', 'profiles', '--all', '--dry-run').stdout
+    assert said.startswith('2 records') and '\n1 others are of users who were forgotten since' in said
+    # The number is somebody else's now, whose letter is sent.
+    cluster.topics.produce('profiles', eve, b'\x07junk of another')
+    eventually(lambda: len(shown(cluster, 'profiles')) == 4, 20, what='the gateway has refused that one, too')
+    assert cluster.starling('dlq', 'replay', 'profiles', '--all', '--dry-run').stdout.startswith('3 records')

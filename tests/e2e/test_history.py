@@ -2,6 +2,7 @@
 whatever happens to the sinks."""
 import collections
 import datetime
+import json
 import random
 import re
 import shutil
@@ -15,7 +16,7 @@ import requests
 from confluent_kafka import Producer
 
 from harness.http import Http
-from harness.records import decode, encode, user_key
+from harness.records import decode, encode, history_rows, user_key
 from harness.waiting import eventually, now_ms
 
 ROWS = {'REPORT', 'JOIN'}
@@ -339,6 +340,35 @@ def test_history_by_the_api(make_cluster, users):
     eventually(lambda: [item['time'] for item in pages()] == list(range(start + 5, start + 20)), what='15 rows')
     assert [item['lat'] for item in pages()] == [round(39.9 + number / 1000, 7) for number in range(5, 20)]
     assert {tuple(sorted(item)) for item in pages()} == {('accuracy', 'lat', 'lng', 'received', 'time')}
+
+
+def test_a_repeated_report_is_shown_once(make_cluster, users):
+    """Files keep the record of each attempt; answers show the report once, also where pages meet. Others of the same time stay."""
+    cluster, (ada,) = make_cluster(settings=SECONDS).start(routers=0, fanouts=0, sinks=1), users(1)
+    cluster.share(ada, ada)
+    start = now_ms() - 10_000
+    reports = [{'lat': 39.9 + number / 1000, 'lng': 116.3, 'time': start + number} for number in range(5)]
+    reports.append({**reports[4], 'lng': 116.4})
+    for _ in range(3):
+        cluster.http(ada).ok('POST', '/v1/locations', json={'locations': reports[:4]})
+    cluster.http(ada).ok('POST', '/v1/locations', json={'locations': reports[4:]})
+    eventually(lambda: published(cluster) == 14, 20, what='a row for each attempt in the files')
+
+    def pages(limit):
+        items, after = [], {}
+        while True:
+            page = cluster.http(ada).ok('GET', '/v1/history', params={'limit': limit, **after})
+            items += [{name: item[name] for name in ('lat', 'lng', 'time')} for item in page['items']]
+            if page['next'] is None:
+                return items
+            after = {'after': page['next']}
+
+    wanted = [{**report, 'lat': round(report['lat'], 7)} for report in reports]
+    for limit in (1, 2, 3, 5, 1000):
+        eventually(lambda limit=limit: pages(limit) == wanted, what=f'each report once, in pages of {limit}')
+    told = cluster.starling('history', ada).stdout.splitlines()
+    assert [json.loads(line)['time'] for line in told] == [report['time'] for report in reports]
+    assert len(history_rows(cluster.history)) == 14
 
 
 @pytest.mark.slow

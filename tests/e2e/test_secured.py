@@ -132,6 +132,14 @@ def test_the_command_works(secured, users, tmp_path):
                      secured.delivery_partitions, '--min-insync', 1)
 
 
+def test_the_command_removes_letters(secured, users):
+    ada, = users(1)
+    secured.topics.produce('profiles', ada, b'\x07no record')
+    eventually(lambda: f'"key":{ada},' in secured.starling('dlq', 'show', 'profiles').stdout, 20, what='the letter is there')
+    secured.starling('forget', ada, '--http', secured.http_url)
+    assert f'"key":{ada},' not in secured.starling('dlq', 'show', 'profiles').stdout
+
+
 # ---- with nothing more than is needed ----
 
 def test_the_lines_can_be_run_as_they_are(secured, secured_broker):

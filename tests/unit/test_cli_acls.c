@@ -55,7 +55,7 @@ static void operations_on_the_same_resources_share_a_command(void **state) {
     assert_string_equal(text,
                         "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling "
                         "--operation Create --operation AlterConfigs --operation DescribeConfigs --operation Read "
-                        "--operation Write --resource-pattern-type prefixed --topic p.\n"
+                        "--operation Write --operation Delete --resource-pattern-type prefixed --topic p.\n"
                         "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling "
                         "--operation Describe --resource-pattern-type literal --group routers --group edges "
                         "--group feeds --group threads --group sinks --group moderators --group starling-reader\n");

@@ -273,13 +273,15 @@ static bool add_of_user(void *context, const struct event_text *subject, int64_t
     return ++found->count % found->page != 0;
 }
 
-static struct of_user of_user(struct threads_world *world, int64_t user, size_t work) {
+static struct of_user of_user(struct threads_world *world, int64_t user, bool reports, size_t work) {
     struct of_user found = {.sum = 0, .page = 1 + work % 3};
     struct buffer place = {.data = NULL};
+    if (reports) threads_reactions(&place);
     struct error error;
     int turns = 0;
     do {
-        assert_int_equal(threads_of_user(world->threads, 0, user, &place, work, add_of_user, &found, &error), 0);
+        assert_int_equal(threads_of_user(world->threads, 0, user, reports, &place, work, add_of_user, &found, &error),
+                         0);
         assert_true(++turns < 200);
     } while (place.size);
     buffer_free(&place);
@@ -288,7 +290,7 @@ static struct of_user of_user(struct threads_world *world, int64_t user, size_t 
 
 static void a_users_comments_and_likes_are_found_whatever_an_answer_looks_at(void **state) {
     struct threads_world *world = *state;
-    assert_int_equal(of_user(world, USER, 3).count, 0);
+    assert_int_equal(of_user(world, USER, false, 3).count, 0);
     for (int64_t id = 1; id <= 20; id++) {
         put_comment(world, id, id % 2 ? USER : USER + 1, id == 3 ? COMMENT_DELETED : COMMENT_HIDDEN);
         if (id % 4 == 0) put_reaction(world, id, USER, id != 8);
@@ -296,12 +298,14 @@ static void a_users_comments_and_likes_are_found_whatever_an_answer_looks_at(voi
     }
     write_all(world);
     for (size_t work = 1; work <= 50; work++) {
-        struct of_user found = of_user(world, USER, work), other = of_user(world, USER + 2, work);
+        struct of_user found = of_user(world, USER, false, work), other = of_user(world, USER + 2, false, work);
+        struct of_user reported = of_user(world, USER, true, work);
         assert_int_equal(found.count, 9 + 4);
         assert_int_equal(found.sum, 100 - 3 + 1000 * (4 + 12 + 16 + 20));
         assert_int_equal(other.sum, 210 * 1000);
+        assert_true(reported.count == 1 && reported.sum == 8000);
     }
-    assert_int_equal(of_user(world, USER + 3, 4).count, 0);
+    assert_int_equal(of_user(world, USER + 3, false, 4).count, 0);
 }
 
 int main(void) {

@@ -147,7 +147,7 @@ function signIn(token) {
     const mine = me;
     mine.load().then(() => {
         if (me !== mine) return;
-        strangers.signIn(api, mine.mode);
+        strangers.signIn(client, mine.mode);
         render();
     });
 }
@@ -175,6 +175,7 @@ function makeClient(token) {
     });
     made.on('state', (change) => {
         status.show(change);
+        if (change.state === 'online') strangers.connected();
         if (change.reason === 'token') gate.open(t('tokenRefused'));
         if (change.reason === 'expired') gate.open(t('signInAgain'));
         soon();
@@ -186,7 +187,9 @@ function makeClient(token) {
         if (cause === 'update' || cause === 'expiry') heard(came, gone);
         soon();
     });
-    made.on('error', (error) => problem(reason(error)));
+    made.on('strangers', (page) => strangers.found(page));
+    made.on('strangers_gone', ({ gone }) => strangers.gone(gone));
+    made.on('error', (error) => (error.about === 'discover' ? strangers.refused(error) : problem(reason(error))));
     return made;
 }
 

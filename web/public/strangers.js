@@ -1,4 +1,5 @@
-// People around who share with everybody, as I do: a list, and their cells on the map. They are asked for while they are shown.
+// People around who share with everybody, as I do: a list, and their cells on the map. They are asked for while they are shown, over the
+// connection: by it the server tells at once who has stopped.
 
 import { cellsOf } from './cells.js';
 import { make, setText } from './dom.js';
@@ -7,6 +8,8 @@ import { reason, words } from './words.js';
 
 const EVERY_MS = 30_000;
 const SOON_MS = 2_000; // when the server could not answer
+const SETTLED_MS = 10_000; // by then the edge has heard from the gateway that I share with everybody
+const NOBODY = { items: [], cell: { height: 0, width: 0 } };
 const ALL = 1000;
 const SHOWN_KEY = 'starling.around';
 
@@ -14,11 +17,13 @@ const $ = (id) => document.getElementById(id);
 
 export class Strangers {
     #map;
-    #api = null;
+    #client = null;
     #mode = null;
+    #publicSince = 0;
     #shown = sessionStorage.getItem(SHOWN_KEY) === 'yes';
-    #question = 0; // only the answer to the newest one counts
+    #waiting = false; // for an answer
     #askAt = 0;
+    #page = NOBODY;
     /** @type {Map<string, {element: HTMLElement, ago: HTMLElement, time: number}>} */
     #rows = new Map();
 
@@ -29,31 +34,71 @@ export class Strangers {
         this.#forget();
     }
 
-    /** @param {import('./api.js').Api} api @param {string | null} mode who sees me */
-    signIn(api, mode) {
-        this.#api = api;
+    /** @param {import('./vendor/client/index.js').StarlingClient} client @param {string | null} mode who sees me */
+    signIn(client, mode) {
+        this.#client = client;
         this.setMode(mode);
     }
 
     signOut() {
-        this.#api = null;
+        this.#client = null;
         this.setMode(null);
+    }
+
+    /** The connection is there, perhaps a new one: an answer on an earlier one will not come. */
+    connected() {
+        this.#waiting = false;
+        this.#askAt = 0;
     }
 
     /** @param {string | null} mode who sees me: only 'public' shows others */
     setMode(mode) {
         this.#mode = mode;
+        this.#publicSince = performance.now();
         this.#forget();
     }
 
     /** Time goes by, while the page is seen. @param {number} now the server's time */
     tick(now) {
         for (const row of this.#rows.values()) setText(row.ago, formatAgo(now - row.time));
-        if (this.#asking && performance.now() >= this.#askAt) this.#ask(now);
+        if (!this.#asking || this.#waiting || this.#client.state !== 'online' || performance.now() < this.#askAt) return;
+        this.#waiting = true;
+        this.#client.discover({ limit: ALL });
+    }
+
+    /** The answer. @param {import('./vendor/client/index.js').Strangers} page */
+    found(page) {
+        if (!this.#waiting) return;
+        this.#show(page);
+        this.#note(page.items.length > 0 ? words.around : words.nobodyAround);
+        this.#askAgain(EVERY_MS);
+    }
+
+    /** There is none. @param {import('./vendor/client/index.js').ClientEvents['error']} error */
+    refused(error) {
+        if (!this.#waiting) return;
+        const unheard = error.code === 'not_public' && performance.now() < this.#publicSince + SETTLED_MS;
+        const passing = unheard || error.retryAfterMs !== undefined;
+        if (!passing) this.#show(NOBODY);
+        if (!passing || this.#rows.size === 0) this.#note(passing ? words.lookingAround : words.notAround(reason(error)));
+        this.#askAgain(Math.max(error.retryAfterMs ?? 0, passing ? SOON_MS : EVERY_MS));
+    }
+
+    /** They do not share with everybody any more, or I do not. @param {readonly string[]} users */
+    gone(users) {
+        const items = this.#page.items.filter(({ user }) => !users.includes(user));
+        if (items.length === this.#page.items.length) return;
+        this.#show({ items, cell: this.#page.cell });
+        if (items.length === 0) this.#note(words.nobodyAround);
     }
 
     get #asking() {
-        return this.#shown && this.#mode === 'public' && this.#api !== null;
+        return this.#shown && this.#mode === 'public' && this.#client !== null;
+    }
+
+    #askAgain(afterMs) {
+        this.#waiting = false;
+        this.#askAt = performance.now() + afterMs;
     }
 
     #toggle() {
@@ -64,29 +109,11 @@ export class Strangers {
 
     /** Nothing is shown, and whatever is under way is of no interest any more. */
     #forget() {
-        this.#question += 1;
-        this.#askAt = 0;
+        this.#askAgain(0);
         $('show-around').setAttribute('aria-pressed', String(this.#shown));
-        this.#show([], { height: 0, width: 0 }, 0);
+        this.#show(NOBODY);
         this.#note(this.#shown ? (this.#asking ? words.lookingAround : words.mustBePublic) : '');
         $('share-everybody').hidden = !(this.#shown && (this.#mode === 'off' || this.#mode === 'friends'));
-    }
-
-    async #ask(now) {
-        const question = ++this.#question;
-        this.#askAt = Infinity;
-        try {
-            const { items: strangers, cell } = await this.#api.getStrangers({ limit: ALL });
-            if (question !== this.#question) return;
-            this.#show(strangers, cell, now);
-            this.#note(strangers.length > 0 ? words.around : words.nobodyAround);
-            this.#askAt = performance.now() + EVERY_MS;
-        } catch (error) {
-            if (question !== this.#question) return;
-            if (!error.passing) this.#show([], { height: 0, width: 0 }, 0);
-            if (!error.passing || this.#rows.size === 0) this.#note(error.passing ? words.lookingAround : words.notAround(reason(error)));
-            this.#askAt = performance.now() + Math.max(error.retryAfterMs ?? 0, error.passing ? SOON_MS : EVERY_MS);
-        }
     }
 
     #note(text) {
@@ -94,8 +121,11 @@ export class Strangers {
         $('around-note').hidden = text === '';
     }
 
-    #show(strangers, cell, now) {
+    #show(page) {
+        const { items: strangers, cell } = page;
         const list = $('around-list');
+        const now = this.#client?.serverNow() ?? 0;
+        this.#page = page;
         const users = new Set(strangers.map(({ user }) => user));
         for (const [user, { element }] of this.#rows) {
             if (users.has(user)) continue;

@@ -38,8 +38,9 @@ export class FakeServer {
     away = false; // there is no WebSocket to be had
     reports = [];
     friends = new Map();
-    strangers = []; // as GET /v1/discover lists them
+    strangers = []; // as `discover` lists them
     asked = 0; // how often
+    unheard = 0; // questions that come before the edge has heard that I share with everybody
     hidden = new Set(); // users whom I mute nearby
     friendships = new Map(); // user -> {name, state, since}
     people = null; // of a demonstration
@@ -177,12 +178,26 @@ export class FakeServer {
             this.reports.push(frame);
             return this.flush();
         }
+        if (frame.type === 'discover') return say(this.#around());
         if (frame.type === 'more') return say(this.#page(session, Number(frame.after)));
         if (frame.type === 'watch' && frame.what === 'feed') return this.feed.watch(say, frame.version);
         if (frame.type === 'unwatch' && frame.what === 'feed') return this.feed.unwatch(say);
         if (frame.type === 'watch' && frame.what === 'comments') return this.comments.watch(say, frame.subject, frame.version);
         if (frame.type === 'unwatch' && frame.what === 'comments') return this.comments.unwatch(say, frame.subject);
         return say({ type: 'error', code: 'bad_frame', message: 'unknown type' });
+    }
+
+    #around() {
+        this.asked += 1;
+        this.unheard -= 1;
+        if (this.mode !== 'public' || this.unheard >= 0) return { type: 'error', code: 'not_public', message: 'not public', about: 'discover' };
+        return { type: 'strangers', items: this.strangers, next: null, cell: { height: 0.0439453125, width: 0.0439453125 } };
+    }
+
+    /** They do not share with everybody any more. */
+    strangersStop(...users) {
+        this.strangers = this.strangers.filter(({ user }) => !users.includes(user));
+        for (const { say } of this.#sockets) say({ type: 'strangers_gone', gone: users });
     }
 
     #page(session, from) {
@@ -254,11 +269,6 @@ export class FakeServer {
                 const asked = this.history.filter(({ time }) => time >= Number(searchParams.get('from')));
                 const next = from + limit < asked.length ? String(from + limit) : null;
                 return json(200, { items: asked.slice(from, from + limit), next });
-            }
-            if (pathname === '/v1/discover') {
-                this.asked += 1;
-                if (this.mode !== 'public') return json(403, { title: 'Forbidden', code: 'not_public', detail: 'not public' });
-                return json(200, { items: this.strangers, next: null, cell: { height: 0.0439453125, width: 0.0439453125 } });
             }
             const { method } = request;
             const etag = request.headers['if-none-match'];

@@ -310,6 +310,7 @@ test('people around: their cells and a list, for who is public, and gone at once
     await page.waitForFunction(() => /Only who is seen by everybody/.test(document.getElementById('around-note').textContent));
     await page.waitForTimeout(1200);
     assert.equal(server.asked, 0, 'nobody is asked for before I share with everybody');
+    server.unheard = 1;
     await page.click('#share-everybody');
     const list = () => page.$$eval('#around-list > li', (items) => items.map((li) => [li.dataset.user, li.querySelector('.name').textContent, li.querySelector('.where').textContent]));
     await becomes(async () => [await list(), [['7', 'Ada <b>', 'about 2.3 km'], ['8', 'User 8', 'about 2.3 km'], ['9', 'Eve', 'about 7.2 km']]]);
@@ -318,7 +319,20 @@ test('people around: their cells and a list, for who is public, and gone at once
     assert.deepEqual(await page.$$eval('.cell-count', (counts) => counts.map(({ textContent }) => textContent)), ['2', '1']);
     await isAccessible('people around');
     await page.screenshot({ path: `${OUT}around.png` });
+    assert.equal(server.asked, 2, 'asked again when the edge had not heard yet, and then not before half a minute is over');
+    assert.equal(await page.isVisible('#problem'), false);
 
+    server.strangersStop(7);
+    await becomes(async () => [(await list()).map(([user]) => user), ['8', '9']]);
+    assert.deepEqual(await page.$$eval('.cell-count', (counts) => counts.map(({ textContent }) => textContent)), ['1', '1']);
+    server.strangersStop(8, 9);
+    await page.waitForFunction(() => /Nobody around/.test(document.getElementById('around-note').textContent));
+    assert.deepEqual([await list(), await page.locator('path.cell').count()], [[], 0]);
+    assert.equal(server.asked, 2, 'who stops is gone without a question');
+
+    server.strangers = [stranger(7, 'Ada <b>', 0), stranger(8, '', 0), stranger(9, 'Eve', 1)];
+    server.crash();
+    await becomes(async () => [(await list()).length, 3]); // asked anew on the new connection
     await page.reload(); // the tab remembers that they are shown
     await becomes(async () => [(await list()).length, 3]);
     await page.click('#me summary');

@@ -164,7 +164,8 @@ class StarlingApi:
         return await self._http.page('/v1/audience', {'after': after, 'limit': limit}, read_audience)
 
     async def report(self, reports: Report | Iterable[Report]) -> Reported:
-        """Where I am, or was: for programs without a connection. Up to 1000 at once, in any order; the same one again changes nothing.
+        """Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one
+        again moves nobody, and get_history shows it once.
         ApiError sharing_off: I share with nobody. InvalidPosition: one of them is none."""
         now = round(time.time() * 1000)
         locations = []

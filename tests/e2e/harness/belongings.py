@@ -7,7 +7,7 @@ from .geo import north_of
 from .waiting import eventually
 
 HOME = 39.9847, 116.3184
-KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'likes', 'history'
+KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'likes', 'reports', 'history'
 
 
 class Belongings:
@@ -37,6 +37,7 @@ class Belongings:
         self.comment = self.commenting.write(subject, self.user, f'zanzibar{self.user}', owner=self.idol)
         self.others = self.commenting.write(subject, self.fan, 'another one', reply_to=self.comment['id'], owner=self.idol)
         self.commenting.like(subject, self.user, self.others['id'])
+        self.commenting.http(self.user).ok('POST', f'{self.commenting.path(subject)}/{self.others["id"]}/report', json={'reason': 'it is rude'})
         self.places = [north_of(*HOME, 10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
             cluster.report_http(self.user, *place, time=1_700_000_000_000 + i)
@@ -90,5 +91,6 @@ class Belongings:
         assert [(c['id'], c['text'], c['subject']) for c in found['comments']] == [
             (self.comment['id'], f'zanzibar{self.user}', self.subject)]
         assert found['likes'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'like'}]
+        assert found['reports'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'report'}]
         assert [(round(r['lat'], 7), round(r['lng'], 7)) for r in found['history']] == [
             (round(lat, 7), round(lng, 7)) for lat, lng in self.places]

@@ -68,6 +68,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             fate = self.server.chance.random()
             self.server.calls += 1
+            if fate < 0.5:
+                self.server.failed.append(f'{self.command} {self.path}')
         if self.server.away or fate < 0.25:
             self.answer(503, {}, b'<Error><Code>SlowDown</Code></Error>')
             return
@@ -103,13 +105,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Unreliable(http.server.ThreadingHTTPServer):
-    """Passes calls on: half of them fail, half of these after the server has done what they ask for. `away`: all fail."""
+    """Passes calls on: half of them fail, half of these after the server has done what they ask for. `away`: all fail.
+    failed: which, as 'PUT /bucket/key?partNumber=1'."""
     daemon_threads = True
 
     def __init__(self, behind):
         super().__init__(('127.0.0.1', 0), _Handler)
         self.behind, self.chance, self.lock = behind, random.Random(4), threading.Lock()
-        self.calls, self.away = 0, False
+        self.calls, self.away, self.failed = 0, False, []
         self.address = f'http://127.0.0.1:{self.server_address[1]}'
 
     def __enter__(self):

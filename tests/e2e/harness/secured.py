@@ -57,7 +57,7 @@ def make_authority(folder: pathlib.Path, name='authority') -> pathlib.Path:
 
 RESOURCES = {'--topic': ResourceType.TOPIC, '--group': ResourceType.GROUP, '--transactional-id': ResourceType.TRANSACTIONAL_ID}
 OPERATIONS = {name: AclOperation[re.sub('(?<=[a-z])(?=[A-Z])', '_', name).upper()]
-              for name in ('Read', 'Write', 'Create', 'Describe', 'DescribeConfigs', 'AlterConfigs')}
+              for name in ('Read', 'Write', 'Create', 'Describe', 'DescribeConfigs', 'AlterConfigs', 'Delete')}
 
 
 def acls_in_line(line: str) -> set:

@@ -250,6 +250,11 @@ class StarlingApi:
     async def unmute_nearby(self, user: int) -> bool:
         return (await self._http.decided('DELETE', f'/v1/nearby/mutes/{user}')).get('muted') is True
 
+    async def mutes_nearby(self, user: int) -> bool:
+        """Whether I leave the user out of my list of near friends."""
+        page = await self._people('/v1/nearby/mutes', user - 1 if user > 0 else None, 1)
+        return page.items[:1] == [user]
+
     async def get_followers(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         """By user id, rising; as get_following."""
         return await self._people(f'/v1/users/{user}/followers', after, limit)

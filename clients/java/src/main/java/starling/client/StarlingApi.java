@@ -12,7 +12,7 @@ import okhttp3.OkHttpClient;
 import okio.ByteString;
 
 /**
- * starling's HTTP API for posts, comments, follows and home timelines.
+ * starling's HTTP API: everything that users do but live lists.
  *
  * <pre>
  * StarlingApi api = new StarlingApi(new OkHttpClient(), "http://localhost:8080", () -&gt; accounts.token());
@@ -188,6 +188,98 @@ public final class StarlingApi {
         requests.repeated("POST", url, Json.object("reason", reason), false);
     }
 
+    // my friends, and where we are
+
+    /** A page of my friends (state null), or those of another state (requested, invited, blocked, all), with names; by user id, rising. */
+    public Page<Friendship> getFriends(String state, String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(Requests.with(requests.path("friends"), "state", state), after, limit));
+        return new Page<>(Friendship.readAll(page.get("items")), page.get("next"));
+    }
+
+    /** Asks for a friendship (requested), or accepts one (friends). */
+    public Friendship addFriend(long user) throws ApiException {
+        return whole(Friendship.read(decided("PUT", null, "friends", Long.toString(user))));
+    }
+
+    /** Ends a friendship, refuses an invitation, or takes a request back. */
+    public Friendship removeFriend(long user) throws ApiException {
+        return whole(Friendship.read(decided("DELETE", null, "friends", Long.toString(user))));
+    }
+
+    /** Ends what there was, and prevents it from then on. The other one is not told. */
+    public Friendship block(long user) throws ApiException {
+        return whole(Friendship.read(decided("PUT", null, "blocks", Long.toString(user))));
+    }
+
+    public Friendship unblock(long user) throws ApiException {
+        return whole(Friendship.read(decided("DELETE", null, "blocks", Long.toString(user))));
+    }
+
+    /** A page of the friends near my last report, nearest first. sinceMs: only if there is a report of that time or a later one; or null. */
+    public NearbyPage getNearby(Long sinceMs, String after, Integer limit) throws ApiException {
+        return new NearbyPage(get(paged(Requests.with(requests.path("nearby"), "since", sinceMs), after, limit)));
+    }
+
+    /** A page of the friends who can see me now; by user id, rising. */
+    public Audience getAudience(String after, Integer limit) throws ApiException {
+        return new Audience(get(paged(requests.path("audience"), after, limit)));
+    }
+
+    /**
+     * Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one again moves nobody, and
+     * getHistory shows it once. ApiException.Forbidden, sharing_off: I share with nobody.
+     */
+    public Reported report(List<Report> reports) throws ApiException {
+        long now = System.currentTimeMillis();
+        List<Object> locations = new ArrayList<>();
+        for (Report one : reports) {
+            locations.add(one.write(now));
+        }
+        return new Reported(decided("POST", Json.object("locations", locations), "locations"));
+    }
+
+    /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch, or null. */
+    public Page<Place> getHistory(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
+        HttpUrl.Builder url = Requests.with(Requests.with(requests.path("history"), "from", fromMs), "to", toMs);
+        Map<String, Object> page = get(paged(url, after, limit));
+        return new Page<>(Place.readAll(page.get("items")), page.get("next"));
+    }
+
+    // me
+
+    /** ApiException.NotFound, no_profile: I have none. */
+    public Profile getProfile() throws ApiException {
+        return profile(get(requests.path("profile")));
+    }
+
+    public Profile getProfileOf(long user) throws ApiException {
+        return profile(get(requests.path("profiles", Long.toString(user))));
+    }
+
+    /** avatarUrl: null: none. */
+    public Profile setProfile(String name, String avatarUrl) throws ApiException {
+        return profile(decided("PUT", Json.object("name", name, "avatar_url", avatarUrl), "profile"));
+    }
+
+    public Sharing getSharing() throws ApiException {
+        return whole(Sharing.read(get(requests.path("sharing"))));
+    }
+
+    /** mode: off, friends or public. until: when it ends by itself, ms since the epoch; null: it does not. */
+    public Sharing setSharing(String mode, Long until) throws ApiException {
+        return whole(Sharing.read(decided("PUT", Json.object("mode", mode, "until", until), "sharing")));
+    }
+
+    /** A page of everything that is kept of me. Each page is of one kind. */
+    public ExportPage getExport(String after, Integer limit) throws ApiException {
+        return new ExportPage(get(paged(requests.path("export"), after, limit)));
+    }
+
+    /** Removes everything that is kept of me: returns how many of each kind went. May be repeated after an Undecided. */
+    public Map<String, Object> forgetMe() throws ApiException {
+        return whole(Json.asObject(decided("DELETE", null, "me").get("removed")));
+    }
+
     // people
 
     public User getUser(long user) throws ApiException {
@@ -238,24 +330,30 @@ public final class StarlingApi {
         return Boolean.TRUE.equals(decided("DELETE", null, "nearby", "mutes", Long.toString(user)).get("muted"));
     }
 
+    /** Whether I leave the user out of my list of near friends. */
+    public boolean mutesNearby(long user) throws ApiException {
+        People page = people(paged(requests.path("nearby", "mutes"), before(user), 1));
+        return !page.items.isEmpty() && page.items.get(0) == user;
+    }
+
     /** By user id, rising. */
     public People getFollowers(long user, String after, Integer limit) throws ApiException {
-        return people("followers", user, after, limit);
+        return people(paged(requests.path("users", Long.toString(user), "followers"), after, limit));
     }
 
     /** By user id, rising. */
     public People getFollowing(long user, String after, Integer limit) throws ApiException {
-        return people("following", user, after, limit);
+        return people(paged(requests.path("users", Long.toString(user), "following"), after, limit));
     }
 
     /** Whether the user follows the other one. */
     public boolean follows(long user, long other) throws ApiException {
-        People page = getFollowing(user, other > 0 ? Long.toString(other - 1) : null, 1);
+        People page = getFollowing(user, before(other), 1);
         return !page.items.isEmpty() && page.items.get(0) == other;
     }
 
     /**
-     * Any other request, such as PUT of /v1/friends/7: returns the JSON of the answer as maps, lists, strings, Longs, Doubles, Booleans
+     * Any other request, such as GET of /v1/config: returns the JSON of the answer as maps, lists, strings, Longs, Doubles, Booleans
      * and null, an empty map where there is none. path: with its query, from /v1 on. body: of the same things; null: none.
      */
     public Map<String, Object> request(String method, String path, Map<String, ?> body) throws ApiException {
@@ -299,8 +397,13 @@ public final class StarlingApi {
         return requests.decided(method, comments(subject).addPathSegment(comment).addPathSegment(what).build(), null);
     }
 
-    private People people(String which, long user, String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(requests.path("users", Long.toString(user), which), after, limit));
+    /** The cursor in front of a user in lists by user id. */
+    private static String before(long user) {
+        return user > 0 ? Long.toString(user - 1) : null;
+    }
+
+    private People people(HttpUrl.Builder url) throws ApiException {
+        Map<String, Object> page = get(url);
         List<Long> users = new ArrayList<>();
         for (Object item : Json.asList(page.get("items"))) {
             Map<String, Object> one = Json.asObject(item);
@@ -309,6 +412,10 @@ public final class StarlingApi {
             }
         }
         return new People(users, page.get("next"), Json.asLong(page.get("total"), 0));
+    }
+
+    private static Profile profile(Map<String, Object> answer) throws ApiException {
+        return Profile.isOne(answer) ? new Profile(answer) : StarlingApi.<Profile>whole(null);
     }
 
     private static User user(Map<String, Object> answer) throws ApiException {

@@ -222,4 +222,55 @@ public final class StarlingApiTest {
                 "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
                 "GET /v1/users/7/following?after=3&limit=1", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
     }
+
+    @Test
+    public void friendsPlacesAndTheAccount() throws Exception {
+        String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','state':'friends','since':9},{'user':7,'name':'',"
+                + "'state':'requested','since':0},{}],'next':7}", "{'user':8,'state':'requested'}", "{'user':8,'state':'none'}",
+            "{'user':8,'state':'blocked','since':6}", "{'user':8,'state':'none'}",
+            "{'items':[{'user':7,'name':'Ada','lat':1.5,'lng':2,'time':9,'distance_m':12.5},{'user':8}],'next':null,'time':8}",
+            "{'items':[{'user':7,'near':true}],'next':8,'mode':'friends','visible':true}", "{'accepted':2,'sharing_off':1}",
+            "{'items':[{'lat':1,'lng':2,'time':3,'accuracy':null,'received':4}],'next':'c'}", "{'user':5,'name':'Me'}", "{'user':7,'name':'Ada'}",
+            "{'user':5,'name':'I'}", "{'mode':'off','until':null}", "{'mode':'public','until':99}",
+            "{'kind':'posts','items':[{'id':'1'}],'next':'likes'}", "{'removed':{'posts':3}}", "{'items':[{'user':7}],'next':null}", "{'items':[]}"};
+        for (String text : said) {
+            answer(200, text);
+        }
+        Page<Friendship> friends = api.getFriends("all", "3", 2);
+        Friendship first = friends.items.get(0);
+        assertEquals(Arrays.<Object>asList(Long.MAX_VALUE, "Ada", "a", "friends", 9L, 2, "7"), Arrays.<Object>asList(first.user, first.name,
+                first.avatarUrl, first.state, first.since, friends.items.size(), friends.next));
+        assertNull(friends.items.get(1).since);
+        assertEquals(Arrays.asList("requested", "none", "blocked", "none"), Arrays.asList(api.addFriend(8).state, api.removeFriend(8).state,
+                api.block(8).state, api.unblock(8).state));
+        NearbyPage near = api.getNearby(8L, null, null);
+        assertEquals(Arrays.<Object>asList(1, 12.5, 9L, 8L), Arrays.<Object>asList(near.items.size(), near.items.get(0).distance,
+                near.items.get(0).time, near.time));
+        Audience audience = api.getAudience("3", null);
+        assertTrue(audience.visible && audience.items.get(0).near && audience.mode.equals("friends"));
+        Reported reported = api.report(Arrays.asList(new Report(39.98470001, 116, 3L, 5.0), new Report(1, 2)));
+        assertEquals(3, reported.accepted + reported.sharingOff);
+        assertTrue(edge.requests.get(7).getBody().readUtf8().startsWith(
+                "{\"locations\":[{\"lat\":39.9847,\"lng\":116.0,\"time\":3,\"accuracy\":5.0},{\"lat\":1.0,\"lng\":2.0,\"time\":1"));
+        Page<Place> history = api.getHistory(1L, 9L, null, 1);
+        assertEquals(Arrays.<Object>asList(1.0, 3L, null, 4L, "c"), Arrays.<Object>asList(history.items.get(0).lat, history.items.get(0).time,
+                history.items.get(0).accuracy, history.items.get(0).received, history.next));
+        assertEquals(Arrays.asList("Me", "Ada", "I"), Arrays.asList(api.getProfile().name, api.getProfileOf(7).name, api.setProfile("I", null).name));
+        assertNull(api.getSharing().until);
+        assertEquals(99, (long) api.setSharing("public", 99L).until);
+        ExportPage page = api.getExport("posts", 5);
+        assertEquals(Arrays.<Object>asList("posts", "1", "likes"), Arrays.<Object>asList(page.kind, page.items.get(0).get("id"), page.next));
+        assertEquals(3L, api.forgetMe().get("posts"));
+        assertTrue(api.mutesNearby(7) && !api.mutesNearby(0));
+        assertEquals(Arrays.asList("GET /v1/friends?state=all&after=3&limit=2", "PUT /v1/friends/8", "DELETE /v1/friends/8", "PUT /v1/blocks/8",
+                "DELETE /v1/blocks/8", "GET /v1/nearby?since=8", "GET /v1/audience?after=3", "POST /v1/locations",
+                "GET /v1/history?from=1&to=9&limit=1", "GET /v1/profile", "GET /v1/profiles/7", "PUT /v1/profile", "GET /v1/sharing",
+                "PUT /v1/sharing", "GET /v1/export?after=posts&limit=5", "DELETE /v1/me", "GET /v1/nearby/mutes?after=6&limit=1",
+                "GET /v1/nearby/mutes?limit=1"), asked());
+        assertThrows(IllegalArgumentException.class, () -> new Report(91, 0));
+        answer(200, "{}");
+        assertEquals("bad_answer", assertThrows(ApiException.class, () -> api.getSharing()).code);
+        answer(403, "{'code':'sharing_off'}");
+        assertEquals("sharing_off", assertThrows(ApiException.Forbidden.class, () -> api.report(Arrays.asList(new Report(1, 2)))).code);
+    }
 }

@@ -121,9 +121,10 @@ def synthetic(options, result, observe_us):
             if found:
                 routers, k = found
                 reports = online / EVERY_S
-                row |= {'routers': routers, 'k': k, 'reads_per_s': reports * k / routers, 'mb': online * k / routers * PRESENCE_BYTES / 1e6,
-                        'gb_per_s': reports * k * RECORD_BYTES / 1e9}
-                print(f"{online / 1e6:7.0f}M {name:>9} {routers:8} {k:8.1f} {row['reads_per_s']:13,.0f} {row['mb']:8,.0f} {row['gb_per_s']:16.2f}")
+                row |= {'routers': routers, 'k': k, 'reads_per_s': reports * k / routers,
+                        'mb': online * k / routers * PRESENCE_BYTES / 1e6, 'gb_per_s': reports * k * RECORD_BYTES / 1e9}
+                print(f"{online / 1e6:7.0f}M {name:>9} {routers:8} {k:8.1f} {row['reads_per_s']:13,.0f} {row['mb']:8,.0f} "
+                      f"{row['gb_per_s']:16.2f}")
             else:
                 print(f'{online / 1e6:7.0f}M {name:>9}     none')
             rows.append(row)

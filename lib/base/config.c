@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/config_value.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/properties.h"
 #include "base/text.h"
@@ -154,21 +155,8 @@ static int assign_text(struct config *config, enum source source, const char *na
     return 0;
 }
 
-static int read_file(const char *path, struct buffer *out) {
-    FILE *stream = fopen(path, "re");
-    if (!stream) return -errno;
-    size_t got;
-    do {
-        got = fread(buffer_reserve(out, 4096), 1, 4096, stream);
-        buffer_commit(out, got);
-    } while (got);
-    int code = ferror(stream) ? -errno : 0;
-    fclose(stream);
-    return code;
-}
-
 static int read_secret(const char *path, struct buffer *out, struct error *error) {
-    int code = read_file(path, out);
+    int code = file_read(path, out);
     if (code) return error_set(error, code, "%s: %s", path, strerror(-code));
     if (out->size && out->data[out->size - 1] == '\n') out->size--;
     if (out->size && out->data[out->size - 1] == '\r') out->size--;
@@ -203,7 +191,7 @@ static int take_pair(void *context, int line, const char *key, const char *value
 
 int config_load_file(struct config *config, const char *path, struct error *error) {
     struct buffer text = {0};
-    int code = read_file(path, &text);
+    int code = file_read(path, &text);
     if (code)
         error_set(error, code, "%s: %s", path, strerror(-code));
     else

@@ -1,0 +1,305 @@
+#include "cli/plan_private.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+
+enum {
+    DAY_S = 86400,
+    DELIVERIES_S = 600,  /* how long Kafka keeps deliveries; a day: locations and timelines */
+    INBOX_ENTRIES = 800, /* feed.inbox.max */
+    POSTS_A_PAGE = 20,
+    STORED_COMMENTS = 20000000,
+    HOT_COPY_S = 1, /* how long a gateway keeps a hot page */
+    MAPS = 65530,   /* vm.max_map_count of Linux by default */
+    PARTITIONS_LEAST = 16,
+    ROUTES_LEAST = 64
+};
+
+#define SPARE 1.25             /* memory beside what is counted: caches of files, the kernel */
+#define FOLLOWERS_A 1.3        /* of their distribution */
+#define OWNER_STORE (256 * MB) /* of feed and comments */
+
+double plan_hot_share(double followers, double push_max) {
+    double scale = followers * (FOLLOWERS_A - 1);
+    return followers > 0 ? pow(1 + push_max / scale, -FOLLOWERS_A) : 0;
+}
+
+double plan_entries(double followers, double push_max) {
+    if (followers <= 0) return 0;
+    double scale = followers * (FOLLOWERS_A - 1);
+    return followers * (1 - pow(1 + push_max / scale, 1 - FOLLOWERS_A)) -
+           push_max * plan_hot_share(followers, push_max);
+}
+
+void plan_warn(struct plan *plan, const char *format, ...) {
+    if (plan->warning_count == PLAN_WARNINGS_MAX) return;
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    plan->warnings[plan->warning_count++] = mem_string(text);
+}
+
+double plan_least(const struct plan_load *load) { return load->replication > 1 ? 2 : 1; }
+
+double plan_enough(const struct planning *planning, double work, double shared) {
+    double room = planning->usable - shared;
+    return room > 0 ? fmax(plan_least(planning->load), ceil(work / room)) : NAN;
+}
+
+double plan_copies(const struct planning *planning) {
+    return planning->load->users * planning->figure[FIGURE_COPY_BYTES];
+}
+
+/* ---- HTTP, feed, comments ---- */
+
+static void plan_gateways(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    struct plan_tier *tier = &planning->plan->tiers[TIER_INGEST];
+    double reports = planning->plan->reports * load->http,
+           writes = reports + load->posts + load->comments + load->likes;
+    *tier = (struct plan_tier){
+        .name = "ingest",
+        .cores =
+            US * (writes * f[FIGURE_INGEST_REPORT_US] + load->pages * f[FIGURE_FEED_GATEWAY_US] +
+                  load->comment_pages * f[FIGURE_COMMENTS_GATEWAY_US] + load->hot_reads * f[FIGURE_COMMENTS_HOT_US]),
+        .memory = f[FIGURE_PROCESS_MB] * MB + plan_copies(planning),
+        .in = writes * f[FIGURE_EDGE_MESSAGE_BYTES],
+        .out = load->pages * f[FIGURE_FEED_PAGE_BYTES] +
+               (load->comment_pages + load->hot_reads) * f[FIGURE_COMMENTS_PAGE_BYTES],
+        .broker_cores = US * writes * f[FIGURE_BROKER_HTTP_US],
+        .limit = "CPU",
+    };
+    tier->processes = plan_enough(planning, tier->cores, 0);
+}
+
+static void plan_feeds(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    struct plan *plan = planning->plan;
+    struct plan_tier *tier = &plan->tiers[TIER_FEED];
+    plan->hot = load->posts * plan_hot_share(load->followers, load->push_max);
+    plan->entries = load->posts * plan_entries(load->followers, load->push_max);
+    *tier = (struct plan_tier){.name = "feed", .limit = "CPU"};
+    if (load->posts <= 0 && load->pages <= 0) return;
+    double own = US * (load->pages * f[FIGURE_FEED_PAGE_US] + load->posts * f[FIGURE_FEED_POST_US] +
+                       plan->entries * f[FIGURE_FEED_ENTRY_US]);
+    double shared = US * plan->hot * (f[FIGURE_FEED_HOT_READ_US] + f[FIGURE_FEED_HOT_PUT_US]);
+    double hot_bytes = plan->hot * DAY_S * load->hot_days * f[FIGURE_FEED_HOT_BYTES];
+    tier->processes = plan_enough(planning, own, shared);
+    tier->cores = own + shared * tier->processes;
+    tier->memory = f[FIGURE_PROCESS_MB] * MB + OWNER_STORE + hot_bytes;
+    tier->disk =
+        plan_least(load) * (load->users * INBOX_ENTRIES * f[FIGURE_FEED_INBOX_BYTES] +
+                            load->posts * DAY_S * load->content_days * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE);
+    tier->in = plan->entries * f[FIGURE_FEED_ENTRY_BYTES];
+    tier->out = load->pages * f[FIGURE_FEED_PAGE_BYTES] + tier->in;
+    tier->broker_cores = US * plan->entries * f[FIGURE_BROKER_ENTRY_US];
+    if (isnan(tier->processes)) {
+        plan->refused = true;
+        plan_warn(plan, "No number of feed processes is enough: each takes all %.0f hot posts/s. Raise feed.push.max.",
+                  plan->hot);
+    }
+    if (hot_bytes > GB)
+        plan_warn(plan, "Hot posts take %.1f GB in each feed process. Raise feed.push.max, or lower feed.hot.days.",
+                  hot_bytes / GB);
+}
+
+static void plan_comments(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    struct plan_tier *tier = &planning->plan->tiers[TIER_COMMENTS];
+    *tier = (struct plan_tier){.name = "comments", .limit = "CPU"};
+    if (load->comments + load->likes + load->comment_pages + load->hot_reads <= 0) return;
+    // Each gateway keeps its own copy of a hot page, and builds it anew.
+    double builds = load->hot_reads > 0 ? planning->plan->tiers[TIER_INGEST].processes / HOT_COPY_S : 0;
+    double comment_bytes = f[FIGURE_COMMENTS_STORE_GB] * GB / STORED_COMMENTS;
+    tier->cores = US * (load->comments * f[FIGURE_COMMENTS_COMMENT_US] + load->likes * f[FIGURE_COMMENTS_LIKE_US] +
+                        (load->comment_pages + builds) * f[FIGURE_COMMENTS_PAGE_US]);
+    tier->processes = plan_enough(planning, tier->cores, 0);
+    tier->memory = f[FIGURE_PROCESS_MB] * MB + OWNER_STORE;
+    tier->disk = plan_least(load) * load->comments * DAY_S * load->content_days * comment_bytes;
+    tier->in = (load->comments + load->likes) * comment_bytes;
+    tier->out = (load->comment_pages + builds) * f[FIGURE_COMMENTS_PAGE_BYTES] + tier->in;
+    tier->broker_cores = US * (load->comments * f[FIGURE_BROKER_COMMENT_US] + load->likes * f[FIGURE_BROKER_LIKE_US]);
+}
+
+static void plan_moderation(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    struct plan_tier *tier = &planning->plan->tiers[TIER_MODERATION];
+    *tier = (struct plan_tier){.name = "moderation", .limit = "stand-by"};
+    if (load->comments <= 0) return;
+    double each = US * load->comments * f[FIGURE_MODERATION_COMMENT_US];
+    tier->processes = plan_least(load);
+    tier->cores = each * tier->processes;
+    tier->memory = f[FIGURE_PROCESS_MB] * MB;
+    tier->disk = tier->processes * load->comments * DAY_S * load->content_days * f[FIGURE_MODERATION_FILE_MB];
+    if (each <= planning->usable) return;
+    planning->plan->refused = true;
+    plan_warn(planning->plan,
+              "A moderation process takes all comments, and %.0f/s fill %.2f cores. More processes do not help.",
+              load->comments, each);
+}
+
+static void plan_sinks(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    struct plan_tier *tier = &planning->plan->tiers[TIER_HISTORY];
+    *tier = (struct plan_tier){.name = "history sink", .limit = "CPU"};
+    if (load->history_days <= 0) return;
+    double rows = planning->plan->reports * DAY_S * load->history_days;
+    planning->rows_read++;
+    tier->cores = planning->plan->reports / f[FIGURE_HISTORY_ROWS];
+    tier->processes = plan_enough(planning, tier->cores, 0);
+    tier->memory = f[FIGURE_HISTORY_MB] * MB;
+    tier->disk = rows * (f[FIGURE_HISTORY_FILE_BYTES] + f[FIGURE_HISTORY_STORE_BYTES]);
+    tier->in = planning->plan->reports * f[FIGURE_BROKER_REPORT_BYTES];
+    tier->out = planning->plan->reports * f[FIGURE_HISTORY_FILE_BYTES];
+    tier->broker_cores = US * planning->plan->reports * f[FIGURE_BROKER_OBSERVE_US];
+}
+
+/* ---- Kafka ---- */
+
+static double power_of_two(double wanted, double from) {
+    double found = from;
+    while (found < wanted) found *= 2;
+    return found;
+}
+
+static void plan_partitions(struct planning *planning) {
+    struct plan *plan = planning->plan;
+    static const enum plan_tier_id SHARE[] = {TIER_ROUTER, TIER_FEED, TIER_COMMENTS, TIER_HISTORY};
+    double most = 0;
+    const struct plan_tier *widest = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(SHARE); i++) {
+        const struct plan_tier *tier = &plan->tiers[SHARE[i]];
+        if (isnan(tier->processes) || tier->processes <= most) continue;
+        most = tier->processes;
+        widest = tier;
+    }
+    // Twice as many as processes, so that the tier can be doubled: the number of partitions cannot be changed later.
+    plan->partitions = fmin(PLAN_PARTITIONS_MAX, power_of_two(2 * most, PARTITIONS_LEAST));
+    plan->routes = fmin(PLAN_ROUTES_MAX, power_of_two(1.5 * planning->edges, ROUTES_LEAST));
+    if (most > PLAN_PARTITIONS_MAX) {
+        plan->refused = true;
+        plan_warn(plan, "%.0f processes of the tier %s cannot share 1,024 partitions, and more are refused.", most,
+                  widest->name);
+    } else if (2 * most > PLAN_PARTITIONS_MAX) {
+        plan_warn(plan, "The tier %s cannot be doubled: 1,024 partitions are the most.", widest->name);
+    }
+    if (planning->edges > PLAN_ROUTES_MAX) {
+        plan->refused = true;
+        plan_warn(plan, "%.0f edges need a partition of deliveries each, and 10,000 are the most.", planning->edges);
+    }
+}
+
+/* Machines for so many bytes a second in the busier direction. */
+static double lines(const struct planning *planning, const struct plan_tier *tier) {
+    return fmax(tier->in, tier->out) * 8 / (planning->load->gbit * 1e9 * planning->usable);
+}
+
+static void plan_brokers(struct planning *planning) {
+    enum { TOPICS_OF_OWNERS = 33 }; /* lib/event/topics.c, without deliveries */
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    struct plan *plan = planning->plan;
+    struct plan_tier *tier = &plan->tiers[TIER_BROKER];
+    double moves = plan->deliveries * f[FIGURE_ROUTER_BYTES] / f[FIGURE_ROUTER_DELIVERIES];
+    double reports = plan->reports * f[FIGURE_BROKER_REPORT_BYTES],
+           entries = plan->entries * f[FIGURE_FEED_ENTRY_BYTES];
+    double comments = load->comments * f[FIGURE_COMMENTS_STORE_GB] * GB / STORED_COMMENTS;
+    double posts = load->posts * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE;
+    double written = reports + moves + entries + comments + posts, cores = 0;
+    for (int i = 0; i < TIER_BROKER; i++) cores += plan->tiers[i].broker_cores;
+    double partitions = (plan->partitions * TOPICS_OF_OWNERS + plan->routes) * load->replication;
+    *tier = (struct plan_tier){
+        .name = "brokers",
+        // Measured with one copy. Each further one is written and read again, and counts as much.
+        .cores = cores * load->replication,
+        .disk =
+            load->replication * (DAY_S * (reports + entries + load->content_days * (comments + posts)) +
+                                 DELIVERIES_S * moves + load->users * load->friends * f[FIGURE_BROKER_FRIEND_BYTES]),
+        .in = written * load->replication,
+        .out = written * load->replication + reports * (planning->rows_read - 1),
+    };
+    double by_cpu = ceil(tier->cores / (planning->usable * load->cores));
+    double by_line = ceil(lines(planning, tier));
+    tier->processes = fmax(load->replication, fmax(by_cpu, by_line));
+    tier->memory = f[FIGURE_BROKER_MB] * MB;
+    tier->limit = tier->processes > load->replication ? (by_line > by_cpu ? "network" : "CPU") : "copies";
+    double maps = partitions / tier->processes * f[FIGURE_BROKER_MAPS];
+    if (maps > MAPS)
+        plan_warn(
+            plan,
+            "A broker has %.0f partitions, and %.0f memory maps: raise vm.max_map_count (65,530), or add brokers.",
+            partitions / tier->processes, maps);
+}
+
+/* ---- machines ---- */
+
+/* A process has a core, and its share of the machine's memory and line; a broker has a machine. */
+static void plan_machines(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    struct plan *plan = planning->plan;
+    for (int i = 0; i < TIER_COUNT; i++) {
+        struct plan_tier *tier = &plan->tiers[i];
+        bool broker = i == TIER_BROKER;
+        double by_cores = tier->processes / (broker ? 1 : load->cores), memory = tier->memory * SPARE;
+        double by_memory = broker ? 0 : tier->processes * memory / (load->memory_gb * GB);
+        double by_line = broker ? 0 : lines(planning, tier);
+        tier->machines = isnan(by_cores) ? NAN : fmax(by_cores, fmax(by_memory, by_line));
+        if (!broker && tier->processes <= plan_least(load)) tier->limit = "stand-by";
+        if (by_line > by_cores) tier->limit = "network";
+        if (by_memory > fmax(by_cores, by_line)) tier->limit = "memory";
+        if (!isnan(tier->machines)) {
+            plan->machines += tier->machines;
+            plan->cores += tier->cores;
+        }
+        if (tier->processes > 0 && memory > load->memory_gb * GB) {
+            plan->refused = true;
+            plan_warn(plan, "A process of the tier %s needs %.1f GB: more than a machine has.", tier->name,
+                      tier->memory / GB);
+        } else if (tier->processes > 0 && by_memory > by_cores) {
+            plan_warn(plan, "A process of the tier %s needs %.1f GB: a machine holds fewer than it has cores.",
+                      tier->name, tier->memory / GB);
+        }
+    }
+    plan->machines = ceil(plan->machines);
+    if (plan_copies(planning) > GB)
+        plan_warn(plan, "Each edge and gateway holds a copy of sharing: %.1f GB.", plan_copies(planning) / GB);
+    if (load->tls > 0) {
+        double rate = planning->usable / US /
+                      (planning->figure[FIGURE_EDGE_HELLO_US] + load->tls * planning->figure[FIGURE_EDGE_TLS_US]);
+        plan_warn(plan, "With TLS an edge takes %.0f new connections/s with the CPU that it may use: edge.hello.rate.",
+                  rate);
+    }
+}
+
+void plan_compute(const struct plan_load *load, const struct plan_figures *figures, struct plan *plan) {
+    *plan = (struct plan){.reports = load->online / load->every_s};
+    plan->deliveries = plan->reports * load->friends * load->near;
+    struct planning planning = {.load = load, .figure = figures->values, .plan = plan, .usable = 1 - load->headroom};
+    plan_edges(&planning);
+    plan_routers(&planning);
+    plan_gateways(&planning);
+    plan_feeds(&planning);
+    plan_comments(&planning);
+    plan_moderation(&planning);
+    plan_sinks(&planning);
+    plan_partitions(&planning);
+    plan_brokers(&planning);
+    plan_machines(&planning);
+}
+
+void plan_clear(struct plan *plan) {
+    for (size_t i = 0; i < plan->warning_count; i++) free(plan->warnings[i]);
+    *plan = (struct plan){.warning_count = 0};
+}

@@ -1,0 +1,38 @@
+/* What the parts of the plan share (plan_model.c, plan_nearby.c). */
+#ifndef CLI_PLAN_PRIVATE_H
+#define CLI_PLAN_PRIVATE_H
+
+#include "cli/plan_model.h"
+
+#define US 1e-6
+#define KB 1e3
+#define KIB 1024.0
+#define MB 1e6
+#define GB 1e9
+
+/* What plan_compute works with. */
+struct planning {
+    const struct plan_load *load;
+    const double *figure;
+    struct plan *plan;
+    double usable; /* share of a core */
+    double edges;  /* processes */
+    double routers;
+    double rows_read; /* how often each report is read from Kafka */
+};
+
+void plan_warn(struct plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Two processes at least where Kafka keeps copies: one of them may end. */
+double plan_least(const struct plan_load *load);
+
+/* So many processes for work of which `shared` comes to each of them (cores); NAN: no number is enough. */
+double plan_enough(const struct planning *planning, double work, double shared);
+
+/* Bytes of a copy of sharing. */
+double plan_copies(const struct planning *planning);
+
+void plan_edges(struct planning *planning);
+void plan_routers(struct planning *planning);
+
+#endif

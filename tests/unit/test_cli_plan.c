@@ -1,0 +1,344 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/plan_figures.h"
+#include "cli/plan_model.h"
+#include "cli/plan_text.h"
+#include "ids/ids.h"
+
+static struct plan_load load_of(double online) {
+    return (struct plan_load){.online = online,
+                              .users = 10 * online,
+                              .every_s = 30,
+                              .friends = 400,
+                              .near = 0.1,
+                              .stay_s = 1800,
+                              .window_s = 1,
+                              .flush_s = 0.005,
+                              .followers = 500,
+                              .push_max = 1000,
+                              .hot_days = 7,
+                              .history_days = 30,
+                              .content_days = 365,
+                              .replication = 3,
+                              .cores = 16,
+                              .memory_gb = 64,
+                              .gbit = 10,
+                              .headroom = 0.5,
+                              .sessions = 18000};
+}
+
+static struct plan_figures measured(void) {
+    struct plan_figures figures;
+    plan_figures_measured(&figures);
+    return figures;
+}
+
+static bool warns(const struct plan *plan, const char *about) {
+    for (size_t i = 0; i < plan->warning_count; i++)
+        if (strstr(plan->warnings[i], about)) return true;
+    return false;
+}
+
+/* ---- figures ---- */
+
+/* The text with each run of white space as one blank: lines of a page may be broken anywhere. */
+static char *joined(const char *text, size_t size) {
+    char *out = mem_alloc(size + 1), *at = out;
+    for (size_t i = 0; i < size; i++) {
+        bool blank = isspace((unsigned char)text[i]);
+        if (!blank || (at > out && at[-1] != ' ')) *at++ = blank ? ' ' : text[i];
+    }
+    if (at > out && at[-1] == ' ') at--;
+    *at = '\0';
+    return out;
+}
+
+static char *section_of(const char *page, const char *name) {
+    char *heading = mem_format("\n## %s\n", name);
+    const char *from = strstr(page, heading);
+    free(heading);
+    if (!from) return NULL;
+    const char *to = strstr(from + 1, "\n## ");
+    return joined(from, to ? (size_t)(to - from) : strlen(from));
+}
+
+/* The number between the braces, and the text without them; NAN: there are no braces. */
+static double number_in(const char *text, char *plain) {
+    const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
+    char digits[32];
+    size_t count = 0;
+    if (!close) return NAN;
+    for (const char *at = open + 1; at < close && count + 1 < sizeof digits; at++)
+        if (*at != ',') digits[count++] = *at;
+    digits[count] = '\0';
+    sprintf(plain, "%.*s%.*s%s", (int)(open - text), text, (int)(close - open - 1), open + 1, close + 1);
+    return atof(digits);
+}
+
+/* When this fails, a figure was measured anew on one side only: docs/PERFORMANCE.md and cli/plan_figures.c go together. */
+static void figures_stand_on_the_page(void **state) {
+    struct buffer page = {.data = NULL};
+    assert_int_equal(file_read(STARLING_SOURCE_DIR "/docs/PERFORMANCE.md", &page), 0);
+    const char *text = buffer_cstring(&page);
+    size_t wrong = 0;
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        const struct plan_figure_info *info = &PLAN_FIGURES[i];
+        char plain[256] = "", *section = section_of(text, info->section);
+        double number = number_in(info->text, plain);
+        bool there = section && strstr(section, plain) && number == info->value && info->value > 0;
+        if (!there) print_error("%s=%g: \"%s\" is not in %s\n", info->name, info->value, info->text, info->section);
+        wrong += !there;
+        free(section);
+    }
+    buffer_free(&page);
+    assert_int_equal(wrong, 0);
+}
+
+static void a_changed_page_is_noticed(void **state) {
+    char plain[256];
+    assert_true(number_in("| **starling-router** | {10.5} |", plain) == 10.5);
+    assert_string_equal(plain, "| **starling-router** | 10.5 |");
+    assert_true(number_in("the figure {1,352}", plain) == 1352);
+    assert_true(isnan(number_in("no figure", plain)));
+    char *section = section_of("\n## One\n\na 1\nb\n\n## Two\n\na 2\n", "One");
+    assert_string_equal(section, "## One a 1 b");
+    free(section);
+    assert_null(section_of("\n## One\n", "Three"));
+}
+
+static char *write_file(const char *content) {
+    char *path = mem_string("/tmp/starling-plan-XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, content, strlen(content)), (ssize_t)strlen(content));
+    close(file);
+    return path;
+}
+
+static int load_text(struct plan_figures *figures, const char *content, struct error *error) {
+    char *path = write_file(content);
+    int code = plan_figures_load(figures, path, error);
+    unlink(path);
+    free(path);
+    return code;
+}
+
+static void figures_are_replaced_by_a_file(void **state) {
+    struct error error = {.text = ""};
+    struct plan_figures figures = measured();
+    assert_int_equal(load_text(&figures, "# ours\nrouter.report.us = 21\nedge.frames=1e5\n", &error), 0);
+    assert_true(figures.values[FIGURE_ROUTER_REPORT_US] == 21);
+    assert_true(figures.values[FIGURE_EDGE_FRAMES] == 100000);
+    assert_true(figures.values[FIGURE_FEED_PAGE_US] == PLAN_FIGURES[FIGURE_FEED_PAGE_US].value);
+
+    static const char *const WRONG[][2] = {{"router.report.us=5\nrouter.report.ms=10\n", ":2: there is no figure"},
+                                           {"router.report.us=0\n", ":1: router.report.us must be a number"},
+                                           {"router.report.us=-1\n", "must be a number"},
+                                           {"router.report.us=ten\n", "must be a number"}};
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
+        assert_int_equal(load_text(&figures, WRONG[i][0], &error), -EINVAL);
+        assert_non_null(strstr(error.text, WRONG[i][1]));
+        assert_true(figures.values[FIGURE_ROUTER_REPORT_US] == 21);
+    }
+    assert_int_equal(plan_figures_load(&figures, "/nowhere/figures", &error), -ENOENT);
+}
+
+static void what_is_printed_is_such_a_file(void **state) {
+    struct error error = {.text = ""};
+    struct buffer text = {.data = NULL};
+    struct plan_figures figures = measured(), read = measured();
+    for (size_t i = 0; i < FIGURE_COUNT; i++) figures.values[i] = (double)i + 0.25;
+    plan_figures_text(&text, &figures);
+    assert_int_equal(load_text(&read, buffer_cstring(&text), &error), 0);
+    assert_memory_equal(&read, &figures, sizeof read);
+    buffer_free(&text);
+}
+
+/* ---- the arithmetic ---- */
+
+static void rates_follow_from_the_load(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(10e6);
+    struct plan plan;
+    plan_compute(&load, &figures, &plan);
+    assert_true(fabs(plan.reports - 333333.3) < 1);
+    assert_true(fabs(plan.deliveries - 13333333) < 10);
+    // 40 friends near tell each screen 1.33 times a second: a frame a second, with 1.33 entries.
+    assert_true(fabs(plan.frames - 10e6) < 1);
+    assert_true(fabs(plan.hellos - 5555.6) < 0.1);
+    plan_clear(&plan);
+}
+
+/* The table of docs/PERFORMANCE.md, "CPU over feed.push.max". */
+static void followers_are_distributed_as_in_the_bench(void **state) {
+    static const double ROWS[][3] = {
+        {10, 0.9195, 0.4}, {100, 0.5148, 19.6}, {1000, 0.0708, 157.8}, {10000, 0.0042, 317.1}};
+    for (size_t i = 0; i < ARRAY_SIZE(ROWS); i++) {
+        assert_true(fabs(plan_hot_share(500, ROWS[i][0]) - ROWS[i][1]) < 0.0001);
+        assert_true(fabs(plan_entries(500, ROWS[i][0]) - ROWS[i][2]) < 0.1);
+    }
+    assert_true(plan_hot_share(0, 1000) == 0 && plan_entries(0, 1000) == 0);
+}
+
+static void each_tier_has_its_limit(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(1e6);
+    struct plan plan;
+    load.flush_s = 0.05;
+    load.gbit = 100;
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.tiers[TIER_EDGE].processes == 56); // of 18,000 sessions
+    assert_string_equal(plan.tiers[TIER_EDGE].limit, "sessions");
+    assert_true(plan.tiers[TIER_FEED].processes == 0);
+    assert_true(plan.tiers[TIER_ROUTER].processes == 2);
+    plan_clear(&plan);
+
+    load.sessions = 1e6;
+    load.every_s = 1; // one session's screen hears 40 times as much
+    plan_compute(&load, &figures, &plan);
+    const struct plan_tier *edge = &plan.tiers[TIER_EDGE];
+    assert_string_equal(edge->limit, "CPU");
+    assert_true(edge->cores / edge->processes <= 0.5 && edge->cores / (edge->processes - 1) > 0.5);
+    plan_clear(&plan);
+
+    load.memory_gb = 4;
+    load.users = 2e9;
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.refused); // the copy of sharing alone is larger than a machine
+    assert_true(warns(&plan, "more than a machine has"));
+    plan_clear(&plan);
+}
+
+/* The number of routers is the least with which each has room for its joins, its batches and what it observes. */
+static void routers_are_as_few_as_can_be(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(4e6);
+    struct plan plan;
+    figures.values[FIGURE_ROUTER_BATCH_US] = 1e-9;
+    plan_compute(&load, &figures, &plan);
+    const struct plan_tier *tier = &plan.tiers[TIER_ROUTER];
+    double join = plan.reports * figures.values[FIGURE_ROUTER_REPORT_US] / 1e6;
+    double observing = plan.reports * figures.values[FIGURE_ROUTER_OBSERVE_US] / 1e6, n = tier->processes;
+    assert_true(join / n + observing * (1 - 1 / n) <= 0.5);
+    assert_true(join / (n - 1) + observing * (1 - 1 / (n - 1)) > 0.5);
+    assert_true(fabs(tier->cores - (join + observing * (n - 1))) < 0.01);
+    plan_clear(&plan);
+}
+
+static void what_no_number_of_processes_can_do_is_refused(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(100e6); // each router would observe 3.3 million reports a second
+    struct plan plan;
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.refused);
+    assert_true(warns(&plan, "No number of routers"));
+    assert_true(isnan(plan.tiers[TIER_ROUTER].processes));
+    struct buffer text = {.data = NULL};
+    plan_json(&text, &load, &plan);
+    assert_non_null(strstr(buffer_cstring(&text), "\"tier\":\"router\",\"cores\":null,\"processes\":null"));
+    assert_null(strstr(buffer_cstring(&text), "nan"));
+    buffer_clear(&text);
+    plan_text(&text, &load, &plan);
+    assert_non_null(strstr(buffer_cstring(&text), "There is no plan"));
+    buffer_free(&text);
+    plan_clear(&plan);
+
+    load = load_of(1e4);
+    load.comments = 20000; // more than a moderation process indexes in half of its core
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.refused && warns(&plan, "moderation"));
+    plan_clear(&plan);
+}
+
+static void partitions_leave_room_to_double(void **state) {
+    assert_int_equal(PLAN_PARTITIONS_MAX, IDS_PARTITIONS_MAX);
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(1e4);
+    struct plan plan;
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.partitions == 16 && plan.routes == 64);
+    plan_clear(&plan);
+
+    load.pages = 10e6; // 18 us each: 360 processes
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.tiers[TIER_FEED].processes == 360 && plan.partitions == 1024 && !plan.refused);
+    plan_clear(&plan);
+
+    load.pages = 20e6;
+    plan_compute(&load, &figures, &plan);
+    assert_true(!plan.refused && warns(&plan, "cannot be doubled"));
+    plan_clear(&plan);
+
+    load.pages = 40e6;
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.refused && warns(&plan, "1,024 partitions"));
+    plan_clear(&plan);
+}
+
+static void more_load_never_needs_less(void **state) {
+    struct plan_figures figures = measured();
+    double before[TIER_COUNT] = {0};
+    for (double online = 1e4; online < 1e7; online *= 2) {
+        struct plan_load load = load_of(online);
+        struct plan plan;
+        load.posts = online / 2000;
+        load.pages = online / 50;
+        load.comments = online / 5000;
+        plan_compute(&load, &figures, &plan);
+        for (int i = 0; i < TIER_COUNT; i++) {
+            assert_true(plan.tiers[i].processes >= before[i]);
+            before[i] = plan.tiers[i].processes;
+        }
+        plan_clear(&plan);
+    }
+}
+
+static void hot_posts_are_in_each_feed_process(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(1e6);
+    struct plan plan;
+    load.posts = 6000;
+    load.pages = 300000;
+    plan_compute(&load, &figures, &plan);
+    double hot_gb = 6000 * plan_hot_share(500, 1000) * 7 * 86400 * figures.values[FIGURE_FEED_HOT_BYTES] / 1e9;
+    assert_true(plan.tiers[TIER_FEED].memory > hot_gb * 1e9 && plan.tiers[TIER_FEED].memory < (hot_gb + 0.5) * 1e9);
+    assert_true(warns(&plan, "Hot posts take"));
+    plan_clear(&plan);
+    load.push_max = 100000;
+    plan_compute(&load, &figures, &plan);
+    assert_false(warns(&plan, "Hot posts take"));
+    plan_clear(&plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_stand_on_the_page),
+        cmocka_unit_test(a_changed_page_is_noticed),
+        cmocka_unit_test(figures_are_replaced_by_a_file),
+        cmocka_unit_test(what_is_printed_is_such_a_file),
+        cmocka_unit_test(rates_follow_from_the_load),
+        cmocka_unit_test(followers_are_distributed_as_in_the_bench),
+        cmocka_unit_test(each_tier_has_its_limit),
+        cmocka_unit_test(routers_are_as_few_as_can_be),
+        cmocka_unit_test(what_no_number_of_processes_can_do_is_refused),
+        cmocka_unit_test(partitions_leave_room_to_double),
+        cmocka_unit_test(more_load_never_needs_less),
+        cmocka_unit_test(hot_posts_are_in_each_feed_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

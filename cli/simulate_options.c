@@ -80,7 +80,7 @@ static int check_movement(struct simulate_options *o, const struct option_texts 
         {"city", texts->city, 2, 10000000, &o->people},
     };
     const struct real reals[] = {{"every", texts->every, 0.01, 3600, &every_s},
-                                {"churn", texts->churn, 0, 100, &churn_percent}};
+                                 {"churn", texts->churn, 0, 100, &churn_percent}};
     if (check_numbers(numbers, ARRAY_SIZE(numbers)) || check_reals(reals, ARRAY_SIZE(reals))) return CLI_WRONG_USAGE;
     if (!parse_ends(o, texts->until))
         return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE,

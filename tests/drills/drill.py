@@ -4,6 +4,8 @@ import time
 import traceback
 import typing
 
+from world import Noticed
+
 PRODUCTS = 'lists', 'timelines', 'threads'
 
 
@@ -11,7 +13,7 @@ class Drill(typing.NamedTuple):
     name: str
     fault: str                 # what is broken, in words
     notice: str                # what users notice, in words
-    within: tuple              # seconds that nobody may wait longer: lists, timelines, threads
+    within: tuple              # seconds that nobody may wait longer: lists, timelines, threads; beyond Noticed.away_s
     lost: str
     timeout_s: int
     act: typing.Callable
@@ -20,8 +22,7 @@ class Drill(typing.NamedTuple):
 class Row(typing.NamedTuple):
     """What came of a drill."""
     drill: Drill
-    longest: dict[str, float]  # by product; empty when it failed early
-    errors: dict[str, int]
+    noticed: Noticed           # empty when it failed early
     compared: dict[str, int]   # how much of what was checked afterwards
     took_s: float
     failure: str | None
@@ -59,13 +60,13 @@ def _ring(_signal, _frame):
 
 def run(one: Drill, world) -> Row:
     """Never raises but for what the user says (Ctrl-C): a failure is in the row."""
-    began, noticed, compared, failure, sound = time.monotonic(), None, {}, None, False
+    began, noticed, compared, failure, sound = time.monotonic(), Noticed(), {}, None, False
     signal.signal(signal.SIGALRM, _ring)
     signal.alarm(one.timeout_s)
     try:
         noticed = one.act(world)
-        late = [f'{product}: {noticed.longest[product]} s, more than {most} s'
-                for product, most in zip(PRODUCTS, one.within) if noticed.longest[product] > most]
+        late = [f'{product}: {noticed.longest[product]} s, more than {noticed.away_s + most:.1f} s'
+                for product, most in zip(PRODUCTS, one.within) if noticed.longest[product] > noticed.away_s + most]
         compared = world.check()
         sound = True
         assert not late, '; '.join(late)
@@ -73,5 +74,4 @@ def run(one: Drill, world) -> Row:
         failure = ''.join(traceback.format_exception(error)[-3:]).strip()
     finally:
         signal.alarm(0)
-    return Row(one, noticed.longest if noticed else {}, noticed.errors if noticed else {}, compared, time.monotonic() - began, failure,
-               sound)
+    return Row(one, noticed, compared, time.monotonic() - began, failure, sound)

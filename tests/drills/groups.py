@@ -5,11 +5,11 @@ from confluent_kafka.admin import AdminClient
 from drill import drill
 
 TIERS = {
-    'router': ('the routers', 'lists stand still until they are started again', (20, 8, 8)),
-    'fanout': ('the edges', 'all connections are lost and made again', (30, 8, 8)),
-    'feed': ('the feed processes', 'timelines are 503 until they are started again', (5, 20, 8)),
-    'comments': ('the comments processes', 'threads are 503 or old until they are started again', (5, 8, 20)),
-    'history-sink': ('the history sinks', 'history ends some seconds ago', (5, 8, 8)),
+    'router': ('the routers', 'lists stand still until they are started again', (20, 10, 10)),
+    'fanout': ('the edges', 'all connections are lost and made again', (30, 10, 10)),
+    'feed': ('the feed processes', 'timelines are 503 until they are started again', (10, 20, 10)),
+    'comments': ('the comments processes', 'threads are 503 or old until they are started again', (10, 10, 20)),
+    'history-sink': ('the history sinks', 'history ends some seconds ago', (10, 10, 10)),
     'moderation': ('moderation', "nothing; the moderators' search is away", (5, 8, 8)),
 }
 

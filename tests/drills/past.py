@@ -34,7 +34,12 @@ class Past:
     """
 
     def __init__(self, cluster):
-        self._cluster, self._next = cluster, {}
+        self._cluster = cluster
+        self.anew()
+
+    def anew(self):
+        """The topic begins again, and so does history."""
+        self._next: dict[int, int] = {}
         self.rows: dict[tuple, tuple] = {}  # (partition, offset) -> (user, lat, lng, time, accuracy, received)
         self.last: dict[int, tuple] = {}
         self._files: dict[tuple, list] = {}  # by name, size and time of change

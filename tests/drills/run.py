@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 
-import kills, poison, pauses, groups, disks  # noqa: E401, F401
+import kills, poison, pauses, groups, disks, damage, clocks, memory, topics  # noqa: E401, F401
 import table
 from drill import DRILLS, run
 from world import World

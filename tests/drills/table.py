@@ -16,7 +16,8 @@ def machine() -> str:
 
 
 def cells(row) -> list[str]:
-    waits = [f'{row.longest[product]:.1f} of {most}' if product in row.longest else '' for product, most in zip(PRODUCTS, row.drill.within)]
+    longest, away_s = row.noticed.longest, row.noticed.away_s
+    waits = [f'{longest[product]:.1f} of {away_s + most:.0f}' if longest else '' for product, most in zip(PRODUCTS, row.drill.within)]
     return [row.drill.fault, row.drill.notice, *waits, row.drill.lost if row.failure is None else '**the drill fails**']
 
 
@@ -38,6 +39,6 @@ def write(path: pathlib.Path, rows):
 
 
 def line(row) -> str:
-    waits = '  '.join(f'{product} {row.longest[product]:5.1f} s' for product in PRODUCTS if product in row.longest)
-    errors = ', '.join(f'{count} x {what}' for what, count in sorted(row.errors.items()))
+    waits = '  '.join(f'{product} {seconds:5.1f} s' for product, seconds in row.noticed.longest.items())
+    errors = ', '.join(f'{count} x {what}' for what, count in sorted(row.noticed.errors.items()))
     return f'{"ok    " if row.failure is None else "FAILED"} {row.drill.name:24} {row.took_s:4.0f} s  {waits}  {errors}'

@@ -9,9 +9,9 @@ use it as well: the numbers of people and how often they act are parameters.
         world.check()                        # everything is as brute force says; AssertionError: it is not
 """
 import contextlib
+import dataclasses
 import itertools
 import time
-import typing
 
 from harness.broker import Broker
 from harness.cluster import Cluster
@@ -33,10 +33,13 @@ SETTINGS = {'history-sink:history.roll.s': 2, 'history-sink:history.merge.keep.s
             'comments:comments.user.rate': 0, **{f'{kind}:store.memory.mb': 32 for kind in ('router', 'feed', 'comments')}}
 
 
-class Noticed(typing.NamedTuple):
-    """What people noticed: the longest time that one of them waited for the next success (s), by product, and answers other than wanted."""
-    longest: dict[str, float]
-    errors: dict[str, int]
+@dataclasses.dataclass
+class Noticed:
+    """What people noticed: the longest time that one of them waited for the next success (s), by product, and answers other than wanted.
+    away_s: so long was something away without which nothing can work; who breaks it says so."""
+    longest: dict[str, float] = dataclasses.field(default_factory=dict)
+    errors: dict[str, int] = dataclasses.field(default_factory=dict)
+    away_s: float = 0.0
 
 
 class World:
@@ -45,9 +48,10 @@ class World:
         """every_s: between two reports of a walker; write_every_s: between two deeds of an author or a talker."""
         self._numbers = itertools.count(1000)
         self.broker = Broker(folder / 'broker', jars)
+        self.broker.client = {'log_level': 2}  # of the clients here, which would tell of each broken connection
         self._folder, self._sizes = folder, (walkers, authors, talkers)
         self._every_s, self._write_every_s = every_s, write_every_s
-        self._settings, self._daemons, self._partitions = {**SETTINGS, **(settings or {})}, {**DAEMONS, **(daemons or {})}, partitions
+        self._settings, self._daemons, self.partitions = {**SETTINGS, **(settings or {})}, {**DAEMONS, **(daemons or {})}, partitions
         self.friendships: set[tuple] = set()  # made by an acknowledged request
         self.names: dict[int, str] = {}       # set by an acknowledged request
 
@@ -57,7 +61,7 @@ class World:
     def __enter__(self) -> 'World':
         (self._folder / 'broker').mkdir()
         self.broker.start()
-        self.cluster = Cluster(self.broker, self._folder, self._partitions, self._partitions, self._settings)
+        self.cluster = Cluster(self.broker, self._folder, self.partitions, self.partitions, self._settings)
         try:
             self.cluster.start(**self._daemons)
             walkers, authors, talkers = map(self.users, self._sizes)
@@ -112,7 +116,7 @@ class World:
         self.walkers.walk()
         self.authors.start()
         self.talkers.start()
-        noticed = Noticed({}, {})
+        noticed = Noticed()
         try:
             self.recovered(time.monotonic())
             for part in self.parts():

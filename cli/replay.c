@@ -16,6 +16,7 @@
 #include "cli/replay_into.h"
 #include "cli/when.h"
 #include "event/topics.h"
+#include "ids/ids.h"
 
 enum { EVERYBODY = -1 };
 
@@ -132,7 +133,23 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     return code ? cli_fail(&REPLAY_COMMAND, 1, "%s", error.text) : 0;
 }
 
-static int copy_topics(struct replay *replay, const char *prefix, double speed) {
+/* What the command line asks for. */
+struct wish {
+    const char *from, *to, *user, *partition, *into, *speed, *format;
+    const char *partitions, *delivery_partitions, *placed_among; /* of a migration */
+    bool follow;
+};
+
+/* A number of partitions; 0: none is given. */
+static int partitions_of(const char *option, const char *text, int64_t max, int *partitions) {
+    int64_t number = 0;
+    if (text && !cli_int(text, 1, max, &number))
+        return cli_fail(&REPLAY_COMMAND, 2, "--%s %s: must be a number from 1 to %d", option, text, (int)max);
+    *partitions = (int)number;
+    return 0;
+}
+
+static int copy_topics(struct replay *replay, const struct wish *wish, double speed) {
     struct error error = {.text = ""};
     size_t count = (size_t)replay->cli.argument_count;
     const struct topic **topics = mem_zero(count + 1, sizeof *topics);
@@ -144,9 +161,9 @@ static int copy_topics(struct replay *replay, const char *prefix, double speed) 
         for (size_t other = 0; other < i; other++)
             if (topics[other] == topics[i]) wrong = replay->cli.arguments[i];
     }
-    const struct into_options options = {
+    struct into_options options = {
         .cli = &replay->cli,
-        .prefix = prefix,
+        .prefix = wish->into,
         .topics = topics,
         .count = count,
         .from_ms = replay->reader.from_ms,
@@ -154,16 +171,14 @@ static int copy_topics(struct replay *replay, const char *prefix, double speed) 
         .speed = speed,
     };
     int code = wrong ? cli_fail(&REPLAY_COMMAND, 2, "%s: not a topic that can be copied, or named twice", wrong) : 0;
+    if (!code) code = partitions_of("partitions", wish->partitions, IDS_PARTITIONS_MAX, &options.partitions);
+    if (!code)
+        code = partitions_of("delivery-partitions", wish->delivery_partitions, 10000, &options.delivery_partitions);
+    if (!code) code = partitions_of("placed-among", wish->placed_among, IDS_PARTITIONS_MAX, &options.placed_among);
     if (!code && into_run(&options, &error)) code = cli_fail(&REPLAY_COMMAND, 1, "%s", error.text);
     free(topics);
     return code;
 }
-
-/* What the command line asks for. */
-struct wish {
-    const char *from, *to, *user, *partition, *into, *speed, *format;
-    bool follow;
-};
 
 static int refuse_wish(struct replay *replay, const struct wish *wish, double *speed) {
     const char *own = replay->cli.settings.prefix;
@@ -178,9 +193,15 @@ static int refuse_wish(struct replay *replay, const struct wish *wish, double *s
         return cli_fail(&REPLAY_COMMAND, 2, "--format %s: must be json or avro", wish->format);
     if (wish->format && wish->follow && !strcmp(wish->format, "avro"))
         return cli_fail(&REPLAY_COMMAND, 2, "--format avro is a file with an end: it does not go with --follow");
-    if (!wish->into) return wish->speed ? cli_fail(&REPLAY_COMMAND, 2, "--speed goes with --into") : 0;
+    bool migrates = wish->partitions || wish->delivery_partitions || wish->placed_among;
+    if (!wish->into)
+        return wish->speed || migrates
+                   ? cli_fail(&REPLAY_COMMAND, 2, "--speed and numbers of partitions go with --into")
+                   : 0;
+    if (migrates && (!wish->partitions || wish->to || wish->speed))
+        return cli_fail(&REPLAY_COMMAND, 2, "other numbers of partitions need --partitions, and no --to or --speed");
     if (wish->user || wish->partition || wish->follow || wish->format)
-        return cli_fail(&REPLAY_COMMAND, 2, "--into goes with --from, --to and --speed only");
+        return cli_fail(&REPLAY_COMMAND, 2, "--into goes with --from, --to, --speed and numbers of partitions only");
     if (!into_prefix_good(wish->into) || !strcmp(wish->into, own))
         return cli_fail(&REPLAY_COMMAND, 2,
                         "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
@@ -202,6 +223,11 @@ static int run(int argc, char **argv) {
         {"follow", NULL, "goes on with what arrives, until interrupted", NULL, &wish.follow},
         {"format", "json|avro", "what is written (json)", &wish.format, NULL},
         {"into", "PREFIX", "copies the topics into those with this prefix, which it makes", &wish.into, NULL},
+        {"partitions", "N", "with --into: a migration to topics with so many partitions", &wish.partitions, NULL},
+        {"delivery-partitions", "N", "with --partitions: those of deliveries (as before)", &wish.delivery_partitions,
+         NULL},
+        {"placed-among", "N", "with --partitions: how many there were when the records were written (as now)",
+         &wish.placed_among, NULL},
         {"speed", "X", "with --into: X seconds of the period a second (as fast as possible)", &wish.speed, NULL},
     };
     struct replay replay = {.user = EVERYBODY};
@@ -227,7 +253,7 @@ static int run(int argc, char **argv) {
     } else {
         code = refuse_wish(&replay, &wish, &speed);
         if (!code && wish.into)
-            code = copy_topics(&replay, wish.into, speed);
+            code = copy_topics(&replay, &wish, speed);
         else if (!code)
             code = print_topic(&replay, wish.partition, wish.format && !strcmp(wish.format, "avro"));
     }
@@ -239,7 +265,8 @@ const struct cli_command REPLAY_COMMAND = {
     .name = "replay",
     .synopsis =
         "TOPIC [--from TIME] [--to TIME] [--user ID] [--partition N] [--follow] [--format json|avro] | [TOPIC...] "
-        "--into PREFIX [--from TIME] [--to TIME] [--speed X]",
+        "--into PREFIX [--from TIME] [--to TIME] [--speed X] | "
+        "[TOPIC...] --into PREFIX --partitions N [--delivery-partitions N] [--placed-among N] [--from TIME]",
     .summary = "a topic as lines of JSON or as Avro, by Kafka's time; or topics copied into others",
     .run = run,
 };

@@ -37,7 +37,7 @@ struct placing {
 };
 
 static bool is_looked_at(const struct kafka_settings *settings, const struct topic *topic) {
-    return topic->cleanup == TOPIC_COMPACTED && topic->keyed != TOPIC_KEYED_NOT && !topic->scattered &&
+    return topic->keyed != TOPIC_KEYED_NOT && !topic->scattered &&
            (!settings->uses || topic_used(settings->uses, topic, TOPIC_READS));
 }
 

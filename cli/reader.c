@@ -209,6 +209,8 @@ static int plan_partition(struct topic_reader *reader, const struct topic *topic
     if (code || end <= low || (start.offset >= 0 && start.offset >= end)) return code;
     // librdkafka asks half a second later where a partition begins, if it does not know the partition's leader yet.
     if (start.offset < low) start.offset = low;
+    if (reader->options->newest && start.offset < end - reader->options->newest)
+        start.offset = end - reader->options->newest;
     starts[reader->count] = start;
     reader->stretches[reader->count++] = (struct stretch){
         .topic = topic,

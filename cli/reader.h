@@ -26,7 +26,8 @@ struct reader_options {
     /* Kafka's timestamps, ms: from <= timestamp < to. 0 and INT64_MAX: everything. Of topics that are merged and compacted, from does
      * not count: what they held before is part of what they hold. */
     int64_t from_ms, to_ms;
-    bool follow; /* goes on beyond the end, until SIGINT or SIGTERM */
+    int64_t newest; /* only offsets so close to each partition's end; 0: from the beginning */
+    bool follow;    /* goes on beyond the end, until SIGINT or SIGTERM */
     void *context;
     /* The records, in order within each partition; committed ones only. */
     void (*take)(void *context, const struct kafka_record *record);

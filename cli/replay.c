@@ -19,6 +19,7 @@
 #include "cli/replay_into.h"
 #include "cli/when.h"
 #include "event/topics.h"
+#include "ids/ids.h"
 
 /* reader_run ends with it when --limit is reached. */
 enum { ENOUGH = 1 };
@@ -168,7 +169,25 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     return code ? cli_fail(&REPLAY_COMMAND, 1, "%s", error.text) : 0;
 }
 
-static int copy_topics(struct replay *replay, const char *prefix, double speed) {
+/* What the command line asks for. */
+struct wish {
+    struct period period;
+    const char *user, *limit, *partition, *into, *speed, *format;
+    const char *partitions, *delivery_partitions, *placed_among; /* of a migration */
+    bool follow, raw;
+};
+
+/* A number of partitions; 0: none is given. */
+static int partitions_of(const char *option, const char *text, int64_t max, int *partitions) {
+    int64_t number = 0;
+    if (text && !cli_int(text, 1, max, &number))
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--%s %s: must be a number from 1 to %d", option, text,
+                        (int)max);
+    *partitions = (int)number;
+    return 0;
+}
+
+static int copy_topics(struct replay *replay, const struct wish *wish, double speed) {
     struct error error = {.text = ""};
     size_t count = (size_t)replay->cli.argument_count;
     const struct topic **topics = mem_zero(count + 1, sizeof *topics);
@@ -180,9 +199,9 @@ static int copy_topics(struct replay *replay, const char *prefix, double speed) 
         for (size_t other = 0; other < i; other++)
             if (topics[other] == topics[i]) wrong = replay->cli.arguments[i];
     }
-    const struct into_options options = {
+    struct into_options options = {
         .cli = &replay->cli,
-        .prefix = prefix,
+        .prefix = wish->into,
         .topics = topics,
         .count = count,
         .from_ms = replay->reader.from_ms,
@@ -192,17 +211,14 @@ static int copy_topics(struct replay *replay, const char *prefix, double speed) 
     int code =
         wrong ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "%s: not a topic that can be copied, or named twice", wrong)
               : 0;
+    if (!code) code = partitions_of("partitions", wish->partitions, IDS_PARTITIONS_MAX, &options.partitions);
+    if (!code)
+        code = partitions_of("delivery-partitions", wish->delivery_partitions, 10000, &options.delivery_partitions);
+    if (!code) code = partitions_of("placed-among", wish->placed_among, IDS_PARTITIONS_MAX, &options.placed_among);
     if (!code && into_run(&options, &error)) code = cli_fail(&REPLAY_COMMAND, 1, "%s", error.text);
     free(topics);
     return code;
 }
-
-/* What the command line asks for. */
-struct wish {
-    struct period period;
-    const char *user, *limit, *partition, *into, *speed, *format;
-    bool follow, raw;
-};
 
 /* "7" or "7,8,9". */
 static int read_users(struct replay *replay, const char *text) {
@@ -235,9 +251,17 @@ static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) 
                         "--format avro is a file with an end: it does not go with --follow");
     if (wish->format && wish->raw && !strcmp(wish->format, "avro"))
         return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format avro is raw by itself: it does not go with --raw");
-    if (!wish->into) return wish->speed ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed goes with --into") : 0;
+    bool migrates = wish->partitions || wish->delivery_partitions || wish->placed_among;
+    if (!wish->into)
+        return wish->speed || migrates
+                   ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed and numbers of partitions go with --into")
+                   : 0;
+    if (migrates && (!wish->partitions || wish->period.to || wish->speed))
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
+                        "other numbers of partitions need --partitions, and no --to or --speed");
     if (wish->user || wish->limit || wish->partition || wish->follow || wish->raw || wish->format)
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--into goes with --from, --last, --to and --speed only");
+        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
+                        "--into goes with --from, --last, --to, --speed and numbers of partitions only");
     if (!into_prefix_good(wish->into) || !strcmp(wish->into, own))
         return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
                         "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
@@ -261,6 +285,11 @@ static int run(int argc, char **argv) {
         {"raw", NULL, "values with Kafka's own units: places in 1e-7 degrees, -1 for what is not known", NULL,
          &wish.raw},
         {"into", "PREFIX", "copies the topics into those with this prefix, which it makes", &wish.into, NULL},
+        {"partitions", "N", "with --into: a migration to topics with so many partitions", &wish.partitions, NULL},
+        {"delivery-partitions", "N", "with --partitions: those of deliveries (as before)", &wish.delivery_partitions,
+         NULL},
+        {"placed-among", "N", "with --partitions: how many there were when the records were written (as now)",
+         &wish.placed_among, NULL},
         {"speed", "X", "with --into: X seconds of the period a second (as fast as possible)", &wish.speed, NULL},
     };
     struct replay replay = {.limit = INT64_MAX};
@@ -288,7 +317,7 @@ static int run(int argc, char **argv) {
     } else {
         code = refuse_wish(&replay, &wish, &speed);
         if (!code && wish.into)
-            code = copy_topics(&replay, wish.into, speed);
+            code = copy_topics(&replay, &wish, speed);
         else if (!code)
             code = print_topic(&replay, wish.partition, wish.format && !strcmp(wish.format, "avro"));
     }
@@ -301,7 +330,8 @@ const struct cli_command REPLAY_COMMAND = {
     .name = "replay",
     .synopsis = "TOPIC " PERIOD_SYNOPSIS
                 " [--user ID[,ID...]] [--limit N] [--partition N] [--follow] [--format json|avro | --raw] | "
-                "[TOPIC...] --into PREFIX " PERIOD_SYNOPSIS " [--speed X]",
+                "[TOPIC...] --into PREFIX " PERIOD_SYNOPSIS " [--speed X] | "
+                "[TOPIC...] --into PREFIX --partitions N [--delivery-partitions N] [--placed-among N] [--from TIME]",
     .summary = "a topic as lines of JSON or as Avro, by Kafka's time; or topics copied into others",
     .run = run,
 };

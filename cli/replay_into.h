@@ -6,6 +6,10 @@
  * Records are copied in the order of their times over all topics and partitions, so that whoever reads the copies sees the stream of the
  * clock. The copied topics keep these times and delete nothing by age; all other topics with that prefix are made as
  * `starling topics create` makes them.
+ *
+ * With another number of partitions it is a migration: the copies are for daemons to go on with. Only topics that say how their keys choose
+ * partitions are copied, each record goes where its key belongs now (cli/repartition.h), and in the end all topics have the settings that
+ * daemons rely on.
  */
 #ifndef CLI_REPLAY_INTO_H
 #define CLI_REPLAY_INTO_H
@@ -17,6 +21,9 @@ struct into_options {
     const char *prefix;                /* of the copies */
     const struct topic *const *topics; /* what is copied; count 0: what lists of friends and history are made from */
     size_t count;
+    int partitions;          /* of the copies, of all topics but deliveries; 0: as many as the originals have */
+    int delivery_partitions; /* of deliveries; 0: the same */
+    int placed_among;        /* how many partitions there were when the records were written; 0: as many as there are */
     int64_t from_ms, to_ms;
     double speed; /* seconds of the period in a second; 0: as fast as possible */
 };
@@ -24,7 +31,7 @@ struct into_options {
 /* Whether a prefix can be one of topics. */
 bool into_prefix_good(const char *prefix);
 
-/* -EEXIST: there are copies already; -EINTR: SIGINT or SIGTERM came. The reason then says how to begin again. Others as reader_run and
+/* -EINVAL: the topics cannot be copied so. -EEXIST: there are copies already; -EINTR: SIGINT or SIGTERM came. The reason then says how to begin again. Others as reader_run and
  * sender_put. Prints how many records were copied. */
 int into_run(const struct into_options *options, struct error *error);
 

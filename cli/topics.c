@@ -6,6 +6,7 @@
 #include "cli/acls.h"
 #include "cli/cli.h"
 #include "cli/reader.h"
+#include "cli/topics_check.h"
 #include "event/topics.h"
 #include "kafka/admin.h"
 
@@ -34,9 +35,6 @@ finish:
     return code ? cli_fail(&TOPICS_COMMAND, 1, "%s", error.text) : 0;
 }
 
-/* With three copies, one may be lost while records go on being written and none that was acknowledged is lost. */
-static int64_t default_insync(int64_t copies) { return copies < 0 ? 0 : copies >= 3 ? 2 : 1; }
-
 struct numbers {
     const char *partitions, *delivery_partitions, *replication, *min_insync; /* the last two: NULL if not given */
 };
@@ -53,12 +51,13 @@ static int create_as_asked(const struct cli *cli, const struct numbers *numbers)
     if (numbers->min_insync && !cli_int(numbers->min_insync, 1, copies < 0 ? 1000 : copies, &insync))
         return cli_fail(&TOPICS_COMMAND, 2, "--min-insync %s: must be from 1 to the number of copies",
                         numbers->min_insync);
-    return create(cli, &(struct topics_plan){.topics = &TOPICS_ALL,
-                                             .partitions = {[TOPIC_SPACE_USERS] = (int)count,
-                                                            [TOPIC_SPACE_SUBJECTS] = (int)count,
-                                                            [TOPIC_SPACE_ROUTES] = (int)delivery_count},
-                                             .replication = (int)copies,
-                                             .min_insync = (int)(insync ? insync : default_insync(copies))});
+    return create(
+        cli, &(struct topics_plan){.topics = &TOPICS_ALL,
+                                   .partitions = {[TOPIC_SPACE_USERS] = (int)count,
+                                                  [TOPIC_SPACE_SUBJECTS] = (int)count,
+                                                  [TOPIC_SPACE_ROUTES] = (int)delivery_count},
+                                   .replication = (int)copies,
+                                   .min_insync = (int)(insync ? insync : (copies < 0 ? 0 : topics_insync(copies)))});
 }
 
 static int run(int argc, char **argv) {
@@ -86,8 +85,10 @@ static int run(int argc, char **argv) {
     form.bootstrap = cli.settings.bootstrap;
     if (!strcmp(what, "create") && cli.argument_count == 1)
         code = create_as_asked(&cli, &numbers);
+    else if (!strcmp(what, "check") && cli.argument_count == 1)
+        code = topics_check(&cli);
     else if (strcmp(what, "acls"))
-        code = cli_fail(&TOPICS_COMMAND, 2, "what can be done with topics is: create, acls");
+        code = cli_fail(&TOPICS_COMMAND, 2, "what can be done with topics is: create, check, acls");
     else if (!json && strcmp(format, "kafka-acls"))
         code = cli_fail(&TOPICS_COMMAND, 2, "--format %s: must be kafka-acls or json", format);
     else
@@ -99,7 +100,9 @@ static int run(int argc, char **argv) {
 const struct cli_command TOPICS_COMMAND = {
     .name = "topics",
     .synopsis = "create [--partitions N] [--delivery-partitions N] [--replication N] [--min-insync N] | "
-                "acls [PROGRAM...] [--principal NAME] [--format kafka-acls|json] [--command-config FILE]",
-    .summary = "makes the topics with the right settings, safe to repeat; prints the ACLs that each program needs",
+                "check | acls [PROGRAM...] [--principal NAME] [--format kafka-acls|json] [--command-config FILE]",
+    .summary =
+        "makes the topics with the right settings, safe to repeat; compares them with what this version needs; prints "
+        "ACLs",
     .run = run,
 };

@@ -88,9 +88,8 @@ static void note_post(struct feed_commands *commands, int32_t partition, int64_t
     overlay_put(commands->posts, partition, 0, counted, sizeof counted, &tick, sizeof tick);
 }
 
-/* post or text NULL: a tombstone. */
-static int write_post(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
-                      const struct post *post, const struct post_text *text) {
+static int write_records(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
+                         const struct post *post, const struct post_text *text) {
     uint8_t key[POST_KEY_SIZE];
     post_key_write(key, author, id);
     buffer_clear(&commands->value);
@@ -102,6 +101,17 @@ static int write_post(struct feed_commands *commands, int32_t partition, int64_t
     if (!code)
         code = decider_write(commands->decider, &TOPIC_POST_TEXTS, partition, key, sizeof key,
                              text ? commands->value.data : NULL, commands->value.size);
+    return code;
+}
+
+/* post or text NULL: a tombstone. Since a migration to more partitions, the author of an older post may have moved away from the partition
+ * that the post's id names. There lies a second copy, for those who know nothing but the id; the two change together. */
+static int write_post(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
+                      const struct post *post, const struct post_text *text) {
+    int32_t named = ids_partition(id);
+    int code = write_records(commands, partition, author, id, post, text);
+    if (!code && named != partition && named < commands->options.partitions)
+        code = write_records(commands, named, author, id, post, text);
     return code;
 }
 

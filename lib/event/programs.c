@@ -87,7 +87,8 @@ const struct program PROGRAM_COMMENTS = {
     .name = "starling-comments", .uses = USES(COMMENTS), .member = true, .transactions = true, .follows = true};
 const struct program PROGRAM_HISTORY_SINK = {
     .name = "starling-history-sink", .uses = USES(HISTORY_SINK), .member = true, .follows = true};
-const struct program PROGRAM_MODERATION = {.name = "starling-moderation", .uses = USES(MODERATION), .member = true};
+const struct program PROGRAM_MODERATION = {
+    .name = "starling-moderation", .uses = USES(MODERATION), .member = true, .follows = true};
 
 static const struct program *const ASKED_BY_INGEST[] = {&PROGRAM_ROUTER,       &PROGRAM_FEED,       &PROGRAM_COMMENTS,
                                                         &PROGRAM_HISTORY_SINK, &PROGRAM_MODERATION, NULL};

@@ -13,7 +13,7 @@ struct program {
     struct topic_uses uses;
     bool member;       /* joins a consumer group of its own */
     bool transactions; /* writes in transactions, whose ids begin with the topics' prefix and the group's name */
-    bool follows;      /* reads some topics outside of any group */
+    bool follows;      /* reads some topics outside of any group, at its start at least */
     const struct program *const
         *peers; /* whose groups it asks for their members; NULL-terminated. NULL: it asks none */
 };

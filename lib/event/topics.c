@@ -13,6 +13,7 @@ const struct topic TOPIC_LOCATIONS = {
     .retention_ms = DAY_MS,
     // Latency and the hour of history are counted from arrival, not from a phone's clock.
     .append_time = true,
+    .keyed = TOPIC_KEYED_BY_USER,
 };
 
 const struct topic TOPIC_FRIEND_COMMANDS = {
@@ -28,13 +29,24 @@ const struct topic TOPIC_FRIENDSHIPS = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+    .keyed = TOPIC_KEYED_BY_USER,
 };
 
 const struct topic TOPIC_PROFILES = {
-    .name = "profiles", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "profiles",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_USER,
+};
 
 const struct topic TOPIC_SHARING = {
-    .name = "sharing", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "sharing",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_USER,
+};
 
 const struct topic TOPIC_NEARBY_MUTES = {
     .name = "nearby-mutes",
@@ -42,6 +54,7 @@ const struct topic TOPIC_NEARBY_MUTES = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+    .keyed = TOPIC_KEYED_BY_USER,
 };
 
 const struct topic TOPIC_ERASURES = {
@@ -52,6 +65,7 @@ const struct topic TOPIC_ERASURES = {
     .retention_ms = 4 * WEEK_MS,
     // Compared with the arrival of reports.
     .append_time = true,
+    .keyed = TOPIC_KEYED_BY_USER,
 };
 
 const struct topic TOPIC_DELIVERIES = {
@@ -69,6 +83,7 @@ const struct topic TOPIC_FOLLOWS = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+    .keyed = TOPIC_KEYED_BY_USER,
 };
 
 const struct topic TOPIC_FOLLOW_REFUSALS = {
@@ -94,6 +109,9 @@ const struct topic TOPIC_POSTS = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+    .keyed = TOPIC_KEYED_BY_USER,
+    // Where its id says so: feed/commands_posts.c.
+    .scattered = true,
 };
 
 const struct topic TOPIC_POST_TEXTS = {
@@ -102,6 +120,9 @@ const struct topic TOPIC_POST_TEXTS = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+    .keyed = TOPIC_KEYED_BY_USER,
+    // Where its id says so: feed/commands_posts.c.
+    .scattered = true,
 };
 
 const struct topic TOPIC_FEED_OFFSETS = {
@@ -145,7 +166,12 @@ const struct topic TOPIC_NAME_COMMANDS = {
 };
 
 const struct topic TOPIC_NAMES = {
-    .name = "names", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "names",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_NAME,
+};
 
 const struct topic TOPIC_NOTICES = {
     .name = "notices",
@@ -153,6 +179,7 @@ const struct topic TOPIC_NOTICES = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+    .keyed = TOPIC_KEYED_BY_USER,
 };
 
 const struct topic TOPIC_COMMENT_COMMANDS = {
@@ -165,13 +192,28 @@ const struct topic TOPIC_COMMENT_COMMANDS = {
 };
 
 const struct topic TOPIC_COMMENTS = {
-    .name = "comments", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "comments",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_SUBJECT,
+};
 
 const struct topic TOPIC_COMMENT_TEXTS = {
-    .name = "comment-texts", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "comment-texts",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_SUBJECT,
+};
 
 const struct topic TOPIC_REACTIONS = {
-    .name = "reactions", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "reactions",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_SUBJECT,
+};
 
 const struct topic TOPIC_COMMENT_REFUSALS = {
     .name = "comment-refusals",
@@ -185,14 +227,29 @@ const struct topic TOPIC_COMMENT_OFFSETS = {
     .name = "comment-offsets", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
 
 const struct topic TOPIC_BANS = {
-    .name = "bans", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "bans",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_USER,
+};
 
 // No two entries have the same key: compaction removes none of them, and no retention does.
 const struct topic TOPIC_MODERATION_LOG = {
-    .name = "moderation-log", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "moderation-log",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_SUBJECT,
+};
 
 const struct topic TOPIC_COMMENTS_WIDE = {
-    .name = "comments-wide", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+    .name = "comments-wide",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .keyed = TOPIC_KEYED_BY_SUBJECT,
+};
 
 static const struct topic *const ALL[] = {
     &TOPIC_LOCATIONS,      &TOPIC_FRIEND_COMMANDS,  &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,

@@ -2,6 +2,7 @@
 #ifndef KAFKA_ADMIN_H
 #define KAFKA_ADMIN_H
 
+#include "base/buffer.h"
 #include "kafka/settings.h"
 
 struct kafka_admin;
@@ -28,6 +29,28 @@ struct topics_shape {
     int partitions[TOPIC_SPACES]; /* 0: the list has no topic of that space */
 };
 int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
+                        int timeout_ms, struct error *error);
+
+/* What the cluster has of a topic, or of its dead letter queue. */
+struct kafka_topic_found {
+    const struct topic *topic;
+    bool dead_letters;
+    char *name;
+    int partitions;        /* 0: there is no such topic */
+    int copies;            /* of the partition that has the fewest */
+    int min_insync;        /* min.insync.replicas */
+    struct buffer differs; /* settings that are not those of the description: "retention.ms is 5, not 10, ..." */
+};
+/* All topics of the list, then their dead letter queues: found has room for two of each topic, and is cleared by the caller, also after a
+ * failure. */
+int kafka_topics_inspect(struct kafka_admin *admin, const struct topic_list *topics, struct kafka_topic_found *found,
+                         int timeout_ms, struct error *error);
+void kafka_topics_found_clear(struct kafka_topic_found *found, size_t count);
+
+/* Whether the oldest records of those of the topics that the program reads lie in the partitions that their keys choose. 0; -EINVAL: they
+ * do not (error says among how many they were placed): somebody has added partitions, and keys are looked for where they are not. A few
+ * records in wrong places are for dead letters. -EHOSTDOWN: not all partitions could be read in time. */
+int kafka_topics_placed(struct kafka_admin *admin, const struct topic_list *topics, const struct topics_shape *shape,
                         int timeout_ms, struct error *error);
 
 /* How long a topic keeps a value that another one has replaced, or that is too old, by the settings that the broker has for it. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "kafka/traces.h"
 
@@ -66,12 +67,21 @@ static int sent(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
     return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
 }
 
+static int32_t choose(const struct kafka_producer *producer, const struct topic *topic, int32_t partition,
+                      const void *key, size_t key_size) {
+    const int *partitions = producer->options.settings->partitions;
+    if (partition != KAFKA_PARTITION_BY_KEY) return partition;
+    if (!partitions || partitions[topic->space] <= 0 || !key_size) return RD_KAFKA_PARTITION_UA;
+    size_t used = topic->key_hashed && topic->key_hashed < key_size ? topic->key_hashed : key_size;
+    return hash_partition(key, used, partitions[topic->space]);
+}
+
 int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque) {
     rd_kafka_topic_t *handle =
         kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic, TOPIC_WRITES);
     if (!handle) return -EINVAL;
-    int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
+    int32_t where = choose(producer, topic, partition, key, key_size);
     struct trace_scope *scope = tracer_current(producer->options.settings->tracer);
     // The answer of a try with the trace's headers; a record that is too large with them may fit without.
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
@@ -91,7 +101,7 @@ int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *
     rd_kafka_topic_t *handle =
         kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic, TOPIC_WRITES);
     if (!handle) return -EINVAL;
-    int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
+    int32_t where = choose(producer, topic, partition, key, key_size);
     // producev takes pointers to const data as to plain ones; it copies.
     return sent(producer,
                 rd_kafka_producev(producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(where),

@@ -23,6 +23,9 @@ struct kafka_settings {
     const struct topic_list *topics; /* the topics that the program knows; its clients ignore all others */
     /* The topics that the program reads and writes: its clients refuse all others. NULL: no limit. */
     const struct topic_uses *uses;
+    /* How many partitions the topics of each space had when the program began: producers choose among so many by key, also if somebody
+     * adds partitions. NULL: among those that the topic has. */
+    const int *partitions;
     /* Kafka lets the program not do something (an ACL is missing), which is told again each time: reason says what. Any thread.
      * NULL: not wanted. */
     void (*on_refused)(void *context, const char *reason);

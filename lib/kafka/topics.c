@@ -304,7 +304,9 @@ static int judge(const struct shape *shape, struct topics_shape *out, struct err
         code = error_set(error, -ENOENT, "no such topic: %s (made by `starling topics create`)", buffer_cstring(&text));
     } else if (differ >= 0) {
         put_counts(shape, (enum topic_space)differ, &text);
-        code = error_set(error, -EINVAL, "topics that must have the same number of partitions differ: %s",
+        code = error_set(error, -EINVAL,
+                         "topics that must have the same number of partitions differ (docs/OPERATIONS.md, \"More "
+                         "partitions\"): %s",
                          buffer_cstring(&text));
     } else {
         *out = found;

@@ -6,19 +6,31 @@
 #include "question/question.h"
 #include "service/internal.h"
 
-enum { WAIT_PERIOD_MS = 1000, WATCH_PERIOD_MS = 5000, VERIFY_TIMEOUT_MS = 2000, NEVER_ASKED = 1 };
+enum {
+    WAIT_PERIOD_MS = 1000,
+    WATCH_PERIOD_MS = 5000,
+    VERIFY_TIMEOUT_MS = 2000,
+    PLACED_TIMEOUT_MS = 10000,
+    NEVER_ASKED = 1
+};
 
 struct broker {
     struct service *service;
-    struct kafka_admin *admin; // the worker thread's, as is shape until the question is answered
+    struct kafka_admin *admin; // the worker thread's, as are placed and shape until the question is answered
     struct question *question;
+    bool placed;                      // records lie where their keys belong: asked until it is known
     struct topics_shape shape, first; // first: what the daemon was started with
     int told;                         // the code that was last logged
 };
 
 static int ask(void *context, struct error *error) {
     struct broker *broker = context;
-    return kafka_topics_verify(broker->admin, &broker->service->topics, &broker->shape, VERIFY_TIMEOUT_MS, error);
+    const struct topic_list *topics = &broker->service->topics;
+    int code = kafka_topics_verify(broker->admin, topics, &broker->shape, VERIFY_TIMEOUT_MS, error);
+    if (!code && !broker->placed)
+        code = kafka_topics_placed(broker->admin, topics, &broker->shape, PLACED_TIMEOUT_MS, error);
+    if (!code) broker->placed = true;
+    return code;
 }
 
 /* One line a change of state, however often it is asked. */
@@ -65,7 +77,8 @@ static void answered(void *context) {
         broker->first = *shape;
         service_begin(service, &broker->first);
     } else if (memcmp(shape, &broker->first, sizeof *shape) != 0)
-        fail(broker, "the topics' numbers of partitions have changed");
+        fail(broker, "the topics' numbers of partitions have changed, which moves keys away from their records "
+                     "(docs/OPERATIONS.md, \"More partitions\", has the way out)");
 }
 
 static void destroy(void *context) {

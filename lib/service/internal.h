@@ -64,7 +64,8 @@ void traces_close(struct service *service); /* after the daemon is freed */
 
 /* service.c */
 void service_begin(struct service *service,
-                   const struct topics_shape *shape); /* the topics are there: start the daemon */
+                   const struct topics_shape *shape); /* the topics are there: start the daemon; shape is lent until
+                                                         broker_free */
 void service_drain(struct service *service, const char *cause);
 
 /* processes.c. How many processes the settings want one command to be; and the command that starts and minds them, until all

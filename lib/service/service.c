@@ -56,6 +56,7 @@ void service_begin(struct service *service, const struct topics_shape *shape) {
     struct error error = {.text = ""};
     if (service->draining) return;
     service->started = true;
+    service->kafka.partitions = shape->partitions; // the broker's `first`, which outlives the daemon's clients
     void *state = NULL;
     int code = service->definition->start(service, shape, &state, &error);
     // start itself may have called service_fail or service_finished.

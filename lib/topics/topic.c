@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
+
+enum { USER_BYTES = 8, HANDLE_MARK = 0x80 };
 enum {
     SEGMENTS = 10, /* in which what is kept for a time is divided, so that it is not kept for much longer */
     SEGMENT_MIN_MS = 60000,
@@ -16,6 +19,30 @@ enum {
 const char *topic_space_name(enum topic_space space) {
     static const char *const NAMES[TOPIC_SPACES] = {"users", "subjects", "routes"};
     return NAMES[space];
+}
+
+int32_t topic_partition(const struct topic *topic, const void *key, size_t size, int32_t partitions) {
+    const uint8_t *bytes = key, *end;
+    switch (topic->keyed) {
+    case TOPIC_KEYED_NOT: return -1;
+    case TOPIC_KEYED_BY_USER:
+        if (size < USER_BYTES) return -1;
+        size = USER_BYTES;
+        break;
+    case TOPIC_KEYED_BY_NAME:
+        if (size && bytes[0] == HANDLE_MARK) {
+            bytes++;
+            size--;
+        } else if (size != USER_BYTES) {
+            return -1;
+        }
+        break;
+    case TOPIC_KEYED_BY_SUBJECT:
+        end = size ? memchr(bytes, 0, size) : NULL;
+        if (end) size = (size_t)(end - bytes);
+        break;
+    }
+    return size ? hash_partition(bytes, size, partitions) : -1;
 }
 
 static void put(struct topic_setting *settings, size_t *count, const char *name, const char *value) {

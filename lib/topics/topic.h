@@ -25,6 +25,15 @@ enum topic_cleanup {
     TOPIC_COMPACTED /* the newest record of each key stays; others go within retention_ms, and tombstones stay so long again */
 };
 
+/* How the key of a record says in which partition it lies. Records whose topics say so, and no others, may be copied into topics with
+ * another number of partitions: they mean the same there. */
+enum topic_keyed {
+    TOPIC_KEYED_NOT,       /* the producer names the partition, or the record is about partitions and offsets */
+    TOPIC_KEYED_BY_USER,   /* the key begins with the user, 8 bytes */
+    TOPIC_KEYED_BY_NAME,   /* the key is a user, or 0x80 and a handle, of which the bytes behind the 0x80 count */
+    TOPIC_KEYED_BY_SUBJECT /* the key begins with the subject's text, which a NUL or the key's end ends */
+};
+
 struct topic {
     const char *name; /* without the prefix: "locations" */
     enum topic_space space;
@@ -32,7 +41,12 @@ struct topic {
     int64_t retention_ms;
     size_t key_hashed; /* only this many first bytes of the key choose the partition; 0: the whole key does */
     bool append_time;  /* Kafka's own time of arrival counts, not the producer's clock */
+    enum topic_keyed keyed;
+    bool scattered; /* a record may also lie in another partition than its key's */
 };
+
+/* The partition that a key chooses, in a topic with so many of them; -1: the topic is keyed otherwise, or that is no key of it. */
+int32_t topic_partition(const struct topic *topic, const void *key, size_t size, int32_t partitions);
 
 const char *topic_space_name(enum topic_space space); /* "users", "subjects", "routes" */
 

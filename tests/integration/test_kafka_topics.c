@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "world.h"
@@ -232,6 +234,70 @@ static void test_refuses_counts_that_differ(void **state) {
     assert_non_null(strstr(error.text, "locations has 4"));
 }
 
+/* One record a user, where partitioning among `partitions` puts it. */
+static void place_profiles(struct world *world, int partitions, int count) {
+    rd_kafka_t *client = stranger(world);
+    char *name = topic_full_name(&world->settings, &TOPIC_PROFILES, false);
+    rd_kafka_topic_t *handle = rd_kafka_topic_new(client, name, NULL);
+    for (int64_t user = 1; user <= count; user++) {
+        uint8_t key[8];
+        char value[] = "x";
+        bytes_put_be64(key, (uint64_t)user);
+        assert_int_equal(rd_kafka_produce(handle, hash_user_partition(user, partitions), RD_KAFKA_MSG_F_COPY, value, 1,
+                                          key, sizeof key, NULL),
+                         0);
+    }
+    assert_int_equal(rd_kafka_flush(client, PATIENCE_MS), 0);
+    rd_kafka_topic_destroy(handle);
+    rd_kafka_destroy(client);
+    free(name);
+}
+
+static int placed(struct world *world, struct error *error) {
+    const struct topics_shape shape = {.partitions = {PARTITIONS, PARTITIONS, DELIVERY_PARTITIONS}};
+    return kafka_topics_placed(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, error);
+}
+
+static void test_says_that_records_were_placed_among_fewer_partitions(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    create(world);
+    if (placed(world, &error)) fail_msg("%s", error.text); // nothing is there
+    place_profiles(world, 3, 40);
+    assert_int_equal(placed(world, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "have 4 partitions, and their records were placed among 3"));
+}
+
+/* What one bad program writes is for the dead letters. */
+static void test_a_few_misplaced_records_are_no_others_business(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    create(world);
+    place_profiles(world, PARTITIONS, 40);
+    place_profiles(world, 1, 3);
+    if (placed(world, &error)) fail_msg("%s", error.text);
+}
+
+static void test_inspects_what_is_there(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    struct kafka_topic_found *found = mem_zero(2 * TOPICS_ALL.count, sizeof *found);
+    make_topic(world, &TOPIC_PROFILES, 3);
+    if (kafka_topics_inspect(world->admin, &TOPICS_ALL, found, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    for (size_t i = 0; i < 2 * TOPICS_ALL.count; i++) {
+        bool there = found[i].topic == &TOPIC_PROFILES && !found[i].dead_letters;
+        assert_int_equal(found[i].partitions, there ? 3 : 0);
+        assert_int_equal(found[i].copies, there);
+        assert_int_equal(found[i].min_insync, there);
+        if (there) assert_non_null(strstr(buffer_cstring(&found[i].differs), "cleanup.policy is delete, not compact"));
+    }
+    kafka_topics_found_clear(found, 2 * TOPICS_ALL.count);
+    free(found);
+}
+
 static void test_no_broker_is_said_in_time(void **state) {
     struct kafka_settings nowhere = {.topics = &TOPICS_ALL, .bootstrap = "127.0.0.1:1", .prefix = "x."};
     struct kafka_admin *admin = NULL;
@@ -259,6 +325,9 @@ int main(void) {
         TEST(test_looks_only_at_what_is_named),
         TEST(test_sets_how_many_copies_must_be_written),
         TEST(test_refuses_counts_that_differ),
+        TEST(test_says_that_records_were_placed_among_fewer_partitions),
+        TEST(test_a_few_misplaced_records_are_no_others_business),
+        TEST(test_inspects_what_is_there),
         cmocka_unit_test(test_no_broker_is_said_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,8 @@
 struct shared {
     atomic_int kafka_code, partitions; // what Kafka says
     atomic_int verified;               // how often it was asked
+    atomic_bool misplaced;             // records do not lie where their keys belong
+    atomic_int looked_at;              // how often that was asked
     atomic_int started, reloaded, drained, drained_whole, freed, freed_state;
     atomic_int worked, freed_under_a_worker;
     atomic_bool start_fails, drain_hangs, drain_is_slow, drain_works, held;
@@ -54,6 +56,12 @@ int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topi
     if (code) return error_set(error, code, "Kafka's reason");
     *shape = (struct topics_shape){.partitions = {[TOPIC_SPACE_USERS] = shared->partitions, [TOPIC_SPACE_ROUTES] = 3}};
     return 0;
+}
+
+int kafka_topics_placed(struct kafka_admin *admin, const struct topic_list *topics, const struct topics_shape *shape,
+                        int timeout_ms, struct error *error) {
+    shared->looked_at++;
+    return shared->misplaced ? error_set(error, -EINVAL, "records in wrong places") : 0;
 }
 
 /* The daemon. */
@@ -578,6 +586,25 @@ static void kafka_is_watched_afterwards(void **state) {
     assert_int_equal(shared->drained, 1);
 }
 
+/* Keys would be looked for where their records are not. */
+static void added_partitions_are_refused(void **state) {
+    shared->misplaced = true;
+    struct child child = run(NULL);
+    wait_for(wrote(&child, "records in wrong places"));
+    ends(&child, 1);
+    assert_int_equal(shared->started, 0);
+}
+
+static void records_are_looked_at_once(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    int verified = shared->verified;
+    wait_for(shared->verified > verified);
+    assert_int_equal(shared->looked_at, 1);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+}
+
 /* A second failure ends the draining, so that what Kafka says every second must be taken for one only once. */
 static void topics_that_do_not_fit_fail_once(void **state) {
     shared->drain_is_slow = true;
@@ -698,6 +725,8 @@ int main(void) {
         TEST(configuration_is_checked),
         TEST(ends_while_it_waits),
         TEST(wrong_partitions_are_refused),
+        TEST(added_partitions_are_refused),
+        TEST(records_are_looked_at_once),
         TEST(failed_start_ends),
         TEST(failure_drains),
         TEST(failure_while_draining_waits_for_workers),

@@ -1,4 +1,5 @@
 #include "base/config.h"
+#include "base/hash.h"
 #include "topics/topic.h"
 
 #include <setjmp.h>
@@ -85,8 +86,26 @@ static void test_finds_a_topic_by_its_whole_name(void **state) {
     assert_null(topic_find(&list, "short", 5));
 }
 
+static void test_keys_choose_partitions(void **state) {
+    static const struct topic BY_USER = {.name = "u", .keyed = TOPIC_KEYED_BY_USER},
+                              BY_NAME = {.name = "n", .keyed = TOPIC_KEYED_BY_NAME},
+                              BY_SUBJECT = {.name = "s", .keyed = TOPIC_KEYED_BY_SUBJECT};
+    static const uint8_t PAIR[16] = {0, 0, 0, 0, 0, 0, 0, 7, 1}, HANDLE[] = {0x80, 'a', 'd', 'a'};
+    int32_t of_user = hash_partition(PAIR, 8, 97);
+    assert_int_equal(topic_partition(&BY_USER, PAIR, sizeof PAIR, 97), of_user);
+    assert_int_equal(topic_partition(&BY_USER, PAIR, 7, 97), -1);
+    assert_int_equal(topic_partition(&BY_NAME, PAIR, 8, 97), of_user);
+    assert_int_equal(topic_partition(&BY_NAME, PAIR, 9, 97), -1);
+    assert_int_equal(topic_partition(&BY_NAME, HANDLE, sizeof HANDLE, 97), hash_partition("ada", 3, 97));
+    assert_int_equal(topic_partition(&BY_SUBJECT, "post:1", 6, 97), hash_partition("post:1", 6, 97));
+    assert_int_equal(topic_partition(&BY_SUBJECT, "post:1\0abcdefgh", 15, 97), hash_partition("post:1", 6, 97));
+    assert_int_equal(topic_partition(&BY_SUBJECT, NULL, 0, 97), -1);
+    assert_int_equal(topic_partition(&KEPT, PAIR, 8, 97), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_choose_partitions),
         cmocka_unit_test(test_what_is_kept_for_a_time_is_cut_into_segments),
         cmocka_unit_test(test_compacted_topics_keep_tombstones),
         cmocka_unit_test(test_compacted_topics_are_compacted_in_time),

@@ -184,11 +184,11 @@ class Cluster:
     comments = property(lambda self: self.of('comments'))
     sinks = property(lambda self: self.of('history-sink'))
 
-    def create_topics(self, **plan):
-        self.starling('topics', 'create', '--partitions', plan.get('partitions', self.partitions),
-                      '--delivery-partitions', plan.get('delivery_partitions', self.delivery_partitions),
-                      *(word for option in ('replication', 'min-insync') if option in plan
-                        for word in (f'--{option}', plan[option])))
+    def create_topics(self, **plan) -> subprocess.CompletedProcess:
+        return self.starling('topics', 'create', '--partitions', plan.get('partitions', self.partitions),
+                             '--delivery-partitions', plan.get('delivery_partitions', self.delivery_partitions),
+                             *(word for option in ('replication', 'min-insync') if option in plan
+                               for word in (f'--{option}', plan[option])))
 
     def starling(self, *arguments, check=True, timeout=60.0, **run) -> subprocess.CompletedProcess:
         """The `starling` command against this cluster; its output is text."""

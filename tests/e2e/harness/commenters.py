@@ -6,11 +6,9 @@ import random
 import threading
 import time
 
-from .links import Link, Reply
+from .asking import Asking
+from .links import Link
 from .threads import Threads
-
-PATIENCE_S = 90  # so long a user repeats a request that is not answered, or not decided
-PAUSE_S = 0.1
 
 
 def path(subject, *rest) -> str:
@@ -26,7 +24,7 @@ class Made:
         self.root, self.user = comment['root'] and int(comment['root']), comment['user']
 
 
-class Commenters:
+class Commenters(Asking):
     """
     crowd = Commenters(cluster, {'site:1': owner, ...})
     crowd.run(users, plan, [(0.5, kill), ...])    # plan(user): what each does, one after the other: 'post', 'reply', 'like', ...
@@ -37,53 +35,22 @@ class Commenters:
     """
 
     def __init__(self, cluster, owners: dict[str, int], moderator=9):
-        self.cluster, self.owners, self.moderator = cluster, owners, moderator
+        super().__init__(cluster)
+        self.owners, self.moderator = owners, moderator
         self.made: dict[int, Made] = {}
         self.under: dict[str, list[Made]] = {subject: [] for subject in owners}
         self.undecided = collections.defaultdict(list)  # by link
         self.likes: dict[int, set[int]] = collections.defaultdict(set)
         self.states: dict[int, str] = {}
-        self.answers = collections.Counter()  # by deed and status
         self.subjects, self.weights = list(owners), None
         self.rest_s = 0.0  # how long a user rests after a deed
         self.enough = False  # users leave the rest of their plans
-        self.hurry = False  # users go on when a write is acknowledged, and ask for its outcome at their end
-        self.done, self._total, self._tokens, self._keys = 0, 0, {}, itertools.count()
-
-    def link(self, user, scope=None) -> Link:
-        if (user, scope) not in self._tokens:
-            self._tokens[user, scope] = self.cluster.token(user, scope)
-        return Link(self.address_of(user), self._tokens[user, scope])
-
-    def address_of(self, user) -> str:
-        """Of the gateway that the user asks."""
-        return self.cluster.http_url.removeprefix('http://')
+        self.done, self._total, self._keys = 0, 0, itertools.count()
 
     def share_done(self) -> float:
         return self.done / self._total
 
     # one user
-
-    async def _until(self, what, link, method, where, wanted, body=None, may=()) -> tuple[Reply, float, float]:
-        """The answer, when it was asked first, and when the request was first acknowledged."""
-        sent, acknowledged, last = time.monotonic(), None, None
-        while True:
-            assert time.monotonic() - sent < PATIENCE_S, f'{method} {where} was not decided within {PATIENCE_S} s: {last}'
-            try:
-                last = reply = await link.ask(method, where, body)
-            except OSError as error:
-                last = error
-                self.answers[what, 'lost'] += 1
-                await asyncio.sleep(PAUSE_S)
-                continue
-            now = time.monotonic()
-            self.answers[what, reply.status] += 1
-            if reply.status in (wanted, 202):
-                acknowledged = acknowledged or now
-            if reply.status == wanted or reply.status in may or (reply.status == 202 and self.hurry and what != 'outcome'):
-                return reply, sent, acknowledged
-            assert reply.status in (202, 503), f'{method} {where}: {reply.status} {reply.body.decode()}'
-            await asyncio.sleep(PAUSE_S)
 
     async def _write(self, link, subject, text, answered=None):
         key = f'key-{next(self._keys)}'

@@ -66,9 +66,13 @@ class Process:
         """Of the last run; negative: the signal that ended it; None: it still runs."""
         return self._child.poll() if self._child else None
 
+    def expect_end(self):
+        """It will end by itself, and that is no problem."""
+        self._told_to_end = True
+
     def wait(self, timeout=20.0) -> int:
         """Waits until it has ended by itself, and returns its exit code. For ends that a test expects."""
-        self._told_to_end = True
+        self.expect_end()
         return self._child.wait(timeout)
 
     def terminate(self):

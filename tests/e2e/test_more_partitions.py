@@ -1,0 +1,186 @@
+"""Topics with more partitions: refused where somebody added them to a running system, and made by the migration that docs/OPERATIONS.md
+describes, after which everybody sees what they saw before."""
+import json
+import re
+
+import pytest
+
+from harness.commenting import Commenting
+from harness.feed import Feed
+from harness.geo import north_of
+from harness.waiting import eventually
+
+HOME = 39.9847, 116.3184
+PEOPLE = 16
+DAEMONS = {'fanouts': 1, 'feeds': 2, 'comments': 1, 'moderators': 1}
+
+
+class World:
+    """People who use all products; what they see of it."""
+
+    def __init__(self, cluster, people):
+        self.people, self.feed, self.comments = people, Feed(cluster), Commenting(cluster)
+        self.move(cluster)
+
+    def move(self, cluster):
+        """From now on they ask another cluster."""
+        self.cluster = self.feed.cluster = self.comments.cluster = cluster
+
+    def populate(self):
+        people, feed, comments = self.people, self.feed, self.comments
+        self.cluster.share(*people)
+        self.cluster.befriend(*zip(people, people[1:]))
+        for number, user in enumerate(people):
+            self.cluster.http(user).ok('PUT', '/v1/profile', json={'name': f'Person {number}'})
+            feed.follow(user, people[(number + 1) % PEOPLE])
+            feed.follow(user, people[(number + 5) % PEOPLE])
+        self.handle = f'handle_{people[0]}'
+        eventually(lambda: self.cluster.http(people[0]).put('/v1/handle', json={'handle': self.handle}).status_code == 200)
+        self.cluster.http(people[1]).ok('PUT', f'/v1/blocks/{people[9]}')
+        self.posts = [(user, feed.post(user, f'of {user} to @{self.handle}')['id']) for user in people for _ in range(2)]
+        _, self.gone = self.posts.pop()
+        feed.delete(people[-1], self.gone)
+        self.subjects = [f'post:{post}' for _, post in self.posts[:6]] + ['site:one', 'site:two']
+        for subject in self.subjects[6:]:
+            comments.register(subject, owner=people[0])
+        for number, subject in enumerate(self.subjects):
+            owner = people[number // 2] if number < 6 else people[0]
+            made = comments.write(subject, people[3], 'first', owner=owner)
+            comments.write(subject, people[4], 'an answer', reply_to=made['id'])
+            comments.like(subject, people[5], made['id'])
+        self.hidden = comments.write('site:one', people[6], 'rude')
+        comments.moderate('site:one', self.hidden['id'], 'hidden', people[0])
+        for number, user in enumerate(people):
+            assert self.cluster.report_http(user, *north_of(*HOME, 10 * number)).ok
+
+    def seen(self):
+        def of(user):
+            http = self.cluster.http(user)
+            home = http.ok('GET', '/v1/feed', params={'limit': 50})
+            assert home['complete']
+            return {'friends': sorted(self.cluster.friends_of(user)), 'user': http.ok('GET', f'/v1/users/{user}'),
+                    'home': [item['id'] for item in home['items']], 'sharing': http.ok('GET', '/v1/sharing'),
+                    'notices': http.ok('GET', '/v1/notices', params={'limit': 200})['items'],
+                    'posts': [http.ok('GET', f'/v1/posts/{post}') for _, post in self.posts],
+                    'gone': http.get(f'/v1/posts/{self.gone}').status_code,
+                    'history': [json.loads(line) for line in self.cluster.starling('history', user).stdout.splitlines()]}
+
+        def log():
+            return sorted((json.loads(line)['key'][:2] for line in
+                           self.cluster.starling('replay', 'moderation-log').stdout.splitlines()), key=str)
+
+        return {'people': {user: of(user) for user in self.people}, 'log': log(),
+                'handle': self.cluster.http(self.people[2]).ok('GET', f'/v1/handles/{self.handle}')}
+
+    def check(self):
+        for subject in self.subjects:
+            self.comments.check(subject)
+        for user in self.people:
+            self.feed.wait_home(user)
+
+    def settled(self):
+        """What everybody sees, when all of it has arrived."""
+        self.check()
+        eventually(lambda: all(of['history'] for of in self.seen()['people'].values()), 60, every=1)
+        return self.seen()
+
+    def go_on(self):
+        """New posts and comments, beside the old ones and under them; and deletions of old ones. Their ids are new."""
+        people, feed, comments = self.people, self.feed, self.comments
+        old = {post for _, post in self.posts} | {self.gone}
+        newer = [feed.post(user, f'another one of {user}')['id'] for user in people for _ in range(2)]
+        assert len(set(newer) | old) == len(newer) + len(old)
+        made = []
+        for number, subject in enumerate(self.subjects):
+            made.append(comments.write(subject, people[7], 'later')['id'])
+            comments.like(subject, people[8], made[-1])
+        known = [int(comment) for thread in self.comments.threads.subjects.values() for comment in thread.comments]
+        assert len(known) == len(set(known)), 'an id came twice'
+        for user, post in self.posts[6:14]:  # those before have threads
+            feed.delete(user, post)
+            eventually(lambda post=post: self.cluster.http(people[-1]).get(f'/v1/posts/{post}').status_code == 404)
+        del self.posts[6:14]
+        state = 'visible' if comments.threads.subjects['site:one'].comments[int(self.hidden['id'])].state == 'hidden' else 'hidden'
+        comments.moderate('site:one', self.hidden['id'], state, people[0])
+        self.check()
+        phones = [self.cluster.online(user, *north_of(*HOME, 10 * number)) for number, user in enumerate(people[:3])]
+        phones[1].wait_screen({people[0], people[2]})
+
+
+def copied_to(before, after, *options):
+    """The documented commands: topics under a new prefix, and everything into them."""
+    after.create_topics()
+    return before.starling('replay', '--into', after.prefix, '--partitions', after.partitions,
+                           '--delivery-partitions', after.delivery_partitions, *options)
+
+
+@pytest.mark.timeout(900)
+def test_a_migration_to_more_partitions_shows_nothing(make_cluster, users):
+    before = make_cluster(partitions=4).start(**DAEMONS)
+    world = World(before, users(PEOPLE))
+    world.populate()
+    wanted = world.settled()
+    assert any(of['home'] for of in wanted['people'].values()) and wanted['log']
+    before.stop()
+
+    after = make_cluster(partitions=8)
+    done = copied_to(before, after)
+    assert 'left out' not in done.stdout, done.stdout
+    assert before.starling('replay', '--into', after.prefix, '--partitions', 8, check=False).returncode == 1  # has records
+    after.start(**DAEMONS, topics=False)
+    world.move(after)
+    eventually(lambda: world.seen() == wanted, 60, every=1)
+    world.go_on()
+    wanted = world.settled()
+    after.stop()
+
+    # And once more: posts now lie where their authors are, and where their ids say.
+    last = make_cluster(partitions=12)
+    assert 'left out' not in copied_to(after, last).stdout
+    last.start(**DAEMONS, topics=False)
+    world.move(last)
+    eventually(lambda: world.seen() == wanted, 60, every=1)
+    world.go_on()
+    dead = [letter for topic in ('posts', 'post-texts', 'comments', 'names', 'friendships')
+            for cluster in (after, last) for letter in cluster.topics.read(f'{topic}.dlq')]
+    assert not dead
+
+
+@pytest.mark.timeout(600)
+def test_partitions_that_somebody_added_are_refused_until_the_migration(make_cluster, users):
+    before = make_cluster(partitions=4).start(**DAEMONS)
+    world = World(before, users(PEOPLE))
+    world.populate()
+    wanted = world.settled()
+    running = before.routers[0]
+    for name in re.findall(rf'^{re.escape(before.prefix)}(\S+) +4 partitions$', before.create_topics().stdout, re.MULTILINE):
+        if name != 'deliveries':
+            before.topics.grow(name, 8)
+    for daemon in before.daemons:
+        assert daemon.wait() == 1, daemon.name  # by itself, within seconds
+    assert 'More partitions' in running.log()
+    for daemon in before.daemons:
+        daemon.start(wait=False)
+        assert daemon.wait() == 1, daemon.name
+        assert 'their records were placed among 4' in daemon.log(), daemon.name
+
+    checked = before.starling('topics', 'check', check=False)
+    assert checked.returncode == 1 and 'placed among 4' in checked.stdout
+    after = make_cluster(partitions=8)
+    assert 'left out' not in copied_to(before, after, '--placed-among', 4).stdout
+    after.start(**DAEMONS, topics=False)
+    world.move(after)
+    eventually(lambda: world.seen() == wanted, 60, every=1)
+    world.go_on()
+
+
+def test_wrong_usage(make_cluster):
+    cluster = make_cluster(partitions=4)
+    cluster.create_topics()
+    for wrong in (['--partitions', 8], ['--into', 'x.', '--placed-among', 4], ['--into', 'x.', '--partitions', 8, '--speed', 1],
+                  ['--into', 'x.', '--partitions', 1025], ['--into', 'x.', '--partitions', 8, '--to', 1]):
+        assert cluster.starling('replay', *wrong, check=False).returncode == 2, wrong
+    for options, reason in ((['friend-commands', '--partitions', 8], 'belongs to its partitions'),
+                            (['--partitions', 3], 'there may only be more')):
+        refused = cluster.starling('replay', '--into', f'{cluster.prefix}more.', *options, check=False)
+        assert refused.returncode == 1 and reason in refused.stderr

@@ -1,0 +1,85 @@
+"""From the last release to this version, one process after the other, while people use all three products: old and new ones share groups,
+topics and stores, and one tier goes back for a while. Nothing is lost, and everybody's lists, pages and threads are exact at the end."""
+import os
+import pathlib
+import sys
+import time
+
+import pytest
+
+from harness.broker import REPOSITORY
+from harness.cluster import build_folder
+from harness.releases import Missing, last_release
+
+sys.path[:0] = [str(REPOSITORY / 'tests/drills'), str(REPOSITORY / 'clients/python')]
+
+# The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and edges before routers.
+TIERS = 'feed', 'comments', 'moderation', 'fanout', 'router', 'history-sink', 'ingest'
+WITHIN_S = 20  # lists, timelines, threads: as long as a kill may take
+CALM_S = 10
+BACK = 'comments'
+
+
+def exchange(daemon, folder):
+    """Stops it, drained, and starts the program of that folder in its place, on its data."""
+    assert daemon.stop() == 0, daemon.name
+    daemon.command[0] = str(folder / f'starling-{daemon.kind}')
+    daemon.start()
+    assert is_of(daemon, folder)
+
+
+def is_of(daemon, folder):
+    return pathlib.Path(f'/proc/{daemon.pid}/exe').resolve() == (folder / f'starling-{daemon.kind}').resolve()
+
+
+@pytest.fixture
+def release():
+    try:
+        return last_release()
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.timeout(1200)
+def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch):
+    from world import World
+    tag, old = release
+    new = build_folder()
+    world = World(tmp_path, pathlib.Path(os.environ['STARLING_KAFKA_LIB']))
+    with monkeypatch.context() as earlier:
+        earlier.setenv('STARLING_BUILD', str(old))
+        world.__enter__()
+    assert all(is_of(daemon, old) for daemon in world.cluster.daemons)
+    pauses = {}
+
+    def step(name, change):
+        with world.traffic() as noticed:
+            change()
+        pauses[name] = noticed.longest
+        print(f'{name}: ' + ', '.join(f'{product} {longest} s' for product, longest in noticed.longest.items()), flush=True)
+
+    def upgrade(daemons):
+        for daemon in daemons:
+            exchange(daemon, new)
+
+    try:
+        step('calm', lambda: time.sleep(CALM_S))
+        world.cluster.create_topics()
+        checked = world.cluster.starling('topics', 'check', check=False)
+        assert checked.returncode == 0, checked.stdout
+        tiers = {kind: world.cluster.of(kind) for kind in TIERS}
+        for kind, daemons in tiers.items():
+            if len(daemons) > 1:
+                step(f'first {kind}', lambda half=daemons[:1]: upgrade(half))
+        world.check()  # by old and new ones together
+        for kind, daemons in tiers.items():
+            step(f'all of {kind}', lambda rest=daemons[1:] or daemons: upgrade(rest))
+        step(f'{BACK} goes back to {tag}', lambda: [exchange(daemon, old) for daemon in tiers[BACK]])
+        world.check()
+        step(f'{BACK} again', lambda: upgrade(tiers[BACK]))
+        print(f'compared: {world.check()}')
+        world.end()
+    finally:
+        world.__exit__()
+    late = {name: longest for name, longest in pauses.items() if max(longest.values()) > WITHIN_S}
+    assert not late

@@ -9,7 +9,7 @@ import time
 from harness.asking import PAUSE_S, PATIENCE_S, Asking
 from harness.crowd import Crowd
 
-from gaps import Gaps
+from .gaps import Gaps
 
 FOLLOWERS = 3     # of each, always
 ELSE_EVERY = 8    # rounds between two changes of whom an author follows besides

@@ -4,7 +4,7 @@ import pathlib
 import platform
 import re
 
-from drill import PRODUCTS
+from .drill import PRODUCTS
 
 BEGIN, END = '<!-- drills -->', '<!-- end of drills -->'
 

@@ -8,7 +8,7 @@ from harness.commenters import Commenters, path
 from harness.commenting import Commenting
 from harness.waiting import eventually
 
-from gaps import Gaps
+from .gaps import Gaps
 
 DEEDS = [('post', 4), ('reply', 2), ('like', 4), ('unlike', 1)]
 PLAN = 100_000  # deeds: more than there is time for

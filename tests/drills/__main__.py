@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """./dev drill [--list] [--write] [--keep FOLDER] [NAME ...]
 
 Breaks one thing after the other, on purpose, in a whole starling that people use, and checks what is promised: how long they may notice it,
@@ -11,10 +10,10 @@ import shutil
 import sys
 import tempfile
 
-import kills, poison, pauses, groups, disks, damage, clocks, memory, topics  # noqa: E401, F401
-import table
-from drill import DRILLS, run
-from world import World
+# In the order in which they are run: what poison leaves in the topics is there in all that follow.
+from . import kills, poison, pauses, groups, disks, damage, memory, clocks, topics, table  # noqa: F401
+from .drill import DRILLS, run
+from .world import World
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 

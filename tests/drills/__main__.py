@@ -58,7 +58,7 @@ def say(text):
 def main():
     parser = argparse.ArgumentParser(prog='./dev drill', description=__doc__.split('\n\n')[1])
     parser.add_argument('--list', action='store_true', help='only name the drills')
-    parser.add_argument('--write', action='store_true', help='put the table into docs/RELIABILITY.md')
+    parser.add_argument('--write', action='store_true', help='put the rows into docs/RELIABILITY.md, where those of other drills stay')
     parser.add_argument('--keep', metavar='FOLDER', help='copy logs there when a drill fails')
     parser.add_argument('names', nargs='*', metavar='NAME')
     options = parser.parse_args()
@@ -71,14 +71,14 @@ def main():
         row = run(DRILLS[name], worlds.get())
         rows.append(row)
         say(table.line(row))
+        if options.write:
+            table.write(REPOSITORY / 'docs/RELIABILITY.md', rows)
         if row.failure:
             say(row.failure)
         if not row.sound:
             worlds.discard(name)
     wrong = worlds.end()
     print('\n' + table.markdown(rows))
-    if options.write:
-        table.write(REPOSITORY / 'docs/RELIABILITY.md', rows)
     failed = [row.drill.name for row in rows if row.failure]
     if wrong or failed:
         print(f'\nFAILED: {", ".join(failed) or wrong}')

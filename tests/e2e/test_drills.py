@@ -1,7 +1,8 @@
 """What ./dev drill says: how long people waited, what failed, and the table in docs/RELIABILITY.md."""
 import time
 
-from drills.drill import Drill, run
+import drills.kills  # noqa: F401
+from drills.drill import DRILLS, Drill, run
 from drills.gaps import Gaps
 from drills.table import BEGIN, END, write
 from drills.world import Noticed
@@ -50,12 +51,17 @@ def test_a_drill_that_does_not_end_fails():
     assert 'too long' in row.failure and not row.sound and row.took_s < 20
 
 
-def test_the_table_stands_between_its_marks(tmp_path):
+def test_the_table_stands_between_its_marks_and_keeps_what_was_not_run_again(tmp_path):
     page = tmp_path / 'page.md'
-    page.write_text(f'before\n{BEGIN}\nold\n{END}\nafter\n')
-    rows = [run(made((0.5, 0.5, 0.5)), World()), run(made((0.5, 9.0, 0.5)), World())]
-    write(page, rows)
-    text = page.read_text()
-    assert text.startswith('before\n' + BEGIN) and text.endswith(END + '\nafter\n') and 'old' not in text
-    assert '| a fault | nothing | 0.5 of 1 | 0.5 of 1 | 0.5 of 1 | nothing |' in text and '3 posts' in text
-    assert '9.0 of 1' in text and 'the drill fails' in text
+    page.write_text(f'before\n{BEGIN}\n{END}\nafter\n')
+    names = list(DRILLS)
+    well = [run(made((0.5, 0.5, 0.5))._replace(fault=DRILLS[name].fault), World()) for name in names[:2]]
+    write(page, well)
+    first = page.read_text()
+    assert first.startswith('before\n' + BEGIN) and first.endswith(END + '\nafter\n')
+    assert first.count('0.5 of 1 | 0.5 of 1 | 0.5 of 1 | nothing') == 2
+    write(page, [run(made((0.5, 9.0, 0.5))._replace(fault=DRILLS[names[1]].fault), World())])
+    lines = page.read_text().splitlines()
+    kept, new = (next(line for line in lines if DRILLS[name].fault in line) for name in names[:2])
+    assert kept in first and lines.index(new) == lines.index(kept) + 1
+    assert '9.0 of 1' in new and 'the drill fails' in new and len(lines) == len(first.splitlines())

@@ -31,7 +31,8 @@ def starved(world, daemon):
     return noticed
 
 
-@drill('a router gets a quarter of its address space', 'lists of half of the people stand still; some comments are 503', within=(20, 10, 20))
+@drill('a router gets a quarter of its address space', 'lists of half of the people stand still; some comments are 503',
+       within=(20, 10, 20))
 def memory_router(world):
     return starved(world, world.cluster.routers[0])
 

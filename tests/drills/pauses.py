@@ -119,3 +119,8 @@ def pause_ingest(world):
 @drill('a history sink stands still for 15 s, and wakes up', 'history of half of the people ends some seconds ago', within=(10, 10, 10))
 def pause_history_sink(world):
     return still(world, world.cluster.sinks[0])
+
+
+@drill('moderation stands still for 15 s, and wakes up', "nothing; the moderators' search is away", within=(10, 10, 10))
+def pause_moderation(world):
+    return still(world, world.cluster.moderators[0])

@@ -50,4 +50,5 @@ def line(row) -> str:
     waits = '  '.join(f'{product} {seconds:5.1f} s' for product, seconds in row.noticed.longest.items())
     errors = ', '.join(f'{count} x {what}' for what, count in sorted(row.noticed.errors.items()))
     compared = ', '.join(f'{count} {what}' for what, count in row.compared.items())
-    return f'{"ok    " if row.failure is None else "FAILED"} {row.drill.name:24} {row.took_s:4.0f} s  {waits}  {errors}; compared: {compared}'
+    verdict = 'FAILED' if row.failure else 'ok    '
+    return f'{verdict} {row.drill.name:24} {row.took_s:4.0f} s  {waits}  {errors}; compared: {compared}'

@@ -70,7 +70,8 @@ def commands(world, kind):
     return noticed
 
 
-@drill('friend-commands and command-offsets are deleted and made again while the routers are stopped', 'lists stand still', within=(40, 10, 40))
+@drill('friend-commands and command-offsets are deleted and made again while the routers are stopped', 'lists stand still',
+       within=(40, 10, 40))
 def topic_friend_commands(world):
     return commands(world, 'router')
 
@@ -104,8 +105,8 @@ def topic_state(world):
     return noticed
 
 
-@drill('locations is deleted and made again while edges, gateways, routers and sinks are stopped; history.dir and the data.dir of sinks are '
-       'moved away', 'nothing is answered; then lists are empty until friends report again', within=(60, 60, 60),
+@drill('locations is deleted and made again while edges, gateways, routers and sinks are stopped; history.dir and the data.dir of sinks '
+       'are moved away', 'nothing is answered; then lists are empty until friends report again', within=(60, 60, 60),
        lost='nothing: the files of before are kept')
 def topic_locations(world):
     cluster, kept = world.cluster, world.cluster.folder / 'history-of-before'

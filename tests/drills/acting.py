@@ -1,9 +1,9 @@
 """People who act from a thread of their own until they are told to stop."""
 import threading
 
-from harness.asking import PATIENCE_S
-
 from .gaps import Gaps
+
+PATIENCE_S = 240  # a broker that was killed may take minutes on a busy machine
 
 
 class Acting:
@@ -20,6 +20,7 @@ class Acting:
     what = ''
 
     def take(self, people):
+        self.patience_s = PATIENCE_S
         self.people, self.gaps = list(people), Gaps()
         self.enough = False  # act() ends soon
         self._failures, self._thread = [], None
@@ -37,7 +38,7 @@ class Acting:
 
     def stop(self):
         self.enough = True
-        self._thread.join(PATIENCE_S + 10)
+        self._thread.join(self.patience_s + 10)
         if self._thread.is_alive():
             self._failures.append(AssertionError(f'{self.what}: people do not end'))
 

@@ -5,7 +5,7 @@ import itertools
 import random
 import time
 
-from harness.asking import PATIENCE_S, PAUSE_S, Asking
+from harness.asking import PAUSE_S, Asking
 from harness.crowd import Crowd
 
 from .acting import Acting
@@ -89,13 +89,13 @@ class Authors(Acting, Asking):
 
     async def _see(self, readers, post):
         """Until the post is on the newest page of a follower."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self.patience_s
         while True:
             reply, _, _ = await self._until('timeline', readers, 'GET', '/v1/feed?limit=40', 200)
             page = reply.json()
             if page['complete'] and any(item['id'] == post and not item.get('unavailable') for item in page['items']):
                 return
-            assert time.monotonic() < deadline, f'the post {post} did not come within {PATIENCE_S} s'
+            assert time.monotonic() < deadline, f'the post {post} did not come within {self.patience_s} s'
             await asyncio.sleep(PAUSE_S)
 
     async def _follow(self, link, user, other):

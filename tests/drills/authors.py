@@ -3,24 +3,23 @@ import asyncio
 import collections
 import itertools
 import random
-import threading
 import time
 
-from harness.asking import PAUSE_S, PATIENCE_S, Asking
+from harness.asking import PAUSE_S, Asking
 from harness.crowd import Crowd
 
-from gaps import Gaps
+from .acting import Acting
 
 FOLLOWERS = 3     # of each, always
 ELSE_EVERY = 8    # rounds between two changes of whom an author follows besides
 PAGE = 100
 
 
-class Authors(Asking):
+class Authors(Acting, Asking):
     """
     authors = Authors(cluster, people, every_s=1)
-    authors.start()      # in a thread
-    authors.stop()       # when everybody has ended what they began
+    authors.prepare()    # who follows whom
+    authors.start(), .stop()
     authors.check()      # every timeline against brute force over what was acknowledged
 
     gaps: by author, the time between two rounds: a post that is acknowledged and stands on a follower's page.
@@ -30,37 +29,17 @@ class Authors(Asking):
 
     def __init__(self, cluster, people, every_s=1.0):
         super().__init__(cluster)
-        self.people, self.every_s, self.gaps = list(people), every_s, Gaps()
+        self.take(people)
+        self.every_s = every_s
         self.feed = Crowd(cluster)  # the model, and pages
         count = len(self.people)
         self._followers = {me: [self.people[(i + k) % count] for k in range(1, FOLLOWERS + 1)]
                            for i, me in enumerate(self.people)}
-        self._numbers, self._failures, self._thread = itertools.count(), [], None
+        self._numbers = itertools.count()
 
     def prepare(self):
         self.feed.each([(follower, author) for author, followers in self._followers.items() for follower in followers],
                        lambda pair: self.feed.follow(*pair))
-
-    def start(self):
-        self._over = False
-        self._thread = threading.Thread(target=self._run, daemon=True, name='authors')
-        self._thread.start()
-
-    def begin(self):
-        self.gaps.begin(self.people)
-
-    def stop(self):
-        self._over = True
-        self._thread.join(PATIENCE_S + 10)
-
-    def failures(self) -> list:
-        return self._failures
-
-    def errors(self) -> dict:
-        return {f'{what} {status}': count for (what, status), count in self.answers.items() if status not in (200, 201)}
-
-    def forget_errors(self):
-        self.answers.clear()
 
     def check(self):
         """-> how many posts there are. AssertionError: somebody's timeline is wrong, or a number of followers."""
@@ -78,22 +57,20 @@ class Authors(Asking):
 
     # on the loop
 
-    def _run(self):
+    def act(self):
         async def live():
             async with asyncio.TaskGroup() as group:
                 for user in self.people:
                     group.create_task(self._live(user))
-        try:
-            asyncio.run(live())
-        except BaseException as failure:
-            self._failures.append(failure)
+
+        asyncio.run(live())
 
     async def _live(self, user):
         link, follower = self.link(user), self._followers[user][0]
         readers, chance = self.link(follower), random.Random(f'{user} {next(self._numbers)}')
         try:
             await asyncio.sleep(chance.uniform(0, self.every_s))
-            while not self._over:
+            while not self.enough:
                 began, number = time.monotonic(), next(self._numbers)
                 post = await self._post(link, user, f'post {number} of {user}', f'drill-{number}')
                 await self._see(readers, post)
@@ -112,13 +89,13 @@ class Authors(Asking):
 
     async def _see(self, readers, post):
         """Until the post is on the newest page of a follower."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self.patience_s
         while True:
             reply, _, _ = await self._until('timeline', readers, 'GET', '/v1/feed?limit=40', 200)
             page = reply.json()
             if page['complete'] and any(item['id'] == post and not item.get('unavailable') for item in page['items']):
                 return
-            assert time.monotonic() < deadline, f'the post {post} did not come within {PATIENCE_S} s'
+            assert time.monotonic() < deadline, f'the post {post} did not come within {self.patience_s} s'
             await asyncio.sleep(PAUSE_S)
 
     async def _follow(self, link, user, other):

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from drill import drill
+from .drill import drill
 
 SOURCE = pathlib.Path(__file__).parent / 'jumping_clock.c'
 HOUR_NS = 3600 * 10**9

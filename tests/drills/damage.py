@@ -5,7 +5,7 @@ import shutil
 
 from harness.waiting import eventually
 
-from drill import drill
+from .drill import drill
 
 EVERY = 512
 

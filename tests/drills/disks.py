@@ -8,7 +8,7 @@ import tempfile
 
 from harness.waiting import eventually
 
-from drill import drill
+from .drill import drill
 
 SIZE = '48m'
 REASON = 'No space left on device'
@@ -61,12 +61,12 @@ def full(world, daemon):
     return noticed
 
 
-@drill('the disk of a feed process is full', 'timelines of half of the people are 503', within=(10, 20, 10), timeout_s=300)
+@drill('the disk of a feed process is full', 'timelines of half of the people are 503', within=(10, 20, 10))
 def full_disk_feed(world):
     return full(world, world.cluster.feeds[0])
 
 
-@drill('the disk under history is full', 'history ends when the disk was full, until there is room', within=(10, 10, 10), timeout_s=300)
+@drill('the disk under history is full', 'history ends when the disk was full, until there is room', within=(10, 10, 10))
 def full_disk_history(world):
     """The sinks stay, refuse their partitions with the reason, and try again by themselves."""
     cluster, usual = world.cluster, world.cluster.history
@@ -90,7 +90,6 @@ def full_disk_history(world):
 
             eventually(all_say_so, 60, every=0.5, what='each sink says that the disk is full')
             (disk / 'filler').unlink()
-        world.past.read()
         world.past.check(world.walkers.people[:1])
         move_to(usual)
     return noticed

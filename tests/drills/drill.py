@@ -4,7 +4,7 @@ import time
 import traceback
 import typing
 
-from world import Noticed
+from .world import Noticed
 
 PRODUCTS = 'lists', 'timelines', 'threads'
 
@@ -36,7 +36,7 @@ class TooLong(AssertionError):
 DRILLS: dict[str, Drill] = {}
 
 
-def drill(fault, notice, within, lost='nothing', timeout_s=180):
+def drill(fault, notice, within, lost='nothing', timeout_s=300):
     """
     @drill('kill -9 of a router', 'lists stand still', within=(12, 5, 5))
     def kill_router(world):

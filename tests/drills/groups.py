@@ -2,10 +2,10 @@
 that the tier is stopped for a moment."""
 from confluent_kafka.admin import AdminClient
 
-from drill import drill
+from .drill import drill
 
 TIERS = {
-    'router': ('the routers', 'lists stand still until they are started again', (20, 10, 10)),
+    'router': ('the routers', 'lists stand still until they are started again; some comments are 503', (20, 10, 20)),
     'fanout': ('the edges', 'all connections are lost and made again', (30, 10, 10)),
     'feed': ('the feed processes', 'timelines are 503 until they are started again', (10, 20, 10)),
     'comments': ('the comments processes', 'threads are 503 or old until they are started again', (10, 10, 20)),
@@ -14,26 +14,35 @@ TIERS = {
 }
 
 
+def stop(world, *kinds):
+    """In order: each ends with 0."""
+    daemons = [daemon for kind in kinds for daemon in world.cluster.of(kind)]
+    for daemon in daemons:
+        daemon.terminate()
+    codes = {daemon.name: daemon.stop() for daemon in daemons}
+    assert not any(codes.values()), codes
+
+
 def delete_group(world, kind):
+    admin = AdminClient({'bootstrap.servers': world.broker.bootstrap, 'log_level': 3})
+    for future in admin.delete_consumer_groups([world.cluster.group(kind)], request_timeout=60).values():
+        future.result(60)
+
+
+def without_group(world, kind):
     with world.traffic() as noticed:
-        tier = world.cluster.of(kind)
-        for daemon in tier:
-            daemon.terminate()
-        codes = [daemon.stop() for daemon in tier]
-        assert set(codes) == {0}, codes
-        admin = AdminClient({'bootstrap.servers': world.broker.bootstrap, 'log_level': 3})
-        for future in admin.delete_consumer_groups([world.cluster.group(kind)]).values():
-            future.result(20)
-        for daemon in tier:
+        stop(world, kind)
+        delete_group(world, kind)
+        for daemon in world.cluster.of(kind):
             daemon.start(wait=False)
-        for daemon in tier:
+        for daemon in world.cluster.of(kind):
             daemon.wait_ready()
     return noticed
 
 
 def _make(kind, who, notice, within):
     def act(world):
-        return delete_group(world, kind)
+        return without_group(world, kind)
     act.__name__ = f'group_{kind}'
     drill(f'the consumer group of {who} is deleted while they are stopped', notice, within)(act)
 

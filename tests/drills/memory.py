@@ -1,37 +1,47 @@
-"""Processes that get no more memory than they have (RLIMIT_AS, which any user may lower; a memory limit of a cgroup kills instead of
-refusing, which is the drill of kill -9)."""
-import re
+"""Processes that get too little memory. The limit is that of the address space (RLIMIT_AS): the kernel refuses, where a cgroup's limit
+kills, which is the drill of kill -9."""
 import pathlib
-import resource
+import re
 import time
 
-from drill import drill
+from .drill import drill
 
-LIMITED_S = 15
-ROOM = 1 << 20
-RESTART_S = 2
-MOST_MB = 400   # of address space that a restarted process is given at most, for the last part
+SHARE = 4      # of the address space that it had, it gets one part of so many
+TRIES = 2
+RESTART_S = 2  # as the units say
 
 
 def address_space(daemon) -> int:
     return int(re.search(r'^VmSize:\s+(\d+) kB', pathlib.Path(f'/proc/{daemon.pid}/status').read_text(), re.M)[1]) << 10
 
 
-def limited(world, daemons):
-    """Those that end for want of memory are started again, as the units do, without the limit."""
+def starved(world, daemon):
+    """It ends each time that it is started with too little, rather than stay and do half of its work, and goes on when it has enough."""
     with world.traffic() as noticed:
-        for daemon in daemons:
-            daemon.expect_end()
-            most = address_space(daemon) + ROOM
-            resource.prlimit(daemon.pid, resource.RLIMIT_AS, (most, most))
-        for user in world.walkers.people:
-            world.befriend()
-        time.sleep(LIMITED_S)
-        for daemon in daemons:
-            print(daemon.name, daemon.exit_code())
+        enough, usual = address_space(daemon), daemon.command
+        daemon.kill()
+        daemon.command = ['prlimit', f'--as={enough // SHARE}', *usual]
+        for _ in range(TRIES):
+            time.sleep(RESTART_S)
+            daemon.start(wait=False)
+            code = daemon.wait(60)
+            assert code != 0, f'{daemon.name} ended with 0 for want of memory'
+        daemon.command = usual
+        daemon.start()
     return noticed
 
 
-@drill('memory', 'x', within=(50,50,50))
-def memory(world):
-    return limited(world, [d for d in world.cluster.daemons])
+@drill('a router gets a quarter of its address space', 'lists of half of the people stand still; some comments are 503',
+       within=(20, 10, 20))
+def memory_router(world):
+    return starved(world, world.cluster.routers[0])
+
+
+@drill('a feed process gets a quarter of its address space', 'timelines of half of the people are 503', within=(10, 20, 10))
+def memory_feed(world):
+    return starved(world, world.cluster.feeds[0])
+
+
+@drill('a comments process gets a quarter of its address space', 'half of the threads are 503 or old, writers get 202', within=(10, 10, 20))
+def memory_comments(world):
+    return starved(world, world.cluster.comments[0])

@@ -82,6 +82,7 @@ class Past:
     def check(self, users) -> int:
         def published():
             found = self._in_files()
+            self.read()  # after the files: phones report every half a minute also when nobody moves
             missing, extra = self.rows.keys() - found.keys(), found.keys() - self.rows.keys()
             assert not missing and not extra, (f'history files: {len(found)} rows of {len(self.rows)}; missing '
                                                f'{sorted(missing)[:3]}, too many {sorted(extra)[:3]}')
@@ -90,10 +91,13 @@ class Past:
 
         eventually(published, PATIENCE_S, every=0.5)
         for user in users:
-            wanted = sorted((time, lat, lng) for who, lat, lng, time, _, _ in self.rows.values() if who == user)
-            eventually(lambda name=user, rows=wanted: self._in_store(name) == rows, PATIENCE_S, every=0.5,
+            eventually(lambda name=user: self._in_store(name) == self._of(name), PATIENCE_S, every=0.5,
                        what=f'the store has all rows of {user}')
         return len(self.rows)
+
+    def _of(self, user) -> list:
+        self.read()
+        return sorted((time, lat, lng) for who, lat, lng, time, _, _ in self.rows.values() if who == user)
 
     def _in_store(self, user) -> list:
         rows, after = [], None

@@ -8,7 +8,7 @@ import requests
 from harness.http import Http
 from harness.waiting import eventually
 
-from drill import drill
+from .drill import drill
 
 STILL_S = 15   # longer than a session (6 s)
 ASKED_S = 5    # after it woke up
@@ -82,7 +82,8 @@ def stand_still(world, daemon, known):
     return noticed
 
 
-@drill('a router stands still for 15 s, and wakes up', 'lists of half of the people stand still', within=(20, 10, 10))
+@drill('a router stands still for 15 s, and wakes up', 'lists of half of the people stand still; some comments are 503',
+       within=(20, 10, 20))
 def pause_router(world):
     return stand_still(world, world.cluster.routers[0], friends_of)
 
@@ -118,3 +119,8 @@ def pause_ingest(world):
 @drill('a history sink stands still for 15 s, and wakes up', 'history of half of the people ends some seconds ago', within=(10, 10, 10))
 def pause_history_sink(world):
     return still(world, world.cluster.sinks[0])
+
+
+@drill('moderation stands still for 15 s, and wakes up', "nothing; the moderators' search is away", within=(10, 10, 10))
+def pause_moderation(world):
+    return still(world, world.cluster.moderators[0])

@@ -7,9 +7,10 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from harness.waiting import eventually
 
-from drill import drill
+from .drill import drill
 
 FUTURE_SCHEMA = 1_000_000
+NOBODY = struct.pack('>q', -1)  # as a key: no user, and no subject
 # The owners' own notes of their progress: what is none is passed over, as the group has the same offsets. And what no daemon reads.
 PASSED_OVER = {'command-offsets', 'feed-offsets', 'comment-offsets', 'moderation-log'}
 PLACE = '__connect.errors.partition', '__connect.errors.offset'
@@ -37,17 +38,17 @@ def known_records(topics, topic) -> list:
 
 def throw(topics, topic, partitions, keyless):
     """-> those thrown, as (partition, offset, what)."""
-    thrown = []
+    thrown, known = [], known_records(topics, topic)
 
     def produce(what, partition, key, value):
         thrown.append((partition, topics.produce(topic, key, value, partition=partition).offset, what))
 
     for partition in range(partitions):
-        produce('random bytes', partition, os.urandom(8), os.urandom(200))
+        produce('random bytes', partition, NOBODY, os.urandom(200))
         produce('empty', partition, b'', b'')
         if keyless:
             produce('nothing', partition, None, None)
-    for message in known_records(topics, topic):
+    for message in known:
         produce('cut', message.partition, message.key, message.value[:-1])
         produce('only its schema', message.partition, message.key, message.value[:5])
         produce('a schema to come', message.partition, message.key, struct.pack('>bI', 0, FUTURE_SCHEMA) + message.value[5:])
@@ -89,5 +90,5 @@ def poison(world):
         assert not missing, f'without a dead letter: {missing}'
         return True
 
-    eventually(all_there, 40, every=2)
+    eventually(all_there, 60, every=2)
     return noticed

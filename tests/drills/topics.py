@@ -7,7 +7,8 @@ from confluent_kafka.admin import AdminClient
 from harness.records import Topics
 from harness.waiting import eventually
 
-from drill import drill
+from .drill import drill
+from .groups import delete_group, stop
 
 OWNERS = {'router': ('friend-commands', 'command-offsets'),
           'feed': ('follow-commands', 'post-commands', 'name-commands', 'feed-offsets'),
@@ -29,18 +30,6 @@ def delete(world, *topics):
 def remake(world, *topics):
     delete(world, *topics)
     world.cluster.create_topics()
-
-
-def delete_group(world, kind):
-    for future in admin_of(world).delete_consumer_groups([world.cluster.group(kind)]).values():
-        future.result(20)
-
-
-def stop(world, *kinds):
-    tiers = [daemon for kind in kinds for daemon in world.cluster.of(kind)]
-    for daemon in tiers:
-        daemon.terminate()
-    assert {daemon.stop() for daemon in tiers} == {0}
 
 
 def start(world, *kinds, anew=()):
@@ -81,7 +70,8 @@ def commands(world, kind):
     return noticed
 
 
-@drill('friend-commands and command-offsets are deleted and made again while the routers are stopped', 'lists stand still', within=(40, 10, 40))
+@drill('friend-commands and command-offsets are deleted and made again while the routers are stopped', 'lists stand still',
+       within=(40, 10, 40))
 def topic_friend_commands(world):
     return commands(world, 'router')
 
@@ -99,7 +89,7 @@ def topic_comment_commands(world):
 
 
 @drill('friendships, posts and comments are deleted, made again, and filled from a backup while all daemons are stopped',
-       'nothing works until all is restored', within=(90, 90, 90), timeout_s=300)
+       'nothing works until all is restored', within=(90, 90, 90))
 def topic_state(world):
     cluster, backup = world.cluster, Topics(world.broker.bootstrap, world.cluster.prefix + 'backup.', world.broker.client)
     kinds = 'router', 'feed', 'comments', 'fanout', 'history-sink', 'moderation', 'ingest'
@@ -115,14 +105,14 @@ def topic_state(world):
     return noticed
 
 
-@drill('locations is deleted and made again while routers and sinks are stopped; history.dir and the data.dir of sinks are moved away',
-       'lists are empty until friends report again', within=(60, 10, 40), lost='nothing: the files of before are kept')
+@drill('locations is deleted and made again while edges, gateways, routers and sinks are stopped; history.dir and the data.dir of sinks '
+       'are moved away', 'nothing is answered; then lists are empty until friends report again', within=(60, 60, 60),
+       lost='nothing: the files of before are kept')
 def topic_locations(world):
     cluster, kept = world.cluster, world.cluster.folder / 'history-of-before'
     with world.traffic() as noticed:
-        world.walkers.stand()  # what nobody has written to a file would be lost
-        world.past.read()
-        world.past.check(())
+        stop(world, 'fanout', 'ingest')  # nobody reports any more
+        world.past.check(())             # everything is in files
         stop(world, 'router', 'history-sink')
         for kind in ('router', 'history-sink'):
             delete_group(world, kind)
@@ -130,6 +120,5 @@ def topic_locations(world):
         cluster.history.rename(kept)
         cluster.history.mkdir()
         world.past.anew()
-        start(world, 'router', 'history-sink', anew=['history-sink'])
-        world.walkers.walk()
+        start(world, 'router', 'history-sink', 'fanout', 'ingest', anew=['history-sink'])
     return noticed

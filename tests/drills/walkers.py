@@ -8,7 +8,7 @@ from harness.geo import north_of
 from harness.waiting import eventually
 from starling_client import Change, StarlingClient, State, StateChange
 
-from gaps import Gaps
+from .gaps import Gaps
 
 HOME = 39.9847, 116.3184
 FRIENDS = 4          # of each: the two on either side of a ring

@@ -19,10 +19,10 @@ from harness.records import decode, key_users
 from harness.truth import caught_up, difference
 from harness.waiting import eventually, now_ms
 
-from authors import Authors
-from past import Past
-from talkers import Talkers
-from walkers import Walkers
+from .authors import Authors
+from .past import Past
+from .talkers import Talkers
+from .walkers import Walkers
 
 PARTITIONS = 4
 ROUNDS = 3            # of reports, while every router sends digests: two would do, and one is under way

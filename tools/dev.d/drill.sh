@@ -7,6 +7,6 @@ command_drill() {
     fetch_kafka
     need_venv
     unlock
-    export STARLING_BUILD=$ROOT/build STARLING_KAFKA_LIB=$KAFKA_LIB PYTHONPATH=$ROOT/tests/e2e:$ROOT/clients/python
-    exec "$VENV/bin/python" "$ROOT/tests/drills/run.py" "$@"
+    export STARLING_BUILD=$ROOT/build STARLING_KAFKA_LIB=$KAFKA_LIB PYTHONPATH=$ROOT/tests:$ROOT/tests/e2e:$ROOT/clients/python
+    exec "$VENV/bin/python" -m drills "$@"
 }

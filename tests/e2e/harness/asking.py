@@ -15,6 +15,7 @@ class Asking:
     def __init__(self, cluster):
         self.cluster = cluster
         self.answers = collections.Counter()
+        self.patience_s = PATIENCE_S
         self.hurry = False  # users go on when a write is acknowledged, and ask for its outcome at their end
         self._tokens: dict[tuple, str] = {}
 
@@ -31,7 +32,7 @@ class Asking:
         """The answer, when it was asked first, and when the request was first acknowledged."""
         sent, acknowledged, last = time.monotonic(), None, None
         while True:
-            assert time.monotonic() - sent < PATIENCE_S, f'{method} {where} was not decided within {PATIENCE_S} s: {last}'
+            assert time.monotonic() - sent < self.patience_s, f'{method} {where} was not decided within {self.patience_s} s: {last}'
             try:
                 last = reply = await link.ask(method, where, body)
             except OSError as error:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """./dev drill [--list] [--write] [--keep FOLDER] [NAME ...]
 
 Breaks one thing after the other, on purpose, in a whole starling that people use, and checks what is promised: how long they may notice it,
@@ -11,10 +10,10 @@ import shutil
 import sys
 import tempfile
 
-import kills, poison, pauses, groups, disks, damage, clocks, memory, topics  # noqa: E401, F401
-import table
-from drill import DRILLS, run
-from world import World
+# In the order in which they are run: what poison leaves in the topics is there in all that follow.
+from . import kills, poison, pauses, groups, disks, damage, memory, clocks, topics, table  # noqa: F401
+from .drill import DRILLS, run
+from .world import World
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
@@ -59,7 +58,7 @@ def say(text):
 def main():
     parser = argparse.ArgumentParser(prog='./dev drill', description=__doc__.split('\n\n')[1])
     parser.add_argument('--list', action='store_true', help='only name the drills')
-    parser.add_argument('--write', action='store_true', help='put the table into docs/RELIABILITY.md')
+    parser.add_argument('--write', action='store_true', help='put the rows into docs/RELIABILITY.md, where those of other drills stay')
     parser.add_argument('--keep', metavar='FOLDER', help='copy logs there when a drill fails')
     parser.add_argument('names', nargs='*', metavar='NAME')
     options = parser.parse_args()
@@ -72,14 +71,14 @@ def main():
         row = run(DRILLS[name], worlds.get())
         rows.append(row)
         say(table.line(row))
+        if options.write:
+            table.write(REPOSITORY / 'docs/RELIABILITY.md', rows)
         if row.failure:
             say(row.failure)
         if not row.sound:
             worlds.discard(name)
     wrong = worlds.end()
     print('\n' + table.markdown(rows))
-    if options.write:
-        table.write(REPOSITORY / 'docs/RELIABILITY.md', rows)
     failed = [row.drill.name for row in rows if row.failure]
     if wrong or failed:
         print(f'\nFAILED: {", ".join(failed) or wrong}')

@@ -1,0 +1,1 @@
+"""Drills (./dev drill): a whole starling that people use is broken on purpose."""

@@ -205,13 +205,13 @@ def measure_days(world, folder, sink) -> dict:
     drawn = [user_id(number) for number in random.Random(1).sample(range(world.users), min(world.users, CHECKED + 2 * world.options.asked))]
     checked, rest = drawn[:CHECKED], drawn[CHECKED:] or drawn
     for user in checked:
-        eventually(lambda: cluster.http(user).get(f'/v1/history?{day}').status_code == 200, 30, what='history is answered')
-        page = cluster.http(user).ok('GET', f'/v1/history?{day}')
+        eventually(lambda: cluster.http(user).get(f'/v1/history?{day}&limit=1000').status_code == 200, 30, what='history is answered')
+        page = cluster.http(user).ok('GET', f'/v1/history?{day}&limit=1000')
         assert len(page['items']) == world.options.a_day and page['next'] is None, f'user {user}: {len(page["items"])} rows'
     half = len(rest) // 2 or 1
     over_http, by_peer = rest[:half], rest[half:] or rest
     processes = {'gateway': gateway.pid, 'sink': sink.pid}
-    found = {'the gateway': ask(world, folder, gateway.settings['ingest.listen'], [f'/v1/history?{day}'],
+    found = {'the gateway': ask(world, folder, gateway.settings['ingest.listen'], [f'/v1/history?{day}&limit=1000'],
                                 [cluster.token(user) for user in over_http], processes),
              'the sink alone': ask(world, folder, sink.peer, [f'/peer/history/{user}?{day}' for user in by_peer],
                                    [cluster.keys.peer_token], processes)}

@@ -12,7 +12,7 @@
 #include "users/sharing_words.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 5000, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, RETRY_AFTER_S = 2 };
+enum { PEER_TIMEOUT_MS = 5000, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, RETRY_AFTER_S = 2 };
 
 static const char ACCOUNT[] = "account"; /* the kind of the first page */
 

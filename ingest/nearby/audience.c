@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "ingest/owners.h"
 
-enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 100, PATH_MAX_BYTES = 128 };
+enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, PATH_MAX_BYTES = 128 };
 
 struct audience_pages {
     struct user_copies *copies;

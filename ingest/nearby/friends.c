@@ -14,7 +14,7 @@
 #include "ingest/owners.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000 };
+enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 struct friends {
     struct writer *writer;
@@ -159,7 +159,7 @@ static bool put_page(void *context, int64_t user, struct buffer *body, const jso
 
 static void get_friends(void *state, const struct call *call) {
     struct friends *friends = state;
-    int64_t user = call->claims.user, after = -1, limit = 100;
+    int64_t user = call->claims.user, after = -1, limit = LIMIT_DEFAULT;
     const char *wanted = http_query(call->request, "state");
     char path[PATH_MAX_BYTES], from[32] = "";
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;

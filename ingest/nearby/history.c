@@ -12,7 +12,14 @@
 #include "service/http_accept.h"
 #include "tracks/page.h"
 
-enum { PEER_TIMEOUT_MS = 5000, PATH_MAX_BYTES = 512, LIMIT_MAX = 10000, CURSOR_MAX = 128, RETRY_AFTER_S = 2 };
+enum {
+    PEER_TIMEOUT_MS = 5000,
+    PATH_MAX_BYTES = 512,
+    LIMIT_MAX = 10000,
+    LIMIT_DEFAULT = 20,
+    CURSOR_MAX = 128,
+    RETRY_AFTER_S = 2
+};
 
 /* What a client may accept: the sink's own page, and files of it. */
 enum { JSON_PAGE, FILES };
@@ -82,7 +89,7 @@ static int wanted_type(const struct call *call) {
 
 static void get_history(void *state, const struct call *call) {
     struct peers *sinks = state;
-    int64_t user = call->claims.user, from = 0, until = INT64_MAX, limit = 1000;
+    int64_t user = call->claims.user, from = 0, until = INT64_MAX, limit = LIMIT_DEFAULT;
     http_set_varies(call->request, "Accept");
     const char *after = http_query(call->request, "after");
     char path[PATH_MAX_BYTES];

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,16 +37,16 @@ def everything(folder, **more):
     return plain(starling_history.read(0, FOREVER, directory=folder, **more))
 
 
-def parquet_rows(folder):
-    """All rows of a data set, held against the names of its files."""
+def parquet_rows(folder, forgotten=False):
+    """All rows of a data set, held against the names of its files. Rows of forgotten users may have been the first of a file, or all."""
     rows = []
     for path in sorted(folder.rglob('*.parquet')):
         assert not path.name.startswith('.')
         table = pq.read_table(path, partitioning=None)
         partition, first, end = (int(part) for part in path.stem.split('-'))
         found = plain(table)
-        assert found and {row['partition'] for row in found} == {partition}
-        assert first == found[0]['offset'] and found[-1]['offset'] < end
+        assert {row['partition'] for row in found} <= {partition} and all(first <= row['offset'] < end for row in found)
+        assert forgotten or first == found[0]['offset']
         rows += found
     return sorted(rows, key=lambda row: (row['partition'], row['offset']))
 
@@ -212,12 +213,63 @@ def test_what_was_converted_is_not_read_again(tmp_path):
     assert parquet_rows(target) == archive.between(0, FOREVER)
     for path in archive.root.rglob('*.avro'):
         if path != closing:
-            path.write_bytes(b'must not be read')
+            spoil_secretly(path)
     assert starling_history.convert(archive.root, target) == (0, 0)
     for partition in range(3):
         archive.merge(NOON, partition)
+    assert starling_history.convert(archive.root, target) == (3, len(archive.rows)), 'who merges may have left out rows'
     for path in archive.root.rglob('*.avro'):
-        path.write_bytes(b'must not be read')
+        spoil_secretly(path)
+    assert starling_history.convert(archive.root, target) == (0, 0)
+    assert parquet_rows(target) == archive.between(0, FOREVER)
+
+
+def spoil_secretly(path):
+    """Damages a file, so that its size and time do not tell."""
+    status = path.stat()
+    path.write_bytes(b'must not be read'.ljust(status.st_size)[:status.st_size])
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def files_with(target, user):
+    return {path for path in target.rglob('*.parquet') if user in pq.read_table(path, partitioning=None).column('user').to_pylist()}
+
+
+def test_forgotten_users_leave_the_data_set(tmp_path):
+    """Files that had them are made again, no others; also those of several files an hour, of merged ones, and those that lose all rows."""
+    archive, target = Archive(tmp_path / 'history', users=12), tmp_path / 'parquet'
+    for hour in range(NOON, NOON + 3):
+        archive.publish_hour(hour)
+    archive.merge(NOON, 1)
+    starling_history.convert(archive.root, target)
+    late = archive.publish(1, NOON + 2, 60)
+    assert starling_history.convert(archive.root, target) == (1, 60)
+    had = files_with(target, 4)
+    assert len(had) == 4
+    before = {path: path.stat().st_ino for path in target.rglob('*.parquet')}
+    archive.forget(4)
+    assert starling_history.convert(archive.root, target).files == 4
+    assert not files_with(target, 4) and {path for path in before if path.stat().st_ino != before[path]} == had
+    assert parquet_rows(target, forgotten=True) == archive.between(0, FOREVER)
+    assert starling_history.convert(archive.root, target) == (0, 0)
+    for user in 1, 7, 10:
+        archive.forget(user)
+    assert starling_history.convert(archive.root, target) == (4, 0), 'partition 1 has nobody else'
+    assert late.exists() and parquet_rows(target, forgotten=True) == archive.between(0, FOREVER)
+    assert starling_history.convert(archive.root, target) == (0, 0)
+    assert before.keys() == set(target.rglob('*.parquet'))
+
+
+def test_data_sets_that_do_not_say_what_they_were_made_of(tmp_path):
+    """Version 0.1 made them: they are made again once, and stay where their source has gone."""
+    archive, target = Archive(tmp_path / 'history'), tmp_path / 'parquet'
+    archive.publish_hour(NOON)
+    archive.publish_hour(NOON + 1)
+    starling_history.convert(archive.root, target)
+    for path in target.rglob('*.parquet'):
+        pq.write_table(pq.read_table(path, partitioning=None).replace_schema_metadata(None), path)
+    shutil.rmtree(archive.root / hour_folder(NOON))
+    assert starling_history.convert(archive.root, target).files == 3
     assert starling_history.convert(archive.root, target) == (0, 0)
     assert parquet_rows(target) == archive.between(0, FOREVER)
 
@@ -251,30 +303,33 @@ def _convert_until(seconds, source, target):
 
 
 def test_a_conversion_that_is_killed_again_and_again(tmp_path, monkeypatch):
-    """While hours come, grow and are merged: each row is in the data set once, after every kill."""
+    """While hours come, grow, are merged and lose users: each row is in the data set once, after every kill."""
     monkeypatch.setenv('PYTHONPATH', f'{PACKAGE}:{os.environ.get("PYTHONPATH", "")}')
     context = multiprocessing.get_context('forkserver')
     context.set_forkserver_preload(['starling_history'])
     chance, archive, target = random.Random(2), Archive(tmp_path / 'history', seed=2), tmp_path / 'parquet'
-    killed = 0
+    killed, ever = 0, set()
     for turn in range(9):
         archive.publish_hour(NOON + turn, files=3, rows=120)
         if turn % 3 == 2:
             archive.publish(chance.randrange(3), NOON + turn - 1, 40)  # an hour that was thought to be finished
+        ever |= {tuple(row.items()) for row in archive.rows}
         for pair in chance.sample(list(archive.small), len(archive.small) // 3):
             archive.merge(*pair)
+        if turn % 2:
+            archive.forget(turn)
         process = context.Process(target=_convert_until, args=(chance.uniform(0.001, 0.05), archive.root, target))
         process.start()
         process.join()
         assert process.exitcode in (0, -signal.SIGPROF)
         killed += process.exitcode != 0
-        found = parquet_rows(target)
+        found = parquet_rows(target, forgotten=True)
         keys = [(row['partition'], row['offset']) for row in found]
         assert len(keys) == len(set(keys)), 'a row is there twice'
-        assert {tuple(row.items()) for row in found} <= {tuple(row.items()) for row in archive.rows}
+        assert {tuple(row.items()) for row in found} <= ever
     assert killed
     starling_history.convert(archive.root, target)
-    assert parquet_rows(target) == archive.between(0, FOREVER)
+    assert parquet_rows(target, forgotten=True) == archive.between(0, FOREVER)
     assert [path.name for path in target.rglob('.*')] == ['.lock'], 'leftovers'
 
 

@@ -391,6 +391,22 @@ def test_lists_come_in_pages(shared_cluster, users):
         problem(http.get('/v1/friends', params=query), 400, 'bad_query')
 
 
+def test_a_page_has_twenty_items_for_who_does_not_say(shared_cluster, member, users):
+    user, http = member
+    others = users(21)
+    shared_cluster.share(*others)
+    shared_cluster.befriend(*[(user, other) for other in others])
+    for other in others:
+        shared_cluster.report_http(other, *HOME).raise_for_status()
+    start = now_ms() - 10_000
+    http.ok('POST', '/v1/locations', json={'locations': [{**report(time=start + i), 'lat': round(39 + i / 100, 7)} for i in range(21)]})
+    for path in '/v1/friends', '/v1/audience', '/v1/export?after=friends', '/v1/history':
+        more = '&' if '?' in path else '?'
+        eventually(lambda: len(http.ok('GET', f'{path}{more}limit=1000')['items']) == 21, 20, what=path)
+        page = http.ok('GET', path)
+        assert len(page['items']) == 20 and page['next'] is not None, path
+
+
 def test_lists_have_names(shared_cluster, users):
     user, friend, nameless, invited, blocked = users(5)
     http = shared_cluster.http(user)

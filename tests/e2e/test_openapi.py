@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import requests
+import yaml
 
 from harness.broker import REPOSITORY
 from harness.processes import clean_environment
@@ -32,6 +33,32 @@ def test_schemathesis_finds_nothing(every_product, users, tmp_path):
         '--workers', '1', '--no-color'],
         cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=380)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_list_comes_in_pages():
+    """Of as many items as the description promises: 1 to 1000, and 20 for who does not say; a page of history may be larger."""
+    described = yaml.safe_load((REPOSITORY / 'docs/openapi.yaml').read_text())
+
+    def followed(node):
+        if '$ref' not in node:
+            return node
+        found = described
+        for name in node['$ref'].split('/')[1:]:
+            found = found[name]
+        return found
+
+    lists = 0
+    for path, methods in described['paths'].items():
+        answers = methods.get('get', {}).get('responses', {})
+        said = followed(answers.get('200', {})).get('content', {}).get('application/json')
+        if not said or not {'items', 'next'} <= set(followed(said['schema']).get('required', [])):
+            continue
+        asked = {one['name']: one['schema'] for one in map(followed, methods['get'].get('parameters', []))}
+        most = 10_000 if path == '/v1/history' else 1000
+        assert asked['limit'] == {'type': 'integer', 'minimum': 1, 'maximum': most, 'default': 20}, path
+        assert 'after' in asked, path
+        lists += 1
+    assert lists >= 15
 
 
 def test_the_description_is_served(every_product):

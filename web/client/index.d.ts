@@ -587,7 +587,7 @@ export class StarlingApi {
      * Resolves to how many were taken. ApiError `sharing_off`: I share with nobody. @throws InvalidPosition
      */
     report(reports: Report | readonly Report[]): Promise<{ accepted: number; sharingOff: number }>;
-    /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch. limit: 1 to 10000, default 1000. */
+    /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch. limit: 1 to 10000, default 20. */
     getHistory(query?: ListQuery & { from?: number; to?: number }): Promise<Page<Place>>;
 
     /** NotFound `no_profile`: I have none. */

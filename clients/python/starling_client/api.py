@@ -179,7 +179,7 @@ class StarlingApi:
     async def get_history(self, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                           limit: int | None = None) -> Page[Place]:
         """A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch. limit: 1 to 10000, default
-        1000."""
+        20."""
         return await self._http.page('/v1/history', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit}, each(read_place))
 
     # me

@@ -77,6 +77,19 @@ class Archive:
             between()
             path.unlink()
 
+    def forget(self, user: int):
+        """Every file that has the user is replaced by one without, as sinks do it; a file that has lost all its rows stays."""
+        self.rows = [row for row in self.rows if row['user'] != user]
+        self.small = {pair: [(first, end, [row for row in rows if row['user'] != user], path) for first, end, rows, path in pieces]
+                      for pair, pieces in self.small.items()}
+        for path in self.root.rglob('*.avro'):
+            with open(path, 'rb') as stream:
+                reader = fastavro.reader(stream)
+                rows, end = list(reader), reader.metadata.get('starling.end')
+            kept = [row for row in rows if row['user'] != user]
+            if len(kept) < len(rows):
+                self.write(path, kept, end)
+
     def between(self, start: int, end: int, users=None) -> list[dict]:
         """What was published of that range of `received`, as `plain` gives what was read."""
         return sort_rows(row for row in self.rows

@@ -238,7 +238,7 @@ public final class StarlingApi {
         return new Reported(decided("POST", Json.object("locations", locations), "locations"));
     }
 
-    /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch, or null. */
+    /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch, or null. limit: 1 to 10000. */
     public Page<Place> getHistory(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
         HttpUrl.Builder url = Requests.with(Requests.with(requests.path("history"), "from", fromMs), "to", toMs);
         Map<String, Object> page = get(paged(url, after, limit));

@@ -69,11 +69,11 @@ def without_broker(world, end, away_s):
     return noticed
 
 
-@drill('kill -9 of the only broker, started again after 2 s', 'nothing moves and nothing is written until it is back', within=(20, 20, 20))
+@drill('kill -9 of the only broker, started again after 2 s', 'nothing moves and nothing is written until it is back', within=(30, 30, 30))
 def kill_broker(world):
     return without_broker(world, world.broker.kill, RESTART_S)
 
 
-@drill('the only broker is stopped for 30 s', 'nothing moves and nothing is written; pages of feeds are 503 after 3 s', within=(20, 20, 20))
+@drill('the only broker is stopped for 30 s', 'nothing moves and nothing is written; pages of feeds are 503 after 3 s', within=(30, 30, 30))
 def broker_away(world):
     return without_broker(world, world.broker.stop, 30)

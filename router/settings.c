@@ -49,6 +49,10 @@ static const struct config_property PROPERTIES[] = {
          "any number."},
     {"discover.user.burst", CONFIG_INT, AT(discover_burst), "10", .min = 1, .max = 100000,
      .doc = "How many of these questions a user who has rested may ask at once."},
+    {"rounded.precision", CONFIG_INT, AT(rounded_precision), "6", .min = GRID_PRECISION_MIN, .max = GRID_PRECISION_MAX,
+     .doc =
+         "The length of the geohashes to whose centres places are rounded for the friends for whom a user has chosen that. 6: a cell of "
+         "0.0055 by 0.011 degrees, about 600 m high and up to 1.2 km wide; 5: about 5 km. The same for all routers."},
     {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
      .doc =
          "The same while the router is more than a second behind: larger batches cost less, so that it catches up sooner."},

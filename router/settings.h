@@ -16,6 +16,7 @@ struct router_settings {
     int64_t outbox_flush_behind_ms;
     int64_t discover_precision, discover_max, discover_delay_s;
     int64_t discover_rate, discover_burst;
+    int64_t rounded_precision;
 };
 
 /* The section, and the one instance of the values that the process's configuration fills. */

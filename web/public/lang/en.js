@@ -213,6 +213,8 @@ export default {
     shareCard: 'Link to send',
     mutePosts: 'Mute posts',
     muteNearby: 'Hide from my list',
+    roundFor: 'Show only about where I am',
+    aboutAwayFromMe: 'about {distance} away',
     awayFromMe: '{distance} away',
     friendNotChanged: 'Nothing was changed. {why}',
 

@@ -238,6 +238,19 @@ public final class StarlingApi {
         return Boolean.TRUE.equals(decided("DELETE", null, "nearby", "mutes", Long.toString(user)).get("muted"));
     }
 
+    /**
+     * Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to there.
+     * Returns whether that is so now. ApiException.Conflict, not_friends: there is neither.
+     */
+    public boolean roundFor(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "friends", Long.toString(user), "rounded").get("rounded"));
+    }
+
+    /** Returns whether the friend sees only about where I am now. */
+    public boolean exactFor(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("DELETE", null, "friends", Long.toString(user), "rounded").get("rounded"));
+    }
+
     /** By user id, rising. */
     public People getFollowers(long user, String after, Integer limit) throws ApiException {
         return people("followers", user, after, limit);

@@ -27,7 +27,7 @@ static int discard(void *context, int32_t route, const void *bytes, size_t size,
     return 0;
 }
 
-static void hear(void *context, int64_t user, int64_t other, bool made) {}
+static void hear(void *context, const struct graph_change *change) {}
 
 static void must(int code, const struct error *error) {
     if (!code) return;
@@ -73,6 +73,7 @@ static void befriend(struct world *world, int64_t base, int64_t friends) {
 static void measure(struct world *world, int64_t base, size_t friends, FILE *json, bool first) {
     struct join_context context = {
         .presence = world->presence, .inactive_ms = 600000, .radius_m = 8046.72, .warm = true, .digests = true};
+    const struct rounding_list nobody = {.count = 0};
     double *took = mem_alloc(JOINS * sizeof *took);
     struct error error;
     for (size_t i = 0; i < JOINS; i++) {
@@ -82,7 +83,7 @@ static void measure(struct world *world, int64_t base, size_t friends, FILE *jso
         if (join_event(&context, &event, &world->result)) {
             must(graph_friends(world->graph, 0, event.user, &world->list, &error), &error);
             join_reserve(&world->result, world->list.count);
-            join_friends(&context, world->list.items, world->list.count, &world->result);
+            join_friends(&context, world->list.items, world->list.count, &nobody, &world->result);
         }
         telling_result(world->outbox, &world->result, event.time, 0);
         took[i] = now_us() - begun;

@@ -34,7 +34,7 @@ static inline _Noreturn void bench_die(const char *what, const char *why) {
     exit(1);
 }
 
-static inline void bench_silent(void *context, int64_t user, int64_t other, bool made) {}
+static inline void bench_silent(void *context, const struct graph_change *change) {}
 
 static inline void bench_too_many(void *context, int32_t partition, int64_t user, int64_t other, int64_t since,
                                   int64_t offset) {}

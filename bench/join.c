@@ -85,6 +85,7 @@ static struct figures measure(size_t online) {
     struct join_result result;
     int64_t friends[FRIENDS];
     uint64_t near = 0;
+    const struct rounding_list nobody = {.count = 0};
     join_result_init(&result);
     join_reserve(&result, FRIENDS);
     for (size_t i = 0; i < online; i++) {
@@ -96,6 +97,7 @@ static struct figures measure(size_t online) {
                                    .now = 1030000,
                                    .inactive_ms = 600000,
                                    .radius_m = GEO_RADIUS_DEFAULT_M,
+                                   .rounded = grid_of(6),
                                    .warm = true,
                                    .digests = true};
     double choosing = bench_cpu_s();
@@ -108,7 +110,7 @@ static struct figures measure(size_t online) {
         struct location event = report_of((int64_t)(hash_u64((uint64_t)i) % online) * 10, 1030000);
         choose_friends((uint64_t)i * FRIENDS, event.user, friends);
         if (!join_event(&context, &event, &result)) continue;
-        join_friends(&context, friends, FRIENDS, &result);
+        join_friends(&context, friends, FRIENDS, &nobody, &result);
         near += result.recipient_count;
     }
     double seconds = bench_cpu_s() - before - choosing;

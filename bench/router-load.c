@@ -166,6 +166,7 @@ struct floor {
     struct join_context context;
     struct join_result result;
     struct id_list friends;
+    struct rounding_list roundings;
     struct id_list *present; /* by number of reporter */
     uint64_t told, sum;
 };
@@ -196,11 +197,13 @@ static double pass(struct floor *floor, enum depth depth) {
         if (depth == REPORTS_ONLY) continue;
         if (depth >= AND_JOIN && !join_event(&floor->context, &event, &floor->result)) continue;
         int32_t partition = hash_user_partition(event.user, world->partitions);
-        if (depth < JOIN_PRESENT && graph_friends(floor->graph, partition, event.user, &floor->friends, &error))
+        if (depth < JOIN_PRESENT &&
+            (graph_friends(floor->graph, partition, event.user, &floor->friends, &error) ||
+             graph_roundings(floor->graph, partition, event.user, &floor->friends, &floor->roundings, &error)))
             fail("a friend list", &error);
         if (depth == AND_READ) continue;
         join_reserve(&floor->result, friends->count);
-        join_friends(&floor->context, friends->items, friends->count, &floor->result);
+        join_friends(&floor->context, friends->items, friends->count, &floor->roundings, &floor->result);
         floor->told += floor->result.recipient_count;
     }
     return bench_cpu_s() - before;
@@ -225,6 +228,7 @@ static void measure_floor(const struct options *options) {
                           .context = {.now = world->time + (options->rounds + 1) * 1000,
                                       .inactive_ms = 600000,
                                       .radius_m = GEO_RADIUS_DEFAULT_M,
+                                      .rounded = grid_of(6),
                                       .warm = true}};
     join_result_init(&floor.result);
     make_present_lists(&floor);

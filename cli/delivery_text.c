@@ -70,16 +70,21 @@ static bool among(const int64_t *users, size_t count, int64_t user) {
     return false;
 }
 
+static bool roster_names(const struct roster_friends *friends, int64_t user) {
+    for (size_t i = 0; i < friends->count; i++) {
+        if (friends->items[i].user == user) return true;
+    }
+    return false;
+}
+
 static bool nearby_names(struct codec *codec, const uint8_t *payload, size_t size, int64_t user) {
     struct nearby_item item;
     if (delivery_read_nearby(codec, payload, size, &item)) return false;
     switch (item.kind) {
     case NEARBY_ITEM_MOVE: return item.move.user == user;
-    case NEARBY_ITEM_ROSTER:
-        for (size_t i = 0; i < item.roster.friends.count; i++) {
-            if (item.roster.friends.items[i].user == user) return true;
-        }
-        return false;
+    case NEARBY_ITEM_ROUNDED_MOVE: return item.rounded_move.user == user;
+    case NEARBY_ITEM_ROSTER: return roster_names(&item.roster.friends, user);
+    case NEARBY_ITEM_ROUNDED_ROSTER: return roster_names(&item.rounded_roster.friends, user);
     case NEARBY_ITEM_LEFT: return item.left.user == user;
     case NEARBY_ITEM_PARTED: return item.parted.friend == user;
     case NEARBY_ITEM_DIGEST:

@@ -12,6 +12,7 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "kafka/admin.h"
+#include "users/half.h"
 
 enum { ASK_MS = 10000, ASK_AGAIN_MS = 200, SHOW_AGAIN_MS = 1000 };
 
@@ -58,7 +59,7 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
         .since = 0,
     };
     buffer_clear(&setup->value);
-    event_encode_friend_command(&setup->value, &command);
+    half_encode_command(&setup->value, &command);
     return put(setup, &TOPIC_FRIEND_COMMANDS, lower, error);
 }
 

@@ -19,7 +19,7 @@ static struct recent_key row_of(int32_t partition, int64_t user, uint8_t kind) {
     return (struct recent_key){.reader = user, .partition = partition, .kind = kind};
 }
 
-static void list_changed(void *context, struct adjacency_list list, int64_t id, bool member) {
+static void list_changed(void *context, struct adjacency_list list, int64_t id, uint8_t before, uint8_t now) {
     struct relation_lists *lists = context;
     recent_drop(lists->rows, row_of(list.partition, list.owner, list.kind));
 }

@@ -54,17 +54,24 @@ void approaches_take(struct approaches *approaches, const struct join_result *re
                      bool (*wanted)(void *context, int64_t user, int64_t friend),
                      void (*tell)(void *context, const struct approach *approach)) {
     age(approaches, now);
-    for (size_t i = 0; i < result->newcomers; i++) {
-        const struct presence_slot *other = result->found[i];
-        const int64_t pairs[][2] = {{other->user, result->user}, {result->user, other->user}};
-        const bool away[] = {other->route == PRESENCE_ROUTE_NONE, result->route == PRESENCE_ROUTE_NONE};
+    for (size_t i = 0; i < result->newcomer_count; i++) {
+        const struct join_newcomer *newcomer = &result->newcomers[i];
+        const struct presence_slot *other = newcomer->slot;
+        const struct {
+            bool tells;
+            int64_t user, friend;
+            double distance_m; /* as the user may know it: the friend's place may be rounded */
+        } ways[] = {
+            {newcomer->seen && other->route == PRESENCE_ROUTE_NONE, other->user, result->user,
+             geo_distance(other->at, newcomer->here)},
+            {newcomer->sees && result->route == PRESENCE_ROUTE_NONE, result->user, other->user,
+             geo_distance(result->at, newcomer->there)},
+        };
         for (size_t j = 0; j < 2; j++) {
-            int64_t user = pairs[j][0], friend = pairs[j][1];
-            if (!away[j] || !wanted(context, user, friend) || !due(approaches, user, friend, now)) continue;
-            tell(context, &(struct approach){.user = user,
-                                             .friend = friend,
-                                             .distance_m = geo_distance(result->at, other->at),
-                                             .time = result->time});
+            int64_t user = ways[j].user, friend = ways[j].friend;
+            if (!ways[j].tells || !wanted(context, user, friend) || !due(approaches, user, friend, now)) continue;
+            tell(context, &(struct approach){
+                              .user = user, .friend = friend, .distance_m = ways[j].distance_m, .time = result->time});
         }
     }
 }

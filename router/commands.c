@@ -71,7 +71,7 @@ static int send_half(struct commands *commands, int64_t user, int64_t other, con
     half_key_put(pair, user, other);
     buffer_clear(&commands->value);
     bool tombstone = friendship_empty(half);
-    if (!tombstone) event_encode_friendship(&commands->value, half);
+    if (!tombstone) half_encode(&commands->value, half);
     commands->options.metrics->halves->value++;
     return decider_write(commands->decider, &TOPIC_FRIENDSHIPS, hash_user_partition(user, commands->options.partitions),
                          pair, sizeof pair, tombstone ? NULL : commands->value.data, commands->value.size);
@@ -101,7 +101,9 @@ static int decide_one(struct commands *commands, const struct decision *decision
     int32_t partition = decision->command->partition;
     int64_t lower = decision->lower, higher = friendship_higher(command->from, command->to);
     const struct friendship *newest = newest_half(commands, lower, higher);
-    bool with_since = command->kind == FRIEND_COMMAND_REMOVE && command->since; // nothing else asks for it
+    // A REMOVE may ask for it, and who rounds keeps it; for all else it does not matter.
+    bool with_since = (command->kind == FRIEND_COMMAND_REMOVE && command->since) ||
+                      command->kind == FRIEND_COMMAND_ROUND || command->kind == FRIEND_COMMAND_EXACT;
     struct friendship half, next;
     int code = 0;
     if (newest)

@@ -11,17 +11,20 @@ struct friendship friendship_mirror(const struct friendship *half) {
         .blocked_by_me = half->blocked_by_them,
         .blocked_by_them = half->blocked_by_me,
         .since = half->since,
+        .rounded_by_me = half->rounded_by_them,
+        .rounded_by_them = half->rounded_by_me,
     };
 }
 
 bool friendship_equal(const struct friendship *a, const struct friendship *b) {
     return a->state == b->state && a->blocked_by_me == b->blocked_by_me && a->blocked_by_them == b->blocked_by_them &&
-           a->since == b->since;
+           a->since == b->since && friendship_rounding(a) == friendship_rounding(b);
 }
 
 static void enter(struct friendship *half, enum friendship_state state, int64_t since) {
     half->state = state;
     half->since = since;
+    if (state == FRIENDSHIP_NONE) half->rounded_by_me = half->rounded_by_them = false;
 }
 
 /* While one of the two blocks the other, `since` is the block's time, and stays it whatever they do: a change would tell the
@@ -63,6 +66,11 @@ static void unblock(struct friendship *mine, const struct friend_command *comman
     mine->blocked_by_me = false;
 }
 
+/* A request that the blocker does not see is as none. */
+static void choose_rounding(struct friendship *mine, bool rounded) {
+    if (mine->state != FRIENDSHIP_NONE && !mine->blocked_by_me) mine->rounded_by_me = rounded;
+}
+
 bool friendship_decide(const struct friendship *lower, const struct friend_command *command, bool full,
                        struct friendship *next) {
     bool by_lower = command->from < command->to;
@@ -73,6 +81,8 @@ bool friendship_decide(const struct friendship *lower, const struct friend_comma
     case FRIEND_COMMAND_BLOCK: block(&mine, command); break;
     case FRIEND_COMMAND_UNBLOCK: unblock(&mine, command); break;
     case FRIEND_COMMAND_BEFRIEND: befriend(&mine, command, full); break;
+    case FRIEND_COMMAND_ROUND: choose_rounding(&mine, true); break;
+    case FRIEND_COMMAND_EXACT: choose_rounding(&mine, false); break;
     }
     if (friendship_empty(&mine)) mine.since = 0; // there is no record that could hold it
     struct friendship result = by_lower ? mine : friendship_mirror(&mine);

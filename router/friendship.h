@@ -1,7 +1,10 @@
 /* Decides what a FriendCommand changes about a pair; a friendship needs the consent of both (docs/EXACTNESS.md, rule 7).
  *
  * The lower user's half holds everything; the higher user's half is its mirror (REQUESTED and INVITED change places, and so do the two
- * block flags). A half that is NONE without flags is a tombstone. Pure; any thread.
+ * block flags, and the two about rounding). A half that is NONE without block flags is a tombstone. Pure; any thread.
+ *
+ * A user may choose that the other sees the user's place only rounded as soon as one of them has asked the other, so that there is no
+ * moment in which a new friend sees it exactly. The choice ends with the friendship, or with what was asked.
  */
 #ifndef ROUTER_FRIENDSHIP_H
 #define ROUTER_FRIENDSHIP_H
@@ -10,6 +13,7 @@
 #include <stdint.h>
 
 #include "event/records.h"
+#include "router/rounding.h"
 
 static inline int64_t friendship_lower(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t friendship_higher(int64_t a, int64_t b) { return a < b ? b : a; }
@@ -32,6 +36,11 @@ static inline bool friendship_made(const struct friendship *half) {
     return half->state == FRIENDSHIP_FRIENDS && !half->blocked_by_me && !half->blocked_by_them;
 }
 
+/* As bits of rounding.h, from the half's own user. */
+static inline uint8_t friendship_rounding(const struct friendship *half) {
+    return (uint8_t)((half->rounded_by_me ? ROUNDING_MINE : 0) | (half->rounded_by_them ? ROUNDING_THEIRS : 0));
+}
+
 bool friendship_equal(const struct friendship *a, const struct friendship *b);
 
 /* Applies a valid command to the lower user's half. full: the lower user's friend list has reached its cap and takes no more friends.
@@ -52,6 +61,10 @@ enum friendship_view friendship_view(const struct friendship *half);
 /* The `since` that goes with a view. 0 for a request of one's own: the half may hold the time of a block instead, which would disclose
  * the block. */
 int64_t friendship_view_since(enum friendship_view view, int64_t since);
+/* A user to whom the half shows so may choose to be seen rounded. */
+static inline bool friendship_view_rounds(enum friendship_view view) {
+    return view == FRIENDSHIP_VIEW_REQUESTED || view == FRIENDSHIP_VIEW_INVITED || view == FRIENDSHIP_VIEW_FRIENDS;
+}
 const char *friendship_view_name(enum friendship_view view); /* "none", "requested", ... */
 
 #endif

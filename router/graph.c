@@ -10,26 +10,38 @@ enum { CHUNK_MIN = 2048 };
 
 /* ---- halves as tags ---- */
 
+enum { BLOCKS_SHIFT = 2, ROUNDING_SHIFT = 4 };
+
+/* Where both block each other, neither can be asked, nor choose anything: no aside's tag is as high as a mark. */
 uint8_t graph_tag(const struct friendship *half) {
-    if (friendship_made(half)) return ADJACENCY_MEMBER;
-    return (uint8_t)(half->state | half->blocked_by_me << 2 | half->blocked_by_them << 3);
+    uint8_t rounding = friendship_rounding(half), blocks = (uint8_t)(half->blocked_by_me | half->blocked_by_them << 1);
+    if (friendship_made(half)) return (uint8_t)(rounding ? ADJACENCY_MARKED + rounding - 1 : ADJACENCY_MEMBER);
+    if (half->state == FRIENDSHIP_NONE || blocks == 3) rounding = ROUNDING_NONE;
+    return (uint8_t)(half->state | blocks << BLOCKS_SHIFT | rounding << ROUNDING_SHIFT);
+}
+
+/* Of a member's tag. */
+static uint8_t rounding_of(uint8_t tag) {
+    return adjacency_is_member(tag) && tag != ADJACENCY_MEMBER ? (uint8_t)(tag - ADJACENCY_MARKED + 1) : ROUNDING_NONE;
 }
 
 struct friendship graph_half_of(uint8_t tag, int64_t since) {
-    if (tag == ADJACENCY_MEMBER) return (struct friendship){.state = FRIENDSHIP_FRIENDS, .since = since};
+    bool made = adjacency_is_member(tag);
+    uint8_t blocks = made ? 0 : tag >> BLOCKS_SHIFT & 3, rounding = made ? rounding_of(tag) : tag >> ROUNDING_SHIFT & 3;
     return (struct friendship){
-        .state = (enum friendship_state)(tag & 3),
-        .blocked_by_me = tag >> 2 & 1,
-        .blocked_by_them = tag >> 3 & 1,
+        .state = made ? FRIENDSHIP_FRIENDS : (enum friendship_state)(tag & 3),
+        .blocked_by_me = blocks & 1,
+        .blocked_by_them = blocks & 2,
         .since = since,
+        .rounded_by_me = rounding & ROUNDING_MINE,
+        .rounded_by_them = rounding & ROUNDING_THEIRS,
     };
 }
 
 static void make_views(struct graph *graph) {
-    enum { HALVES = 16 };
     struct friendship friends = graph_half_of(ADJACENCY_MEMBER, 0);
     graph->views[friendship_view(&friends)] |= UINT64_C(1) << ADJACENCY_MEMBER;
-    for (unsigned tag = 1; tag < HALVES; tag++) {
+    for (unsigned tag = 1; tag < ADJACENCY_MARKED; tag++) {
         struct friendship half = graph_half_of((uint8_t)tag, 0);
         graph->views[friendship_view(&half)] |= UINT64_C(1) << tag;
     }
@@ -37,9 +49,14 @@ static void make_views(struct graph *graph) {
 
 /* ---- opening ---- */
 
-static void changed(void *context, struct adjacency_list list, int64_t id, bool member) {
+static void changed(void *context, struct adjacency_list list, int64_t id, uint8_t before, uint8_t now) {
     const struct graph_options *options = &((struct graph *)context)->options;
-    options->on_change(options->context, list.owner, id, member);
+    options->on_change(options->context, &(struct graph_change){.user = list.owner,
+                                                                .other = id,
+                                                                .was_made = adjacency_is_member(before),
+                                                                .made = adjacency_is_member(now),
+                                                                .rounded_before = rounding_of(before),
+                                                                .rounded = rounding_of(now)});
 }
 
 static void exceeded(void *context, struct adjacency_list list, int64_t id, int64_t stamp, int64_t offset) {
@@ -80,6 +97,7 @@ int graph_open(const struct graph_options *options, struct graph **out, struct e
 void graph_close(struct graph *graph) {
     if (!graph) return;
     adjacency_close(graph->lists);
+    adjacency_entries_free(&graph->marked);
     free(graph);
 }
 
@@ -157,6 +175,17 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct i
     return code ? checked(graph, partition, code, error) : 0;
 }
 
+int graph_roundings(struct graph *graph, int32_t partition, int64_t user, const struct id_list *friends,
+                    struct rounding_list *list, struct error *error) {
+    list->count = 0;
+    if (!friends->marked) return 0;
+    struct adjacency_entries *marked = &graph->marked;
+    int code = adjacency_marked(graph->lists, list_of(partition, user), friends, marked, error);
+    for (size_t i = 0; !code && i < marked->count; i++)
+        rounding_list_add(list, marked->items[i].id, rounding_of(marked->items[i].tag));
+    return checked(graph, partition, code, error);
+}
+
 int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *users, size_t count,
                        struct id_list *lists, struct error *error) {
     int code = adjacency_members_many(graph->lists, partition, 0, users, count, lists, error);
@@ -188,7 +217,8 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
     int code = adjacency_page(graph->lists, list_of(partition, user), tags, after, found, limit, count, more, error);
     for (size_t i = 0; !code && i < *count; i++) {
         struct friendship half = graph_half_of(found[i].tag, found[i].stamp);
-        entries[i] = (struct graph_entry){.other = found[i].id, .since = half.since, .view = friendship_view(&half)};
+        entries[i] = (struct graph_entry){
+            .other = found[i].id, .since = half.since, .view = friendship_view(&half), .rounded = half.rounded_by_me};
     }
     free(found);
     return checked(graph, partition, code, error);

@@ -1,7 +1,7 @@
 /* The friend lists of owned partitions on disk: the content of the topic friendships, in the form that the join reads.
  *
- * The lists are lib/adjacency's, of one kind: a user's friends are the members, and every other half that is not empty (a request, a
- * block) is an aside. A list up to twice the cap is one value. `since` is a stamp. For a friendship it is kept for a day or two,
+ * The lists are lib/adjacency's, of one kind: a user's friends are the members, marked where one sees the other rounded, and every other half that is not empty
+ * (a request, a block) is an aside. A list up to twice the cap is one value. `since` is a stamp. For a friendship it is kept for a day or two,
  * because only a REMOVE of the cap needs it, and commands live for a day; for other halves it stays.
  *
  * Functions return the codes of lib/adjacency. When a list is damaged on disk they return -EBADMSG and call on_damaged; graph_rebuild
@@ -18,6 +18,12 @@ struct graph;
 
 enum { GRAPH_FROM_BEGINNING = ADJACENCY_FROM_BEGINNING };
 
+struct graph_change {
+    int64_t user, other;
+    bool was_made, made;
+    uint8_t rounded_before, rounded; /* bits of rounding.h; ROUNDING_NONE when not made */
+};
+
 struct graph_options {
     const char *path; /* of the database */
     int32_t partitions;
@@ -26,8 +32,8 @@ struct graph_options {
     size_t memory_bytes; /* of RocksDB, all included, and of families being built (a quarter of it); 0: 96 MiB */
     size_t build_bytes;  /* of runs in memory, of all families being built together; more goes to disk. 0: an eighth */
     void *context;
-    /* A friendship made or ended, after it was written. Not called while restoring. */
-    void (*on_change)(void *context, int64_t user, int64_t other, bool made);
+    /* A friendship made, ended, or rounded otherwise, after it was written. Not called while restoring. */
+    void (*on_change)(void *context, const struct graph_change *change);
     /* The friendship of this record takes the user's list beyond the cap. The stored offset does not pass this record until
      * graph_release allows it. */
     void (*on_excess)(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
@@ -80,6 +86,11 @@ int64_t graph_next(const struct graph *graph, int32_t partition); /* everything 
 /* A user's friends. The hot path: no allocation once the list has grown. */
 int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct id_list *list, struct error *error);
 
+/* Which of these friends see the user rounded, or are seen so. friends: just read (graph_friends; nothing was applied since). Costs
+ * nothing where there are none. */
+int graph_roundings(struct graph *graph, int32_t partition, int64_t user, const struct id_list *friends,
+                    struct rounding_list *list, struct error *error);
+
 /* The friends of several users, in rising order, each named once; cheaper than one by one. One list for each user; the lists are
  * undefined after a failure. */
 enum { GRAPH_MANY = ADJACENCY_MANY };
@@ -100,6 +111,7 @@ int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, cons
 struct graph_entry {
     int64_t other, since;
     enum friendship_view view;
+    bool rounded; /* by the user */
 };
 int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned views, int64_t after,
                struct graph_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);

@@ -8,6 +8,7 @@ struct graph {
     struct graph_options options;
     struct adjacency *lists;
     uint64_t views[FRIENDSHIP_VIEWS]; /* the tags of the halves that show so, as bits */
+    struct adjacency_entries marked;  /* of the user at hand */
 };
 
 /* A half as a tag, and back; since is the stamp. */

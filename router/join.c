@@ -9,7 +9,10 @@ void join_result_init(struct join_result *result) { *result = (struct join_resul
 
 void join_result_free(struct join_result *result) {
     free(result->recipients);
+    free(result->rounded_recipients);
     free(result->roster_friends);
+    free(result->roster_rounded);
+    free(result->newcomers);
     free(result->found);
     join_result_init(result);
 }
@@ -19,7 +22,10 @@ void join_reserve(struct join_result *result, size_t friends) {
     size_t capacity = result->capacity ? result->capacity : 64;
     while (capacity < friends) capacity *= 2;
     result->recipients = mem_resize(result->recipients, capacity, sizeof *result->recipients);
+    result->rounded_recipients = mem_resize(result->rounded_recipients, capacity, sizeof *result->rounded_recipients);
     result->roster_friends = mem_resize(result->roster_friends, capacity, sizeof *result->roster_friends);
+    result->roster_rounded = mem_resize(result->roster_rounded, capacity, sizeof *result->roster_rounded);
+    result->newcomers = mem_resize(result->newcomers, capacity, sizeof *result->newcomers);
     result->found = mem_resize(result->found, capacity, sizeof *result->found);
     result->capacity = capacity;
 }
@@ -32,7 +38,10 @@ static void reset(struct join_result *result, int64_t user) {
         .older_route = PRESENCE_ROUTE_NONE,
         .route = PRESENCE_ROUTE_NONE,
         .recipients = result->recipients,
+        .rounded_recipients = result->rounded_recipients,
         .roster_friends = result->roster_friends,
+        .roster_rounded = result->roster_rounded,
+        .newcomers = result->newcomers,
         .found = result->found,
         .capacity = result->capacity,
     };
@@ -83,14 +92,38 @@ bool join_event(const struct join_context *context, const struct location *event
     return true;
 }
 
-static void add_recipient(struct join_result *result, const struct presence_slot *slot) {
-    result->recipients[result->recipient_count++] =
-        (struct deliver_recipient){.destination = (int32_t)slot->route, .user = slot->user};
+static struct deliver_recipient recipient_of(const struct presence_slot *slot) {
+    return (struct deliver_recipient){.destination = (int32_t)slot->route, .user = slot->user};
 }
 
-static void add_to_roster(struct join_result *result, const struct presence_slot *slot) {
+static void add_recipient(struct join_result *result, const struct presence_slot *slot) {
+    result->recipients[result->recipient_count++] = recipient_of(slot);
+}
+
+static void add_rounded_recipient(struct join_result *result, const struct presence_slot *slot) {
+    result->rounded_recipients[result->rounded_recipient_count++] = recipient_of(slot);
+}
+
+static void add_to_roster(struct join_result *result, const struct presence_slot *slot, struct geo_point at) {
     result->roster_friends[result->roster_count++] =
-        (struct roster_friend){.user = slot->user, .lat = slot->at.lat, .lng = slot->at.lng, .time = slot->time};
+        (struct roster_friend){.user = slot->user, .lat = at.lat, .lng = at.lng, .time = slot->time};
+}
+
+/* A place of a friend's as the user sees it. */
+static void add_seen(const struct join_context *context, struct join_result *result, const struct presence_slot *slot,
+                     uint8_t rounding) {
+    bool rounded = rounding & ROUNDING_THEIRS;
+    add_to_roster(result, slot, rounding_place(&context->rounded, slot->at, rounded));
+    if (rounded) result->roster_rounded[result->roster_rounded_count++] = slot->user;
+}
+
+static void add_newcomer(struct join_result *result, const struct join_newcomer *newcomer) {
+    result->newcomers[result->newcomer_count++] = *newcomer;
+}
+
+static void count_near(struct join_result *result, const struct presence_slot *slot) {
+    result->digest_count++;
+    result->digest_hash += hash_u64((uint64_t)slot->user);
 }
 
 /* All friends with a route hear that the user left, however old their own last reports are. */
@@ -101,45 +134,102 @@ static void leave(struct join_result *result, size_t known) {
     }
 }
 
+/* An active friend, if one of the two sees the other rounded: each way is judged on its own. */
+static void join_rounding(const struct join_context *context, const struct presence_slot *slot, uint8_t rounding,
+                          struct join_result *result) {
+    const struct grid *grid = &context->rounded;
+    struct geo_point theirs = rounding_place(grid, slot->at, rounding & ROUNDING_THEIRS);
+    bool near = geo_near(&result->circle, theirs);
+    bool was_near = result->moved ? geo_near(&result->circle_before, theirs) : result->had_position && near;
+    if (near) {
+        count_near(result, slot);
+        if (result->everyone || !was_near) add_seen(context, result, slot, rounding);
+    }
+    bool rounded = rounding & ROUNDING_MINE;
+    struct geo_circle around = geo_circle(slot->at, context->radius_m);
+    struct geo_point mine = rounding_place(grid, result->at, rounded);
+    struct geo_point before = rounding_place(grid, result->before, rounded);
+    bool seen = geo_near(&around, mine), was_seen = result->had_position && geo_near(&around, before);
+    struct join_newcomer newcomer = {
+        .slot = slot, .sees = near && !was_near, .seen = seen && !was_seen, .there = theirs, .here = mine};
+    if (result->fresh && (newcomer.sees || newcomer.seen)) add_newcomer(result, &newcomer);
+    if (slot->route == PRESENCE_ROUTE_NONE || (!seen && !was_seen)) return;
+    if (rounded)
+        add_rounded_recipient(result, slot);
+    else
+        add_recipient(result, slot);
+}
+
 void join_friends(const struct join_context *context, const int64_t *friends, size_t count,
-                  struct join_result *result) {
-    size_t known = presence_find_many(context->presence, friends, count, result->found);
+                  const struct rounding_list *roundings, struct join_result *result) {
+    size_t known = presence_find_many(context->presence, friends, count, result->found), at = 0;
     if (result->left) {
         leave(result, known);
         return;
     }
-    struct geo_circle now = geo_circle(result->at, context->radius_m);
     bool moved = result->had_position && (result->before.lat != result->at.lat || result->before.lng != result->at.lng);
-    struct geo_circle before = moved ? geo_circle(result->before, context->radius_m) : now;
+    result->moved = moved;
+    result->circle = geo_circle(result->at, context->radius_m);
+    result->circle_before = moved ? geo_circle(result->before, context->radius_m) : result->circle;
+    result->rounded_at = rounding_place(&context->rounded, result->at, true);
+    const struct geo_circle now = result->circle, before = result->circle_before;
 
     for (size_t i = 0; i < known; i++) {
         const struct presence_slot *slot = result->found[i];
         if (!presence_active(slot, context->now, context->inactive_ms)) continue;
         result->active++;
+        uint8_t rounding = roundings->count ? rounding_next(roundings, &at, slot->user) : ROUNDING_NONE;
+        if (rounding) {
+            join_rounding(context, slot, rounding, result);
+            continue;
+        }
         bool near = geo_near(&now, slot->at);
         bool was_near = moved ? geo_near(&before, slot->at) : result->had_position && near;
         if ((near || was_near) && slot->route != PRESENCE_ROUTE_NONE) add_recipient(result, slot);
         if (!near) continue;
-        result->digest_count++;
-        result->digest_hash += hash_u64((uint64_t)slot->user);
-        if (result->everyone || !was_near) add_to_roster(result, slot);
-        if (!was_near && result->fresh) result->found[result->newcomers++] = slot; // behind i: it was looked at
+        count_near(result, slot);
+        if (result->everyone || !was_near) add_to_roster(result, slot, slot->at);
+        if (!was_near && result->fresh)
+            add_newcomer(result, &(struct join_newcomer){
+                                     .slot = slot, .sees = true, .seen = true, .there = slot->at, .here = result->at});
     }
     if (result->roster_count && result->route != PRESENCE_ROUTE_NONE) result->roster = true;
 }
 
-void join_befriended(const struct join_context *context, int64_t user, int64_t other, struct join_result *result) {
+/* Both slots, if both users are active. */
+static bool both_active(const struct join_context *context, int64_t user, int64_t other,
+                        const struct presence_slot **mine, const struct presence_slot **theirs) {
+    *mine = presence_find(context->presence, user);
+    *theirs = presence_find(context->presence, other);
+    return presence_active(*mine, context->now, context->inactive_ms) &&
+           presence_active(*theirs, context->now, context->inactive_ms);
+}
+
+void join_befriended(const struct join_context *context, int64_t user, int64_t other, uint8_t rounding,
+                     struct join_result *result) {
+    const struct presence_slot *mine, *theirs;
     reset(result, user);
-    const struct presence_slot *mine = presence_find(context->presence, user);
+    bool active = both_active(context, user, other, &mine, &theirs);
     if (!mine || mine->route == PRESENCE_ROUTE_NONE) return;
     join_reserve(result, 1);
     answer_to(result, mine);
-    const struct presence_slot *theirs = presence_find(context->presence, other);
-    bool active = presence_active(mine, context->now, context->inactive_ms) &&
-                  presence_active(theirs, context->now, context->inactive_ms);
     if (active)
-        add_to_roster(result, theirs);
+        add_seen(context, result, theirs, rounding);
     else
         result->roster_friends[result->roster_count++] = (struct roster_friend){.user = other, .time = -1};
     result->roster = true;
+}
+
+void join_rounded(const struct join_context *context, int64_t user, int64_t other, bool rounded,
+                  struct join_result *result) {
+    const struct presence_slot *mine, *theirs;
+    reset(result, user);
+    if (!both_active(context, user, other, &mine, &theirs) || theirs->route == PRESENCE_ROUTE_NONE) return;
+    join_reserve(result, 1);
+    answer_to(result, mine);
+    result->rounded_at = rounding_place(&context->rounded, result->at, true);
+    if (rounded)
+        add_rounded_recipient(result, theirs);
+    else
+        add_recipient(result, theirs);
 }

@@ -123,14 +123,10 @@ void joiner_collect(struct joiner *joiner) {
 
 /* ---- calls from outside ---- */
 
-void joiner_friends_changed(struct joiner *joiner, int64_t user, int64_t other, bool made) {
-    (made ? joiner->metrics.made : joiner->metrics.parted)->value++;
-    if (made) {
-        reports_befriended(joiner->reports, user, other);
-    } else {
-        cap_parted(joiner->cap, user, other);
-        reports_parted(joiner->reports, user, other);
-    }
+void joiner_friends_changed(struct joiner *joiner, const struct graph_change *change) {
+    if (change->made != change->was_made) (change->made ? joiner->metrics.made : joiner->metrics.parted)->value++;
+    if (!change->made) cap_parted(joiner->cap, change->user, change->other);
+    reports_friends_changed(joiner->reports, change);
 }
 
 void joiner_friends_exceeded(struct joiner *joiner, int32_t partition, int64_t user, int64_t other, int64_t since,
@@ -204,6 +200,7 @@ static void start_parts(struct joiner *joiner) {
         .routes = options->routes,
         .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
         .radius_m = joiner->common->radius_m,
+        .rounded = grid_of((int)joiner->settings->rounded_precision),
         .max_lag_s = joiner->settings->max_lag_s,
         .input = INPUT_LOCATIONS,
         .tracer = options->kafka->tracer,
@@ -348,6 +345,7 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
         .partitions = options->partitions,
         .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
         .radius_m = joiner->common->radius_m,
+        .rounded = grid_of((int)settings->rounded_precision),
         .owner = joiner->owner,
         .graph = options->graph,
         .presence = joiner->presence,
@@ -367,6 +365,7 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
         .reports = joiner->reports,
         .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
         .radius_m = joiner->common->radius_m,
+        .rounded = grid_of((int)settings->rounded_precision),
         .discover = joiner->discover,
     };
     joiner->peer = peer_new(&peer);

@@ -54,7 +54,7 @@ bool joiner_whole(
     const struct joiner *joiner); /* it owns partitions, all of them are restored, and it is not about to end */
 
 /* For the graph's callbacks. */
-void joiner_friends_changed(struct joiner *joiner, int64_t user, int64_t other, bool made);
+void joiner_friends_changed(struct joiner *joiner, const struct graph_change *change);
 void joiner_friends_exceeded(struct joiner *joiner, int32_t partition, int64_t user, int64_t other, int64_t since,
                              int64_t offset);
 void joiner_friends_damaged(struct joiner *joiner, int32_t partition, const struct error *error);

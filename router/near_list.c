@@ -48,14 +48,18 @@ size_t near_list(const struct near_question *question, struct near_entry *entrie
     struct geo_circle circle = geo_circle(own->at, question->radius_m);
     const struct presence_slot **found = mem_alloc((question->friend_count + 1) * sizeof *found);
     size_t known = presence_find_many(question->presence, question->friends, question->friend_count, found);
-    size_t count = 0;
+    size_t count = 0, rounding = 0;
     for (size_t i = 0; i < known; i++) {
         const struct presence_slot *slot = found[i];
-        if (!presence_active(slot, question->now, question->inactive_ms) || !geo_near(&circle, slot->at)) continue;
+        if (!presence_active(slot, question->now, question->inactive_ms)) continue;
+        bool rounded = rounding_next(question->roundings, &rounding, slot->user) & ROUNDING_THEIRS;
+        struct geo_point at = rounding_place(&question->rounded, slot->at, rounded);
+        if (!geo_near(&circle, at)) continue;
         struct near_entry entry = {.user = slot->user,
-                                   .at = slot->at,
+                                   .at = at,
                                    .time = slot->time,
-                                   .distance_m = geo_distance(circle.centre, slot->at)};
+                                   .distance_m = geo_distance(circle.centre, at),
+                                   .rounded = rounded};
         if (is_behind(&entry, question->after)) entries[count++] = entry;
     }
     qsort(entries, count, sizeof *entries, compare_near);

@@ -4,12 +4,14 @@
 #define ROUTER_NEAR_LIST_H
 
 #include "router/presence.h"
+#include "router/rounding.h"
 
 struct near_entry {
     int64_t user;
     struct geo_point at;
     int64_t time; /* ms */
     double distance_m;
+    bool rounded; /* the place is */
 };
 
 /* Where a page goes on: behind that friend at that distance. A negative distance: at the beginning. */
@@ -27,8 +29,10 @@ struct near_question {
     int64_t now, inactive_ms; /* ms */
     double radius_m;
     int64_t user;
-    const int64_t *friends;
+    const int64_t *friends; /* in rising order */
     size_t friend_count;
+    const struct rounding_list *roundings; /* of some of these friends */
+    struct grid rounded;                   /* where rounded places lie */
     struct near_cursor after;
 };
 

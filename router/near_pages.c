@@ -23,6 +23,7 @@ struct near_asked {
 struct near_pages {
     struct near_pages_options options;
     struct id_list friends; /* of the user at hand */
+    struct rounding_list roundings;
     struct near_asked waiting[NEAR_WAITING_MAX];
     size_t waiting_count;
 };
@@ -37,6 +38,7 @@ void near_pages_free(struct near_pages *pages) {
     if (!pages) return;
     for (size_t i = 0; i < pages->waiting_count; i++) peer_refuse(pages->waiting[i].request, -EAGAIN);
     id_list_free(&pages->friends);
+    rounding_list_free(&pages->roundings);
     free(pages);
 }
 
@@ -51,6 +53,7 @@ static void put_entry(struct buffer *body, const struct near_entry *entry) {
     json_put_degrees(body, entry->at.lng);
     buffer_string(body, ",\"time\":");
     json_put_int(body, entry->time);
+    if (entry->rounded) buffer_string(body, ",\"rounded\":true");
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, entry->distance_m);
     buffer_byte(body, '}');
@@ -92,6 +95,8 @@ static void show_page(struct near_pages *pages, const struct near_asked *asked) 
     struct error error;
     int code = serves(pages, asked->user);
     if (!code) code = graph_friends(options->graph, partition, asked->user, &pages->friends, &error);
+    if (!code)
+        code = graph_roundings(options->graph, partition, asked->user, &pages->friends, &pages->roundings, &error);
     if (code) {
         if (code == -ESTALE || code == -EAGAIN)
             peer_refuse(asked->request, code);
@@ -108,6 +113,8 @@ static void show_page(struct near_pages *pages, const struct near_asked *asked) 
         .user = asked->user,
         .friends = pages->friends.items,
         .friend_count = pages->friends.count,
+        .roundings = &pages->roundings,
+        .rounded = options->rounded,
         .after = asked->after,
     };
     struct near_entry *entries = mem_alloc((pages->friends.count + 1) * sizeof *entries);

@@ -1,5 +1,5 @@
 /* Answers GET /peer/nearby/USER?after&limit&since&wait_ms: a page of the friends who are near a user of an owned partition, as
- * {"time":,"items":[{"user":,"lat":,"lng":,"time":,"distance_m":}],"next":}. `time` is of the user's own report that the page is
+ * {"time":,"items":[{"user":,"lat":,"lng":,"time":,"rounded":,"distance_m":}],"next":}. `time` is of the user's own report that the page is
  * about; null: the user is not active.
  *
  * With `since`, the answer waits until presence has a report of the user of that time or a later one, up to wait_ms, and is
@@ -23,6 +23,7 @@ struct near_pages_options {
     int32_t partitions;
     int64_t inactive_ms;
     double radius_m;
+    struct grid rounded; /* of places that friends see rounded */
     struct owner *owner;
     struct graph *graph;
     const struct presence *presence;

@@ -25,6 +25,7 @@ struct peer {
     struct graph_entry entries[LIMIT_MAX];
     struct audience_entry audience[LIMIT_MAX];
     struct id_list friends; /* of the user at hand */
+    struct rounding_list roundings;
 };
 
 struct peer *peer_new(const struct peer_options *options) {
@@ -36,6 +37,7 @@ struct peer *peer_new(const struct peer_options *options) {
 void peer_free(struct peer *peer) {
     if (!peer) return;
     id_list_free(&peer->friends);
+    rounding_list_free(&peer->roundings);
     free(peer);
 }
 
@@ -70,13 +72,17 @@ static bool views_of(const char *state, unsigned *views) {
     return false;
 }
 
+/* What a user has chosen shows as long as it could be chosen. */
+static bool is_rounded(enum friendship_view view, bool rounded) { return rounded && friendship_view_rounds(view); }
+
 static void reply_page(struct http_request *request, const struct graph_entry *entries, size_t count, bool more) {
     struct buffer body = {.data = NULL};
     buffer_string(&body, "{\"items\":[");
     for (size_t i = 0; i < count; i++) {
-        buffer_format(&body, "%s{\"user\":%lld,\"state\":\"%s\",\"since\":%lld}", i ? "," : "",
+        buffer_format(&body, "%s{\"user\":%lld,\"state\":\"%s\",\"since\":%lld,\"rounded\":%s}", i ? "," : "",
                       (long long)entries[i].other, friendship_view_name(entries[i].view),
-                      (long long)friendship_view_since(entries[i].view, entries[i].since));
+                      (long long)friendship_view_since(entries[i].view, entries[i].since),
+                      is_rounded(entries[i].view, entries[i].rounded) ? "true" : "false");
     }
     if (more && count)
         buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].other);
@@ -139,6 +145,7 @@ static void audience(struct peer *peer, struct http_request *request, int64_t us
         .now = report_clock_now(options->clock),
         .inactive_ms = options->inactive_ms,
         .radius_m = options->radius_m,
+        .rounded = options->rounded,
     };
     int64_t after, limit;
     size_t count = 0;
@@ -159,9 +166,10 @@ static void audience(struct peer *peer, struct http_request *request, int64_t us
     bool visible = mode != SHARING_OFF && audience_visible(&context, user);
     if (visible) {
         code = graph_friends(options->graph, partition, user, &peer->friends, &error);
-        if (!code)
-            count = audience_page(&context, user, peer->friends.items, peer->friends.count, after, peer->audience,
-                                  (size_t)limit, &more);
+        if (!code) code = graph_roundings(options->graph, partition, user, &peer->friends, &peer->roundings, &error);
+        const struct audience_friends friends = {
+            .items = peer->friends.items, .count = peer->friends.count, .roundings = &peer->roundings};
+        if (!code) count = audience_page(&context, user, &friends, after, peer->audience, (size_t)limit, &more);
     }
     if (code)
         peer_store_failed(request, code, &error);
@@ -184,8 +192,9 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     if (user == higher) half = friendship_mirror(&half);
     enum friendship_view view = friendship_view(&half);
     struct buffer body = {.data = NULL};
-    buffer_format(&body, "{\"state\":\"%s\",\"since\":%lld}", friendship_view_name(view),
-                  (long long)friendship_view_since(view, half.since));
+    buffer_format(&body, "{\"state\":\"%s\",\"since\":%lld,\"rounded\":%s}", friendship_view_name(view),
+                  (long long)friendship_view_since(view, half.since),
+                  is_rounded(view, half.rounded_by_me) ? "true" : "false");
     http_reply_json(request, 200, &body);
     buffer_free(&body);
 }

@@ -30,6 +30,7 @@ struct peer_options {
     const struct reports *reports;
     int64_t inactive_ms;
     double radius_m;
+    struct grid rounded; /* of places that friends see rounded */
     struct discover *discover;
 };
 

@@ -20,7 +20,8 @@ struct reports {
     struct codec *codec;
     struct join_result result;
     struct id_list friends; /* of the user at hand */
-    uint32_t join_count;    /* which of them are timed */
+    struct rounding_list roundings;
+    uint32_t join_count; /* which of them are timed */
     bool warm;
     bool lagging; /* more than a second behind: no digests */
 };
@@ -31,6 +32,7 @@ static struct join_context context_of(const struct reports *reports) {
         .now = report_clock_now(reports->options.clock),
         .inactive_ms = reports->options.inactive_ms,
         .radius_m = reports->options.radius_m,
+        .rounded = reports->options.rounded,
         .warm = reports->warm,
         .digests = reports->warm && !reports->lagging,
     };
@@ -92,15 +94,17 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
     bool timed = reports->join_count++ % TIMED_ONE_IN == 0;
     int64_t begun_us = timed ? clock_monotonic_us() : 0;
     int code = graph_friends(options->graph, partition, event->user, &reports->friends, &error);
+    if (!code)
+        code = graph_roundings(options->graph, partition, event->user, &reports->friends, &reports->roundings, &error);
     if (code) {
         if (code != -EBADMSG) options->failed(options->context, &error); // a damaged list is read anew
         return;
     }
     join_reserve(result, reports->friends.count);
-    join_friends(&context, reports->friends.items, reports->friends.count, result);
+    join_friends(&context, reports->friends.items, reports->friends.count, &reports->roundings, result);
     options->metrics->superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
     size_t told = telling_result(options->outbox, result, received, now_us);
-    if (options->notifying && result->newcomers) notifying_joined(options->notifying, result);
+    if (options->notifying && result->newcomer_count) notifying_joined(options->notifying, result);
     count_result(options->metrics, result, reports->friends.count, told);
     if (timed) histogram_observe(options->metrics->join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
 }
@@ -157,18 +161,35 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
     }
 }
 
-void reports_befriended(struct reports *reports, int64_t user, int64_t other) {
+static void tell_of_friend(struct reports *reports, const struct graph_change *change) {
     struct join_context context = context_of(reports);
-    join_befriended(&context, user, other, &reports->result);
+    join_befriended(&context, change->user, change->other, change->rounded, &reports->result);
     if (!reports->result.roster) return;
     reports->options.metrics->rosters->value++;
     telling_result(reports->options.outbox, &reports->result, 0, clock_monotonic_us());
 }
 
-void reports_parted(struct reports *reports, int64_t user, int64_t other) {
-    const struct presence_slot *slot = presence_find(reports->options.presence, user);
+static void tell_of_parting(struct reports *reports, const struct graph_change *change) {
+    const struct presence_slot *slot = presence_find(reports->options.presence, change->user);
     if (!slot || slot->route == PRESENCE_ROUTE_NONE) return;
-    telling_parted(reports->options.outbox, (int32_t)slot->route, user, other, clock_monotonic_us());
+    telling_parted(reports->options.outbox, (int32_t)slot->route, change->user, change->other, clock_monotonic_us());
+}
+
+static void tell_friend(struct reports *reports, const struct graph_change *change) {
+    struct join_context context = context_of(reports);
+    join_rounded(&context, change->user, change->other, change->rounded & ROUNDING_MINE, &reports->result);
+    telling_result(reports->options.outbox, &reports->result, 0, clock_monotonic_us());
+}
+
+/* The owners of both tell both, each as it reads of the change: until then it may have told them what no longer holds. */
+void reports_friends_changed(struct reports *reports, const struct graph_change *change) {
+    uint8_t changed = change->rounded ^ change->rounded_before;
+    if (!change->made) {
+        tell_of_parting(reports, change);
+        return;
+    }
+    if (!change->was_made || changed & ROUNDING_THEIRS) tell_of_friend(reports, change);
+    if (change->was_made && changed & ROUNDING_MINE) tell_friend(reports, change);
 }
 
 /* ---- behind, and warm ---- */
@@ -213,6 +234,7 @@ void reports_free(struct reports *reports) {
     codec_free(reports->codec);
     join_result_free(&reports->result);
     id_list_free(&reports->friends);
+    rounding_list_free(&reports->roundings);
     free(reports);
 }
 

@@ -20,8 +20,9 @@ struct reports_options {
     int32_t partitions, routes;
     int64_t inactive_ms;
     double radius_m;
-    int64_t max_lag_s; /* router.max.lag.s */
-    size_t input;      /* the owner's number of the topic locations */
+    struct grid rounded; /* of places that friends see rounded */
+    int64_t max_lag_s;   /* router.max.lag.s */
+    size_t input;        /* the owner's number of the topic locations */
     struct tracer *tracer;
     struct presence *presence;
     struct report_clock *clock;
@@ -44,9 +45,9 @@ void reports_set_owner(struct reports *reports, struct owner *owner);
 /* Handles one location. owned: joins it; else it only feeds presence. now_us: monotonic. */
 void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us);
 
-/* Tells the user that the other has become a friend, or is no friend any more. */
-void reports_befriended(struct reports *reports, int64_t user, int64_t other);
-void reports_parted(struct reports *reports, int64_t user, int64_t other);
+/* A friendship was made (tells the user of the other), has ended (the same), or is rounded otherwise (tells each of the other where that
+ * is, as it is seen now). */
+void reports_friends_changed(struct reports *reports, const struct graph_change *change);
 
 /* Presence holds the whole inactive window: rosters are complete from now on. */
 void reports_warm(struct reports *reports);

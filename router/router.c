@@ -30,9 +30,9 @@ struct router {
 
 /* ---- the store ---- */
 
-static void friends_changed(void *context, int64_t user, int64_t other, bool made) {
+static void friends_changed(void *context, const struct graph_change *change) {
     struct router *router = context;
-    joiner_friends_changed(router->joiner, user, other, made);
+    joiner_friends_changed(router->joiner, change);
 }
 
 static void friends_exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since,

@@ -12,6 +12,7 @@
 #include "event/topics.h"
 #include "router/friendship.h"
 #include "router/presence.h"
+#include "users/half.h"
 
 enum { LEAVE_UNTRACKED = 0 };
 
@@ -123,7 +124,7 @@ int sending_remove(struct sending *sending, const struct excess_item *item) {
                                      .time = clock_wall_ms(),
                                      .since = item->since};
     buffer_clear(&sending->value);
-    event_encode_friend_command(&sending->value, &command);
+    half_encode_command(&sending->value, &command);
     return send_value(sending, &TOPIC_FRIEND_COMMANDS, friendship_lower(item->user, item->other), item->ticket);
 }
 

@@ -59,6 +59,10 @@ static const struct config_property PROPERTIES[] = {
          "body. Empty: posts are not signed."},
     {"notify.pause.s", CONFIG_INT, AT(notify_pause_s), "3600", .min = 0, .max = 604800,
      .doc = "A router posts that a friend is near the same user at most once in so many seconds."},
+    {"rounded.precision", CONFIG_INT, AT(rounded_precision), "6", .min = GRID_PRECISION_MIN, .max = GRID_PRECISION_MAX,
+     .doc =
+         "The length of the geohashes to whose centres places are rounded for the friends for whom a user has chosen that. 6: a cell of "
+         "0.0055 by 0.011 degrees, about 600 m high and up to 1.2 km wide; 5: about 5 km. The same for all routers."},
     {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
      .doc =
          "While the router is more than a second behind, this takes the place of outbox.flush.ms: larger batches cost less, so "

@@ -18,6 +18,7 @@ struct router_settings {
     int64_t discover_rate, discover_burst;
     const char *notify_url, *notify_key; /* url "": nobody is notified; key "": posts are not signed */
     int64_t notify_pause_s;
+    int64_t rounded_precision;
 };
 
 /* The section, and the one instance of the values that the process's configuration fills. */

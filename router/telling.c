@@ -33,10 +33,8 @@ static void put_superseded(struct deliver *outbox, int32_t route, int64_t user, 
     telling_put(outbox, route, user, &item, received, now_us);
 }
 
-size_t telling_result(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
+static void put_moves(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
     struct nearby_item item;
-    put_superseded(outbox, r->beaten_route, r->user, r->beaten_by, received, now_us);
-    put_superseded(outbox, r->older_route, r->user, r->session, received, now_us);
     if (r->recipient_count) {
         if (r->left)
             item = (struct nearby_item){.kind = NEARBY_ITEM_LEFT, .left = {.user = r->user}};
@@ -45,6 +43,31 @@ size_t telling_result(struct deliver *outbox, const struct join_result *r, int64
                                         .move = {.user = r->user, .lat = r->at.lat, .lng = r->at.lng, .time = r->time}};
         telling_put_many(outbox, &item, r->recipients, r->recipient_count, received, now_us);
     }
+    if (!r->rounded_recipient_count) return;
+    item = (struct nearby_item){
+        .kind = NEARBY_ITEM_ROUNDED_MOVE,
+        .rounded_move = {.user = r->user, .lat = r->rounded_at.lat, .lng = r->rounded_at.lng, .time = r->time}};
+    telling_put_many(outbox, &item, r->rounded_recipients, r->rounded_recipient_count, received, now_us);
+}
+
+static struct nearby_item roster_of(const struct join_result *r) {
+    const struct roster_friends friends = {.items = r->roster_friends, .count = r->roster_count};
+    if (!r->roster_rounded_count)
+        return (struct nearby_item){.kind = NEARBY_ITEM_ROSTER,
+                                    .roster = {.session = r->session, .complete = r->complete, .friends = friends}};
+    return (struct nearby_item){
+        .kind = NEARBY_ITEM_ROUNDED_ROSTER,
+        .rounded_roster = {.session = r->session,
+                           .complete = r->complete,
+                           .friends = friends,
+                           .rounded = {.items = r->roster_rounded, .count = r->roster_rounded_count}}};
+}
+
+size_t telling_result(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
+    struct nearby_item item;
+    put_superseded(outbox, r->beaten_route, r->user, r->beaten_by, received, now_us);
+    put_superseded(outbox, r->older_route, r->user, r->session, received, now_us);
+    put_moves(outbox, r, received, now_us);
     if (r->self) {
         item =
             (struct nearby_item){.kind = NEARBY_ITEM_SELF,
@@ -52,10 +75,7 @@ size_t telling_result(struct deliver *outbox, const struct join_result *r, int64
         telling_put(outbox, r->route, r->user, &item, received, now_us);
     }
     if (r->roster) {
-        item = (struct nearby_item){.kind = NEARBY_ITEM_ROSTER,
-                                    .roster = {.session = r->session,
-                                               .complete = r->complete,
-                                               .friends = {.items = r->roster_friends, .count = r->roster_count}}};
+        item = roster_of(r);
         telling_put(outbox, r->route, r->user, &item, received, now_us);
     }
     if (r->digest) {
@@ -65,7 +85,7 @@ size_t telling_result(struct deliver *outbox, const struct join_result *r, int64
                 .session = r->session, .time = r->time, .count = r->digest_count, .hash = (int64_t)r->digest_hash}};
         telling_put(outbox, r->route, r->user, &item, received, now_us);
     }
-    return r->recipient_count + r->roster_count;
+    return r->recipient_count + r->rounded_recipient_count + r->roster_count;
 }
 
 void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us) {

@@ -10,7 +10,7 @@
 void telling_put(struct deliver *outbox, int32_t route, int64_t recipient, const struct nearby_item *item,
                  int64_t received, int64_t now_us);
 
-/* A Move or a Left for many. */
+/* A Move, RoundedMove or Left for many. */
 void telling_put_many(struct deliver *outbox, const struct nearby_item *item,
                       const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us);
 

@@ -11,7 +11,7 @@
 #include "users/user_json.h"
 
 enum {
-    WHERE_MAX = 96,        /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    WHERE_MAX = 96, /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"rounded":true,"distance_m": */
     DISTANCE_MAX = 16,     /* of the short ones */
     DISTANCE_SHORT = 9999, /* metres: four digits, when it is rounded, too */
     LINE = 64,
@@ -30,7 +30,8 @@ struct face {
     uint32_t place;      /* in the ring */
     uint32_t who_size;   /* of the text: what the profile says */
     uint32_t size;       /* all of it; equal to who_size until a position was asked for */
-    uint32_t lines : 31; /* of memory, head and text */
+    uint32_t lines : 30; /* of memory, head and text */
+    uint32_t rounded : 1;
     uint32_t used : 1;
     char text[];
 };
@@ -115,7 +116,7 @@ static struct face *add_face(struct faces *faces, int64_t user) {
                           .place = (uint32_t)faces->count,
                           .who_size = (uint32_t)text->size,
                           .size = (uint32_t)text->size,
-                          .lines = lines & INT32_MAX};
+                          .lines = lines & INT32_MAX >> 1};
     memcpy(face->text, text->data, text->size);
     if (faces->count == faces->ring_room) {
         faces->ring_room = faces->ring_room ? faces->ring_room * 2 : 64;
@@ -127,20 +128,22 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     return face;
 }
 
-static void place_face(struct faces *faces, struct face *face, struct geo_point at, int64_t time) {
+static void place_face(struct faces *faces, struct face *face, const struct face_place *place) {
     struct buffer *text = &faces->scratch;
     buffer_clear(text);
     buffer_string(text, ",\"lat\":");
-    json_put_degrees(text, at.lat);
+    json_put_degrees(text, place->at.lat);
     buffer_string(text, ",\"lng\":");
-    json_put_degrees(text, at.lng);
+    json_put_degrees(text, place->at.lng);
     buffer_string(text, ",\"time\":");
-    json_put_int(text, time);
+    json_put_int(text, place->time);
+    if (place->rounded) buffer_string(text, ",\"rounded\":true");
     buffer_string(text, ",\"distance_m\":");
     memcpy(face->text + face->who_size, text->data, text->size);
     face->size = face->who_size + (uint32_t)text->size;
-    face->at = at;
-    face->time = time;
+    face->at = place->at;
+    face->time = place->time;
+    face->rounded = place->rounded;
 }
 
 /* Two digits, the first one in the lower byte. */
@@ -156,12 +159,15 @@ static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
     return at + digits + 2;
 }
 
-static void put(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+static bool is_at(const struct face *face, const struct face_place *place) {
+    return face->size > face->who_size && face->time == place->time && face->at.lat == place->at.lat &&
+           face->at.lng == place->at.lng && face->rounded == place->rounded;
+}
+
+static void put(struct faces *faces, struct face *face, struct buffer *frame, const struct face_place *place,
                 double distance_m) {
     face->used = 1;
-    bool placed = face->size > face->who_size;
-    if (!placed || face->time != time || face->at.lat != at.lat || face->at.lng != at.lng)
-        place_face(faces, face, at, time);
+    if (!is_at(face, place)) place_face(faces, face, place);
     uint8_t *text = buffer_reserve(frame, face->size + DISTANCE_MAX), *end = text + face->size;
     memcpy(text, face->text, face->size);
     if (distance_m >= 0 && distance_m < DISTANCE_SHORT) {
@@ -175,10 +181,10 @@ static void put(struct faces *faces, struct face *face, struct buffer *frame, st
     }
 }
 
-void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, const struct face_place *place,
                double distance_m) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
-    put(faces, face ? face : add_face(faces, user), frame, at, time, distance_m);
+    put(faces, face ? face : add_face(faces, user), frame, place, distance_m);
 }
 
 void faces_prefetch(const struct faces *faces, int64_t user) { map_prefetch(faces->table, (uint64_t)user); }
@@ -195,9 +201,9 @@ struct face *faces_ask(const struct faces *faces, int64_t user) {
 
 uint64_t faces_changes(const struct faces *faces) { return faces->changes; }
 
-void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, const struct face_place *place,
                     double distance_m) {
-    put(faces, face, frame, at, time, distance_m);
+    put(faces, face, frame, place, distance_m);
 }
 
 void faces_forget(struct faces *faces, int64_t user) {

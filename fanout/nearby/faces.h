@@ -2,7 +2,7 @@
  * the distance differs.
  *
  *     {"user":7,"name":"Ada","avatar_url":"...","lat":39.98,"lng":116.31,"time":1790000000000,"distance_m":
- *     `------- from the profile ------------' `--- from the position last asked for ----------------------'
+ *     `------- from the profile ------------' `--- from the place last asked for -------------------------'
  *
  * A cache of bounded size over the local copy of the profiles. It drops the entry that was not used for longest (roughly: a
  * second-chance round). One thread.
@@ -20,8 +20,14 @@ struct faces;
 struct faces *faces_new(struct profiles *profiles, size_t bytes);
 void faces_free(struct faces *faces); /* NULL is fine */
 
+struct face_place {
+    struct geo_point at;
+    int64_t time;
+    bool rounded; /* the entry says so */
+};
+
 /* Appends the friend's entry, whole. A profile that is not there is empty names, never a delay. */
-void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, const struct face_place *place,
                double distance_m);
 
 /* For many friends one after the other, whose faces are in memory that the processor has not at hand: ask for them all first,
@@ -32,7 +38,7 @@ struct face *faces_ask(const struct faces *faces, int64_t user); /* NULL: not th
                                                                           that was not there */
 void faces_fetch(const struct face *face);                       /* has the processor fetch it */
 uint64_t faces_changes(const struct faces *faces);               /* rises whenever what faces_ask gave may be gone */
-void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, const struct face_place *place,
                     double distance_m);
 
 void faces_forget(struct faces *faces, int64_t user); /* the profile has changed */

@@ -17,6 +17,10 @@ static void put_member(struct buffer *frame, const char *key, int64_t value) {
     json_put_int(frame, value);
 }
 
+static struct face_place place_of(const struct nearby_friend *friend) {
+    return (struct face_place){.at = friend->at, .time = friend->time, .rounded = friend->flags & NEARBY_ROUNDED};
+}
+
 size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_cursor after, struct faces *faces) {
     struct nearby_place places[FRAMES_PAGE];
     bool more;
@@ -28,7 +32,8 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     for (size_t i = 0; i < count; i++) {
         if (i) buffer_byte(frame, ',');
         const struct nearby_friend *friend = places[i].friend;
-        faces_put(faces, frame, friend->user, friend->at, friend->time, places[i].distance_m);
+        const struct face_place place = place_of(friend);
+        faces_put(faces, frame, friend->user, &place, places[i].distance_m);
     }
     buffer_string(frame, "],\"next\":");
     if (more) {
@@ -76,10 +81,11 @@ static bool take_some(struct nearby *nearby, struct nearby_walk *walk, struct fa
 static void put_one(struct buffer *frame, struct faces *faces, const struct some *some, size_t which) {
     const struct nearby_friend *friend = &some->told[which].friend;
     struct face *face = some->changes == faces_changes(faces) ? some->faces[which] : NULL;
+    const struct face_place place = place_of(friend);
     if (face)
-        faces_put_face(faces, face, frame, friend->at, friend->time, some->told[which].distance_m);
+        faces_put_face(faces, face, frame, &place, some->told[which].distance_m);
     else
-        faces_put(faces, frame, friend->user, friend->at, friend->time, some->told[which].distance_m);
+        faces_put(faces, frame, friend->user, &place, some->told[which].distance_m);
 }
 
 size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {

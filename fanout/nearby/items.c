@@ -17,8 +17,8 @@ static bool listens(const struct session *session, const struct view *view, int3
 
 /* A friend's position counts if the friend is opted in and was there not too long ago. One that no report can have had
  * (it came from elsewhere) counts for nothing. */
-static bool shown(const struct items *items, int64_t friend, int32_t lat, int32_t lng, int64_t time) {
-    return time >= 0 && time <= EVENT_TIME_MAX && geo_valid((struct geo_point){lat, lng}) &&
+static bool shown(const struct items *items, int64_t friend, struct geo_point at, int64_t time) {
+    return time >= 0 && time <= EVENT_TIME_MAX && geo_valid(at) &&
            protocol_now(items->clock) - time < items->inactive_ms &&
            sharing_modes_find(items->modes, friend, NULL) != SHARING_OFF;
 }
@@ -34,11 +34,10 @@ static void note(const struct items *items, struct session *first, int32_t route
 /* A recipient costs cache misses more than anything else: of the table of users, of the session, of its list's end. They are asked
  * for some recipients ahead of their use; the list itself is looked at when it is told. */
 static void apply_move(const struct items *items, int32_t route, const struct deliver_envelope *to,
-                       const struct move *move) {
+                       const struct lists_move *move) {
     struct session *sessions[AHEAD];
-    if (!shown(items, move->user, move->lat, move->lng, move->time)) return;
-    uint32_t put = views_move(
-        items->views, &(struct lists_move){.user = move->user, .at = {move->lat, move->lng}, .time = move->time});
+    if (!shown(items, move->user, move->at, move->time)) return;
+    uint32_t put = views_move(items->views, move);
     for (size_t from = 0; from < to->recipient_count; from += AHEAD) {
         const int64_t *users = to->recipients + from;
         size_t count = to->recipient_count - from < AHEAD ? to->recipient_count - from : AHEAD;
@@ -87,15 +86,20 @@ static struct view *meant(const struct items *items, int32_t route, int64_t user
     return NULL;
 }
 
-static void apply_roster(const struct items *items, int32_t route, int64_t user, const struct roster *roster) {
+/* rounded: whose places are, in the order of friends. */
+static void apply_roster(const struct items *items, int32_t route, int64_t user, const struct roster *roster,
+                         const struct event_longs *rounded) {
+    size_t next = 0;
     struct view *view = meant(items, route, user, roster->session);
     if (!view) return;
     nearby_roster_start(view_list(view));
     for (size_t i = 0; i < roster->friends.count; i++) {
         const struct roster_friend *friend = &roster->friends.items[i];
-        bool seen = !view_is_inactive(view) && shown(items, friend->user, friend->lat, friend->lng, friend->time);
-        nearby_roster_entry(view_list(view), friend->user, (struct geo_point){friend->lat, friend->lng},
-                            seen ? friend->time : -1);
+        const struct geo_point at = {friend->lat, friend->lng};
+        bool is_rounded = next < rounded->count && rounded->items[next] == friend->user;
+        bool seen = !view_is_inactive(view) && shown(items, friend->user, at, friend->time);
+        next += is_rounded;
+        nearby_roster_entry(view_list(view), friend->user, at, seen ? friend->time : -1, is_rounded);
     }
     nearby_roster_end(view_list(view), roster->complete);
     view_answered(items->views, view);
@@ -128,14 +132,36 @@ static void apply_superseded(const struct items *items, int32_t route, int64_t u
     }
 }
 
+static struct lists_move move_of(int64_t user, int32_t lat, int32_t lng, int64_t time, bool rounded) {
+    return (struct lists_move){.user = user, .at = {lat, lng}, .time = time, .rounded = rounded};
+}
+
 int items_apply(const struct items *items, int32_t route, const struct deliver_envelope *envelope) {
     struct nearby_item item;
     if (delivery_read_nearby(items->codec, envelope->payload, envelope->payload_size, &item)) return -EBADMSG;
-    bool many = item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_LEFT;
+    bool many = item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_ROUNDED_MOVE || item.kind == NEARBY_ITEM_LEFT;
     if (!many && envelope->recipient_count != 1) return -EBADMSG;
+    const struct event_longs nobody = {.count = 0};
+    const struct move *to = &item.move;
+    const struct rounded_move *rounded_to = &item.rounded_move;
+    const struct rounded_roster *rounded = &item.rounded_roster;
+    struct lists_move move;
+    struct roster roster;
     switch (item.kind) {
-    case NEARBY_ITEM_MOVE: apply_move(items, route, envelope, &item.move); break;
-    case NEARBY_ITEM_ROSTER: apply_roster(items, route, envelope->recipients[0], &item.roster); break;
+    case NEARBY_ITEM_MOVE:
+        move = move_of(to->user, to->lat, to->lng, to->time, false);
+        apply_move(items, route, envelope, &move);
+        break;
+    case NEARBY_ITEM_ROUNDED_MOVE:
+        move = move_of(rounded_to->user, rounded_to->lat, rounded_to->lng, rounded_to->time, true);
+        apply_move(items, route, envelope, &move);
+        break;
+    case NEARBY_ITEM_ROSTER: apply_roster(items, route, envelope->recipients[0], &item.roster, &nobody); break;
+    case NEARBY_ITEM_ROUNDED_ROSTER:
+        roster =
+            (struct roster){.session = rounded->session, .complete = rounded->complete, .friends = rounded->friends};
+        apply_roster(items, route, envelope->recipients[0], &roster, &rounded->rounded);
+        break;
     case NEARBY_ITEM_DIGEST: apply_digest(items, route, envelope->recipients[0], &item.digest); break;
     case NEARBY_ITEM_SELF: apply_self(items, route, envelope->recipients[0], &item.self); break;
     case NEARBY_ITEM_LEFT: apply_left(items, route, envelope, &item.left); break;

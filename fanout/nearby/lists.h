@@ -31,7 +31,8 @@ struct lists_move {
     struct geo_point at;
     int64_t time;      /* LISTS_VOID: counts for nothing */
     struct face *face; /* the user's (faces.h), once somebody was told; good while face_changes is faces_changes() */
-    uint64_t face_changes;
+    uint64_t face_changes : 63;
+    uint64_t rounded : 1; /* `at` is */
 };
 
 /* Where a list's pending seemed to go when their slots were fetched: to be checked, as the table may have changed since. */

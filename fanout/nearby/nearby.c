@@ -110,9 +110,10 @@ static bool is_at(const struct nearby_friend *friend, struct geo_point at) {
 }
 
 /* Puts the position down whatever was there; the caller has decided that it counts. */
-static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo_point at, int64_t time) {
-    bool held = friend->flags & NEARBY_HELD;
-    bool same = held && friend->time == time && is_at(friend, at);
+static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo_point at, int64_t time, bool rounded) {
+    bool held = friend->flags & NEARBY_HELD, was_rounded = friend->flags & NEARBY_ROUNDED;
+    bool same = held && friend->time == time && is_at(friend, at) && rounded == was_rounded;
+    if (rounded != was_rounded) friend->flags ^= NEARBY_ROUNDED;
     friend->at = at;
     friend->time = time;
     if (!held) {
@@ -127,13 +128,13 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
 
 /* friend: the user's entry, or NULL. near: whether `at` is within the radius. Where it is then; NULL: it is not. */
 static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_friend *friend, int64_t user,
-                                          struct geo_point at, int64_t time, bool near) {
+                                          struct geo_point at, int64_t time, bool rounded, bool near) {
     if (nearby->barred.count && id_set_has(&nearby->barred, user)) return NULL;
     bool held = friend && friend->flags & NEARBY_HELD;
     if (held && friend->time > time) return friend;
     if (near) {
         if (!friend) friend = table_insert(&nearby->table, nearby->lists, user);
-        hold(nearby, friend, at, time);
+        hold(nearby, friend, at, time, rounded);
     } else if (held && drop(nearby, friend)) {
         table_take_out(&nearby->table, nearby->lists, friend);
         return NULL;
@@ -199,7 +200,7 @@ static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
             const struct nearby_friend *friend = NULL;
             if (move->time != LISTS_VOID)
                 friend = upsert(nearby, find_asked(nearby, move->user, asked->slots[i]), move->user, move->at,
-                                move->time, near[i - from]);
+                                move->time, move->rounded, near[i - from]);
             slots[i] = friend ? (uint32_t)(friend - nearby->table.slots) : NOWHERE;
         }
     }
@@ -213,9 +214,13 @@ void nearby_settle(struct nearby *nearby) {
     if (nearby->pending_count) settle(nearby, distance_m, slots);
 }
 
-void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+static void put(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time, bool rounded) {
     nearby_settle(nearby);
-    upsert(nearby, find(nearby, user), user, at, time, within(nearby, at));
+    upsert(nearby, find(nearby, user), user, at, time, rounded, within(nearby, at));
+}
+
+void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+    put(nearby, user, at, time, false);
 }
 
 const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user) {
@@ -272,10 +277,10 @@ void nearby_roster_start(struct nearby *nearby) {
     for (uint32_t i = 0; i < nearby->table.capacity; i++) nearby->table.slots[i].flags &= (uint8_t)~NAMED;
 }
 
-void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time, bool rounded) {
     id_set_remove(&nearby->barred, user);
     if (time < 0) return;
-    nearby_upsert(nearby, user, at, time);
+    put(nearby, user, at, time, rounded);
     struct nearby_friend *friend = find(nearby, user);
     if (friend) friend->flags |= NAMED;
 }
@@ -367,7 +372,8 @@ static void tell(struct nearby *nearby, struct nearby_friend *friend, struct nea
     told->friend = *friend;
     bool held = told->friend.flags & NEARBY_HELD, muted = told->friend.flags & NEARBY_MUTED;
     if (muted) told->friend.flags &= (uint8_t)~NEARBY_HELD;
-    friend->flags = muted ? NEARBY_HELD | NEARBY_MUTED : held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
+    uint8_t rounded = told->friend.flags & NEARBY_ROUNDED;
+    friend->flags = muted ? NEARBY_HELD | NEARBY_MUTED | rounded : held ? NEARBY_HELD | NEARBY_KNOWN | rounded : DEAD;
     nearby->dirty--;
     table_bury(&nearby->table, !held);
 }

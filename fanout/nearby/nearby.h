@@ -5,6 +5,7 @@
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
+ *       ROUNDED      held at a rounded place, which is all that this user may know of the friend's
  *       MUTED        held, as digests count it, but not shown: the user has muted the friend (users/mutes.h)
  *     An entry that is neither HELD nor KNOWN is removed at once.
  *
@@ -59,7 +60,7 @@ void nearby_settle(struct nearby *nearby); /* nothing is pending then; all funct
 /* The session's own report (or Self, if newer): drops friends who are outside now. */
 void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time);
 
-/* A friend's position (Move, or an entry of a Roster): ignored when barred or older than what is held. */
+/* A friend's position (as a Move, or an entry of a Roster): ignored when barred or older than what is held. */
 void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
 
 void nearby_remove(struct nearby *nearby, int64_t user); /* Left */
@@ -79,7 +80,7 @@ bool nearby_remove_all(struct nearby *nearby, const struct map *users);
 /* A Roster: start, one entry a friend, end. complete: friends that it does not name are dropped. time -1: it names a friend who is not
  * to be seen now (and so is barred no more). */
 void nearby_roster_start(struct nearby *nearby);
-void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
+void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time, bool rounded);
 void nearby_roster_end(struct nearby *nearby, bool complete);
 
 /* Drops friends whose report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,

@@ -1,7 +1,7 @@
 /* Friends by user: open addressing by the user's hash, 24 bytes each, at most 7/8 of the slots in use.
  *
  *     +------+----------+------+-------------------------------+
- *     | user | lat, lng | time | HELD KNOWN DIRTY MUTED (0: -)|
+ *     | user | lat, lng | time | HELD KNOWN ... (0: free)      |
  *     +------+----------+------+-------------------------------+
  *     tags (behind the slots, one byte each: seven more bits of the hash; 0: free): they say where an entry is, without a look at
  *     slots that are others'
@@ -26,10 +26,11 @@
 #include "geo/geo.h"
 
 enum {
-    NEARBY_HELD = 1,  /* on the screen */
-    NEARBY_KNOWN = 2, /* the phone has it on its list */
-    NEARBY_DIRTY = 4, /* it differs from what the phone was told */
-    NEARBY_MUTED = 8  /* HELD, but the user does not want to see it: the phone is not told, or that it is gone */
+    NEARBY_HELD = 1,    /* on the screen */
+    NEARBY_KNOWN = 2,   /* the phone has it on its list */
+    NEARBY_DIRTY = 4,   /* it differs from what the phone was told */
+    NEARBY_MUTED = 8,   /* HELD, but the user does not want to see it: the phone is not told, or that it is gone */
+    NEARBY_ROUNDED = 16 /* HELD, at a rounded place */
 };
 
 struct nearby_friend {

@@ -149,7 +149,7 @@ static void send_friend(struct erasure *erasure, enum friend_command_kind kind, 
     struct friend_command command = {.kind = kind, .from = user, .to = other, .time = clock_wall_ms()};
     struct buffer record = {0};
     char *question = mem_format("/peer/friendship/%" PRId64 "/%" PRId64, user, other);
-    event_encode_friend_command(&record, &command);
+    half_encode_command(&record, &command);
     send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_FRIEND_COMMANDS, lower, &record, question);
     free(question);
 }

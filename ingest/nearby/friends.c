@@ -12,6 +12,7 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/owners.h"
+#include "users/half.h"
 #include "users/user_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
@@ -33,33 +34,60 @@ struct outcome { /* what the answer to a command needs when it is known */
     struct http_request *request;
     int64_t from, to;
     bool block; /* the command blocks somebody, or ends that */
+    bool round; /* it chooses how the other sees the user */
 };
 
-static void reply_state(struct outcome *outcome, unsigned status, const char *state, int64_t since) {
+/* A half as its owner shows it. */
+struct shown_half {
+    const char *state;
+    int64_t since;
+    bool rounded;
+};
+
+static bool read_half(const json_t *object, struct shown_half *half) {
+    half->rounded = json_is_true(json_object_get(object, "rounded"));
+    return !json_want_text(object, "state", &half->state, NULL) &&
+           !json_want_int(object, "since", 0, INT64_MAX, &half->since, NULL);
+}
+
+static void put_rounded(struct buffer *body, bool rounded) {
+    buffer_string(body, rounded ? ",\"rounded\":true" : ",\"rounded\":false");
+}
+
+/* half: NULL if it is not known. */
+static void reply_state(struct outcome *outcome, unsigned status, const struct shown_half *half) {
+    const char *state = half ? half->state : "pending";
     struct buffer body = {0};
     buffer_string(&body, "{\"user\":");
     json_put_int(&body, outcome->to);
     buffer_string(&body, ",\"state\":");
     json_put_text(&body, state, strlen(state));
-    if (since) {
+    if (half && half->since) {
         buffer_string(&body, ",\"since\":");
-        json_put_int(&body, since);
+        json_put_int(&body, half->since);
     }
+    if (half) put_rounded(&body, half->rounded);
     buffer_byte(&body, '}');
     http_reply_json(outcome->request, status, &body);
     buffer_free(&body);
 }
 
+static bool may_round(const struct shown_half *half) {
+    static const char *const STATES[] = {"friends", "requested", "invited", NULL};
+    return text_word(half->state, STATES) >= 0;
+}
+
 /* The command is safe on Kafka, also when something keeps the owner from answering: 202. */
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct outcome *outcome = context;
-    const char *state = "pending";
-    int64_t since = 0;
+    struct shown_half half;
     json_t *object = code == 0 && status == 200 ? json_parse(reply, size, NULL) : NULL;
-    bool known = object && json_want_text(object, "state", &state, NULL) == 0;
-    if (known) json_want_int(object, "since", 0, INT64_MAX, &since, NULL);
+    bool known = object && read_half(object, &half);
     if (outcome->block) outcome->friends->blocks_changed(outcome->friends->gateway, outcome->from);
-    reply_state(outcome, known ? 200 : 202, state, since);
+    if (known && outcome->round && !may_round(&half))
+        http_problem(outcome->request, 409, "not_friends", "there is neither a friendship nor a request", 0);
+    else
+        reply_state(outcome, known ? 200 : 202, known ? &half : NULL);
     json_decref(object);
     free(outcome);
 }
@@ -88,9 +116,11 @@ static void command(struct friends *friends, const struct call *call, enum frien
     struct friend_command command = {.kind = kind, .from = from, .to = to, .time = clock_wall_ms()};
     struct outcome *outcome = mem_alloc(sizeof *outcome);
     bool block = kind == FRIEND_COMMAND_BLOCK || kind == FRIEND_COMMAND_UNBLOCK;
-    *outcome = (struct outcome){.friends = friends, .request = call->request, .from = from, .to = to, .block = block};
+    bool round = kind == FRIEND_COMMAND_ROUND || kind == FRIEND_COMMAND_EXACT;
+    *outcome = (struct outcome){
+        .friends = friends, .request = call->request, .from = from, .to = to, .block = block, .round = round};
     struct buffer record = {0};
-    event_encode_friend_command(&record, &command);
+    half_encode_command(&record, &command);
     struct write *write = write_new(friends->writer, call->request, ask_outcome, outcome);
     write_user(write, &TOPIC_FRIEND_COMMANDS, from < to ? from : to, &record);
     write_end(write);
@@ -105,6 +135,8 @@ static void put_friend(void *state, const struct call *call) { own_command(state
 static void delete_friend(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_REMOVE); }
 static void put_block(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_BLOCK); }
 static void delete_block(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_UNBLOCK); }
+static void put_rounding(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_ROUND); }
+static void delete_rounding(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_EXACT); }
 
 static void post_friendship(void *state, const struct call *call) {
     json_t *object = call_body(call);
@@ -127,17 +159,16 @@ static bool known_state(const char *state) {
 
 /* Appends one item of the router's with the user's profile. False: it is no item. */
 static bool put_item(struct buffer *body, const json_t *item, struct profiles *profiles) {
-    int64_t user, since;
-    const char *state;
-    if (json_want_int(item, "user", 0, INT64_MAX, &user, NULL) || json_want_text(item, "state", &state, NULL) ||
-        json_want_int(item, "since", 0, INT64_MAX, &since, NULL))
-        return false;
+    int64_t user;
+    struct shown_half half;
+    if (json_want_int(item, "user", 0, INT64_MAX, &user, NULL) || !read_half(item, &half)) return false;
     buffer_byte(body, '{');
     user_json_find_texts(body, user, profiles);
     buffer_string(body, ",\"state\":");
-    json_put_text(body, state, strlen(state));
+    json_put_text(body, half.state, strlen(half.state));
     buffer_string(body, ",\"since\":");
-    json_put_int(body, since);
+    json_put_int(body, half.since);
+    put_rounded(body, half.rounded);
     buffer_byte(body, '}');
     return true;
 }
@@ -204,6 +235,8 @@ static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/friends", get_friends, NEEDS_USER},
     {"PUT", "/v1/friends/{user}", put_friend, NEEDS_USER},
     {"DELETE", "/v1/friends/{user}", delete_friend, NEEDS_USER},
+    {"PUT", "/v1/friends/{user}/rounded", put_rounding, NEEDS_USER},
+    {"DELETE", "/v1/friends/{user}/rounded", delete_rounding, NEEDS_USER},
     {"PUT", "/v1/blocks/{user}", put_block, NEEDS_USER},
     {"DELETE", "/v1/blocks/{user}", delete_block, NEEDS_USER},
     {"POST", "/v1/friendships", post_friendship, NEEDS_GATEWAY},

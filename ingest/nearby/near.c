@@ -42,6 +42,7 @@ static bool put_friend(struct buffer *body, const json_t *entry, int64_t user, s
     json_put_degrees(body, lng);
     buffer_string(body, ",\"time\":");
     json_put_int(body, time);
+    if (json_is_true(json_object_get(entry, "rounded"))) buffer_string(body, ",\"rounded\":true");
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, distance_m);
     buffer_byte(body, '}');

@@ -1,25 +1,28 @@
 /* Lists of ids on disk, one for each (owner, kind): friends, followers, followed users. A list may hold three ids or ten million; a
  * change of one id reads and writes one chunk of it.
  *
- * Each (list, id) is one of three things, named by its tag:
+ * Each (list, id) is one of four things, named by its tag:
  *
  *     ADJACENCY_NONE      nothing
  *     ADJACENCY_MEMBER    the id is on the list. Its stamp, a number that came with it (a time, say), is kept for a day or two,
  *                         and only where the options ask for it
- *     1 to 62             an aside: something else that a product must remember about owner and id (a request, a block), kept
+ *     60 to 62            a marked member: on the list as any other, and with something that a product must remember about it. Mark
+ *                         and stamp are kept beside the list for good
+ *     1 to 59             an aside: something else that a product must remember about owner and id (a request, a block), kept
  *                         beside the list with its stamp
  *
  * The lists come from a compacted topic. adjacency_add queues a record; adjacency_apply writes the queue in one batch, together with
  * the offset up to which the store then reflects the topic, so that reading goes on from there after a crash. A partition's lists
  * are one family of the store ("friends-7"), its keys in this order. P is the owner (8 bytes), for kinds from 1 on also 0x80 + kind:
  *
- *     P                   the root: the number of asides (0 for most lists, which then need no look-up), then the sorted ids as
- *                         id_list.h encodes them. The root of a list that has outgrown one value:
- *                         0x80 0x00, number of asides, number of ids, 0x80 (a varint cut short, so that a program that knows
+ *     P                   the root: the number of asides, and 2^32 times that of marks (0 for most lists, which then need no
+ *                         look-up), then the sorted ids as id_list.h encodes them. The root of a list that has outgrown one value:
+ *                         0x80 0x00, the same number, number of ids, 0x80 (a varint cut short, so that a program that knows
  *                         no chunks takes the list for damaged)
  *     P id (8)            an aside: tag, stamp
  *     P 0x80 bound (8)    a chunk: the sorted ids up to `bound`, above the bound of the chunk before. The last one's is the
  *                         highest id there is, so that seeking an id finds its chunk
+ *     P 0x80 0xc0 id (8)  a mark: tag, stamp. Not among the asides, of which there may be millions that others have made
  *     0xfe day (4) P id   stamps of members from when the family was built from the beginning
  *     0xff                what the family reflects: offset, time, number of partitions
  *
@@ -51,6 +54,7 @@ struct adjacency_build;
 
 enum {
     ADJACENCY_NONE = 0,
+    ADJACENCY_MARKED = 60, /* the first of the marked members' tags */
     ADJACENCY_MEMBER = 63,
     ADJACENCY_TAGS = 64,
     ADJACENCY_KINDS = 8,           /* at most */
@@ -59,6 +63,8 @@ enum {
     ADJACENCY_MANY = STORE_MANY,
     ADJACENCY_DAY_MS = 86400000
 };
+
+static inline bool adjacency_is_member(uint8_t tag) { return tag >= ADJACENCY_MARKED; }
 
 /* Which list is meant. */
 struct adjacency_list {
@@ -81,8 +87,9 @@ struct adjacency_options {
     size_t memory_bytes; /* of RocksDB, all included, and of families being built (a quarter of it); 0: 96 MiB */
     size_t build_bytes;  /* of runs in memory, of all families being built together; more goes to disk. 0: an eighth */
     void *context;
-    /* An id has become a member or is no longer one. Called after the change was written, and not while restoring. May be NULL. */
-    void (*on_change)(void *context, struct adjacency_list list, int64_t id, bool member);
+    /* An id has become a member, is no longer one, or has another mark: its tag as a member before and now, ADJACENCY_NONE if it was or
+     * is none. Called after the change was written, and not while restoring. May be NULL. */
+    void (*on_change)(void *context, struct adjacency_list list, int64_t id, uint8_t before, uint8_t now);
     /* This member takes the list beyond its limit. The stored offset does not pass this record's until adjacency_release allows
      * it. */
     void (*on_excess)(void *context, struct adjacency_list list, int64_t id, int64_t stamp, int64_t offset);
@@ -144,7 +151,7 @@ int adjacency_finish_end(struct adjacency_build *build, int code, struct error *
 
 /* ---- reading ---- */
 
-/* All members and the number of asides. For lists that are one value this is one look-up without allocation, once `ids` has
+/* All members, and the numbers of asides and marks. For lists that are one value this is one look-up without allocation, once `ids` has
  * grown; a long list is read whole. */
 int adjacency_members(struct adjacency *adjacency, struct adjacency_list list, struct id_list *ids,
                       struct error *error);
@@ -179,8 +186,17 @@ int adjacency_find(struct adjacency *adjacency, struct adjacency_list list, int6
 int adjacency_find_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
                           int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error);
 
-/* A page of a list's entries with one of `tags` (bits UINT64_C(1) << tag), members and asides together, by id, those above
- * `after`. A page reads the chunks that it needs, and walks through each day's stamps once. more: there are others behind. */
+/* The marked members of a list whose members the caller has just read, by id. A list without marks costs nothing. */
+struct adjacency_entries { /* zero-initialised is empty; reused without allocation once it is large enough */
+    struct adjacency_entry *items;
+    size_t count, capacity;
+};
+void adjacency_entries_free(struct adjacency_entries *entries);
+int adjacency_marked(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
+                     struct adjacency_entries *entries, struct error *error);
+
+/* A page of a list's entries with one of `tags` (bits UINT64_C(1) << tag; that of ADJACENCY_MEMBER is for marked ones, too, theirs are
+ * for none), members and asides together, by id, those above `after`. A page reads the chunks that it needs, and walks through each day's stamps once. more: there are others behind. */
 int adjacency_page(struct adjacency *adjacency, struct adjacency_list list, uint64_t tags, int64_t after,
                    struct adjacency_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);
 

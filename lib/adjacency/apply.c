@@ -68,8 +68,8 @@ struct change {
     struct adjacency_root root; /* as it was */
     const struct adjacency_update *updates;
     size_t count;
-    bool *was;              /* whether each update's id was a member */
-    size_t members, asides; /* as they will be */
+    bool *was;                     /* whether each update's id was a member */
+    size_t members, asides, marks; /* as they will be */
 };
 
 static void put(struct change *change, const struct adjacency_key *key, const struct buffer *value) {
@@ -129,7 +129,7 @@ static void put_root(struct change *change, const struct id_list *whole) {
     if (whole)
         adjacency_root_encode(bytes, whole);
     else
-        adjacency_root_encode_chunked(bytes, change->asides, change->members);
+        adjacency_root_encode_chunked(bytes, change->asides, change->marks, change->members);
     put(change, &key, bytes);
 }
 
@@ -160,23 +160,50 @@ static int put_aside(struct change *change, size_t i, struct error *error) {
     return 0;
 }
 
-static void note_change(struct change *change, const struct adjacency_update *update) {
+/* A mark is deleted only where it is. *before: the id's tag as a member until now. */
+static int put_mark(struct change *change, size_t i, uint8_t *before, struct error *error) {
+    const struct adjacency_update *update = &change->updates[i];
+    struct adjacency_entry old = {.id = update->id, .tag = ADJACENCY_MEMBER};
+    bool wanted = adjacency_update_mark(update);
+    int found =
+        change->root.marks && change->was[i] ? adjacency_read_mark(change->adjacency, change->list, &old, error) : 0;
+    if (found < 0) return found;
+    struct adjacency_key key = adjacency_mark_key(update->owner, update->kind, update->id);
+    if (wanted) {
+        uint8_t value[ADJACENCY_ASIDE_SIZE];
+        adjacency_aside_encode(value, update);
+        store_batch_put(change->adjacency->batch, change->part->family, key.bytes, key.size, value, sizeof value);
+    } else if (found) {
+        delete (change, &key);
+    }
+    change->marks += (size_t)wanted - (size_t)found;
+    *before = change->was[i] ? old.tag : ADJACENCY_NONE;
+    return 0;
+}
+
+static uint8_t tag_as_member(const struct adjacency_update *update) {
+    return adjacency_update_member(update) ? update->tag : ADJACENCY_NONE;
+}
+
+static void note_change(struct change *change, const struct adjacency_update *update, uint8_t before) {
     struct adjacency *adjacency = change->adjacency;
     if (adjacency->change_count == adjacency->change_capacity) {
         adjacency->change_capacity = adjacency->change_capacity ? adjacency->change_capacity * 2 : 256;
         adjacency->changes = mem_resize(adjacency->changes, adjacency->change_capacity, sizeof *adjacency->changes);
     }
-    adjacency->changes[adjacency->change_count++] =
-        (struct adjacency_change){.list = change->list, .id = update->id, .member = adjacency_update_member(update)};
+    adjacency->changes[adjacency->change_count++] = (struct adjacency_change){
+        .list = change->list, .id = update->id, .before = before, .now = tag_as_member(update)};
 }
 
-/* Writes asides and stamps of the updates, after it is known which ids were members. */
+/* Writes asides and marks of the updates, after it is known which ids were members. */
 static int settle(struct change *change, struct error *error) {
     int code = 0;
     for (size_t i = 0; !code && i < change->count; i++) {
         const struct adjacency_update *update = &change->updates[i];
-        if (adjacency_update_member(update) != change->was[i]) note_change(change, update);
-        code = put_aside(change, i, error);
+        uint8_t before = ADJACENCY_NONE, now = tag_as_member(update);
+        code = put_mark(change, i, &before, error);
+        if (!code && before != now) note_change(change, update, before);
+        if (!code) code = put_aside(change, i, error);
     }
     return code;
 }
@@ -201,6 +228,7 @@ static int change_whole(struct change *change, struct error *error) {
     if (code) return code;
     change->members = merged->count;
     merged->others = change->asides;
+    merged->marked = change->marks;
     bool changed = adjacency->change_count != changes || change->asides != change->root.asides;
     if (!changed && !change->root.chunked) return 0;
     bool large = merged->count > 2 * adjacency->options.chunk;
@@ -240,7 +268,8 @@ static int change_chunks(struct change *change, struct error *error) {
     if (!code) code = settle(change, error);
     if (code) return code;
     for (size_t i = changes; i < adjacency->change_count; i++)
-        change->members += adjacency->changes[i].member ? 1 : (size_t)-1;
+        change->members += (size_t)adjacency_is_member(adjacency->changes[i].now) -
+                           (size_t)adjacency_is_member(adjacency->changes[i].before);
     if (adjacency->change_count != changes || change->asides != change->root.asides) put_root(change, NULL);
     return 0;
 }
@@ -262,6 +291,7 @@ static int change_list(struct adjacency *adjacency, struct adjacency_list list, 
     }
     change.was = adjacency->was;
     change.asides = change.root.asides;
+    change.marks = change.root.marks;
     change.members = change.root.members;
     // One value again when less than a chunk may be left, so that a list at the limit does not go to and fro.
     bool whole = !change.root.chunked || change.root.members < adjacency->options.chunk + not_members(updates, count);
@@ -313,7 +343,7 @@ static void tell(struct adjacency *adjacency, int32_t partition, bool restoring)
     const struct adjacency_options *options = &adjacency->options;
     for (size_t i = 0; options->on_change && !restoring && i < adjacency->change_count; i++) {
         const struct adjacency_change *change = &adjacency->changes[i];
-        options->on_change(options->context, change->list, change->id, change->member);
+        options->on_change(options->context, change->list, change->id, change->before, change->now);
     }
     adjacency_tell_excess(adjacency, partition, &adjacency->excess);
 }
@@ -330,7 +360,7 @@ static int put_updates(struct adjacency *adjacency, int32_t partition, int64_t n
     // Behind all the rest, as they stand in the store: what is inserted in order finds its place beside the one before.
     for (size_t i = 0; !code && adjacency->stamps && i < part->count; i++) {
         const struct adjacency_update *update = &part->updates[i];
-        if (adjacency_update_member(update) && (!restoring || now_ms - update->stamp < ADJACENCY_DAY_MS))
+        if (update->tag == ADJACENCY_MEMBER && (!restoring || now_ms - update->stamp < ADJACENCY_DAY_MS))
             put_stamp(adjacency, partition, update, now_ms);
     }
     return code;

@@ -29,6 +29,8 @@ struct list_being_built {
     size_t chunk_count, chunk_capacity, members;
     struct adjacency_update *asides; /* by id */
     size_t aside_count, aside_capacity;
+    struct adjacency_update *marks; /* by id */
+    size_t mark_count, mark_capacity;
     struct adjacency_update *pieces; /* of a list with a limit that comes in pieces: all of them so far */
     size_t piece_count, piece_capacity;
 };
@@ -94,6 +96,7 @@ static void list_free(struct list_being_built *list) {
     buffer_free(&list->bytes);
     free(list->chunks);
     free(list->asides);
+    free(list->marks);
     free(list->pieces);
 }
 
@@ -239,32 +242,38 @@ static int write_root(struct adjacency_build *build, const struct adjacency_upda
     struct list_being_built *list = &build->list;
     buffer_clear(&build->value);
     if (list->chunk_count) {
-        adjacency_root_encode_chunked(&build->value, list->aside_count, list->members);
+        adjacency_root_encode_chunked(&build->value, list->aside_count, list->mark_count, list->members);
     } else {
         list->tail.others = list->aside_count;
+        list->tail.marked = list->mark_count;
         adjacency_root_encode(&build->value, &list->tail);
     }
     return put(build->lists, adjacency_root_key(of->owner, of->kind), build->value.data, build->value.size, error);
 }
 
-/* As the keys sort: the root, asides, chunks. */
+static int put_beside(struct adjacency_build *build, struct adjacency_key key, const struct adjacency_update *update,
+                      struct error *error) {
+    uint8_t value[ADJACENCY_ASIDE_SIZE];
+    adjacency_aside_encode(value, update);
+    return put(build->lists, key, value, sizeof value, error);
+}
+
+/* As the keys sort: the root, asides, chunks, marks. */
 static int write_list(struct adjacency_build *build, const struct adjacency_update *of, struct error *error) {
     struct list_being_built *list = &build->list;
     if (!list->members && !list->aside_count) return 0;
     if (list->chunk_count) cut_chunk(build, list->tail.items, list->tail.count, INT64_MAX);
     int code = write_root(build, of, error);
-    for (size_t i = 0; !code && i < list->aside_count; i++) {
-        uint8_t value[ADJACENCY_ASIDE_SIZE];
-        adjacency_aside_encode(value, &list->asides[i]);
-        code =
-            put(build->lists, adjacency_aside_key(of->owner, of->kind, list->asides[i].id), value, sizeof value, error);
-    }
+    for (size_t i = 0; !code && i < list->aside_count; i++)
+        code = put_beside(build, adjacency_aside_key(of->owner, of->kind, list->asides[i].id), &list->asides[i], error);
     const uint8_t *at = list->bytes.data;
     for (size_t i = 0; !code && i < list->chunk_count; i++) {
         const struct encoded_chunk *chunk = &list->chunks[i];
         code = put(build->lists, adjacency_chunk_key(of->owner, of->kind, chunk->bound), at, chunk->size, error);
         at += chunk->size;
     }
+    for (size_t i = 0; !code && i < list->mark_count; i++)
+        code = put_beside(build, adjacency_mark_key(of->owner, of->kind, list->marks[i].id), &list->marks[i], error);
     return code;
 }
 
@@ -312,7 +321,10 @@ static int write_piece(void *context, const struct adjacency_update *updates, si
         if (adjacency_update_member(&updates[i])) {
             list->tail.items[list->tail.count++] = updates[i].id;
             list->members++;
-            code = write_stamp(build, &updates[i], error);
+            if (adjacency_update_mark(&updates[i]))
+                add_update(&list->marks, &list->mark_count, &list->mark_capacity, &updates[i], 1);
+            else
+                code = write_stamp(build, &updates[i], error);
         } else if (adjacency_update_aside(&updates[i])) {
             add_update(&list->asides, &list->aside_count, &list->aside_capacity, &updates[i], 1);
         }
@@ -321,7 +333,8 @@ static int write_piece(void *context, const struct adjacency_update *updates, si
     note_excess(build, updates, count, whole);
     if (!whole || code) return code;
     code = write_list(build, updates, error);
-    list->tail.count = list->chunk_count = list->members = list->aside_count = list->piece_count = 0;
+    list->tail.count = list->chunk_count = list->members = list->aside_count = list->mark_count = 0;
+    list->piece_count = 0;
     buffer_clear(&list->bytes);
     return code;
 }

@@ -13,6 +13,7 @@ struct id_list { /* zero-initialised is empty; reused without allocation once it
     int64_t *items;
     size_t count, capacity;
     size_t others; /* asides of the list: adjacency.h stores them beside it and counts them */
+    size_t marked; /* of the ids, as adjacency.h counts them */
 };
 
 void id_list_free(struct id_list *list);

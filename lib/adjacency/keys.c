@@ -3,7 +3,7 @@
 #include "adjacency/private.h"
 #include "base/bytes.h"
 
-enum { KIND = 0x80, CHUNK = 0x80, STAMPS = 0xfe };
+enum { KIND = 0x80, CHUNK = 0x80, MARK = 0xc0, STAMPS = 0xfe, MARKS_SHIFT = 32 };
 
 static void add_number(struct adjacency_key *key, int64_t number) {
     bytes_put_be64(key->bytes + key->size, (uint64_t)number);
@@ -37,6 +37,15 @@ struct adjacency_key adjacency_chunk_key(int64_t owner, uint8_t kind, int64_t bo
     struct adjacency_key key = adjacency_root_key(owner, kind);
     key.bytes[key.size++] = CHUNK;
     add_number(&key, bound);
+    return key;
+}
+
+/* Behind the chunks, whose bounds begin with a bit that is 0, and before the lists of other kinds. */
+struct adjacency_key adjacency_mark_key(int64_t owner, uint8_t kind, int64_t id) {
+    struct adjacency_key key = adjacency_root_key(owner, kind);
+    key.bytes[key.size++] = CHUNK;
+    key.bytes[key.size++] = MARK;
+    add_number(&key, id);
     return key;
 }
 
@@ -93,27 +102,37 @@ static void add_varint(struct buffer *out, uint64_t number) {
     buffer_commit(out, (size_t)(varint_put(begin, number) - begin));
 }
 
+static void add_beside(struct buffer *out, size_t asides, size_t marks) {
+    add_varint(out, (uint64_t)marks << MARKS_SHIFT | asides);
+}
+
+static void set_beside(struct adjacency_root *root, uint64_t beside) {
+    root->asides = (uint32_t)beside;
+    root->marks = (size_t)(beside >> MARKS_SHIFT);
+}
+
 void adjacency_root_encode(struct buffer *out, const struct id_list *list) {
-    add_varint(out, list->others);
+    add_beside(out, list->others, list->marked);
     id_list_encode(out, list->items, list->count);
 }
 
 /* 0 in two bytes, as no encoder writes it. */
 static const uint8_t CHUNKED[] = {0x80, 0x00}, CUT = 0x80;
 
-void adjacency_root_encode_chunked(struct buffer *out, size_t asides, size_t members) {
+void adjacency_root_encode_chunked(struct buffer *out, size_t asides, size_t marks, size_t members) {
     buffer_append(out, CHUNKED, sizeof CHUNKED);
-    add_varint(out, asides);
+    add_beside(out, asides, marks);
     add_varint(out, members);
     buffer_byte(out, CUT);
 }
 
 static bool decode_chunked(const uint8_t *at, const uint8_t *end, struct adjacency_root *root) {
-    uint64_t asides, members;
-    at = varint_get(at + sizeof CHUNKED, end, &asides);
+    uint64_t beside, members;
+    at = varint_get(at + sizeof CHUNKED, end, &beside);
     if (at) at = varint_get(at, end, &members);
     if (!at || end - at != 1 || *at != CUT) return false;
-    *root = (struct adjacency_root){.chunked = true, .asides = (size_t)asides, .members = (size_t)members};
+    *root = (struct adjacency_root){.chunked = true, .members = (size_t)members};
+    set_beside(root, beside);
     return true;
 }
 
@@ -124,10 +143,10 @@ bool adjacency_root_decode(const struct store_pin *pin, struct adjacency_root *r
     const uint8_t *end = pin->data + pin->size;
     if (pin->size >= sizeof CHUNKED && !memcmp(pin->data, CHUNKED, sizeof CHUNKED))
         return decode_chunked(pin->data, end, root);
-    uint64_t asides;
-    root->ids = varint_get(pin->data, end, &asides);
+    uint64_t beside;
+    root->ids = varint_get(pin->data, end, &beside);
     if (!root->ids) return false;
-    root->asides = (size_t)asides;
+    set_beside(root, beside);
     root->size = (size_t)(end - root->ids);
     return true;
 }

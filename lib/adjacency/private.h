@@ -15,7 +15,7 @@ enum { ADJACENCY_META_KEY = 0xff, ADJACENCY_META_VERSION = 2 };
 struct adjacency_change {
     struct adjacency_list list;
     int64_t id;
-    bool member;
+    uint8_t before, now;
 };
 
 /* Members that are too many. */
@@ -55,11 +55,15 @@ struct adjacency {
 };
 
 static inline bool adjacency_update_member(const struct adjacency_update *update) {
-    return update->tag == ADJACENCY_MEMBER;
+    return adjacency_is_member(update->tag);
+}
+
+static inline bool adjacency_update_mark(const struct adjacency_update *update) {
+    return adjacency_update_member(update) && update->tag != ADJACENCY_MEMBER;
 }
 
 static inline bool adjacency_update_aside(const struct adjacency_update *update) {
-    return update->tag != ADJACENCY_MEMBER && update->tag != ADJACENCY_NONE;
+    return !adjacency_update_member(update) && update->tag != ADJACENCY_NONE;
 }
 
 /* ---- keys.c: keys and small values ---- */
@@ -71,6 +75,7 @@ struct adjacency_key {
 struct adjacency_key adjacency_root_key(int64_t owner, uint8_t kind);
 struct adjacency_key adjacency_aside_key(int64_t owner, uint8_t kind, int64_t id);
 struct adjacency_key adjacency_chunk_key(int64_t owner, uint8_t kind, int64_t bound);
+struct adjacency_key adjacency_mark_key(int64_t owner, uint8_t kind, int64_t id);
 struct adjacency_key adjacency_built_key(int64_t day, int64_t owner, uint8_t kind, int64_t id); /* a stamp's */
 struct adjacency_key adjacency_late_key(int32_t partition, int64_t day, int64_t owner, uint8_t kind, int64_t id);
 
@@ -78,22 +83,23 @@ struct adjacency_key adjacency_late_key(int32_t partition, int64_t day, int64_t 
 struct adjacency_key adjacency_built_day(int64_t day);
 struct adjacency_key adjacency_late_day(int32_t partition, int64_t day);
 
+/* Of asides and marks: tag and stamp. */
 void adjacency_aside_encode(uint8_t value[ADJACENCY_ASIDE_SIZE], const struct adjacency_update *update);
-bool adjacency_aside_decode(const uint8_t *value, size_t size, struct adjacency_entry *entry); /* tag and stamp */
+bool adjacency_aside_decode(const uint8_t *value, size_t size, struct adjacency_entry *entry);
 void adjacency_meta_encode(const struct adjacency *adjacency, uint8_t value[ADJACENCY_META_SIZE], int64_t next,
                            int64_t now_ms);
 
 /* The content of a list's root. */
 struct adjacency_root {
     bool chunked;
-    size_t asides;
+    size_t asides, marks;
     size_t members;     /* of a chunked list */
     const uint8_t *ids; /* of a list that is one value */
     size_t size;
 };
 bool adjacency_root_decode(const struct store_pin *pin, struct adjacency_root *root); /* no handle: an empty list */
 void adjacency_root_encode(struct buffer *out, const struct id_list *list);           /* of one value; appended */
-void adjacency_root_encode_chunked(struct buffer *out, size_t asides, size_t members);
+void adjacency_root_encode_chunked(struct buffer *out, size_t asides, size_t marks, size_t members);
 
 /* ---- families.c ---- */
 
@@ -130,9 +136,19 @@ int adjacency_walk_all(struct adjacency *adjacency, struct adjacency_list list, 
 /* Called before a family is read. Fails while the family is being built. */
 int adjacency_ready(struct adjacency *adjacency, int32_t partition, struct error *error);
 
+/* Finds the mark of a member: 1, 0 for none, or a negative code. */
+int adjacency_read_mark(struct adjacency *adjacency, struct adjacency_list list, struct adjacency_entry *entry,
+                        struct error *error);
+
 /* The roots of several lists of a partition, in rising order, whose keys are of one length. All pins are to be released. */
 int adjacency_roots(struct adjacency *adjacency, const struct adjacency_list *lists, size_t count,
                     struct store_pin pins[ADJACENCY_MANY], struct error *error);
+
+/* ---- marks.c ---- */
+
+/* Gives those of a page's entries their marks that have one. */
+int adjacency_mark_entries(struct adjacency *adjacency, struct adjacency_list list, struct adjacency_entry *entries,
+                           size_t count, struct error *error);
 
 /* ---- apply.c ---- */
 

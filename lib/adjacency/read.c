@@ -18,17 +18,19 @@ int adjacency_ready(struct adjacency *adjacency, int32_t partition, struct error
 static inline int decode_members(struct adjacency *adjacency, struct adjacency_list list, const struct store_pin *pin,
                                  struct id_list *ids, struct error *error) {
     struct adjacency_root root;
-    ids->count = ids->others = 0;
+    ids->count = ids->others = ids->marked = 0;
     if (!adjacency_root_decode(pin, &root)) return adjacency_corrupt(list, error);
     int code;
     if (root.chunked)
         code = adjacency_walk_all(adjacency, list, &root, ids, error);
     else
         code = id_list_decode(ids, root.ids, root.size) ? adjacency_corrupt(list, error) : 0;
-    if (code)
+    if (code) {
         ids->count = 0;
-    else
+    } else {
         ids->others = root.asides;
+        ids->marked = root.marks;
+    }
     return code;
 }
 
@@ -48,7 +50,7 @@ static int pin_root(struct adjacency *adjacency, struct adjacency_list list, str
 int adjacency_members(struct adjacency *adjacency, struct adjacency_list list, struct id_list *ids,
                       struct error *error) {
     struct store_pin pin;
-    ids->count = ids->others = 0;
+    ids->count = ids->others = ids->marked = 0;
     int found = pin_root(adjacency, list, &pin, error);
     if (found <= 0) return found;
     int code = decode_members(adjacency, list, &pin, ids, error);
@@ -158,16 +160,41 @@ static int read_stamp(struct adjacency *adjacency, struct adjacency_list list, s
     return 0;
 }
 
-static int read_aside(struct adjacency *adjacency, struct adjacency_list list, struct adjacency_entry *entry,
-                      struct error *error) {
-    struct adjacency_key key = adjacency_aside_key(list.owner, list.kind, entry->id);
+/* 1: tag and stamp are the entry's; 0: there is nothing under the key. */
+static int read_beside(struct adjacency *adjacency, struct adjacency_list list, struct adjacency_key key,
+                       struct adjacency_entry *entry, struct error *error) {
     struct store_family *family = adjacency->parts[list.partition].family;
     struct store_pin pin;
     int found = store_get_pinned(adjacency->store, family, key.bytes, key.size, &pin, error);
     if (found <= 0) return found;
     bool fine = adjacency_aside_decode(pin.data, pin.size, entry);
     store_pin_release(&pin);
-    return fine ? 0 : adjacency_corrupt(list, error);
+    return fine ? 1 : adjacency_corrupt(list, error);
+}
+
+int adjacency_read_mark(struct adjacency *adjacency, struct adjacency_list list, struct adjacency_entry *entry,
+                        struct error *error) {
+    return read_beside(adjacency, list, adjacency_mark_key(list.owner, list.kind, entry->id), entry, error);
+}
+
+/* Of what a list has beside it, the entry's part. */
+struct beside {
+    size_t asides, marks;
+    bool member, with_stamp;
+};
+
+static int read_entry(struct adjacency *adjacency, struct adjacency_list list, const struct beside *beside,
+                      struct adjacency_entry *entry, struct error *error) {
+    int code = 0;
+    if (!beside->member) {
+        struct adjacency_key key = adjacency_aside_key(list.owner, list.kind, entry->id);
+        if (beside->asides) code = read_beside(adjacency, list, key, entry, error);
+        return code < 0 ? code : 0;
+    }
+    entry->tag = ADJACENCY_MEMBER;
+    if (beside->marks) code = adjacency_read_mark(adjacency, list, entry, error);
+    if (!code && beside->with_stamp) code = read_stamp(adjacency, list, entry, error);
+    return code < 0 ? code : 0;
 }
 
 /* Whether the id is a member. */
@@ -201,12 +228,8 @@ int adjacency_find(struct adjacency *adjacency, struct adjacency_list list, int6
     if (!code) count = root.chunked ? root.members : id_list_count(root.ids, root.size);
     store_pin_release(&pin);
     if (code) return code;
-    if (member) {
-        result.tag = ADJACENCY_MEMBER;
-        code = read_stamp(adjacency, list, &result, error);
-    } else if (root.asides) {
-        code = read_aside(adjacency, list, &result, error);
-    }
+    struct beside beside = {.asides = root.asides, .marks = root.marks, .member = member, .with_stamp = true};
+    code = read_entry(adjacency, list, &beside, &result, error);
     if (code) return code;
     *entry = result;
     if (members) *members = count;
@@ -219,12 +242,11 @@ int adjacency_find_beside(struct adjacency *adjacency, struct adjacency_list lis
     size_t at;
     int code = adjacency_ready(adjacency, list.partition, error);
     if (code) return code;
-    if (id_list_find(members, id, &at)) {
-        result.tag = ADJACENCY_MEMBER;
-        if (with_stamp) code = read_stamp(adjacency, list, &result, error);
-    } else if (members->others) {
-        code = read_aside(adjacency, list, &result, error);
-    }
+    struct beside beside = {.asides = members->others,
+                            .marks = members->marked,
+                            .member = id_list_find(members, id, &at),
+                            .with_stamp = with_stamp};
+    code = read_entry(adjacency, list, &beside, &result, error);
     if (!code) *entry = result;
     return code;
 }
@@ -347,12 +369,13 @@ static int page_of_root(struct adjacency *adjacency, struct adjacency_list list,
         code = adjacency_walk_begin(adjacency, &members.walk, list, root, after + 1, members.ids, error);
         id_list_find(members.ids, after + 1, &members.at);
     }
-    if (!code && root->asides && tags & ~(UINT64_C(1) << ADJACENCY_MEMBER)) {
+    if (!code && root->asides && tags & ~(UINT64_MAX << ADJACENCY_MARKED)) {
         struct adjacency_key key = adjacency_aside_key(list.owner, list.kind, after + 1);
         cursor = store_cursor_new(adjacency->store, adjacency->parts[list.partition].family);
         store_cursor_seek(cursor, key.bytes, key.size);
     }
     if (!code) code = fill_page(page, &members, cursor, list, tags, error);
+    if (!code && root->marks) code = adjacency_mark_entries(adjacency, list, page->entries, page->count, error);
     store_cursor_free(cursor);
     adjacency_walk_end(&members.walk);
     return code;

@@ -83,6 +83,8 @@ class Generator:
         if isinstance(type_, Array):
             if not isinstance(type_.items, Record):
                 raise SchemaError(f"{self.top.type.name}: this array is not supported")
+            if not self.once(f"declare {base_name(type_)}"):
+                return
             self.declare(type_.items)
             self.header.append(f"struct {base_name(type_)} {{\n    const {c_type(type_.items)} *items;\n"
                                "    size_t count;\n};\n")

@@ -35,7 +35,7 @@ static void show_location(struct buffer *out, const struct location *record) {
 }
 
 static void show_friend_command(struct buffer *out, const struct friend_command *record) {
-    static const char *const kinds[] = {"REQUEST", "REMOVE", "BLOCK", "UNBLOCK", "BEFRIEND"};
+    static const char *const kinds[] = {"REQUEST", "REMOVE", "BLOCK", "UNBLOCK", "BEFRIEND", "ROUND", "EXACT"};
     put_symbol(out, "kind", kinds, record->kind);
     put_long(out, "from", record->from);
     put_long(out, "to", record->to);
@@ -49,6 +49,8 @@ static void show_friendship(struct buffer *out, const struct friendship *record)
     put_bool(out, "blocked_by_me", record->blocked_by_me);
     put_bool(out, "blocked_by_them", record->blocked_by_them);
     put_long(out, "since", record->since);
+    put_bool(out, "rounded_by_me", record->rounded_by_me);
+    put_bool(out, "rounded_by_them", record->rounded_by_them);
 }
 
 static void show_profile(struct buffer *out, const struct profile *record) {
@@ -121,12 +123,12 @@ static void show_watch_note(struct buffer *out, const struct watch_note *record)
     put_bytes(out, "content", record->content.data, record->content.size);
 }
 
-static void show_roster(struct buffer *out, const struct roster *roster) {
-    put_long(out, "session", roster->session);
-    put_bool(out, "complete", roster->complete);
+static void show_roster(struct buffer *out, int64_t session, bool complete, const struct roster_friends *friends) {
+    put_long(out, "session", session);
+    put_bool(out, "complete", complete);
     buffer_string(out, "\"friends\": [");
-    for (size_t i = 0; i < roster->friends.count; i++) {
-        const struct roster_friend *friend = &roster->friends.items[i];
+    for (size_t i = 0; i < friends->count; i++) {
+        const struct roster_friend *friend = &friends->items[i];
         buffer_string(out, i ? ", {" : "{");
         put_long(out, "user", friend->user);
         put_long(out, "lat", friend->lat);
@@ -138,7 +140,8 @@ static void show_roster(struct buffer *out, const struct roster *roster) {
 }
 
 static void show_nearby_item(struct buffer *out, const struct nearby_item *item) {
-    static const char *const kinds[] = {"Move", "Roster", "Digest", "Self", "Left", "Parted", "Superseded"};
+    static const char *const kinds[] = {"Move",   "Roster",     "Digest",      "Self",         "Left",
+                                        "Parted", "Superseded", "RoundedMove", "RoundedRoster"};
     buffer_format(out, "\"item\": {\"%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case NEARBY_ITEM_MOVE:
@@ -147,7 +150,19 @@ static void show_nearby_item(struct buffer *out, const struct nearby_item *item)
         put_long(out, "lng", item->move.lng);
         put_long(out, "time", item->move.time);
         break;
-    case NEARBY_ITEM_ROSTER: show_roster(out, &item->roster); break;
+    case NEARBY_ITEM_ROSTER:
+        show_roster(out, item->roster.session, item->roster.complete, &item->roster.friends);
+        break;
+    case NEARBY_ITEM_ROUNDED_MOVE:
+        put_long(out, "user", item->rounded_move.user);
+        put_long(out, "lat", item->rounded_move.lat);
+        put_long(out, "lng", item->rounded_move.lng);
+        put_long(out, "time", item->rounded_move.time);
+        break;
+    case NEARBY_ITEM_ROUNDED_ROSTER:
+        show_roster(out, item->rounded_roster.session, item->rounded_roster.complete, &item->rounded_roster.friends);
+        put_longs(out, "rounded", item->rounded_roster.rounded);
+        break;
     case NEARBY_ITEM_DIGEST:
         put_long(out, "session", item->digest.session);
         put_long(out, "time", item->digest.time);

@@ -263,11 +263,15 @@ static int recode_post_command_v1(struct codec *codec, const uint8_t *value, siz
     return 0;
 }
 
-static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+/* last: the branch that this version has last. */
+static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, enum nearby_item_kind last,
+                              struct buffer *out) {
     struct nearby_item item;
     if (delivery_read_nearby(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
-    uint8_t *start = buffer_reserve(out, EVENT_HEADER_SIZE + nearby_item_size_max(&item));
-    buffer_commit(out, (size_t)(nearby_item_write(event_header_write(start, EVENT_NEARBY_ITEM), &item) - start));
+    if (item.kind > last) return -EBADMSG;
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    uint8_t *start = buffer_reserve(out, nearby_item_size_max(&item));
+    buffer_commit(out, (size_t)(nearby_item_write(start, &item) - start));
     return 0;
 }
 
@@ -326,6 +330,9 @@ enum {
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_V1_SCHEMA_ID = 34,
     COMMENT_TEXT_V1_SCHEMA_ID = 35,
+    FRIEND_COMMAND_V1_SCHEMA_ID = 2,
+    FRIENDSHIP_V1_SCHEMA_ID = 3,
+    NEARBY_ITEM_V1_SCHEMA_ID = 13,
     SHARING_V1_SCHEMA_ID = 5,
     MODERATION_ENTRY_V1_SCHEMA_ID = 39
 };
@@ -334,7 +341,9 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     buffer_clear(out);
     switch (bytes_get_be32(value + 1)) {
     case LOCATION_SCHEMA_ID: RECODE(location);
+    case FRIEND_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(friend_command, 0); // later kinds only
     case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
+    case FRIENDSHIP_V1_SCHEMA_ID: RECODE_OLDER(friendship, 2); // who rounds
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_SCHEMA_ID: RECODE(profile);
     case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, 1); // until
@@ -342,7 +351,8 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_V1_SCHEMA_ID: return recode_batch_v1(codec, value, size, out);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
-    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, out);
+    case NEARBY_ITEM_V1_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_SUPERSEDED, out);
+    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);

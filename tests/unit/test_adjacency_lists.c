@@ -46,12 +46,15 @@ struct world {
 
 static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random++) % of; }
 
-static void changed(void *context, struct adjacency_list list, int64_t id, bool member) {
+static uint8_t as_member(uint8_t tag) { return adjacency_is_member(tag) ? tag : ADJACENCY_NONE; }
+
+static void changed(void *context, struct adjacency_list list, int64_t id, uint8_t before, uint8_t now) {
     struct world *w = context;
     struct kept_state *told = &w->told[list.owner][list.kind][id];
     assert_int_equal(list.partition, PARTITION);
-    assert_int_not_equal(told->tag == ADJACENCY_MEMBER, member);
-    told->tag = member ? ADJACENCY_MEMBER : ADJACENCY_NONE;
+    assert_int_equal(as_member(told->tag), before);
+    assert_int_not_equal(before, now);
+    told->tag = now;
 }
 
 static void open_lists(struct world *w) {
@@ -130,6 +133,7 @@ static void produce(struct world *w) {
     int owner = (int)chance(w, OWNERS), kind = (int)chance(w, KINDS), from = (int)chance(w, IDS);
     int count = (int)(chance(w, 3) ? 1 + chance(w, 3) : chance(w, IDS / 2));
     uint8_t tag = chance(w, 2) ? ADJACENCY_MEMBER : chance(w, 3) ? ADJACENCY_NONE : (uint8_t)(1 + chance(w, 3));
+    if (chance(w, 4) == 0) tag = (uint8_t)(ADJACENCY_MARKED + chance(w, 3));
     for (int id = from; id < IDS && id < from + count && w->log_size < LOG; id++) {
         if (chance(w, 5) == 0) continue;
         w->log[w->log_size] = (struct list_record){owner, kind, id, tag, w->now - w->log_size};
@@ -147,6 +151,11 @@ static void read_some(struct world *w, uint64_t most) {
 
 /* ---- what is read against the sets ---- */
 
+static bool is_wanted(const struct kept_state *state, uint64_t tags) {
+    uint8_t tag = adjacency_is_member(state->tag) ? ADJACENCY_MEMBER : state->tag;
+    return tag && tags & UINT64_C(1) << tag;
+}
+
 static void expect_page(struct world *w, int owner, int kind, uint64_t tags) {
     const struct kept_state *wanted = w->applied[owner][kind];
     struct adjacency_entry entries[64];
@@ -159,14 +168,14 @@ static void expect_page(struct world *w, int owner, int kind, uint64_t tags) {
             fail_msg("%s", error.text);
         assert_true(count == limit || !more);
         for (size_t i = 0; i < count; i++, id++) {
-            while (!wanted[id].tag || !(tags & UINT64_C(1) << wanted[id].tag)) assert_true(++id < IDS);
+            while (!is_wanted(&wanted[id], tags)) assert_true(++id < IDS);
             assert_int_equal(entries[i].id, id);
             assert_int_equal(entries[i].tag, wanted[id].tag);
             assert_int_equal(entries[i].stamp, wanted[id].stamp);
         }
         if (count) after = entries[count - 1].id;
     }
-    for (; id < IDS; id++) assert_false(wanted[id].tag && tags & UINT64_C(1) << wanted[id].tag);
+    for (; id < IDS; id++) assert_false(is_wanted(&wanted[id], tags));
 }
 
 static void expect_slices(struct world *w, int owner, int kind) {
@@ -179,11 +188,11 @@ static void expect_slices(struct world *w, int owner, int kind) {
         if (!slice.count) break;
         assert_true(slice.count <= 2 * CHUNK);
         for (size_t i = 0; i < slice.count; i++, id++) {
-            while (wanted[id].tag != ADJACENCY_MEMBER) assert_true(++id < IDS);
+            while (!adjacency_is_member(wanted[id].tag)) assert_true(++id < IDS);
             assert_int_equal(slice.items[i], id);
         }
     }
-    for (; id < IDS; id++) assert_int_not_equal(wanted[id].tag, ADJACENCY_MEMBER);
+    for (; id < IDS; id++) assert_false(adjacency_is_member(wanted[id].tag));
     id_list_free(&slice);
 }
 
@@ -240,15 +249,26 @@ static void expect_chunks(struct world *w, int owner, int kind, size_t members) 
 static void expect_list(struct world *w, int owner, int kind, const struct id_list *list) {
     const struct kept_state *wanted = w->applied[owner][kind];
     struct error error;
-    size_t count = 0, asides = 0, kept;
+    struct adjacency_entries marked = {.items = NULL};
+    size_t count = 0, asides = 0, marks = 0, kept;
+    if (adjacency_marked(w->adjacency, list_of(owner, kind), list, &marked, &error)) fail_msg("%s", error.text);
     for (int id = 0; id < IDS; id++) {
-        asides += wanted[id].tag && wanted[id].tag != ADJACENCY_MEMBER;
-        if (wanted[id].tag != ADJACENCY_MEMBER) continue;
+        asides += wanted[id].tag && !adjacency_is_member(wanted[id].tag);
+        if (!adjacency_is_member(wanted[id].tag)) continue;
+        if (wanted[id].tag != ADJACENCY_MEMBER) {
+            assert_true(marks < marked.count);
+            assert_int_equal(marked.items[marks].id, id);
+            assert_int_equal(marked.items[marks].tag, wanted[id].tag);
+            assert_int_equal(marked.items[marks++].stamp, wanted[id].stamp);
+        }
         assert_true(count < list->count);
         assert_int_equal(list->items[count++], id);
     }
     assert_int_equal(count, list->count);
     assert_int_equal(asides, list->others);
+    assert_int_equal(marks, list->marked);
+    assert_int_equal(marks, marked.count);
+    adjacency_entries_free(&marked);
     assert_int_equal(adjacency_count(w->adjacency, list_of(owner, kind), &kept, &error), 0);
     assert_int_equal(kept, count);
     expect_chunks(w, owner, kind, count);
@@ -279,8 +299,7 @@ static void expect_all(struct world *w) {
 static void expect_told(const struct world *w) {
     for (int i = 0; i < OWNERS * KINDS * IDS; i++) {
         int owner = i / IDS / KINDS, kind = i / IDS % KINDS, id = i % IDS;
-        bool told = w->told[owner][kind][id].tag == ADJACENCY_MEMBER;
-        assert_int_equal(told, w->applied[owner][kind][id].tag == ADJACENCY_MEMBER);
+        assert_int_equal(as_member(w->told[owner][kind][id].tag), as_member(w->applied[owner][kind][id].tag));
     }
 }
 

@@ -27,6 +27,12 @@ static const struct nearby_item items[] = {
     {.kind = NEARBY_ITEM_LEFT, .left = {.user = 9}},
     {.kind = NEARBY_ITEM_PARTED, .parted = {.friend = 2}},
     {.kind = NEARBY_ITEM_SUPERSEDED, .superseded = {.session = INT64_MAX}},
+    {.kind = NEARBY_ITEM_ROUNDED_MOVE, .rounded_move = {.user = 1, .lat = 2, .lng = 3, .time = 4}},
+    {.kind = NEARBY_ITEM_ROUNDED_ROSTER,
+     .rounded_roster = {.session = 2,
+                        .complete = true,
+                        .friends = {.items = roster_friends, .count = 2},
+                        .rounded = {.items = (const int64_t[]){8}, .count = 1}}},
 };
 
 static void append_item(struct buffer *out, const struct nearby_item *item) {

@@ -219,24 +219,20 @@ static void updates_name_the_near_and_the_gone(void **state) {
 /* A face is kept as text: it must not outlive the place, the time or the profile, nor its share of the memory. */
 static void faces_are_never_old(void **state) {
     struct fixture *f = *state;
-    static const struct {
-        struct geo_point at;
-        int64_t time;
-    } SEEN[] = {{{399847021, 1163184170}, 5},
-                {{399847022, 1163184170}, 5},
-                {{399847022, -1163184170}, 5},
-                {{399847022, -1163184170}, 6},
-                {{-1, 0}, INT64_MAX >> 9}};
+    static const struct face_place SEEN[] = {{{399847021, 1163184170}, 5, false},  {{399847022, 1163184170}, 5, false},
+                                             {{399847022, -1163184170}, 5, false}, {{399847022, -1163184170}, 6, false},
+                                             {{399847022, -1163184170}, 6, true},  {{-1, 0}, INT64_MAX >> 9, true}};
     for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++) {
         for (int64_t user = 1; user <= FRIENDS; user++) {
             ws_frame_start(&f->frame);
-            faces_put(f->faces, &f->frame, user, SEEN[i].at, SEEN[i].time, (double)user + 0.5);
+            faces_put(f->faces, &f->frame, user, &SEEN[i], (double)user + 0.5);
             struct error error = {""};
             json_t *item = json_parse(f->frame.data + WS_HEADROOM, f->frame.size - WS_HEADROOM, &error);
             if (!item) fail_msg("%s", error.text);
             assert_int_equal(integer(item, "user"), user);
             assert_string_equal(text(item, "name"), user == 1 ? "Ada" : text(item, "name"));
             assert_int_equal(integer(item, "time"), SEEN[i].time);
+            assert_int_equal(json_is_true(json_object_get(item, "rounded")), SEEN[i].rounded);
             assert_int_equal(lround(json_number_value(json_object_get(item, "lat")) * 1e7), SEEN[i].at.lat);
             assert_int_equal(lround(json_number_value(json_object_get(item, "lng")) * 1e7), SEEN[i].at.lng);
             assert_true(json_number_value(json_object_get(item, "distance_m")) == (double)user + 0.5);
@@ -284,7 +280,7 @@ static void an_update_outlives_its_faces(void **state) {
         }
         expect_update(f, &f->nearby, friends, round);
         for (int64_t user = 1; round % 4 == 2 && user <= friends; user += 2) faces_forget(f->faces, user);
-        if (round % 4 == 2) faces_put(f->faces, &f->frame, FRIENDS, (struct geo_point){1, 1}, 1, 1);
+        if (round % 4 == 2) faces_put(f->faces, &f->frame, FRIENDS, &(struct face_place){.at = {1, 1}, .time = 1}, 1);
         expect_update(f, &other, friends, round);
     }
     nearby_free(&other);
@@ -296,7 +292,7 @@ static void expect_distance(struct fixture *f, double metres) {
     json_put_fixed1(&expected, metres);
     buffer_byte(&expected, '}');
     ws_frame_start(&f->frame);
-    faces_put(f->faces, &f->frame, 1, (struct geo_point){1, 1}, 1, metres);
+    faces_put(f->faces, &f->frame, 1, &(struct face_place){.at = {1, 1}, .time = 1}, metres);
     assert_memory_equal(f->frame.data + f->frame.size - expected.size, expected.data, expected.size);
     buffer_free(&expected);
 }

@@ -22,6 +22,7 @@ struct entry {
     bool there;
     struct geo_point at;
     int64_t time;
+    bool rounded;
 };
 
 struct world {
@@ -57,8 +58,9 @@ static struct geo_point somewhere(struct world *w) {
                               1163000000 + (int32_t)chance(w, 12) * CELL_E7};
 }
 
-static bool same(const struct entry *entry, struct geo_point at, int64_t time) {
-    return entry->there && entry->at.lat == at.lat && entry->at.lng == at.lng && entry->time == time;
+static bool same(const struct entry *entry, const struct nearby_friend *friend) {
+    return entry->there && entry->at.lat == friend->at.lat && entry->at.lng == friend->at.lng &&
+           entry->time == friend->time && entry->rounded == !!(friend->flags & NEARBY_ROUNDED);
 }
 
 static struct lists *lists;
@@ -82,9 +84,10 @@ static void model_locate(struct world *w, struct geo_point at) {
     }
 }
 
-static void model_upsert(struct world *w, int user, struct geo_point at, int64_t time) {
+static void model_upsert(struct world *w, int user, struct geo_point at, int64_t time, bool rounded) {
     if (w->barred[user] || (w->held[user].there && w->held[user].time > time)) return;
-    w->held[user] = (struct entry){.there = geo_distance(w->at, at) <= RADIUS_M, .at = at, .time = time};
+    w->held[user] =
+        (struct entry){.there = geo_distance(w->at, at) <= RADIUS_M, .at = at, .time = time, .rounded = rounded};
 }
 
 /* ---- what is done to both ---- */
@@ -99,7 +102,7 @@ static void upsert(struct world *w) {
     int user = (int)chance(w, USERS);
     struct geo_point at = somewhere(w);
     int64_t time = w->now - (int64_t)chance(w, 5);
-    model_upsert(w, user, at, time);
+    model_upsert(w, user, at, time, false);
     nearby_upsert(&w->nearby, id_of((uint64_t)user), at, time);
 }
 
@@ -107,7 +110,8 @@ static void note(struct world *w) {
     int user = (int)chance(w, USERS);
     struct lists_move move = {
         .user = id_of((uint64_t)user), .at = somewhere(w), .time = w->now - (int64_t)chance(w, 5)};
-    model_upsert(w, user, move.at, move.time);
+    move.rounded = chance(w, 3) == 0;
+    model_upsert(w, user, move.at, move.time, move.rounded);
     if (!lists_room(lists)) {
         nearby_settle(&w->nearby);
         lists_forget(lists);
@@ -180,8 +184,9 @@ static void roster(struct world *w) {
         int64_t time = w->now - (int64_t)chance(w, 5);
         named[user] = true;
         w->barred[user] = false;
-        model_upsert(w, user, at, time);
-        nearby_roster_entry(&w->nearby, id_of((uint64_t)user), at, time);
+        bool rounded = chance(w, 3) == 0;
+        model_upsert(w, user, at, time, rounded);
+        nearby_roster_entry(&w->nearby, id_of((uint64_t)user), at, time, rounded);
     }
     for (int user = 0; complete && user < USERS; user++) w->held[user].there &= named[user];
     nearby_roster_end(&w->nearby, complete);
@@ -204,7 +209,7 @@ static void expire(struct world *w) {
 
 static void show(struct world *w, const struct nearby_friend *friend) {
     int user = user_of(friend->user);
-    assert_true(same(&w->held[user], friend->at, friend->time));
+    assert_true(same(&w->held[user], friend));
     assert_false(w->muted[user]);
     w->phone[user] = w->held[user];
 }
@@ -233,7 +238,9 @@ static void check_phone(struct world *w) {
     for (int user = 0; user < USERS; user++) {
         const struct entry *held = &w->held[user];
         assert_int_equal(w->phone[user].there, held->there && !w->muted[user]);
-        if (w->phone[user].there) assert_true(same(&w->phone[user], held->at, held->time));
+        if (!w->phone[user].there) continue;
+        assert_memory_equal(&w->phone[user].at, &held->at, sizeof held->at);
+        assert_true(w->phone[user].time == held->time && w->phone[user].rounded == held->rounded);
     }
 }
 
@@ -271,7 +278,7 @@ static void check(struct world *w) {
         assert_int_equal(there, w->held[user].there);
         if (!friend) assert_false(w->phone[user].there);
         if (!there) continue;
-        assert_true(same(&w->held[user], friend->at, friend->time));
+        assert_true(same(&w->held[user], friend));
         assert_true(w->nearby.oldest <= friend->time);
         assert_int_equal(!(friend->flags & NEARBY_MUTED), !w->muted[user]);
         muted += w->muted[user];
@@ -285,7 +292,8 @@ static void check(struct world *w) {
         count++;
         assert_ptr_equal(nearby_find(&w->nearby, friend->user), friend);
         assert_true(friend->flags & (NEARBY_HELD | NEARBY_KNOWN));
-        assert_int_equal(friend->flags & ~(NEARBY_HELD | NEARBY_KNOWN | NEARBY_DIRTY | NEARBY_MUTED), 0);
+        assert_int_equal(friend->flags & ~(NEARBY_HELD | NEARBY_KNOWN | NEARBY_DIRTY | NEARBY_MUTED | NEARBY_ROUNDED),
+                         0);
         if (!(friend->flags & NEARBY_HELD)) assert_true(friend->flags & NEARBY_DIRTY); /* the phone must hear of it */
         dirty += friend->flags & NEARBY_DIRTY ? 1 : 0;
     }
@@ -502,7 +510,7 @@ static int digests_until_repair(struct nearby *nearby) {
 
 static void complete_roster(struct nearby *nearby) {
     nearby_roster_start(nearby);
-    nearby_roster_entry(nearby, 5, (struct geo_point){1, 1}, 1);
+    nearby_roster_entry(nearby, 5, (struct geo_point){1, 1}, 1, false);
     nearby_roster_end(nearby, true);
 }
 
@@ -535,7 +543,7 @@ static void the_parted_are_hidden_until_a_roster_names_them(void **state) {
     nearby_upsert(&nearby, 7, (struct geo_point){0, 0}, 9);
     assert_null(nearby_find(&nearby, 7));
     nearby_roster_start(&nearby);
-    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, 10);
+    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, 10, false);
     nearby_roster_end(&nearby, false);
     assert_non_null(nearby_find(&nearby, 7));
     assert_int_equal(nearby.held, CROWD);
@@ -564,13 +572,13 @@ static void what_was_pending_while_barred_stays_out(void **state) {
     nearby_part(&nearby, 7);
     note_one(&nearby, 7, 20);
     nearby_roster_start(&nearby);
-    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, 10);
+    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, 10, false);
     nearby_roster_end(&nearby, false);
     assert_int_equal(nearby_find(&nearby, 7)->time, 10);
     nearby_part(&nearby, 7);
     note_one(&nearby, 7, 20);
     nearby_roster_start(&nearby);
-    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, -1); /* a friend, but not to be seen */
+    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, -1, false); /* a friend, but not to be seen */
     nearby_roster_end(&nearby, true);
     assert_int_equal(nearby.held, 0);
     nearby_part(&nearby, 7);

@@ -33,7 +33,7 @@ struct world {
     int opened, code; /* how often on_opened was called, and with what */
 };
 
-static void changed(void *context, int64_t user, int64_t other, bool made) {}
+static void changed(void *context, const struct graph_change *change) {}
 
 static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {}
 

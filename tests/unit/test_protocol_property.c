@@ -1,6 +1,7 @@
 /* The protocol between routers and edges under trouble (docs/EXACTNESS.md): random histories are driven through the real presence,
  * join and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
- * sessions change route, end, open on a second device; people opt out and in, make friends and part, mute each other. Then everything is
+ * sessions change route, end, open on a second device; people opt out and in, make friends and part, mute each other, and choose who
+ * sees them rounded. Then everything is
  * delivered, every active session repeats its report twice, and every screen must be exact. In calm running the newest of a user's
  * sessions must be the one that stays, also of several that were opened while the user was opted out. Without digests the same
  * histories must go wrong: a check that cannot fail proves nothing. The same again with routers that are far behind now and
@@ -35,6 +36,7 @@ enum {
     STEPS = 400,
     ROUNDS = 2,
     STRIKES = 2,
+    PRECISION = 5, /* cells of more than half the radius */
     NUMBER_BITS = 8
 };
 #define TICK 100000 /* one unit of the world's clock, in the protocol's ms; the report counter stays below it */
@@ -44,6 +46,7 @@ enum {
 struct friend_change {
     int a, b;
     bool friends;
+    uint8_t rounding; /* a's bits for b */
 };
 struct sharing_change {
     int user;
@@ -59,10 +62,11 @@ struct message {
     int about;       /* MOVE, LEFT, PARTED: the friend */
     struct geo_point at;
     int64_t time;
-    bool complete;
+    bool complete, rounded;
     uint64_t hash;
     int count; /* of the roster's friends, or of the digest */
     struct roster_friend friends[USERS];
+    bool rounded_friends[USERS];
 };
 
 #define LIST(type)                                                                                                     \
@@ -106,9 +110,11 @@ struct world {
     LIST(struct sharing_change) sharing_logs[PARTITIONS];
     LIST(struct message) deliveries[ROUTES];
     int delivered[ROUTES], committed[PARTITIONS];
-    bool friends[USERS][USERS]; /* the truth */
-    bool lists[USERS][USERS];   /* what the owners have applied */
-    bool muted[USERS][USERS];   /* by the first one */
+    bool friends[USERS][USERS];      /* the truth */
+    bool lists[USERS][USERS];        /* what the owners have applied */
+    bool muted[USERS][USERS];        /* by the first one */
+    bool rounds[USERS][USERS];       /* the first one is seen rounded by the second: the truth */
+    uint8_t roundings[USERS][USERS]; /* what the owners have applied */
     double x[USERS];
     bool sharing[USERS];
     int64_t opted[USERS], newest[USERS];
@@ -147,6 +153,7 @@ static struct join_context context(struct world *w, struct router *r) {
         .now = now_ms(w),
         .inactive_ms = (int64_t)INACTIVE * TICK,
         .radius_m = RADIUS_M,
+        .rounded = grid_of(PRECISION),
         .warm = true,
         .digests = w->digests,
     };
@@ -173,6 +180,15 @@ static void send_result(struct world *w, const struct join_result *r, bool left)
                               .at = r->at,
                               .time = r->time});
     }
+    for (size_t i = 0; i < r->rounded_recipient_count; i++) {
+        send(w, r->rounded_recipients[i].destination,
+             (struct message){.kind = MOVE,
+                              .user = (int)r->rounded_recipients[i].user,
+                              .about = user,
+                              .at = r->rounded_at,
+                              .time = r->time,
+                              .rounded = true});
+    }
     if (r->self)
         send(w, r->route,
              (struct message){.kind = SELF, .user = user, .session = r->session, .at = r->at, .time = r->time});
@@ -183,6 +199,10 @@ static void send_result(struct world *w, const struct join_result *r, bool left)
                             .complete = r->complete,
                             .count = (int)r->roster_count};
         if (r->roster_count) memcpy(m.friends, r->roster_friends, r->roster_count * sizeof *r->roster_friends);
+        for (size_t i = 0, k = 0; k < r->roster_rounded_count; i++) {
+            m.rounded_friends[i] = r->roster_friends[i].user == r->roster_rounded[k];
+            k += m.rounded_friends[i];
+        }
         send(w, r->route, m);
     }
     if (r->digest)
@@ -208,19 +228,35 @@ static void router_join(struct world *w, struct router *r, const struct location
     w->joins++;
     if (join_event(&c, event, &w->result)) {
         int64_t list[USERS];
+        struct rounding some[USERS];
+        struct rounding_list roundings = {.items = some};
         size_t count = friend_list(w, (int)event->user, list);
+        for (size_t i = 0; i < count; i++) {
+            uint8_t bits = w->roundings[event->user][list[i]];
+            if (bits) some[roundings.count++] = (struct rounding){list[i], bits};
+        }
         join_reserve(&w->result, count);
-        join_friends(&c, list, count, &w->result);
+        join_friends(&c, list, count, &roundings, &w->result);
     }
     send_result(w, &w->result, w->result.left);
 }
 
+/* As reports.c does it. */
 static void router_befriend(struct world *w, struct router *r, struct friend_change change) {
+    bool was = w->lists[change.a][change.b];
+    uint8_t changed = w->roundings[change.a][change.b] ^ change.rounding;
     w->lists[change.a][change.b] = change.friends;
+    w->roundings[change.a][change.b] = change.rounding;
     if (change.friends) {
         struct join_context c = context(w, r);
-        join_befriended(&c, change.a, change.b, &w->result);
-        send_result(w, &w->result, false);
+        if (!was || changed & ROUNDING_THEIRS) {
+            join_befriended(&c, change.a, change.b, change.rounding, &w->result);
+            send_result(w, &w->result, false);
+        }
+        if (was && changed & ROUNDING_MINE) {
+            join_rounded(&c, change.a, change.b, change.rounding & ROUNDING_MINE, &w->result);
+            send_result(w, &w->result, false);
+        }
         return;
     }
     const struct presence_slot *slot = presence_find(r->presence, change.a);
@@ -471,20 +507,37 @@ static void share(struct world *w, int user, bool on) {
     hide(w);
 }
 
+static uint8_t rounding_of(const struct world *w, int a, int b) {
+    return (uint8_t)((w->rounds[a][b] ? ROUNDING_MINE : 0) | (w->rounds[b][a] ? ROUNDING_THEIRS : 0));
+}
+
+static void log_pair(struct world *w, int a, int b) {
+    bool friends = w->friends[a][b];
+    PUSH(w->graph_logs[a % PARTITIONS], (struct friend_change){a, b, friends, rounding_of(w, a, b)});
+    PUSH(w->graph_logs[b % PARTITIONS], (struct friend_change){b, a, friends, rounding_of(w, b, a)});
+}
+
 static void befriend(struct world *w) {
     int a = random_int(w, USERS), b = random_int(w, USERS);
     if (a == b) return;
     bool friends = !w->friends[a][b];
     w->friends[a][b] = w->friends[b][a] = friends;
-    PUSH(w->graph_logs[a % PARTITIONS], (struct friend_change){a, b, friends});
-    PUSH(w->graph_logs[b % PARTITIONS], (struct friend_change){b, a, friends});
+    w->rounds[a][b] = w->rounds[b][a] = false;
+    log_pair(w, a, b);
+}
+
+static void choose_rounding(struct world *w) {
+    int a = (int)(hash_u64(w->hiding++) % USERS), b = (int)(hash_u64(w->hiding++) % USERS);
+    if (!w->friends[a][b]) return;
+    w->rounds[a][b] = !w->rounds[a][b];
+    log_pair(w, a, b);
 }
 
 static void roster(struct session *s, const struct message *m) {
     nearby_roster_start(&s->nearby);
     for (int i = 0; i < m->count; i++) {
         const struct roster_friend *f = &m->friends[i];
-        nearby_roster_entry(&s->nearby, f->user, (struct geo_point){f->lat, f->lng}, f->time);
+        nearby_roster_entry(&s->nearby, f->user, (struct geo_point){f->lat, f->lng}, f->time, m->rounded_friends[i]);
     }
     nearby_roster_end(&s->nearby, m->complete);
 }
@@ -494,7 +547,8 @@ static void note(struct world *w, struct session *s, const struct message *m) {
         for (int i = 0; i < w->sessions.count; i++) nearby_settle(&w->sessions.items[i]->nearby);
         lists_forget(w->screens);
     }
-    uint32_t move = lists_put(w->screens, &(struct lists_move){.user = m->about, .at = m->at, .time = m->time});
+    uint32_t move = lists_put(
+        w->screens, &(struct lists_move){.user = m->about, .at = m->at, .time = m->time, .rounded = m->rounded});
     nearby_note(&s->nearby, move, m->time);
 }
 
@@ -615,6 +669,7 @@ static void step(struct world *w) {
     }
     if (w->chaos && hash_u64(w->hiding++) % 20 == 0) hide(w);
     if (hash_u64(w->hiding++) % 20 == 0) mute(w);
+    if (hash_u64(w->hiding++) % 20 == 0) choose_rounding(w);
     if (k < .35) {
         live(w, user, mine, count);
         w->now += random_int(w, 3) == 0;
@@ -637,12 +692,17 @@ static bool is_live(const struct world *w, int user) {
 /* The screen of an open session against brute force. */
 static bool screen_wrong(struct world *w, struct session *s) {
     nearby_expire(&s->nearby, now_ms(w), (int64_t)INACTIVE * TICK);
+    const struct grid grid = grid_of(PRECISION);
     for (int b = 0; b < USERS; b++) {
+        bool rounded = w->rounds[b][s->user];
+        struct geo_point place = rounding_place(&grid, w->last[b], rounded);
         bool want = is_live(w, s->user) && b != s->user && w->friends[s->user][b] && is_live(w, b) &&
-                    geo_distance(w->last[b], s->nearby.at) <= RADIUS_M;
+                    geo_distance(place, s->nearby.at) <= RADIUS_M;
         const struct nearby_friend *there = nearby_find(&s->nearby, b);
         bool held = there && there->flags & NEARBY_HELD, shown = held && !(there->flags & NEARBY_MUTED);
         if (want != held || (want && !w->muted[s->user][b]) != shown) return true;
+        if (held && !(there->flags & NEARBY_ROUNDED) == rounded) return true;
+        if (held && (there->at.lat != place.lat || there->at.lng != place.lng)) return true;
     }
     return false;
 }
@@ -674,6 +734,10 @@ static struct world *world_new(uint64_t seed, double loss, bool chaos, bool dige
         w->sharing[a] = true;
         for (int b = 0; b < a; b++) w->friends[a][b] = w->friends[b][a] = random_real(w) < .6;
     }
+    for (int a = 0; a < USERS; a++)
+        for (int b = 0; b < USERS; b++) w->rounds[a][b] = w->friends[a][b] && hash_u64(w->hiding++) % 4 == 0;
+    for (int a = 0; a < USERS; a++)
+        for (int b = 0; b < USERS; b++) w->roundings[a][b] = rounding_of(w, a, b);
     memcpy(w->lists, w->friends, sizeof w->lists);
     for (int r = 0; r < ROUTERS; r++) {
         w->routers[r].presence = presence_new();
@@ -745,6 +809,7 @@ static int calm_history(uint64_t seed, bool outbids_late, uint64_t *upsets) {
         else
             trouble(w, .96 + (k - .8) / 5, user, mine, count);
         if (hash_u64(w->hiding++) % 20 == 0) mute(w);
+        if (hash_u64(w->hiding++) % 10 == 0) choose_rounding(w);
         drain(w);
         if (wrong(w)) break;
     }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "router/approaches.h"
+#include "router/rounding.h"
 
 enum { ADA = 1, BEN = 2, CLEO = 3, NOW = 10000000, INACTIVE = 600000, PAUSE = 100000, NEAR = 0, FAR = 2000000 };
 
@@ -15,7 +16,8 @@ struct stage {
     struct join_context context;
     struct join_result result;
     struct approaches *approaches;
-    int64_t muted; /* the user whose approaches are not wanted; 0: none */
+    struct rounding_list roundings; /* of the user whose event is joined */
+    int64_t muted;                  /* the user whose approaches are not wanted; 0: none */
     struct approach told[8];
     size_t count;
 };
@@ -27,6 +29,7 @@ static int set_up(void **state) {
                                       .now = NOW,
                                       .inactive_ms = INACTIVE,
                                       .radius_m = GEO_RADIUS_DEFAULT_M,
+                                      .rounded = grid_of(6),
                                       .warm = true,
                                       .digests = true};
     join_result_init(&s.result);
@@ -37,6 +40,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     struct stage *s = *state;
     approaches_free(s->approaches);
+    rounding_list_free(&s->roundings);
     join_result_free(&s->result);
     presence_free(s->presence);
     return 0;
@@ -76,7 +80,7 @@ static size_t join(struct stage *s, struct location e) {
     s->context.now = e.time > NOW ? e.time : NOW;
     if (!join_event(&s->context, &e, &s->result)) return 0;
     join_reserve(&s->result, 2);
-    join_friends(&s->context, friends, 2, &s->result);
+    join_friends(&s->context, friends, 2, &s->roundings, &s->result);
     approaches_take(s->approaches, &s->result, s->context.now, s, wanted, tell);
     return s->count;
 }
@@ -160,6 +164,28 @@ static void a_pair_that_is_not_wanted_begins_no_pause(void **state) {
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW + 2)), 1);
 }
 
+static void a_distance_to_a_rounded_place_tells_only_the_cell(void **state) {
+    struct stage *s = *state;
+    rounding_list_add(&s->roundings, BEN, ROUNDING_MINE); /* Ben sees Ada rounded; Cleo sees her as she is */
+    double rounded = 0, exact = 0;
+    for (int32_t lat = 100; lat <= 20100; lat += 20000) { /* both in one cell */
+        put(s, by_http(BEN, NEAR, NOW + lat - 1));
+        put(s, by_http(CLEO, NEAR, NOW + lat - 1));
+        approaches_free(s->approaches);
+        s->approaches = approaches_new(PAUSE);
+        join(s, by_socket(ADA, FAR, NOW + lat));
+        assert_int_equal(join(s, by_socket(ADA, lat, NOW + lat + 1)), 2);
+        assert_told(s, 0, BEN, ADA);
+        assert_told(s, 1, CLEO, ADA);
+        if (rounded > 0) {
+            assert_true(s->told[0].distance_m == rounded);
+            assert_true(s->told[1].distance_m > exact + 200);
+        }
+        rounded = s->told[0].distance_m;
+        exact = s->told[1].distance_m;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_has_no_session_is_notified_and_who_has_one_is_not, set_up, tear_down),
@@ -169,6 +195,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_router_that_is_not_warm_cannot_tell_who_is_new, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pair_is_told_once_in_a_pause, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pair_that_is_not_wanted_begins_no_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_distance_to_a_rounded_place_tells_only_the_cell, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

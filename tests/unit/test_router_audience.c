@@ -22,8 +22,16 @@ static void be(struct presence *presence, int64_t user, enum location_kind kind,
 }
 
 static struct audience_context context_of(const struct presence *presence) {
-    return (struct audience_context){
-        .presence = presence, .now = NOW, .inactive_ms = INACTIVE, .radius_m = GEO_RADIUS_DEFAULT_M};
+    return (struct audience_context){.presence = presence,
+                                     .now = NOW,
+                                     .inactive_ms = INACTIVE,
+                                     .radius_m = GEO_RADIUS_DEFAULT_M,
+                                     .rounded = grid_of(6)};
+}
+
+static struct audience_friends friends_of(const int64_t *friends, size_t count) {
+    static const struct rounding_list nobody;
+    return (struct audience_friends){.items = friends, .count = count, .roundings = &nobody};
 }
 
 static void active_friends_see_the_user_wherever_they_are(void **state) {
@@ -31,6 +39,7 @@ static void active_friends_see_the_user_wherever_they_are(void **state) {
     struct presence *presence = presence_new();
     struct audience_context context = context_of(presence);
     const int64_t friends[] = {2, 3, 4, 5, 6};
+    const struct audience_friends all = friends_of(friends, 5);
     struct audience_entry entries[5];
     bool more;
     be(presence, ADA, LOCATION_JOIN, NEAR, NOW);
@@ -40,7 +49,7 @@ static void active_friends_see_the_user_wherever_they_are(void **state) {
     be(presence, 5, LOCATION_JOIN, NEAR, NOW);
     be(presence, 5, LOCATION_LEAVE, NEAR, NOW); /* opted out; 6 is unknown */
     assert_true(audience_visible(&context, ADA));
-    assert_int_equal(audience_page(&context, ADA, friends, 5, -1, entries, 5, &more), 2);
+    assert_int_equal(audience_page(&context, ADA, &all, -1, entries, 5, &more), 2);
     assert_false(more);
     assert_int_equal(entries[0].friend, 2);
     assert_true(entries[0].near);
@@ -71,6 +80,7 @@ static void pages_name_each_once(void **state) {
     struct audience_context context = context_of(presence);
     static int64_t friends[MANY];
     static struct audience_entry entries[MANY];
+    const struct audience_friends all = friends_of(friends, MANY);
     be(presence, ADA, LOCATION_JOIN, NEAR, NOW);
     for (int i = 0; i < MANY; i++) {
         friends[i] = 10 + i;
@@ -81,7 +91,7 @@ static void pages_name_each_once(void **state) {
         int expected = 0;
         bool more = true;
         while (more) {
-            size_t count = audience_page(&context, ADA, friends, MANY, after, entries, LIMITS[l], &more);
+            size_t count = audience_page(&context, ADA, &all, after, entries, LIMITS[l], &more);
             assert_true(count > 0);
             for (size_t i = 0; i < count; i++, expected += 3) {
                 assert_int_equal(entries[i].friend, friends[expected]);
@@ -92,9 +102,42 @@ static void pages_name_each_once(void **state) {
         assert_int_equal(expected, MANY + 2);
     }
     bool more = true;
-    assert_int_equal(audience_page(&context, ADA, friends, MANY, friends[MANY - 1], entries, 10, &more), 0);
+    assert_int_equal(audience_page(&context, ADA, &all, friends[MANY - 1], entries, 10, &more), 0);
     assert_false(more);
     presence_free(presence);
+}
+
+/* Wherever the user goes: the answer about a friend who is seen rounded is the same for all places of the friend's in one cell. */
+static void a_rounded_friend_s_place_cannot_be_found_out(void **state) {
+    (void)state;
+    const int64_t friend = 2;
+    const int32_t places[] = {1000, 30000, 54000}; /* of a cell 54,931 high */
+    struct rounding rounding = {friend, ROUNDING_THEIRS};
+    struct rounding_list roundings = {.items = &rounding, .count = 1};
+    struct audience_friends all = {.items = &friend, .count = 1, .roundings = &roundings};
+    bool more;
+    int near = 0, differ = 0;
+    for (int32_t user = 600000; user < 900000; user += 1000) {
+        bool said[3], exact[3];
+        for (int i = 0; i < 3; i++) {
+            struct presence *presence = presence_new();
+            struct audience_context context = context_of(presence);
+            struct audience_entry entry;
+            be(presence, ADA, LOCATION_JOIN, user, NOW);
+            be(presence, friend, LOCATION_JOIN, places[i], NOW);
+            rounding.bits = ROUNDING_THEIRS;
+            assert_int_equal(audience_page(&context, ADA, &all, -1, &entry, 1, &more), 1);
+            said[i] = entry.near;
+            rounding.bits = ROUNDING_NONE;
+            assert_int_equal(audience_page(&context, ADA, &all, -1, &entry, 1, &more), 1);
+            exact[i] = entry.near;
+            presence_free(presence);
+        }
+        assert_true(said[0] == said[1] && said[1] == said[2]);
+        near += said[0];
+        differ += exact[0] != exact[2];
+    }
+    assert_true(near > 0 && near < 300 && differ > 0);
 }
 
 int main(void) {
@@ -102,6 +145,7 @@ int main(void) {
         cmocka_unit_test(active_friends_see_the_user_wherever_they_are),
         cmocka_unit_test(nobody_sees_who_is_unknown_silent_or_opted_out),
         cmocka_unit_test(pages_name_each_once),
+        cmocka_unit_test(a_rounded_friend_s_place_cannot_be_found_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,6 +125,30 @@ static void test_a_removal_of_one_friendship_does_not_hit_the_next(void **state)
     assert_true(friendship_empty(&next));
 }
 
+static void test_rounding_is_each_one_s_own_and_ends_with_the_friendship(void **state) {
+    struct friendship pair = half(FRIENDSHIP_NONE, false, false, 0), wanted = pair;
+    expect(&pair, command(FRIEND_COMMAND_ROUND, LOW, HIGH, 9), wanted); // there is nothing to choose for
+    wanted = half(FRIENDSHIP_REQUESTED, false, false, 10);
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 10), wanted);
+    wanted.rounded_by_them = true;
+    expect(&pair, command(FRIEND_COMMAND_ROUND, HIGH, LOW, 11), wanted);
+    wanted.state = FRIENDSHIP_FRIENDS;
+    wanted.since = 12;
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 12), wanted); // from the first moment on
+    wanted.rounded_by_me = true;
+    expect(&pair, command(FRIEND_COMMAND_ROUND, LOW, HIGH, 13), wanted);
+    expect(&pair, command(FRIEND_COMMAND_ROUND, LOW, HIGH, 14), wanted);
+    struct friendship mirror = friendship_mirror(&pair);
+    assert_true(mirror.rounded_by_me && mirror.rounded_by_them);
+    wanted.rounded_by_them = false;
+    expect(&pair, command(FRIEND_COMMAND_EXACT, HIGH, LOW, 15), wanted);
+    assert_int_equal(friendship_rounding(&pair), ROUNDING_MINE);
+    mirror = friendship_mirror(&pair);
+    assert_int_equal(friendship_rounding(&mirror), ROUNDING_THEIRS);
+    expect(&pair, command(FRIEND_COMMAND_REMOVE, HIGH, LOW, 16), half(FRIENDSHIP_NONE, false, false, 0));
+    expect(&pair, command(FRIEND_COMMAND_BEFRIEND, HIGH, LOW, 17), half(FRIENDSHIP_FRIENDS, false, false, 17));
+}
+
 static void test_validity(void **state) {
     struct friend_command c = command(FRIEND_COMMAND_BEFRIEND, 7, 7, 1);
     assert_false(friendship_command_valid(&c));
@@ -136,7 +160,7 @@ static void test_validity(void **state) {
 
 /* The model: who has asked, who blocks, and since when they are friends; two people, no halves. */
 struct model {
-    bool asked[2], blocks[2], friends;
+    bool asked[2], blocks[2], friends, rounds[2];
 };
 
 static void model_apply(struct model *m, enum friend_command_kind kind, int by) {
@@ -151,9 +175,9 @@ static void model_apply(struct model *m, enum friend_command_kind kind, int by) 
             m->asked[by] = true;
         }
         return;
-    case FRIEND_COMMAND_REMOVE: m->friends = m->asked[0] = m->asked[1] = false; return;
+    case FRIEND_COMMAND_REMOVE: m->friends = m->asked[0] = m->asked[1] = m->rounds[0] = m->rounds[1] = false; return;
     case FRIEND_COMMAND_BLOCK:
-        m->friends = m->asked[0] = m->asked[1] = false;
+        m->friends = m->asked[0] = m->asked[1] = m->rounds[0] = m->rounds[1] = false;
         m->blocks[by] = true;
         return;
     case FRIEND_COMMAND_UNBLOCK: m->blocks[by] = false; return;
@@ -161,6 +185,10 @@ static void model_apply(struct model *m, enum friend_command_kind kind, int by) 
         if (m->blocks[0] || m->blocks[1]) return;
         m->friends = true;
         m->asked[0] = m->asked[1] = false;
+        return;
+    case FRIEND_COMMAND_ROUND:
+    case FRIEND_COMMAND_EXACT:
+        if ((m->friends || m->asked[0] || m->asked[1]) && !m->blocks[by]) m->rounds[by] = kind == FRIEND_COMMAND_ROUND;
         return;
     }
 }
@@ -174,6 +202,8 @@ static void check_model(const struct model *m, const struct friendship *lower) {
     assert_int_equal(lower->blocked_by_me, m->blocks[0]);
     assert_int_equal(lower->blocked_by_them, m->blocks[1]);
     assert_int_equal(friendship_made(lower), m->friends);
+    assert_int_equal(lower->rounded_by_me, m->rounds[0]);
+    assert_int_equal(lower->rounded_by_them, m->rounds[1]);
     if (friendship_empty(lower)) assert_int_equal(lower->since, 0);
 }
 
@@ -184,7 +214,7 @@ static void test_random_sequences(void **state) {
         struct friendship lower = half(FRIENDSHIP_NONE, false, false, 0);
         for (int step = 0; step < 30; step++) {
             uint64_t r = hash_u64(random++);
-            enum friend_command_kind kind = (enum friend_command_kind)(r % 5);
+            enum friend_command_kind kind = (enum friend_command_kind)(r % 7);
             int by = (int)(r >> 32 & 1);
             struct friend_command c = command(kind, by ? HIGH : LOW, by ? LOW : HIGH, 100 + step);
             struct friendship next, before = lower;
@@ -209,6 +239,7 @@ int main(void) {
         cmocka_unit_test(test_unblocking_leaves_nothing),
         cmocka_unit_test(test_the_cap_refuses_friends_not_requests),
         cmocka_unit_test(test_a_removal_of_one_friendship_does_not_hit_the_next),
+        cmocka_unit_test(test_rounding_is_each_one_s_own_and_ends_with_the_friendship),
         cmocka_unit_test(test_validity),
         cmocka_unit_test(test_random_sequences),
     };

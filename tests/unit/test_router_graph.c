@@ -43,10 +43,10 @@ static void damaged(void *context, int32_t partition, const struct error *error)
     w->damaged++;
 }
 
-static void changed(void *context, int64_t user, int64_t other, bool made) {
+static void changed(void *context, const struct graph_change *change) {
     struct world *w = context;
     assert_true(w->change_count < ARRAY_SIZE(w->changes));
-    w->changes[w->change_count++] = (struct heard){user, other, made};
+    w->changes[w->change_count++] = (struct heard){change->user, change->other, change->made};
 }
 
 static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {

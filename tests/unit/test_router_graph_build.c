@@ -32,7 +32,7 @@ struct world {
     uint64_t random;
 };
 
-static void changed(void *context, int64_t user, int64_t other, bool made) {
+static void changed(void *context, const struct graph_change *change) {
     struct world *w = context;
     w->changes++;
 }

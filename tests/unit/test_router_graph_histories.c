@@ -49,6 +49,7 @@ struct world {
     struct friendship pairs[USERS][USERS];  /* the lower user's half, as the topics will have it */
     struct friendship stored[USERS][USERS]; /* as the records that were applied say */
     bool told[USERS][USERS];
+    uint8_t told_rounded[USERS][USERS];
     bool live;
     bool killed; /* will be: nobody compares what it tells */
     size_t cap;
@@ -63,11 +64,18 @@ static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random
 
 static int32_t partition_of(int64_t user) { return (int32_t)(user % PARTITIONS); }
 
-static void changed(void *context, int64_t user, int64_t other, bool made) {
+static void changed(void *context, const struct graph_change *change) {
     struct world *w = context;
+    uint8_t *told = &w->told_rounded[change->user][change->other];
     assert_true(w->live);
-    if (!w->killed) assert_int_not_equal(w->told[user][other], made);
-    w->told[user][other] = made;
+    assert_true(change->made || !change->rounded);
+    assert_true(change->made != change->was_made || change->rounded != change->rounded_before);
+    if (!w->killed) {
+        assert_int_equal(w->told[change->user][change->other], change->was_made);
+        assert_int_equal(*told, change->rounded_before);
+    }
+    w->told[change->user][change->other] = change->made;
+    *told = change->rounded;
 }
 
 static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {
@@ -110,7 +118,7 @@ static void command(struct world *w) {
     if (from == to) return;
     int64_t lower = friendship_lower(from, to), higher = friendship_higher(from, to);
     struct friend_command command = {
-        .kind = (enum friend_command_kind)chance(w, 5), .from = from, .to = to, .time = w->now - w->clock++ % 50000};
+        .kind = (enum friend_command_kind)chance(w, 7), .from = from, .to = to, .time = w->now - w->clock++ % 50000};
     struct friendship next;
     if (chance(w, 2)) command.kind = chance(w, 2) ? FRIEND_COMMAND_BEFRIEND : FRIEND_COMMAND_REQUEST;
     if (!friendship_decide(&w->pairs[lower][higher], &command, false, &next)) return;
@@ -137,10 +145,28 @@ static void expect_page(struct world *w, int64_t user, unsigned views) {
             assert_int_equal(entries[i].other, other);
             assert_int_equal(entries[i].view, friendship_view(&w->stored[user][other]));
             assert_int_equal(entries[i].since, w->stored[user][other].since);
+            assert_int_equal(entries[i].rounded, w->stored[user][other].rounded_by_me);
             after = other++;
         }
     }
     for (; other < USERS; other++) assert_false(views & 1u << friendship_view(&w->stored[user][other]));
+}
+
+static void expect_roundings(struct world *w, int64_t user, const struct id_list *list) {
+    struct rounding_list roundings = {.items = NULL};
+    struct error error;
+    size_t count = 0;
+    int code = graph_roundings(w->graph, partition_of(user), user, list, &roundings, &error);
+    if (code) fail_msg("%s", error.text);
+    for (int64_t other = 0; other < USERS; other++) {
+        const struct friendship *stored = &w->stored[user][other];
+        if (!friendship_made(stored) || !friendship_rounding(stored)) continue;
+        assert_true(count < roundings.count);
+        assert_int_equal(roundings.items[count].friend, other);
+        assert_int_equal(roundings.items[count++].bits, friendship_rounding(stored));
+    }
+    assert_int_equal(count, roundings.count);
+    rounding_list_free(&roundings);
 }
 
 static void expect_user(struct world *w, int64_t user, const struct id_list *list) {
@@ -157,6 +183,7 @@ static void expect_user(struct world *w, int64_t user, const struct id_list *lis
     }
     assert_int_equal(count, list->count);
     assert_int_equal(others, list->others);
+    expect_roundings(w, user, list);
     for (int64_t other = 0; other < USERS; other++) {
         if (graph_half(w->graph, partition, user, other, &half, &friends, &error)) fail_msg("%s", error.text);
         assert_true(friendship_equal(&half, &stored[other]));
@@ -223,6 +250,7 @@ static void apply(struct world *w, struct part *part, bool live) {
             struct friendship half;
             if (graph_half(w->graph, partition, user, other, &half, NULL, &error)) fail_msg("%s", error.text);
             w->told[user][other] = friendship_made(&half);
+            w->told_rounded[user][other] = friendship_made(&half) ? friendship_rounding(&half) : ROUNDING_NONE;
         }
     if (graph_apply(w->graph, partition, part->position, w->now, !live, &error)) fail_msg("%s", error.text);
     w->live = false;
@@ -232,8 +260,11 @@ static void apply(struct world *w, struct part *part, bool live) {
     expect_partition(w, partition);
     part->written = true;
     for (int64_t user = partition; live && user < USERS; user += PARTITIONS)
-        for (int64_t other = 0; other < USERS; other++)
-            assert_int_equal(w->told[user][other], friendship_made(&w->stored[user][other]));
+        for (int64_t other = 0; other < USERS; other++) {
+            const struct friendship *stored = &w->stored[user][other];
+            assert_int_equal(w->told[user][other], friendship_made(stored));
+            if (friendship_made(stored)) assert_int_equal(w->told_rounded[user][other], friendship_rounding(stored));
+        }
 }
 
 static void attach(struct world *w, int32_t partition) {

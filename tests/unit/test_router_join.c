@@ -24,6 +24,7 @@ static struct stage *stage(void) {
                                       .now = NOW,
                                       .inactive_ms = INACTIVE,
                                       .radius_m = GEO_RADIUS_DEFAULT_M,
+                                      .rounded = grid_of(6),
                                       .warm = true,
                                       .digests = true};
     join_result_init(&s.result);
@@ -42,14 +43,18 @@ static struct location event(int64_t user, enum location_kind kind, int32_t lat,
 
 static void put(struct stage *s, struct location e) { presence_apply(s->presence, &e, NULL, NULL); }
 
-/* Ada's event, joined with Ben and Cleo as her friends. */
-static bool join(struct stage *s, struct location e) {
+/* Ada's event, joined with Ben and Cleo as her friends; rounding: bits for Ben. */
+static bool join_with(struct stage *s, struct location e, uint8_t rounding) {
     static const int64_t FRIENDS[] = {BEN, CLEO};
+    struct rounding ben = {BEN, rounding};
+    struct rounding_list roundings = {.items = &ben, .count = rounding != ROUNDING_NONE};
     if (!join_event(&s->context, &e, &s->result)) return false;
     join_reserve(&s->result, 2);
-    join_friends(&s->context, FRIENDS, 2, &s->result);
+    join_friends(&s->context, FRIENDS, 2, &roundings, &s->result);
     return true;
 }
+
+static bool join(struct stage *s, struct location e) { return join_with(s, e, ROUNDING_NONE); }
 
 static void a_report_tells_who_sees_and_who_saw_her(void **state) {
     (void)state;
@@ -169,15 +174,133 @@ static void leave_is_told_to_all_with_a_route(void **state) {
 static void friends_made_name_each_other_wherever_they_are(void **state) {
     (void)state;
     struct stage *s = stage();
-    join_befriended(&s->context, ADA, BEN, &s->result);
+    join_befriended(&s->context, ADA, BEN, ROUNDING_NONE, &s->result);
     assert_false(s->result.roster);
     put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
-    join_befriended(&s->context, ADA, BEN, &s->result);
+    join_befriended(&s->context, ADA, BEN, ROUNDING_NONE, &s->result);
     assert_true(s->result.roster && !s->result.complete);
     assert_int_equal(s->result.roster_friends[0].time, -1);
     put(s, event(BEN, LOCATION_JOIN, FAR, NOW));
-    join_befriended(&s->context, ADA, BEN, &s->result);
+    join_befriended(&s->context, ADA, BEN, ROUNDING_NONE, &s->result);
     assert_int_equal(s->result.roster_friends[0].time, NOW);
+    end(s);
+}
+
+/* ---- rounded places ---- */
+
+static struct geo_point snapped(const struct stage *s, int32_t lat) {
+    return grid_centre(&s->context.rounded, grid_cell(&s->context.rounded, (struct geo_point){lat, 0}));
+}
+
+static void who_sees_her_rounded_hears_of_the_rounded_place_alone(void **state) {
+    (void)state;
+    struct stage *s = stage();
+    put(s, event(BEN, LOCATION_JOIN, NEAR, NOW - 1));
+    put(s, event(CLEO, LOCATION_JOIN, NEAR, NOW - 1));
+    assert_true(join_with(s, event(ADA, LOCATION_JOIN, 777, NOW), ROUNDING_MINE));
+    assert_int_equal(s->result.recipient_count, 1); /* Cleo sees her exactly */
+    assert_int_equal(s->result.recipients[0].user, CLEO);
+    assert_int_equal(s->result.rounded_recipient_count, 1);
+    assert_int_equal(s->result.rounded_recipients[0].user, BEN);
+    assert_int_equal(s->result.rounded_at.lat, snapped(s, 777).lat);
+    assert_int_not_equal(s->result.rounded_at.lat, 777);
+    assert_int_equal(s->result.roster_count, 2); /* and she sees both exactly */
+    assert_int_equal(s->result.roster_rounded_count, 0);
+
+    assert_true(join_with(s, event(ADA, LOCATION_REJOIN, 777, NOW + 1), ROUNDING_THEIRS));
+    assert_int_equal(s->result.recipient_count, 2);
+    assert_int_equal(s->result.rounded_recipient_count, 0);
+    assert_int_equal(s->result.roster_friends[0].lat, snapped(s, NEAR).lat);
+    assert_int_equal(s->result.roster_rounded_count, 1);
+    assert_int_equal(s->result.roster_rounded[0], BEN);
+    end(s);
+}
+
+/* All that Ben may be told of her is the same for any two places of one cell, and differs between cells. */
+static void places_of_one_cell_cannot_be_told_apart(void **state) {
+    (void)state;
+    struct stage *s = stage();
+    struct grid grid = s->context.rounded;
+    int32_t edge = (int32_t)(grid_height(&grid) * 1e7), told_at = 0, where = 0;
+    bool told = false;
+    for (int32_t ben = 600000; ben < 900000; ben += 1111) { /* the radius is at 723,600 */
+        put(s, event(BEN, LOCATION_JOIN, ben, NOW));
+        for (int i = 0; i < 3; i++) {
+            int32_t at = edge / 10 + i * (edge / 10 * 4);
+            put(s, event(ADA, LOCATION_LEAVE, FAR, NOW));
+            struct location back = event(ADA, LOCATION_JOIN, at, NOW + ben);
+            back.opted = 6 + ben * 3 + i;
+            assert_true(join_with(s, back, ROUNDING_MINE));
+            bool heard = s->result.rounded_recipient_count;
+            if (i) {
+                assert_int_equal(heard, told);
+                assert_int_equal(s->result.rounded_at.lat, told_at);
+            }
+            told = heard;
+            told_at = s->result.rounded_at.lat;
+            struct location leave = event(ADA, LOCATION_LEAVE, FAR, NOW + ben);
+            leave.opted = back.opted;
+            put(s, leave);
+        }
+        where += told;
+    }
+    assert_true(where > 0 && where < 270); /* near for some of Ben's places, and for some not */
+    end(s);
+}
+
+/* Each way against brute force, with and without a place before. */
+static void each_way_is_judged_on_its_own(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    int one_sided = 0;
+    for (int round = 0; round < 5000; round++) {
+        struct stage *s = stage();
+        struct geo_point ben = {(int32_t)(hash_u64(random++) % 1600000), 0};
+        int32_t from = (int32_t)(hash_u64(random++) % 1600000), to = (int32_t)(hash_u64(random++) % 1600000);
+        uint8_t bits = (uint8_t)(1 + hash_u64(random++) % 3);
+        bool had = hash_u64(random++) % 2, mine = bits & ROUNDING_MINE, theirs = bits & ROUNDING_THEIRS;
+        put(s, event(BEN, LOCATION_JOIN, ben.lat, NOW));
+        if (had) put(s, event(ADA, LOCATION_JOIN, from, NOW - 1));
+        assert_true(join_with(s, event(ADA, LOCATION_REPORT, to, NOW), bits));
+
+        struct geo_point told = mine ? snapped(s, to) : (struct geo_point){to, 0};
+        struct geo_point was = mine ? snapped(s, from) : (struct geo_point){from, 0};
+        struct geo_point seen = theirs ? snapped(s, ben.lat) : ben;
+        bool hears =
+            geo_distance(told, ben) <= GEO_RADIUS_DEFAULT_M || (had && geo_distance(was, ben) <= GEO_RADIUS_DEFAULT_M);
+        bool sees = geo_distance((struct geo_point){to, 0}, seen) <= GEO_RADIUS_DEFAULT_M;
+        bool saw = had && geo_distance((struct geo_point){from, 0}, seen) <= GEO_RADIUS_DEFAULT_M;
+        assert_int_equal(s->result.recipient_count, hears && !mine);
+        assert_int_equal(s->result.rounded_recipient_count, hears && mine);
+        assert_int_equal(s->result.digest_count, sees);
+        assert_int_equal(s->result.roster_count, sees && !saw);
+        assert_int_equal(s->result.roster_rounded_count, sees && !saw && theirs);
+        if (sees && !saw) assert_int_equal(s->result.roster_friends[0].lat, seen.lat);
+        one_sided += sees != (geo_distance(told, ben) <= GEO_RADIUS_DEFAULT_M);
+        end(s);
+    }
+    assert_true(one_sided > 20);
+}
+
+static void a_choice_is_told_to_whom_it_concerns(void **state) {
+    (void)state;
+    struct stage *s = stage();
+    join_rounded(&s->context, ADA, BEN, true, &s->result);
+    assert_int_equal(s->result.rounded_recipient_count, 0);
+    put(s, event(ADA, LOCATION_JOIN, 777, NOW));
+    join_rounded(&s->context, ADA, BEN, true, &s->result);
+    assert_int_equal(s->result.rounded_recipient_count, 0); /* Ben's list is empty */
+    put(s, event(BEN, LOCATION_JOIN, FAR, NOW));
+    join_rounded(&s->context, ADA, BEN, true, &s->result);
+    assert_int_equal(s->result.rounded_recipient_count, 1);
+    assert_int_equal(s->result.rounded_at.lat, snapped(s, 777).lat);
+    assert_int_equal(s->result.recipient_count, 0);
+    join_rounded(&s->context, ADA, BEN, false, &s->result);
+    assert_int_equal(s->result.recipient_count, 1);
+    assert_int_equal(s->result.rounded_recipient_count, 0);
+    join_befriended(&s->context, BEN, ADA, ROUNDING_THEIRS, &s->result);
+    assert_int_equal(s->result.roster_friends[0].lat, snapped(s, 777).lat);
+    assert_int_equal(s->result.roster_rounded_count, 1);
     end(s);
 }
 
@@ -191,6 +314,10 @@ int main(void) {
         cmocka_unit_test(quit_of_another_session_changes_nothing),
         cmocka_unit_test(leave_is_told_to_all_with_a_route),
         cmocka_unit_test(friends_made_name_each_other_wherever_they_are),
+        cmocka_unit_test(who_sees_her_rounded_hears_of_the_rounded_place_alone),
+        cmocka_unit_test(places_of_one_cell_cannot_be_told_apart),
+        cmocka_unit_test(each_way_is_judged_on_its_own),
+        cmocka_unit_test(a_choice_is_told_to_whom_it_concerns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@ static const int64_t USER = 1;
 struct town {
     struct presence *presence;
     int64_t friends[CROWD];
+    struct rounding some[CROWD];
+    struct rounding_list roundings;
     struct near_question question;
     struct near_entry entries[CROWD];
 };
@@ -45,6 +47,8 @@ static struct town *town_new(void) {
                                            .user = USER,
                                            .friends = town.friends,
                                            .friend_count = CROWD,
+                                           .roundings = &town.roundings,
+                                           .rounded = grid_of(6),
                                            .after = {-1, -1}};
     return &town;
 }
@@ -70,6 +74,7 @@ static void compare_with_the_join(struct town *town, struct location report, siz
                                    .now = NOW,
                                    .inactive_ms = INACTIVE,
                                    .radius_m = GEO_RADIUS_DEFAULT_M,
+                                   .rounded = town->question.rounded,
                                    .warm = true};
     struct join_result result;
     join_result_init(&result);
@@ -78,11 +83,14 @@ static void compare_with_the_join(struct town *town, struct location report, siz
     report.route = 3;
     assert_true(join_event(&context, &report, &result));
     join_reserve(&result, CROWD);
-    join_friends(&context, town->friends, CROWD, &result);
+    join_friends(&context, town->friends, CROWD, &town->roundings, &result);
     assert_true(result.complete);
     assert_int_equal(result.roster_count, count);
     for (size_t i = 0; i < count; i++) {
-        size_t found = 0;
+        size_t found = 0, rounded = 0;
+        for (size_t k = 0; k < result.roster_rounded_count; k++)
+            rounded += result.roster_rounded[k] == town->entries[i].user;
+        assert_int_equal(rounded, town->entries[i].rounded);
         for (size_t k = 0; k < result.roster_count; k++) {
             const struct roster_friend *friend = &result.roster_friends[k];
             found += friend->user == town->entries[i].user && friend->lat == town->entries[i].at.lat &&
@@ -101,6 +109,11 @@ static void it_is_the_list_of_a_session(void **state) {
         struct location own = {
             .user = USER, .lat = between(&seed, 1000000), .lng = 1340000000, .time = NOW, .opted = 1};
         go(town, USER, own.lat, own.lng, NOW - 1);
+        town->roundings = (struct rounding_list){.items = town->some};
+        for (int i = 0; i < CROWD; i++) /* some are seen rounded, or see the user so */
+            if (next_number(&seed) % 3 == 0)
+                town->some[town->roundings.count++] =
+                    (struct rounding){town->friends[i], (uint8_t)(1 + next_number(&seed) % 3)};
         for (int i = 0; i < CROWD - 50; i++) /* some have never reported, some long ago */
             go(town, town->friends[i], own.lat + between(&seed, 1000000), own.lng + between(&seed, 1000000),
                NOW - (int64_t)(next_number(&seed) % (INACTIVE + INACTIVE / 4)));

@@ -17,6 +17,8 @@ export interface Friend extends LatLng {
     readonly time: number;
     /** Has missed a few reports, and may be somewhere else by now. */
     readonly stale: boolean;
+    /** The friend lets me see only about where they are: the place is the centre of a cell. */
+    readonly rounded: boolean;
 }
 
 /**
@@ -271,6 +273,8 @@ export interface Friendship extends Profile {
     readonly state: 'friends' | 'requested' | 'invited' | 'blocked';
     /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
     readonly since: number | null;
+    /** I let them see only about where I am. */
+    readonly rounded: boolean;
 }
 
 /** The friendship of us two now, as I see it. */
@@ -308,6 +312,8 @@ export interface NearbyFriend extends Profile, LatLng {
     readonly distance: number;
     /** Of the friend's last report, ms since the epoch. */
     readonly time: number;
+    /** The friend lets me see only about where they are. */
+    readonly rounded: boolean;
 }
 
 export interface NearbyPage extends Page<NearbyFriend> {
@@ -621,6 +627,12 @@ export class StarlingApi {
     /** Leaves a friend out of my list of near friends, on all my devices. Resolves to whether the friend is left out now. */
     muteNearby(user: string): Promise<boolean>;
     unmuteNearby(user: string): Promise<boolean>;
+    /**
+     * Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to there.
+     * Resolves to whether that is so now. Conflict `not_friends`: there is neither.
+     */
+    roundFor(user: string): Promise<boolean>;
+    exactFor(user: string): Promise<boolean>;
     /** Whether I leave the user out of my list of near friends. */
     mutesNearby(user: string): Promise<boolean>;
     /** By user id, rising. */

@@ -20,6 +20,8 @@ const MUTES = {
     'card-mute': { on: 'mute', off: 'unmute' },
     'card-hide': { on: 'muteNearby', off: 'unmuteNearby' },
 };
+/** With whom the place may be rounded: friends, and those who are about to be. */
+const ROUNDED = ['friends', 'invited', 'requested'];
 const LABELS = {
     befriend: { none: 'askFriend', invited: 'accept' },
     part: { invited: 'refuse', requested: 'takeBack', friends: 'removeFriend' },
@@ -57,6 +59,7 @@ export class Card {
         $('card-link').addEventListener('click', () => this.#share());
         for (const id of Object.keys(MUTES)) $(id).addEventListener('click', () => this.#mute(id));
         for (const act of Object.keys(LABELS)) $(`card-${act}`).addEventListener('click', () => this.#press(act));
+        $('card-round').addEventListener('click', () => this.#round());
     }
 
     /** @param {{user: string, name: string | null, handle?: string | null}} person */
@@ -96,7 +99,7 @@ export class Card {
         setText(avatar, initials(person));
         setText($('card-name'), displayName(person));
         setText($('card-handle'), person.handle ? `@${person.handle}` : t('nameOfUser', { user: person.user }));
-        setText($('card-far'), near ? t('awayFromMe', { distance: formatDistance(near.distance) }) : '');
+        setText($('card-far'), near ? t(near.rounded ? 'aboutAwayFromMe' : 'awayFromMe', { distance: formatDistance(near.distance) }) : '');
         setText($('card-since'), mine ? t('myself') : between ? sinceOf(between, now) : '');
         for (const act of Object.keys(LABELS)) {
             const shown = !mine && ACTS[state].includes(act);
@@ -105,6 +108,8 @@ export class Card {
         }
         $('card-mute').hidden = mine;
         $('card-hide').hidden = mine || state !== 'friends';
+        $('card-round').hidden = mine || !ROUNDED.includes(state);
+        $('card-round').setAttribute('aria-pressed', String(between?.rounded === true));
     }
 
     async #press(act) {
@@ -117,6 +122,11 @@ export class Card {
         this.#asking = null;
         await this.#do(() => this.#friends.act(act, user));
         if ($(`card-${act}`).hidden) $('card-close').focus();
+    }
+
+    async #round() {
+        const { user } = this.#person;
+        await this.#do(() => this.#friends.act(this.#friends.of(user)?.rounded ? 'exact' : 'round', user));
     }
 
     async #mute(id) {

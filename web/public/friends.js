@@ -18,9 +18,9 @@ const ACTS = {
     requested: [['takeBack', 'takeBackPerson', 'part']],
     blocked: [['unblock', 'unblockPerson', 'unblock']],
 };
-const METHODS = { befriend: 'addFriend', part: 'removeFriend', block: 'block', unblock: 'unblock' };
+const METHODS = { befriend: 'addFriend', part: 'removeFriend', block: 'block', unblock: 'unblock', round: 'roundFor', exact: 'exactFor' };
 
-/** @typedef {{user: string, name: string | null, state: 'invited' | 'friends' | 'requested' | 'blocked', since: number | null}} Friendship */
+/** @typedef {{user: string, name: string | null, state: 'invited' | 'friends' | 'requested' | 'blocked', since: number | null, rounded: boolean}} Friendship */
 
 export class Friends {
     #api = null;
@@ -121,7 +121,7 @@ export class Friends {
         }
     }
 
-    /** befriend, part, block, unblock. @param {string} act @param {string} user */
+    /** befriend, part, block, unblock, round, exact. @param {string} act @param {string} user */
     async act(act, user) {
         const api = this.#api;
         await api[METHODS[act]](user);

@@ -114,6 +114,7 @@ export class FakeServer {
                 lat: friend.lat,
                 lng: friend.lng,
                 distance_m: distanceMetres(place, friend),
+                ...(friend.rounded && { rounded: true }),
                 time: Math.round(friend.time),
             }))
             .filter((friend) => friend.distance_m <= this.radiusM)
@@ -259,6 +260,12 @@ export class FakeServer {
                 this.hidden[muted ? 'add' : 'delete'](Number(hidden));
                 this.flush();
                 return json(200, { user: Number(hidden), muted });
+            }
+            const [, rounded] = /^\/v1\/friends\/(\d+)\/rounded$/.exec(pathname) ?? [];
+            if (rounded) {
+                const one = this.friendships.get(Number(rounded));
+                one.rounded = request.method === 'PUT';
+                return json(200, { user: Number(rounded), state: one.state, rounded: one.rounded });
             }
             const [, list, other] = /^\/v1\/(friends|blocks|mutes)\/(\d+)$/.exec(pathname) ?? [];
             if (list === 'mutes') return json(200, { user: Number(other), muted: request.method === 'PUT' });

@@ -115,6 +115,26 @@ test('who is hidden leaves the list until that is taken back, and the card knows
     assert.deepEqual(complaints, []);
 });
 
+test('a friend may see only about where I am, and so do I', async () => {
+    Object.assign(server.friends.get(1000), { ...HERE, rounded: true, time: Date.now() });
+    await opened();
+    await page.click('#list li[data-user="1000"] button');
+    await page.waitForSelector('#card[open][data-user="1000"]');
+    await page.waitForFunction(() => document.getElementById('card-far').textContent === 'about 0 m away');
+    await page.click('#card-round');
+    await page.waitForSelector('#card-round[aria-pressed="true"]');
+    assert.equal(server.friendships.get(1000).rounded, true);
+    await page.click('#card-close');
+    await fromPanel(1000);
+    await page.waitForSelector('#card-round[aria-pressed="true"]');
+    await isAccessible('a card of a friend who sees me rounded');
+    await page.click('#card-round');
+    await page.waitForSelector('#card-round[aria-pressed="false"]');
+    assert.equal(server.friendships.get(1000).rounded, false);
+    assert.deepEqual(complaints, []);
+    delete server.friends.get(1000).rounded;
+});
+
 test('an invitation leads to the card of who sent it, also through signing in', async () => {
     await open('#friend=1007');
     await page.waitForSelector('#gate:not([hidden])');

@@ -255,6 +255,14 @@ class StarlingApi:
         page = await self._people('/v1/nearby/mutes', user - 1 if user > 0 else None, 1)
         return page.items[:1] == [user]
 
+    async def round_for(self, user: int) -> bool:
+        """Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to
+        there. Whether that is so now; as exact_for. Conflict not_friends: there is neither."""
+        return (await self._http.decided('PUT', f'/v1/friends/{user}/rounded')).get('rounded') is True
+
+    async def exact_for(self, user: int) -> bool:
+        return (await self._http.decided('DELETE', f'/v1/friends/{user}/rounded')).get('rounded') is True
+
     async def get_followers(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         """By user id, rising; as get_following."""
         return await self._people(f'/v1/users/{user}/followers', after, limit)

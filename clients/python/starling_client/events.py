@@ -34,6 +34,8 @@ class Friend:
     """When the friend last reported, ms since the epoch by the server's clock."""
     stale: bool
     """Has missed a few reports, and may be somewhere else by now."""
+    rounded: bool = False
+    """The friend lets me see only about where they are: the place is the centre of a cell."""
 
 
 @dataclass(frozen=True)

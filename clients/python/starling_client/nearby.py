@@ -29,12 +29,13 @@ class _Entry:
     lng: float
     time: int
     reported: float
+    rounded: bool
     distance: float = 0.0
     stale: bool = False
     paged: bool = False
 
     def friend(self) -> Friend:
-        return Friend(self.user, self.name, self.avatar_url, self.lat, self.lng, self.distance, self.time, self.stale)
+        return Friend(self.user, self.name, self.avatar_url, self.lat, self.lng, self.distance, self.time, self.stale, self.rounded)
 
 
 class NearbyList:
@@ -212,4 +213,5 @@ def _read_item(item: Any) -> _Entry | None:
     if math.isnan(time) or not (abs(lat) <= 90 and abs(lng) <= 180):
         return None
     name, avatar = ((value if isinstance(value := item.get(key), str) and value else None) for key in ('name', 'avatar_url'))
-    return _Entry(item['user'], name, avatar, *round_position(lat, lng), int(time), number(item.get('distance_m'), 0.0))
+    return _Entry(item['user'], name, avatar, *round_position(lat, lng), int(time), number(item.get('distance_m'), 0.0),
+                  item.get('rounded') is True)

@@ -22,6 +22,8 @@ class Friendship(Profile):
     """friends, requested (I have asked), invited (I was asked, and add_friend accepts) or blocked."""
     since: int | None
     """When we became friends, or I was invited, or blocked the other one, ms since the epoch; None: not kept."""
+    rounded: bool = False
+    """I let them see only about where I am."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class NearbyFriend(Profile):
     """Metres from my last report."""
     time: int
     """Of the friend's last report, ms since the epoch."""
+    rounded: bool = False
+    """The friend lets me see only about where they are: the place is the centre of a cell."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def read_profile(answer: dict[str, Any]) -> Profile:
 
 
 def read_friendship(item: dict[str, Any]) -> Friendship:
-    return Friendship(*_profile(item), str(item['state']), item.get('since') or None)
+    return Friendship(*_profile(item), str(item['state']), item.get('since') or None, item.get('rounded') is True)
 
 
 def read_outcome(answer: dict[str, Any]) -> FriendOutcome:
@@ -140,7 +144,8 @@ def read_sharing(answer: dict[str, Any]) -> Sharing:
 
 
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:
-    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time']) for item in answer['items']]
+    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True)
+               for item in answer['items']]
     return NearbyPage(friends, answer.get('next'), answer.get('time'))
 
 

@@ -136,12 +136,14 @@ async def test_follows_mutes_deletions_users(server, api):
     server.answers = [(200, {'user': 8, 'following': True}), (200, {'user': 8, 'following': False}), (200, {'user': 8, 'muted': True}),
                       (200, {'user': 8, 'muted': False}), (200, {'user': 8, 'muted': True}), (200, {'user': 8, 'muted': False}),
                       (200, {'items': [{'user': 8}], 'next': None}), (200, {'items': [], 'next': None}),
+                      (200, {'user': 8, 'state': 'friends', 'rounded': True}), (200, {'user': 8, 'state': 'friends', 'rounded': False}),
                       (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
                       (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None}),
                       (200, {'items': [], 'next': None, 'total': 0})]
     assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
     assert [await api.mute_nearby(8), await api.unmute_nearby(8)] == [True, False]
     assert [await api.mutes_nearby(8), await api.mutes_nearby(0)] == [True, False]
+    assert [await api.round_for(8), await api.exact_for(8)] == [True, False]
     assert await api.delete_post('5') is None
     assert [await api.follows(7, 8), await api.follows(7, 0)] == [True, False]
     user = await api.get_user(7)
@@ -150,7 +152,8 @@ async def test_follows_mutes_deletions_users(server, api):
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [
         'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/mutes/8',
         'PUT /v1/nearby/mutes/8', 'DELETE /v1/nearby/mutes/8',
-        'GET /v1/nearby/mutes?after=7&limit=1', 'GET /v1/nearby/mutes?limit=1', 'DELETE /v1/posts/5',
+        'GET /v1/nearby/mutes?after=7&limit=1', 'GET /v1/nearby/mutes?limit=1',
+        'PUT /v1/friends/8/rounded', 'DELETE /v1/friends/8/rounded', 'DELETE /v1/posts/5',
         'GET /v1/users/7/following?after=7&limit=1', 'GET /v1/users/7/following?limit=1', 'GET /v1/users/7',
         'GET /v1/users/7/followers?after=3&limit=9']
 

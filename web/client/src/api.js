@@ -275,6 +275,16 @@ export class StarlingApi {
     }
 
     /** @param {string} user @returns {Promise<boolean>} whether I leave the user out of my list of near friends */
+    roundFor(user) {
+        return this.#relate('PUT', `/v1/friends/${user}/rounded`);
+    }
+
+    /** @param {string} user */
+    exactFor(user) {
+        return this.#relate('DELETE', `/v1/friends/${user}/rounded`);
+    }
+
+    /** @param {string} user */
     mutesNearby(user) {
         return this.#lists('/v1/nearby/mutes', user);
     }
@@ -319,8 +329,8 @@ export class StarlingApi {
 
     /** @param {string} method @param {string} path */
     async #relate(method, path) {
-        const { following, muted } = await this.#http.decided(method, path);
-        return (following ?? muted) === true;
+        const { following, muted, rounded } = await this.#http.decided(method, path);
+        return (following ?? muted ?? rounded) === true;
     }
 
     /** @param {string} path of a list by user id @param {string} user @returns {Promise<boolean>} whether the user is on it */

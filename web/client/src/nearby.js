@@ -259,6 +259,7 @@ function readItem(item) {
         time: item.time,
         distance: 0,
         stale: false,
+        rounded: item.rounded === true,
         reported: numberOr(item.distance_m, 0),
         paged: false,
     };

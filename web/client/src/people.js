@@ -18,8 +18,8 @@ export function readSharing({ mode, until }) {
 }
 
 /** @param {any} item @returns {import('../index.js').Friendship} */
-export function readFriendship({ state, since, ...profile }) {
-    return { ...readProfile(profile), state, since: since || null };
+export function readFriendship({ state, since, rounded, ...profile }) {
+    return { ...readProfile(profile), state, since: since || null, rounded: rounded === true };
 }
 
 /** @param {any} answer @returns {import('../index.js').FriendOutcome} */
@@ -28,8 +28,8 @@ export function readOutcome({ user, state, since }) {
 }
 
 /** @param {any} item @returns {import('../index.js').NearbyFriend} */
-export function readNearby({ lat, lng, distance_m: distance, time, ...profile }) {
-    return { ...readProfile(profile), lat, lng, distance, time };
+export function readNearby({ lat, lng, distance_m: distance, time, rounded, ...profile }) {
+    return { ...readProfile(profile), lat, lng, distance, time, rounded: rounded === true };
 }
 
 /** @param {any} item @returns {import('../index.js').Place} */

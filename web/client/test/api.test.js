@@ -66,16 +66,19 @@ test('a write that is not decided within its patience fails as not decided', asy
 
 test('follows, mutes, deletions', async () => {
     http.answers = [[200, { user: 8, following: true }], [200, { user: 8, following: false }], [200, { user: 8, muted: true }],
-        [200, { user: 8, muted: true }], [200, { user: 8, muted: false }], [204]];
+        [200, { user: 8, muted: true }], [200, { user: 8, muted: false }], [200, { user: 8, state: 'friends', rounded: true }],
+        [200, { user: 8, state: 'friends', rounded: false }], [204]];
     assert.equal(await api.follow('8'), true);
     assert.equal(await api.unfollow('8'), false);
     assert.equal(await api.mute('8'), true);
     assert.equal(await api.muteNearby('8'), true);
     assert.equal(await api.unmuteNearby('8'), false);
+    assert.equal(await api.roundFor('8'), true);
+    assert.equal(await api.exactFor('8'), false);
     assert.equal(await api.deletePost('5'), undefined);
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
         'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'PUT /v1/nearby/mutes/8', 'DELETE /v1/nearby/mutes/8',
-        'DELETE /v1/posts/5',
+        'PUT /v1/friends/8/rounded', 'DELETE /v1/friends/8/rounded', 'DELETE /v1/posts/5',
     ]);
 });
 

@@ -215,6 +215,8 @@ export default {
     cardText: '{name} is on starling:',
     mutePosts: 'Mute posts',
     muteNearby: 'Hide from my list',
+    roundFor: 'Show only about where I am',
+    aboutAwayFromMe: 'about {distance} away',
     awayFromMe: '{distance} away',
     friendNotChanged: 'Nothing was changed. {why}',
 

@@ -214,6 +214,8 @@ export default {
     cardText: '{name}也在 starling：',
     mutePosts: '不看动态',
     muteNearby: '不在附近列表中显示',
+    roundFor: '只显示我的大概位置',
+    aboutAwayFromMe: '距离约 {distance}',
     awayFromMe: '距离 {distance}',
     friendNotChanged: '没有任何更改。{why}',
 

@@ -15,8 +15,10 @@ public final class Friend {
     public final long time;
     /** The friend has missed a few reports, and may be somewhere else by now. */
     public final boolean stale;
+    /** The friend lets me see only about where they are: the place is the centre of a cell. */
+    public final boolean rounded;
 
-    Friend(long user, String name, String avatarUrl, double lat, double lng, double distance, long time, boolean stale) {
+    Friend(long user, String name, String avatarUrl, double lat, double lng, double distance, long time, boolean stale, boolean rounded) {
         this.user = user;
         this.name = name;
         this.avatarUrl = avatarUrl;
@@ -25,6 +27,7 @@ public final class Friend {
         this.distance = distance;
         this.time = time;
         this.stale = stale;
+        this.rounded = rounded;
     }
 
     @Override

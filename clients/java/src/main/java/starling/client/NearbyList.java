@@ -34,10 +34,11 @@ final class NearbyList {
         double reported; // the distance that the server gave
         double distance;
         boolean stale;
+        boolean rounded;
         boolean paged; // came in a page of this connection
 
         Friend friend() {
-            return new Friend(user, name, avatarUrl, lat, lng, distance, time, stale);
+            return new Friend(user, name, avatarUrl, lat, lng, distance, time, stale, rounded);
         }
     }
 
@@ -302,6 +303,7 @@ final class NearbyList {
         entry.name = Json.asText(item.get("name"));
         entry.avatarUrl = Json.asText(item.get("avatar_url"));
         entry.reported = Json.asDouble(item.get("distance_m"), 0);
+        entry.rounded = Boolean.TRUE.equals(item.get("rounded"));
         return entry;
     }
 }

@@ -336,6 +336,19 @@ public final class StarlingApi {
         return !page.items.isEmpty() && page.items.get(0) == user;
     }
 
+    /**
+     * Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to there.
+     * Returns whether that is so now. ApiException.Conflict, not_friends: there is neither.
+     */
+    public boolean roundFor(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "friends", Long.toString(user), "rounded").get("rounded"));
+    }
+
+    /** Returns whether the friend sees only about where I am now. */
+    public boolean exactFor(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("DELETE", null, "friends", Long.toString(user), "rounded").get("rounded"));
+    }
+
     /** By user id, rising. */
     public People getFollowers(long user, String after, Integer limit) throws ApiException {
         return people(paged(requests.path("users", Long.toString(user), "followers"), after, limit));

@@ -183,7 +183,7 @@ public final class StarlingApiTest {
             "{'items':[" + comment + "],'next':'x'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
             "{'user':7}", "{'handle':'ben'}", "{}", "{'following':true}", "{'following':false}", "{'muted':true}", "{'muted':false}",
-            "{'muted':true}", "{'muted':false}",
+            "{'muted':true}", "{'muted':false}", "{'rounded':true}", "{'rounded':false}",
             "{'items':[{'user':3}],'total':9,'next':'3'}", "{'items':[{'user':4}]}", "{'items':[{'user':5}]}", "{'a':[1.5,null]}"};
         for (String text : said) {
             answer(200, text);
@@ -208,6 +208,7 @@ public final class StarlingApiTest {
         api.dropHandle();
         assertTrue(api.follow(7) && !api.unfollow(7) && api.mute(7) && !api.unmute(7));
         assertTrue(api.muteNearby(7) && !api.unmuteNearby(7));
+        assertTrue(api.roundFor(7) && !api.exactFor(7));
         assertEquals(9, api.getFollowers(7, "2", 5).total);
         assertTrue(api.follows(7, 4) && !api.follows(7, 4));
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
@@ -219,7 +220,8 @@ public final class StarlingApiTest {
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
                 "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%2Fn",
                 "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",
-                "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
+                "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "PUT /v1/friends/7/rounded",
+                "DELETE /v1/friends/7/rounded", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
                 "GET /v1/users/7/following?after=3&limit=1", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
     }
 

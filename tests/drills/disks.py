@@ -90,6 +90,7 @@ def full_disk_history(world):
 
             eventually(all_say_so, 60, every=0.5, what='each sink says that the disk is full')
             (disk / 'filler').unlink()
+        world.walkers.stand()  # else there is always something that is not written yet
         world.past.check(world.walkers.people[:1])
         move_to(usual)
     return noticed

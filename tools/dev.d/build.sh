@@ -54,8 +54,8 @@ build_java() {
     need_packages java javac maven ca-certificates
     if [ ! -e "$fetched" ]; then
         say "Fetching what the Java client stands on"
-        # One test is run for Maven to see what it needs for that.
-        quietly "Fetching by Maven" mvn -q -B "-Dmaven.repo.local=$CACHE/maven" -f "$java/pom.xml" test -Dtest=PartsTest
+        # One test is run and the jars are made, for Maven to see what it needs for that.
+        quietly "Fetching by Maven" mvn -q -B "-Dmaven.repo.local=$CACHE/maven" -f "$java/pom.xml" package -Dtest=PartsTest
         touch "$fetched"
     fi
     say "Building the Java client"

@@ -42,8 +42,8 @@ test_web() {
 }
 
 test_java() {
-    say "The Java client's tests (JUnit)"
-    in_java surefire:test
+    say "The Java client's tests (JUnit), and its jars"
+    in_java verify
     note "$(cat "$ROOT"/clients/java/target/surefire-reports/*.txt | awk '/^Tests run/ { n += $3 } END { print n }') tests passed"
 }
 

@@ -41,9 +41,10 @@ def newest(cluster, topic):
 def check_gone(some):
     """What anybody can still see of the user."""
     cluster, user = some.cluster, some.user
-    kinds = {kind: items for kind, items in some.exported().items() if kind not in ('account', 'comments')}
+    kinds = {kind: items for kind, items in some.exported().items() if kind not in ('account', 'comments', 'reports')}
     assert not any(kinds.values()), kinds
-    # Of comments the place in the thread stays.
+    # Of comments the place in the thread stays, and reports count for moderators.
+    assert [(report['subject'], report['what']) for report in some.exported()['reports']] == [(f'post:{some.theirs["id"]}', 'report')]
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
                                           'handle': None}]
@@ -122,7 +123,8 @@ def check_topics(some):
     assert decode(newest(cluster, 'comment-texts')[comment])['text'] == ''
     assert decode(newest(cluster, 'comments-wide')[comment])['text'] == ''
     liked = some.subject.encode() + b'\0' + int(some.others['id']).to_bytes(8, 'big') + key
-    assert newest(cluster, 'reactions')[liked] is None
+    reaction = decode(newest(cluster, 'reactions')[liked])
+    assert (reaction['likes'], reaction['reported']) == (False, True)
 
 
 def stuck_at_comments(some):

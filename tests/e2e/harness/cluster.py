@@ -264,7 +264,7 @@ class Cluster:
         """By the HTTP API, all pages."""
         found, after = set(), None
         while True:
-            page = self.http(user).ok('GET', '/v1/friends', params={} if after is None else {'after': after})
+            page = self.http(user).ok('GET', '/v1/friends', params={'limit': 1000, **({} if after is None else {'after': after})})
             found |= {item['user'] for item in page['items']}
             after = page['next']
             if after is None:

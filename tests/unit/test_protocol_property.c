@@ -702,7 +702,10 @@ static bool screen_wrong(struct world *w, struct session *s) {
         bool held = there && there->flags & NEARBY_HELD, shown = held && !(there->flags & NEARBY_MUTED);
         if (want != held || (want && !w->muted[s->user][b]) != shown) return true;
         if (held && !(there->flags & NEARBY_ROUNDED) == rounded) return true;
-        if (held && (there->at.lat != place.lat || there->at.lng != place.lng)) return true;
+        /* The newest place is promised of those who have reported since: without a session nobody does. */
+        struct session *theirs[16];
+        if (held && sessions_of(w, b, theirs) && (there->at.lat != place.lat || there->at.lng != place.lng))
+            return true;
     }
     return false;
 }

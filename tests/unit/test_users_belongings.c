@@ -20,7 +20,7 @@ static void asks(const char *name, const char *cursor, const char *wanted) {
 }
 
 static void test_questions(void **state) {
-    assert_null(belonging_find("reports"));
+    assert_null(belonging_find("bans"));
     asks("friends", "", "/peer/friends/7?state=all&limit=20");
     asks("friends", "12", "/peer/friends/7?state=all&limit=20&after=12");
     asks("posts", "99", "/peer/written/7?above=0&limit=20&before=99");
@@ -29,6 +29,7 @@ static void test_questions(void **state) {
     asks("likes", "", "/peer/comments/of/0?user=7&likes=true&limit=20");
     asks("likes", "3", "/peer/comments/of/3?user=7&likes=true&limit=20");
     asks("likes", "3.72ab", "/peer/comments/of/3?user=7&likes=true&limit=20&after=72ab");
+    asks("reports", "3.72ab", "/peer/comments/of/3?user=7&reports=true&limit=20&after=72ab");
 }
 
 /* The place behind a page. */

@@ -68,13 +68,13 @@ int main(int argc, char **argv) {
     rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(consumer);
     rd_kafka_message_t *messages[BATCH];
     double before = bench_cpu_s();
-    while (read < wanted) {
-        ssize_t got = rd_kafka_consume_batch_queue(queue, WAIT_MS, messages, BATCH);
+    while (read < wanted || sent < batches) {
+        ssize_t got = read < wanted ? rd_kafka_consume_batch_queue(queue, WAIT_MS, messages, BATCH) : 0;
         for (ssize_t i = 0; i < got; i++) {
             read += !messages[i]->err && messages[i]->offset < last[messages[i]->partition];
             rd_kafka_message_destroy(messages[i]);
         }
-        while (sent < batches && sent * wanted < batches * read) {
+        while (sent < batches && (sent * wanted < batches * read || read >= wanted)) {
             if (rd_kafka_produce(deliveries, (int32_t)(sent % routes), RD_KAFKA_MSG_F_COPY, payload, bytes, NULL, 0,
                                  NULL))
                 rd_kafka_poll(producer, 10);

@@ -95,17 +95,20 @@ def watched(samples, measure, since, until):
     return found
 
 
-def memory(samples, since, until):
-    """A row for each process that lived through the time that is watched."""
+def memory(samples, since, until, room_mb):
+    """A row for each process that lived through the time that is watched. room_mb: {kind of daemon: what its stores and caches may take}:
+    a process that fills these is steady all the same."""
     files, rows = watched(samples, 'files', since, until), []
     for key, seen in watched(samples, 'memory', since, until).items():
         per_s, kbs = slope(seen), [kb for _, kb in seen]
         growth, mean = per_s * (seen[-1][0] - seen[0][0]), sum(kbs) / len(kbs)
+        born_kb = samples['memory'][key][0][1]
+        fills = max(kbs) - born_kb < room_mb.get(key[0].rpartition('-')[0], 0) * 1024
         rows.append({'daemon': key[0], 'pid': key[1], 'samples': len(seen), 'first_kb': kbs[0], 'min_kb': min(kbs),
                      'max_kb': max(kbs), 'last_kb': kbs[-1], 'slope_kb_per_minute': per_s * 60, 'growth_kb': growth,
                      'files_first': files[key][0][1], 'files_last': files[key][-1][1],
                      'files_per_hour': slope(files[key]) * 3600,
-                     'steady': growth < max(mean * GROWTH_PERCENT / 100, GROWTH_MB * 1024)})
+                     'born_kb': born_kb, 'steady': fills or growth < max(mean * GROWTH_PERCENT / 100, GROWTH_MB * 1024)})
     return rows
 
 
@@ -129,9 +132,9 @@ def plot(samples, events, path):
 
     figure, axes = pyplot.subplots(len(MEASURES), 1, sharex=True, figsize=(11, 13), layout='constrained')
     for axis, (measure, (label, unit)) in zip(axes, MEASURES.items()):
-        names = sorted({name for name, _ in samples[measure]})
+        names = sorted({name for name, _ in samples[measure]} - ({'kafka'} if measure == 'memory' else set()))  # a heap of a gigabyte
         colours = {name: pyplot.get_cmap('tab20')(i % 20) for i, name in enumerate(names)}
-        for (name, _), points in sorted(samples[measure].items()):
+        for (name, _), points in sorted(item for item in samples[measure].items() if item[0][0] in colours):
             axis.plot([t / 60 for t, _ in points], [value / unit for _, value in points], color=colours[name], linewidth=1, label=name)
         lines, labels = axis.get_legend_handles_labels()
         handles = dict(zip(labels, lines))  # one for a name, however many processes had it

@@ -9,6 +9,14 @@ import unittest
 DEV = pathlib.Path(__file__).resolve().parents[2] / 'tools/dev.d'
 
 
+# With a Kafka that is started by saying its address.
+START_KAFKA = """fetch_kafka() { :; }
+quietly() { :; }
+java() { echo id; }
+start() { kafka_address; exit; }
+start_kafka"""
+
+
 class Checkout:
     """A folder in which functions of ./dev run, each call in a ./dev of its own."""
 
@@ -84,22 +92,20 @@ class Ports(unittest.TestCase):
         self.one.do('release_ports')
         self.assertEqual(self.one.do('cd $PORTS && echo [0-9]*'), str(self.first + 1))
 
+    def test_kafka_starts_in_a_checkout_that_never_had_one(self):
+        self.assertRegex(self.one.do(START_KAFKA), r'Starting Kafka on port (\d+)\n127\.0\.0\.1:\1$')
+
     def test_kafka_comes_back_to_its_port_or_not_at_all(self):
         """While daemons run that ask there, as another Kafka at that port would be theirs from then on."""
         (self.one.run / 'kafka').mkdir()
         (self.one.run / 'kafka/server.properties').write_text(f'advertised.listeners=PLAINTEXT://127.0.0.1:{self.first}\n')
-        begin = """fetch_kafka() { :; }
-quietly() { :; }
-java() { echo id; }
-start() { kafka_address; exit; }
-"""
         self.one.do('start router-0 sleep 100')
         try:
             with socket.socket() as stranger:
                 stranger.bind(('127.0.0.1', self.first))
                 stranger.listen()
-                self.assertIn('./dev down, then ./dev up', self.one.do(begin + 'start_kafka'))
-            self.assertIn(f'127.0.0.1:{self.first}', self.one.do(begin + 'start_kafka'))
+                self.assertIn('./dev down, then ./dev up', self.one.do(START_KAFKA))
+            self.assertIn(f'127.0.0.1:{self.first}', self.one.do(START_KAFKA))
         finally:
             self.one.do('stop router-0 5')
 

@@ -112,5 +112,5 @@ http_status() {
     ) 2>/dev/null
 }
 
-# property FILE KEY: its value in a .properties file that we wrote.
-property() { sed -n "s/^$2=//p" "$1" 2>/dev/null | tail -n 1; }
+# property FILE KEY: its value in a .properties file that we wrote; empty without the file.
+property() { [ ! -r "$1" ] || sed -n "s/^$2=//p" "$1" | tail -n 1; }

@@ -102,8 +102,9 @@ void plan_routers(struct planning *planning) {
     struct plan *plan = planning->plan;
     double join = US * plan->reports * report_us(f, load->friends),
            observing = US * plan->reports * f[FIGURE_ROUTER_OBSERVE_US];
-    double routers = plan_least(load), sending = 0, each = INFINITY;
-    for (; routers <= ROUTERS_MOST; routers++) {
+    double routers = 0, sending = 0, each = INFINITY;
+    for (int count = (int)plan_least(load); count <= ROUTERS_MOST; count++) {
+        routers = count;
         sending = US * batches(planning, routers) * f[FIGURE_ROUTER_BATCH_US];
         each = (join + sending) / routers + observing * (1 - 1 / routers);
         if (each <= planning->usable) break;

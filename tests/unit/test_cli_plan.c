@@ -293,12 +293,12 @@ static void partitions_leave_room_to_double(void **state) {
 static void more_load_never_needs_less(void **state) {
     struct plan_figures figures = measured();
     double before[TIER_COUNT] = {0};
-    for (double online = 1e4; online < 1e7; online *= 2) {
-        struct plan_load load = load_of(online);
+    for (int64_t online = 10000; online < 10000000; online *= 2) {
+        struct plan_load load = load_of((double)online);
         struct plan plan;
-        load.posts = online / 2000;
-        load.pages = online / 50;
-        load.comments = online / 5000;
+        load.posts = (double)online / 2000;
+        load.pages = (double)online / 50;
+        load.comments = (double)online / 5000;
         plan_compute(&load, &figures, &plan);
         for (int i = 0; i < TIER_COUNT; i++) {
             assert_true(plan.tiers[i].processes >= before[i]);

@@ -21,12 +21,12 @@ const collect = async (items) => {
 };
 
 test('friends have names, and states', async () => {
-    http.answers = [[200, `{"items":[{"user":${BIG},"name":"Ada","avatar_url":"https://e.org/a","state":"friends","since":9},` +
+    http.answers = [[200, `{"items":[{"user":${BIG},"name":"Ada","avatar_url":"https://e.org/a","state":"friends","since":9,"rounded":true},` +
         `{"user":7,"name":"","avatar_url":"","state":"requested","since":0}],"next":7}`]];
     assert.deepEqual(await api.getFriends({ state: 'all', limit: 2 }), {
         items: [
-            { user: BIG, name: 'Ada', avatarUrl: 'https://e.org/a', state: 'friends', since: 9 },
-            { user: '7', name: null, avatarUrl: null, state: 'requested', since: null },
+            { user: BIG, name: 'Ada', avatarUrl: 'https://e.org/a', state: 'friends', since: 9, rounded: true },
+            { user: '7', name: null, avatarUrl: null, state: 'requested', since: null, rounded: false },
         ],
         next: '7',
     });
@@ -46,12 +46,12 @@ test('a friendship is asked for, ended and prevented, each until it is decided',
 
 test('places: of friends, of mine, and who sees me', async () => {
     http.answers = [
-        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5 }], next: null, time: 8 }],
+        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true }], next: null, time: 8 }],
         [200, { items: [{ user: 7, near: true }, { user: 8, near: false }], next: 8, mode: 'friends', visible: true }],
         [200, { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4 }], next: 'c' }],
     ];
     assert.deepEqual(await api.getNearby({ since: 8 }), {
-        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9 }], next: null, time: 8,
+        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true }], next: null, time: 8,
     });
     assert.deepEqual(await api.getAudience({ after: '3' }), {
         items: [{ user: '7', near: true }, { user: '8', near: false }], next: '8', mode: 'friends', visible: true,

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from harness.records import decode, encode
+from harness.records import decode, encode, subject_partition
 from harness.waiting import eventually, now_ms
 
 EPOCH_MS = 1_735_689_600_000  # 2025-01-01: ids begin there
@@ -35,12 +35,17 @@ class Comments:
             'user': 1, 'state': 'VISIBLE', 'text': f'text {number}', 'likes': 2, 'replies': 0, 'reports': 0, 'time': ms}
         new = {**old, **changes}
         self.all[number] = new
-        self.cluster.topics.produce('comments-wide', key(new['subject'], new['id']), ('comment-wide', new))
+        self._write(new, ('comment-wide', new))
         return new
+
+    def _write(self, comment, value):
+        """Where its subject lies: moderation does not start on records that lie elsewhere."""
+        self.cluster.topics.produce('comments-wide', key(comment['subject'], comment['id']), value,
+                                    subject_partition(comment['subject'], self.cluster.partitions))
 
     def remove(self, number):
         gone = self.all.pop(number)
-        self.cluster.topics.produce('comments-wide', key(gone['subject'], gone['id']), None)
+        self._write(gone, None)
 
     def ids(self, wanted=lambda comment: True):
         return sorted((str(c['id']) for c in self.all.values() if wanted(c)), key=int, reverse=True)

@@ -109,6 +109,21 @@ def key_users(key: bytes) -> tuple:
     return struct.unpack(f'>{len(key) // 8}q', key)
 
 
+def subject_partition(subject: str, partitions: int) -> int:
+    """As Java's default partitioner has it for that key: murmur2."""
+    data, m = subject.encode(), 0x5bd1e995
+    h = 0x9747b28c ^ len(data)
+    for i in range(0, len(data) & ~3, 4):
+        k = int.from_bytes(data[i:i + 4], 'little') * m & 0xffffffff
+        k = (k ^ k >> 24) * m & 0xffffffff
+        h = (h * m & 0xffffffff) ^ k
+    rest = data[len(data) & ~3:]
+    if rest:
+        h = (h ^ int.from_bytes(rest, 'little')) * m & 0xffffffff
+    h = (h ^ h >> 13) * m & 0xffffffff
+    return ((h ^ h >> 15) & 0x7fffffff) % partitions
+
+
 class Topics:
     """Reading and writing the topics of one prefix."""
 

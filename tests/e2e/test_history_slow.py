@@ -63,7 +63,8 @@ def test_asking_a_broker_that_is_away_holds_up_nothing(make_cluster, broker, slo
     sink.wait_for_log('partitions assigned', 30)
     broker.pause()  # while it looks at its folder; then it asks Kafka
     try:
-        taken = answer_times(sink, lambda: 'Kafka does not say where partitions end' in sink.log())
+        # Where librdkafka has a connection already, its question may take longer than the sink keeps its partitions, and is then forgotten.
+        taken = answer_times(sink, lambda: any(words in sink.log() for words in ('Kafka does not say where partitions end', 'lost=true')))
     finally:
         broker.resume()
     assert max(taken) < QUICK_S

@@ -142,25 +142,30 @@ static int has_aside(struct change *change, size_t i, const struct adjacency_key
     return found;
 }
 
-/* An aside is deleted only where it is. */
+/* What stands beside the list under that key (an aside, a mark) is written, or deleted, but only where it is. */
+static void put_beside(struct change *change, const struct adjacency_update *update, const struct adjacency_key *key,
+                       bool wanted, bool found) {
+    if (wanted) {
+        uint8_t value[ADJACENCY_ASIDE_SIZE];
+        adjacency_aside_encode(value, update);
+        store_batch_put(change->adjacency->batch, change->part->family, key->bytes, key->size, value, sizeof value);
+    } else if (found) {
+        delete (change, key);
+    }
+}
+
 static int put_aside(struct change *change, size_t i, struct error *error) {
     const struct adjacency_update *update = &change->updates[i];
     struct adjacency_key key = adjacency_aside_key(update->owner, update->kind, update->id);
     bool wanted = adjacency_update_aside(update);
     int found = has_aside(change, i, &key, error);
     if (found < 0) return found;
-    if (wanted) {
-        uint8_t value[ADJACENCY_ASIDE_SIZE];
-        adjacency_aside_encode(value, update);
-        store_batch_put(change->adjacency->batch, change->part->family, key.bytes, key.size, value, sizeof value);
-    } else if (found) {
-        delete (change, &key);
-    }
+    put_beside(change, update, &key, wanted, found);
     change->asides += (size_t)wanted - (size_t)found;
     return 0;
 }
 
-/* A mark is deleted only where it is. *before: the id's tag as a member until now. */
+/* *before: the id's tag as a member until now. */
 static int put_mark(struct change *change, size_t i, uint8_t *before, struct error *error) {
     const struct adjacency_update *update = &change->updates[i];
     struct adjacency_entry old = {.id = update->id, .tag = ADJACENCY_MEMBER};
@@ -169,13 +174,7 @@ static int put_mark(struct change *change, size_t i, uint8_t *before, struct err
         change->root.marks && change->was[i] ? adjacency_read_mark(change->adjacency, change->list, &old, error) : 0;
     if (found < 0) return found;
     struct adjacency_key key = adjacency_mark_key(update->owner, update->kind, update->id);
-    if (wanted) {
-        uint8_t value[ADJACENCY_ASIDE_SIZE];
-        adjacency_aside_encode(value, update);
-        store_batch_put(change->adjacency->batch, change->part->family, key.bytes, key.size, value, sizeof value);
-    } else if (found) {
-        delete (change, &key);
-    }
+    put_beside(change, update, &key, wanted, found);
     change->marks += (size_t)wanted - (size_t)found;
     *before = change->was[i] ? old.tag : ADJACENCY_NONE;
     return 0;

@@ -1,5 +1,5 @@
 /* Preloaded into a daemon: a file system that takes its time. fsync of what is named *SLOW_SYNC and opendir of SLOW_FOLDER wait for
- * SLOW_MS first. */
+ * SLOW_MS first. A line in the daemon's log says that opendir begins to wait. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -25,6 +25,9 @@ int fsync(int fd) {
 DIR *opendir(const char *path) {
     DIR *(*real)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
     const char *slow = getenv("SLOW_FOLDER");
-    if (slow && !strcmp(path, slow)) wait_a_while();
+    if (slow && !strcmp(path, slow)) {
+        dprintf(STDERR_FILENO, "opendir waits\n");
+        wait_a_while();
+    }
     return real(path);
 }

@@ -68,7 +68,7 @@ def cut_history(world):
     cluster = world.cluster
 
     def refused():
-        with contextlib.suppress(OSError):  # they are only starting
+        with contextlib.suppress(OSError, KeyError):  # they are only starting, and have no metrics yet
             return sum(sink.metrics().total('starling_history_refused_partitions') for sink in cluster.sinks)
         return None
 

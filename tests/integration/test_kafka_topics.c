@@ -234,23 +234,28 @@ static void test_refuses_counts_that_differ(void **state) {
     assert_non_null(strstr(error.text, "locations has 4"));
 }
 
-/* One record a user, where partitioning among `partitions` puts it. */
-static void place_profiles(struct world *world, int partitions, int count) {
+static void place(rd_kafka_topic_t *handle, int64_t user, int32_t partition) {
+    uint8_t key[8];
+    char value[] = "x";
+    bytes_put_be64(key, (uint64_t)user);
+    assert_int_equal(rd_kafka_produce(handle, partition, RD_KAFKA_MSG_F_COPY, value, 1, key, sizeof key, NULL), 0);
+}
+
+/* One record a user, where partitioning among `partitions` puts it, or so many partitions further. */
+static void place_profiles_beside(struct world *world, int partitions, int count, int further) {
     rd_kafka_t *client = stranger(world);
     char *name = topic_full_name(&world->settings, &TOPIC_PROFILES, false);
     rd_kafka_topic_t *handle = rd_kafka_topic_new(client, name, NULL);
-    for (int64_t user = 1; user <= count; user++) {
-        uint8_t key[8];
-        char value[] = "x";
-        bytes_put_be64(key, (uint64_t)user);
-        assert_int_equal(rd_kafka_produce(handle, hash_user_partition(user, partitions), RD_KAFKA_MSG_F_COPY, value, 1,
-                                          key, sizeof key, NULL),
-                         0);
-    }
+    for (int64_t user = 1; user <= count; user++)
+        place(handle, user, (hash_user_partition(user, partitions) + further) % PARTITIONS);
     assert_int_equal(rd_kafka_flush(client, PATIENCE_MS), 0);
     rd_kafka_topic_destroy(handle);
     rd_kafka_destroy(client);
     free(name);
+}
+
+static void place_profiles(struct world *world, int partitions, int count) {
+    place_profiles_beside(world, partitions, count, 0);
 }
 
 static int placed(struct world *world, struct error *error) {
@@ -277,6 +282,17 @@ static void test_a_few_misplaced_records_are_no_others_business(void **state) {
     create(world);
     place_profiles(world, PARTITIONS, 40);
     place_profiles(world, 1, 3);
+    if (placed(world, &error)) fail_msg("%s", error.text);
+}
+
+/* Records that a bad program has written anywhere stop nobody, even where there are hardly any others. */
+static void test_misplaced_records_that_no_fewer_partitions_explain_are_no_others_business(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    create(world);
+    place_profiles(world, PARTITIONS, 2);
+    for (int further = 1; further < PARTITIONS; further++) place_profiles_beside(world, PARTITIONS, 20, further);
     if (placed(world, &error)) fail_msg("%s", error.text);
 }
 
@@ -327,6 +343,7 @@ int main(void) {
         TEST(test_refuses_counts_that_differ),
         TEST(test_says_that_records_were_placed_among_fewer_partitions),
         TEST(test_a_few_misplaced_records_are_no_others_business),
+        TEST(test_misplaced_records_that_no_fewer_partitions_explain_are_no_others_business),
         TEST(test_inspects_what_is_there),
         cmocka_unit_test(test_no_broker_is_said_in_time),
     };

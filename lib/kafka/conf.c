@@ -1,7 +1,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "kafka/private.h"
 
@@ -47,6 +50,25 @@ static int set_extra(rd_kafka_conf_t *conf, const struct config_pair *pair, stru
     return set(conf, pair->key, pair->value, error);
 }
 
+/* While no broker answers, librdkafka connects again at once, in spite of its backoff, whenever anything waits for a broker: a question to
+ * the controller takes a seventh of a core then, for nothing, and from the broker that is just starting. Each broker has a thread of its own
+ * that connects, and here it waits if it has connected too often. */
+static int open_socket(int domain, int type, int protocol, void *opaque) {
+    enum { PERIOD_US = 500000, MOST = 5 };
+    static _Thread_local int64_t since_us;
+    static _Thread_local int opened;
+    int64_t left_us = since_us + PERIOD_US - clock_monotonic_us();
+    (void)opaque;
+    if (left_us > 0 && opened == MOST)
+        nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)left_us * 1000}, NULL);
+    if (left_us <= 0 || opened == MOST) {
+        since_us = clock_monotonic_us();
+        opened = 0;
+    }
+    opened++;
+    return socket(domain, type | SOCK_CLOEXEC, protocol);
+}
+
 int kafka_conf_new(const struct kafka_settings *settings, const struct kafka_property *ours,
                    const struct kafka_property *fixed, struct kafka_opaque *opaque, rd_kafka_conf_t **out,
                    struct error *error) {
@@ -76,6 +98,7 @@ int kafka_conf_new(const struct kafka_settings *settings, const struct kafka_pro
     }
     rd_kafka_conf_set_opaque(conf, opaque);
     rd_kafka_conf_set_log_cb(conf, log_line);
+    rd_kafka_conf_set_socket_cb(conf, open_socket);
     *out = conf;
     return 0;
 }

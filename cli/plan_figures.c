@@ -173,6 +173,8 @@ int plan_figures_load(struct plan_figures *figures, const char *path, struct err
     } else {
         code = properties_read(path, buffer_cstring(&text), text.size, take, &(struct file){&read, path}, error);
     }
+    if (!code && read.values[FIGURE_EDGE_FULL_ENTRIES] <= 1)
+        code = error_set(error, -EINVAL, "%s: edge.full.entries must be more than 1: a full frame has several", path);
     if (!code) *figures = read;
     buffer_free(&text);
     return code;

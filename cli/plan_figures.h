@@ -92,7 +92,7 @@ struct plan_figures {
 
 void plan_figures_measured(struct plan_figures *figures);
 
-/* Replaces those that the properties file names (name=number). -EINVAL for an unknown name, or a number that is not above 0. */
+/* Replaces those that the properties file names (name=number). -EINVAL for an unknown name, or a number that cannot be. */
 int plan_figures_load(struct plan_figures *figures, const char *path, struct error *error);
 
 /* Appends all of them as a properties file: a comment with unit, bench, date and section, then name=value. */

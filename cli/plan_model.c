@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "event/topics.h"
 
 enum {
     DAY_S = 86400,
@@ -14,8 +15,9 @@ enum {
     INBOX_ENTRIES = 800, /* feed.inbox.max */
     POSTS_A_PAGE = 20,
     STORED_COMMENTS = 20000000,
-    HOT_COPY_S = 1, /* how long a gateway keeps a hot page */
-    MAPS = 65530,   /* vm.max_map_count of Linux by default */
+    COPY_MEASURED = 10000000, /* users of the copy of sharing whose size was measured */
+    HOT_COPY_S = 1,           /* how long a gateway keeps a hot page */
+    MAPS = 65530,             /* vm.max_map_count of Linux by default */
     PARTITIONS_LEAST = 16,
     ROUTES_LEAST = 64
 };
@@ -53,8 +55,18 @@ double plan_enough(const struct planning *planning, double work, double shared) 
     return room > 0 ? fmax(plan_least(planning->load), ceil(work / room)) : NAN;
 }
 
+static double power_of_two(double wanted, double from) {
+    double found = from;
+    while (found < wanted) found *= 2;
+    return found;
+}
+
+/* The copy is a hash table that doubles when 7/8 of it are full (base/map.h). */
+static double copy_slots(double users) { return power_of_two(users * 8 / 7, 1); }
+
 double plan_copies(const struct planning *planning) {
-    return planning->load->users * planning->figure[FIGURE_COPY_BYTES];
+    double slot_bytes = planning->figure[FIGURE_COPY_BYTES] * COPY_MEASURED / copy_slots(COPY_MEASURED);
+    return copy_slots(planning->load->users) * slot_bytes;
 }
 
 /* ---- HTTP, feed, comments ---- */
@@ -168,12 +180,6 @@ static void plan_sinks(struct planning *planning) {
 
 /* ---- Kafka ---- */
 
-static double power_of_two(double wanted, double from) {
-    double found = from;
-    while (found < wanted) found *= 2;
-    return found;
-}
-
 static void plan_partitions(struct planning *planning) {
     struct plan *plan = planning->plan;
     static const enum plan_tier_id SHARE[] = {TIER_ROUTER, TIER_FEED, TIER_COMMENTS, TIER_HISTORY};
@@ -207,7 +213,6 @@ static double lines(const struct planning *planning, const struct plan_tier *tie
 }
 
 static void plan_brokers(struct planning *planning) {
-    enum { TOPICS_OF_OWNERS = 33 }; /* lib/event/topics.c, without deliveries */
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
     struct plan *plan = planning->plan;
@@ -219,7 +224,7 @@ static void plan_brokers(struct planning *planning) {
     double posts = load->posts * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE;
     double written = reports + moves + entries + comments + posts, cores = 0;
     for (int i = 0; i < TIER_BROKER; i++) cores += plan->tiers[i].broker_cores;
-    double partitions = (plan->partitions * TOPICS_OF_OWNERS + plan->routes) * load->replication;
+    double partitions = (plan->partitions * (double)(TOPICS_ALL.count - 1) + plan->routes) * load->replication;
     *tier = (struct plan_tier){
         .name = "brokers",
         // Measured with one copy. Each further one is written and read again, and counts as much.

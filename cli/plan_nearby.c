@@ -41,7 +41,9 @@ void plan_edges(struct planning *planning) {
                posts_shown * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE + by_socket * f[FIGURE_BROKER_REPORT_BYTES],
         .broker_cores = US * by_socket * f[FIGURE_BROKER_REPORTS_US] / 1000,
     };
-    double by_cpu = plan_enough(planning, tier->cores, 0), by_sessions = ceil(load->online / load->sessions);
+    // One of them may be away: the others have room for its phones.
+    double by_sessions = ceil(load->online / load->sessions) + plan_least(load) - 1;
+    double by_cpu = plan_enough(planning, tier->cores, 0);
     tier->processes = fmax(by_cpu, by_sessions);
     tier->limit = by_sessions > by_cpu ? "sessions" : "CPU";
     double list_kib = f[FIGURE_EDGE_LIST_KIB] * fmax(0, near - NEAR_MEASURED) / (NEAR_WIDE - NEAR_MEASURED);

@@ -44,6 +44,7 @@ def wrong_clock(world, ns):
             jump(ns)
             time.sleep(WRONG_S)
             jump(0)
+    assert noticed.longest['lists'] > WRONG_S / 2, 'nobody noticed: the clocks did not jump'
     return noticed
 
 

@@ -159,7 +159,7 @@ class World:
         for daemon in self.cluster.daemons:
             daemon.wait_ready()
         found = {'pairs': self._check_lists(), 'posts': self.authors.check(), 'comments': self.talkers.check(),
-                 'friendships': self._check_people(), 'rows': self.past.check(self.walkers.people[:STORE_USERS])}
+                 'found by moderators': self._check_search(), 'friendships': self._check_people(), 'rows': self.past.check(self.walkers.people[:STORE_USERS])}
         self.cluster.starling('graph', 'verify')
         problems = self.cluster.problems()
         assert not problems, '\n'.join(problems)
@@ -191,6 +191,29 @@ class World:
             return len(expected)
 
         return eventually(right, 20, every=0.5)
+
+    def _check_search(self):
+        """Moderators find each comment that was written, once."""
+        http = self.cluster.http(self.talkers.moderator, scope='moderator')
+
+        def found(kind, name):
+            ids, after = [], None
+            while True:
+                query = {'type': kind, 'id': name, 'limit': 1000, **({} if after is None else {'after': after})}
+                page = http.ok('GET', '/v1/moderation/comments', params=query)
+                ids += [int(item['id']) for item in page['items']]
+                after = page['next']
+                if after is None:
+                    return ids
+
+        def right(subject, wanted):
+            ids = found(*subject.split(':'))
+            assert sorted(ids) == wanted, f'search: {len(ids)} comments of {subject}, not {len(wanted)}; missing {set(wanted) - set(ids)}'
+            return True
+
+        for subject, made in self.talkers.under.items():
+            eventually(lambda name=subject, wanted=sorted(one.id for one in made): right(name, wanted), 60, every=0.5)
+        return len(self.talkers.made)
 
     def _check_people(self):
         """Friendships, by the topic and by the API, and names: all that were acknowledged."""

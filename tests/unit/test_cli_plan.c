@@ -149,6 +149,7 @@ static void figures_are_replaced_by_a_file(void **state) {
     static const char *const WRONG[][2] = {{"router.report.us=5\nrouter.report.ms=10\n", ":2: there is no figure"},
                                            {"router.report.us=0\n", ":1: router.report.us must be a number"},
                                            {"router.report.us=-1\n", "must be a number"},
+                                           {"edge.full.entries=1\n", "must be more than 1"},
                                            {"router.report.us=ten\n", "must be a number"}};
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
         assert_int_equal(load_text(&figures, WRONG[i][0], &error), -EINVAL);
@@ -195,6 +196,38 @@ static void followers_are_distributed_as_in_the_bench(void **state) {
     assert_true(plan_hot_share(0, 1000) == 0 && plan_entries(0, 1000) == 0);
 }
 
+static void edges_have_room_for_the_phones_of_one_that_is_away(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(10e6);
+    struct plan plan;
+    plan_compute(&load, &figures, &plan);
+    const struct plan_tier *edge = &plan.tiers[TIER_EDGE];
+    assert_string_equal(edge->limit, "sessions");
+    assert_true((edge->processes - 1) * load.sessions >= load.online);
+    assert_true((edge->processes - 2) * load.sessions < load.online);
+    plan_clear(&plan);
+
+    load = load_of(18000);
+    load.replication = 1; // nothing may be away
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.tiers[TIER_EDGE].processes == 1);
+    plan_clear(&plan);
+}
+
+/* Slots of 16 bytes, a power of two of them, at most 7/8 of them full. */
+static void copies_of_sharing_double(void **state) {
+    static const double ROWS[][2] = {{10e6, 1 << 24}, {100e6, 1 << 27}, {120e6, 1 << 28}, {1e9, 2147483648.0}};
+    struct plan_figures figures = measured();
+    for (size_t i = 0; i < ARRAY_SIZE(ROWS); i++) {
+        struct plan_load load = load_of(ROWS[i][0] / 10);
+        struct plan plan;
+        plan_compute(&load, &figures, &plan);
+        double copy = plan.tiers[TIER_INGEST].memory - figures.values[FIGURE_PROCESS_MB] * 1e6;
+        assert_true(fabs(copy / (ROWS[i][1] * 16) - 1) < 0.01);
+        plan_clear(&plan);
+    }
+}
+
 static void each_tier_has_its_limit(void **state) {
     struct plan_figures figures = measured();
     struct plan_load load = load_of(1e6);
@@ -202,7 +235,7 @@ static void each_tier_has_its_limit(void **state) {
     load.flush_s = 0.05;
     load.gbit = 100;
     plan_compute(&load, &figures, &plan);
-    assert_true(plan.tiers[TIER_EDGE].processes == 56); // of 18,000 sessions
+    assert_true(plan.tiers[TIER_EDGE].processes == 57); // 56 of 18,000 sessions each, and one that may be away
     assert_string_equal(plan.tiers[TIER_EDGE].limit, "sessions");
     assert_true(plan.tiers[TIER_FEED].processes == 0);
     assert_true(plan.tiers[TIER_ROUTER].processes == 2);
@@ -333,6 +366,8 @@ int main(void) {
         cmocka_unit_test(what_is_printed_is_such_a_file),
         cmocka_unit_test(rates_follow_from_the_load),
         cmocka_unit_test(followers_are_distributed_as_in_the_bench),
+        cmocka_unit_test(edges_have_room_for_the_phones_of_one_that_is_away),
+        cmocka_unit_test(copies_of_sharing_double),
         cmocka_unit_test(each_tier_has_its_limit),
         cmocka_unit_test(routers_are_as_few_as_can_be),
         cmocka_unit_test(what_no_number_of_processes_can_do_is_refused),

@@ -54,18 +54,12 @@ static int set_extra(rd_kafka_conf_t *conf, const struct config_pair *pair, stru
  * the controller takes a seventh of a core then, for nothing, and from the broker that is just starting. Each broker has a thread of its own
  * that connects, and here it waits if it has connected too often. */
 static int open_socket(int domain, int type, int protocol, void *opaque) {
-    enum { PERIOD_US = 500000, MOST = 5 };
-    static _Thread_local int64_t since_us;
-    static _Thread_local int opened;
-    int64_t left_us = since_us + PERIOD_US - clock_monotonic_us();
+    enum { APART_US = 100000, AT_ONCE = 5 };
+    static _Thread_local int64_t next_us; // when connecting would be no more often than that
+    int64_t now = clock_monotonic_us(), early_us = next_us - now - (AT_ONCE - 1) * APART_US;
     (void)opaque;
-    if (left_us > 0 && opened == MOST)
-        nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)left_us * 1000}, NULL);
-    if (left_us <= 0 || opened == MOST) {
-        since_us = clock_monotonic_us();
-        opened = 0;
-    }
-    opened++;
+    if (early_us > 0) nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)early_us * 1000}, NULL);
+    next_us = (next_us > now ? next_us : now) + APART_US;
     return socket(domain, type | SOCK_CLOEXEC, protocol);
 }
 

@@ -241,21 +241,22 @@ static void place(rd_kafka_topic_t *handle, int64_t user, int32_t partition) {
     assert_int_equal(rd_kafka_produce(handle, partition, RD_KAFKA_MSG_F_COPY, value, 1, key, sizeof key, NULL), 0);
 }
 
+struct users {
+    int64_t first;
+    int count;
+};
+
 /* One record a user, where partitioning among `partitions` puts it, or so many partitions further. */
-static void place_profiles_beside(struct world *world, int partitions, int count, int further) {
+static void place_profiles(struct world *world, struct users users, int partitions, int further) {
     rd_kafka_t *client = stranger(world);
     char *name = topic_full_name(&world->settings, &TOPIC_PROFILES, false);
     rd_kafka_topic_t *handle = rd_kafka_topic_new(client, name, NULL);
-    for (int64_t user = 1; user <= count; user++)
+    for (int64_t user = users.first; user < users.first + users.count; user++)
         place(handle, user, (hash_user_partition(user, partitions) + further) % PARTITIONS);
     assert_int_equal(rd_kafka_flush(client, PATIENCE_MS), 0);
     rd_kafka_topic_destroy(handle);
     rd_kafka_destroy(client);
     free(name);
-}
-
-static void place_profiles(struct world *world, int partitions, int count) {
-    place_profiles_beside(world, partitions, count, 0);
 }
 
 static int placed(struct world *world, struct error *error) {
@@ -269,19 +270,31 @@ static void test_says_that_records_were_placed_among_fewer_partitions(void **sta
     struct error error = {.text = ""};
     create(world);
     if (placed(world, &error)) fail_msg("%s", error.text); // nothing is there
-    place_profiles(world, 3, 40);
+    place_profiles(world, (struct users){1, 40}, 3, 0);
     assert_int_equal(placed(world, &error), -EINVAL);
     assert_non_null(strstr(error.text, "have 4 partitions, and their records were placed among 3"));
 }
 
-/* What one bad program writes is for the dead letters. */
+/* Also when the added partitions have records already, which lie where they belong. */
+static void test_finds_partitions_that_were_added_before_others_wrote(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    create(world);
+    place_profiles(world, (struct users){1, 40}, 2, 0);
+    place_profiles(world, (struct users){1000, 80}, PARTITIONS, 0);
+    assert_int_equal(placed(world, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "have 4 partitions, and their records were placed among 2"));
+}
+
+/* What one bad program writes is for the dead letters, also if it puts everything into one partition. */
 static void test_a_few_misplaced_records_are_no_others_business(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
     struct error error = {.text = ""};
     create(world);
-    place_profiles(world, PARTITIONS, 40);
-    place_profiles(world, 1, 3);
+    place_profiles(world, (struct users){1, 40}, PARTITIONS, 0);
+    place_profiles(world, (struct users){1000, 12}, 1, 0);
     if (placed(world, &error)) fail_msg("%s", error.text);
 }
 
@@ -291,8 +304,9 @@ static void test_misplaced_records_that_no_fewer_partitions_explain_are_no_other
     struct world *world = *state;
     struct error error = {.text = ""};
     create(world);
-    place_profiles(world, PARTITIONS, 2);
-    for (int further = 1; further < PARTITIONS; further++) place_profiles_beside(world, PARTITIONS, 20, further);
+    place_profiles(world, (struct users){1, 2}, PARTITIONS, 0);
+    for (int further = 1; further < PARTITIONS; further++)
+        place_profiles(world, (struct users){1, 20}, PARTITIONS, further);
     if (placed(world, &error)) fail_msg("%s", error.text);
 }
 
@@ -342,6 +356,7 @@ int main(void) {
         TEST(test_sets_how_many_copies_must_be_written),
         TEST(test_refuses_counts_that_differ),
         TEST(test_says_that_records_were_placed_among_fewer_partitions),
+        TEST(test_finds_partitions_that_were_added_before_others_wrote),
         TEST(test_a_few_misplaced_records_are_no_others_business),
         TEST(test_misplaced_records_that_no_fewer_partitions_explain_are_no_others_business),
         TEST(test_inspects_what_is_there),

@@ -11,8 +11,8 @@ import os
 import pathlib
 import time
 
+from drills.world import World
 from machine import in_folder, kafka_version, machine
-from world import World
 
 TIERS = 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation', 'ingest'
 PRODUCTS = 'lists', 'timelines', 'threads'

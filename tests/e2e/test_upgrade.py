@@ -2,16 +2,13 @@
 topics and stores, and one tier goes back for a while. Nothing is lost, and everybody's lists, pages and threads are exact at the end."""
 import os
 import pathlib
-import sys
 import time
 
 import pytest
 
-from harness.broker import REPOSITORY
+from drills.world import World
 from harness.cluster import build_folder
 from harness.releases import Missing, last_release
-
-sys.path[:0] = [str(REPOSITORY / 'tests/drills'), str(REPOSITORY / 'clients/python')]
 
 # The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and edges before routers.
 TIERS = 'feed', 'comments', 'moderation', 'fanout', 'router', 'history-sink', 'ingest'
@@ -42,7 +39,6 @@ def release():
 
 @pytest.mark.timeout(1200)
 def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch):
-    from world import World
     tag, old = release
     new = build_folder()
     world = World(tmp_path, pathlib.Path(os.environ['STARLING_KAFKA_LIB']))

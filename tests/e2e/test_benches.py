@@ -1,0 +1,25 @@
+"""The benches are run by people, not here. Each of those in Python at least begins: it finds what it stands on, and says how it is used."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+from harness.broker import REPOSITORY
+from harness.cluster import build_folder
+
+BENCHES = sorted(file for file in (REPOSITORY / 'bench').iterdir() if file.is_file() and os.access(file, os.X_OK)
+                 and any(line.startswith('# needs:') and 'python' in line for line in file.read_text().splitlines()[:3]))
+
+
+def test_there_are_some():
+    assert len(BENCHES) > 10
+
+
+@pytest.mark.parametrize('bench', BENCHES, ids=lambda file: file.name)
+def test_a_bench_says_how_it_is_used(bench):
+    environment = {**os.environ, 'STARLING_PYTHON': sys.executable, 'STARLING_BUILD': str(build_folder()),
+                   'PYTHONPATH': str(REPOSITORY / 'tests/e2e')}
+    done = subprocess.run([bench, '--help'], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith('usage: ')

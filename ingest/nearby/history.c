@@ -93,15 +93,7 @@ static void get_history(void *state, const struct call *call) {
     http_set_varies(call->request, "Accept");
     const char *after = http_query(call->request, "after");
     char path[PATH_MAX_BYTES];
-    if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &until) ||
-        !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
-        return;
-    if (from > until) {
-        struct error error;
-        error_set(&error, 0, "\"from\" is %" PRId64 ", but must not be after \"to\", which is %" PRId64, from, until);
-        http_problem(call->request, 400, "bad_query", error.text, 0);
-        return;
-    }
+    if (!call_query_times(call, &from, &until) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     int wanted = wanted_type(call);
     if (wanted < 0) return;
     if (after && !plain(after)) {

@@ -83,6 +83,13 @@ bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
 bool cli_real(const char *text, double min, double max, double *value);
 bool cli_place(const char *text, struct geo_point *at); /* LAT,LNG in degrees */
 
+/* The same for the value of --option, and text is NULL where it was not given: *value is then unchanged. 0, or the exit code of wrong
+ * usage after the reason was printed. */
+int cli_int_option(const struct cli_command *command, const char *option, const char *text, int64_t min, int64_t max,
+                   int64_t *value);
+int cli_real_option(const struct cli_command *command, const char *option, const char *text, double min, double max,
+                    double *value);
+
 /* A file with two ids a line, gzip or plain (comments # and blank lines skipped). Calls pair for each; stops when it returns
  * not 0 and returns that. Negative errno with the reason (file:line) in error. */
 int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64_t b), void *context,

@@ -63,7 +63,8 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
              const struct cli_option *options, size_t count, bool *done);
 void cli_close(struct cli *cli);
 
-/* Whoever is about to ask Kafka calls this. It says once on standard error which broker is asked if no setting at all was given. */
+/* Subcommands that are about to ask Kafka call this. It says once on standard error which broker is asked if no setting at all was
+ * given. */
 void cli_say_broker(const struct cli *cli);
 
 /* Says "starling NAME: reason" on standard error, with the usage behind it when code is that of wrong usage; returns code. */

@@ -169,7 +169,7 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     return code ? cli_fail(&REPLAY_COMMAND, 1, "%s", error.text) : 0;
 }
 
-/* What the command line asks for. */
+/* The command line's options. */
 struct wish {
     struct period period;
     const char *user, *limit, *partition, *into, *speed, *format;

@@ -96,7 +96,7 @@ static int take_samples(struct status *status, struct kafka_admin *admin, bool l
     return code;
 }
 
-/* What gateways and edges say themselves. An address that is none is wrong usage. */
+/* Asks gateways and edges themselves. An address that is none is wrong usage. */
 static int ask_front(struct status *status, const struct cli *cli, struct error *error) {
     struct daemon_poll *poll = NULL;
     const char *list = cli->settings.ops_addresses;

@@ -21,7 +21,7 @@ enum {
     RETRY_AFTER_S = 2
 };
 
-/* What a client may accept: the sink's own page, and files of it. */
+/* Types that a client may accept: the sink's own page, and files of it. */
 enum { JSON_PAGE, FILES };
 
 static const char THERE_IS[] = "there is application/json, application/x-ndjson, text/csv, application/gpx+xml and "

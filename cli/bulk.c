@@ -6,10 +6,9 @@
 static int start_import(const struct bulk *bulk, const struct cli *cli, const char *state, const char *wait,
                         struct error *error) {
     int64_t wait_s = bulk->wait_s;
-    if (wait && !cli_int(wait, 1, 86400, &wait_s)) {
-        return cli_fail(bulk->command, 2, "--wait %s: must be seconds from 1 to 86400", wait);
-    }
-    int code = bulk_import(bulk, cli, cli->arguments[1], state, wait_s, error);
+    int code = cli_int_option(bulk->command, "wait", wait, 1, 86400, &wait_s);
+    if (code) return code;
+    code = bulk_import(bulk, cli, cli->arguments[1], state, wait_s, error);
     return code ? cli_fail(bulk->command, 1, "%s", error->text) : 0;
 }
 
@@ -34,12 +33,13 @@ int bulk_run(const struct bulk *bulk, int argc, char **argv) {
     if (!strcmp(what, "import") && cli.argument_count == 2) {
         code = start_import(bulk, &cli, state, wait, &error);
     } else if (!strcmp(what, "export") && cli.argument_count <= 2) {
-        code = state || wait ? cli_fail(bulk->command, 2, "--resume and --wait are for import")
+        code = state || wait ? cli_fail(bulk->command, CLI_WRONG_USAGE, "--resume and --wait are for import")
                              : start_export(bulk, &cli, &error);
     } else if (!strcmp(what, "verify") && bulk->verify && cli.argument_count == 1 && !state && !wait) {
         code = bulk->verify(bulk->command, &cli, &error);
     } else {
-        code = cli_fail(bulk->command, 2, "import with one FILE, or export%s", bulk->verify ? ", or verify" : "");
+        code = cli_fail(bulk->command, CLI_WRONG_USAGE, "import with one FILE, or export%s",
+                        bulk->verify ? ", or verify" : "");
     }
     cli_close(&cli);
     return code;

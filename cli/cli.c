@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -337,6 +338,23 @@ bool cli_real(const char *text, double min, double max, double *value) {
     if (*end || !isfinite(read) || read < min || read > max) return false;
     *value = read;
     return true;
+}
+
+int cli_int_option(const struct cli_command *command, const char *option, const char *text, int64_t min, int64_t max,
+                   int64_t *value) {
+    if (!text || cli_int(text, min, max, value)) return 0;
+    if (max == INT64_MAX)
+        return cli_fail(command, usage_code(command), "--%s %s: must be a whole number from %" PRId64, option, text,
+                        min);
+    return cli_fail(command, usage_code(command), "--%s %s: must be a whole number from %" PRId64 " to %" PRId64,
+                    option, text, min, max);
+}
+
+int cli_real_option(const struct cli_command *command, const char *option, const char *text, double min, double max,
+                    double *value) {
+    if (!text || cli_real(text, min, max, value)) return 0;
+    return cli_fail(command, usage_code(command), "--%s %s: must be a number from %.15g to %.15g", option, text, min,
+                    max);
 }
 
 bool cli_place(const char *text, struct geo_point *at) {

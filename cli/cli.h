@@ -63,7 +63,8 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
              const struct cli_option *options, size_t count, bool *done);
 void cli_close(struct cli *cli);
 
-/* Whoever is about to ask Kafka calls this. It says once on standard error which broker is asked if no setting at all was given. */
+/* Subcommands that are about to ask Kafka call this. It says once on standard error which broker is asked if no setting at all was
+ * given. */
 void cli_say_broker(const struct cli *cli);
 
 /* Says "starling NAME: reason" on standard error, with the usage behind it when code is that of wrong usage; returns code. */
@@ -82,6 +83,13 @@ int cli_one_user(const struct cli *cli, int64_t *user);
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
 bool cli_real(const char *text, double min, double max, double *value);
 bool cli_place(const char *text, struct geo_point *at); /* LAT,LNG in degrees */
+
+/* The same for the value of --option, and text is NULL where it was not given: *value is then unchanged. 0, or the exit code of wrong
+ * usage after the reason was printed. */
+int cli_int_option(const struct cli_command *command, const char *option, const char *text, int64_t min, int64_t max,
+                   int64_t *value);
+int cli_real_option(const struct cli_command *command, const char *option, const char *text, double min, double max,
+                    double *value);
 
 /* A file with two ids a line, gzip or plain (comments # and blank lines skipped). Calls pair for each; stops when it returns
  * not 0 and returns that. Negative errno with the reason (file:line) in error. */

@@ -108,15 +108,14 @@ static int run(int argc, char **argv) {
     if (code || done) return code;
     wanted.subject = cli.argument_count == 1 ? cli.arguments[0] : "";
     if (cli.argument_count != 1)
-        code = cli_fail(&COMMENTS_COMMAND, 2, "one subject must be given");
+        code = cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "one subject must be given");
     else if (!subject_valid(wanted.subject, strlen(wanted.subject)))
-        code = cli_fail(&COMMENTS_COMMAND, 2, "subject %s: must be TYPE:ID, such as post:123", wanted.subject);
+        code = cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "subject %s: must be TYPE:ID, such as post:123",
+                        wanted.subject);
     else if (!is_sort(wanted.sort))
-        code = cli_fail(&COMMENTS_COMMAND, 2, "--sort %s: must be floor, newest or heat", wanted.sort);
-    else if (limit && !cli_int(limit, 1, LIMIT_MAX, &most))
-        code = cli_fail(&COMMENTS_COMMAND, 2, "--limit %s: must be from 1 to %d", limit, LIMIT_MAX);
-    else if (replies && !cli_int(replies, 0, REPLIES_MAX, &wanted.replies))
-        code = cli_fail(&COMMENTS_COMMAND, 2, "--replies %s: must be from 0 to %d", replies, REPLIES_MAX);
+        code = cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "--sort %s: must be floor, newest or heat", wanted.sort);
+    if (!code) code = cli_int_option(&COMMENTS_COMMAND, "limit", limit, 1, LIMIT_MAX, &most);
+    if (!code) code = cli_int_option(&COMMENTS_COMMAND, "replies", replies, 0, REPLIES_MAX, &wanted.replies);
     wanted.limit = (size_t)most;
     if (!code) code = ask_and_print(&cli, &wanted);
     cli_close(&cli);

@@ -97,7 +97,7 @@ int comments_export(int argc, char **argv) {
     int code = cli_open(&cli, &EXPORT_COMMAND, argc, argv, NULL, 0, &done);
     if (code || done) return code;
     if (cli.argument_count > 1)
-        code = cli_fail(&EXPORT_COMMAND, 2, "one FILE at most");
+        code = cli_fail(&EXPORT_COMMAND, CLI_WRONG_USAGE, "one FILE at most");
     else if (export_all(&cli, cli.argument_count ? cli.arguments[0] : "-", &error))
         code = cli_fail(&EXPORT_COMMAND, 1, "%s", error.text);
     cli_close(&cli);

@@ -91,13 +91,13 @@ static int start(struct cli *cli, struct moving_options *moving, struct moving_f
     char subject[SUBJECT_MAX + 1];
     int64_t wait_s = WAIT_S;
     snprintf(subject, sizeof subject, "%s:1", file->type);
-    if (cli->argument_count != 1) return cli_fail(&IMPORT_COMMAND, 2, "one FILE must be given");
+    if (cli->argument_count != 1) return cli_fail(&IMPORT_COMMAND, CLI_WRONG_USAGE, "one FILE must be given");
     if (!subject_valid(subject, strlen(subject)))
-        return cli_fail(&IMPORT_COMMAND, 2, "--type %s: must be 1 to 32 of a-z, 0-9, - and _", file->type);
-    if (owner && !cli_int(owner, 0, INT64_MAX, &file->owner))
-        return cli_fail(&IMPORT_COMMAND, 2, "--owner %s: must be a number from 0", owner);
-    if (wait && !cli_int(wait, 1, 86400, &wait_s))
-        return cli_fail(&IMPORT_COMMAND, 2, "--wait %s: must be seconds from 1 to 86400", wait);
+        return cli_fail(&IMPORT_COMMAND, CLI_WRONG_USAGE, "--type %s: must be 1 to 32 of a-z, 0-9, - and _",
+                        file->type);
+    if (cli_int_option(&IMPORT_COMMAND, "owner", owner, 0, INT64_MAX, &file->owner) ||
+        cli_int_option(&IMPORT_COMMAND, "wait", wait, 1, 86400, &wait_s))
+        return CLI_WRONG_USAGE;
     file->path = cli->arguments[0];
     file->share = &import.share;
     moving->context = &import;

@@ -23,7 +23,7 @@ int daemon_poll_new(const struct daemon_poll_options *options, struct daemon_pol
 void daemon_poll_ask(struct daemon_poll *poll);
 size_t daemon_poll_awaited(const struct daemon_poll *poll); /* who owe an answer */
 
-/* What they said last; valid as long as the poll. */
+/* Their last answers; valid as long as the poll. */
 const struct daemon_view *const *daemon_poll_views(const struct daemon_poll *poll, size_t *count);
 
 /* Before the loop ends: nobody is asked any more. Then `answered` is not called. */

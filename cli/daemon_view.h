@@ -1,4 +1,4 @@
-/* What one daemon tells on its ops address (/readyz, /metrics), and what has changed between two readings. Pure; one thread. */
+/* The state of one daemon by its ops address (/readyz, /metrics), and its change between two readings. Pure; one thread. */
 #ifndef CLI_DAEMON_VIEW_H
 #define CLI_DAEMON_VIEW_H
 

@@ -219,16 +219,18 @@ static int run(int argc, char **argv) {
     const struct action *action = dlq.cli.argument_count ? find_action(dlq.cli.arguments[0]) : NULL;
     const struct topic *topic = dlq.cli.argument_count > 1 ? find_queue(&dlq, dlq.cli.arguments[1]) : NULL;
     if (!action) {
-        code = cli_fail(&DLQ_COMMAND, 2, "list, show or replay must be given");
+        code = cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "list, show or replay must be given");
     } else if (dlq.cli.argument_count != (action->of_one ? 2 : 1)) {
-        code = cli_fail(&DLQ_COMMAND, 2, action->of_one ? "one topic must be given" : "list takes no topic");
+        code =
+            cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, action->of_one ? "one topic must be given" : "list takes no topic");
     } else if (action->of_one && !topic) {
-        code = cli_fail(&DLQ_COMMAND, 2, "no topic %s: starling dlq list names them", dlq.cli.arguments[1]);
+        code =
+            cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "no topic %s: starling dlq list names them", dlq.cli.arguments[1]);
     } else if (offsets && !parse_offsets(&dlq, offsets)) {
-        code = cli_fail(&DLQ_COMMAND, 2, "--offsets %s: must be an offset, or two with a dash, the lower one first",
-                        offsets);
+        code = cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE,
+                        "--offsets %s: must be an offset, or two with a dash, the lower one first", offsets);
     } else if (action->run == replay && !all && !offsets && !dlq.reason) {
-        code = cli_fail(&DLQ_COMMAND, 2, "which ones: --all, --offsets or --reason");
+        code = cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "which ones: --all, --offsets or --reason");
     } else {
         code = act(&dlq, action, topic);
     }

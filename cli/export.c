@@ -314,7 +314,7 @@ static int run(int argc, char **argv) {
     if (cli_one_user(&export.cli, &export.user))
         code = CLI_WRONG_USAGE;
     else if (export.kinds && !kinds_valid(export.kinds))
-        code = cli_fail(&USER_EXPORT_COMMAND, 2, "--kinds %s: --help names them", export.kinds);
+        code = cli_fail(&USER_EXPORT_COMMAND, CLI_WRONG_USAGE, "--kinds %s: --help names them", export.kinds);
     else
         code = print_all(&export);
     cli_close(&export.cli);

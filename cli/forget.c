@@ -167,10 +167,9 @@ static int run(int argc, char **argv) {
     bool done;
     int code = cli_open(&forgetting.cli, &FORGET_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    if (cli_one_user(&forgetting.cli, &forgetting.user)) {
+    if (cli_one_user(&forgetting.cli, &forgetting.user) ||
+        cli_int_option(&FORGET_COMMAND, "wait", seconds, 1, 86400, &wait_s)) {
         code = CLI_WRONG_USAGE;
-    } else if (seconds && !cli_int(seconds, 1, 86400, &wait_s)) {
-        code = cli_fail(&FORGET_COMMAND, 2, "--wait %s: must be from 1 to 86400", seconds);
     } else {
         if (!forgetting.url) forgetting.url = forgetting.cli.settings.api_url;
         forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;

@@ -4,7 +4,7 @@
  *
  *     before  [ ada | ben | ada | eve ]        copied  [ ada | ben | ada | eve | ben ]        deleted  [ eve | ben ]
  *
- * Whoever is killed in between leaves letters twice, and loses none. */
+ * A process that is killed in between leaves letters twice, and loses none. */
 #ifndef CLI_FORGET_LETTERS_H
 #define CLI_FORGET_LETTERS_H
 

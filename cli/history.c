@@ -127,10 +127,9 @@ static int run(int argc, char **argv) {
     if (code || done) return code;
     int64_t *users = mem_zero((size_t)history.cli.argument_count + 1, sizeof *users);
     history.boxed = box != NULL;
-    if (read_users(&history.cli, users) || period_read(&history.period, &HISTORY_COMMAND, clock_wall_ms())) {
+    if (read_users(&history.cli, users) || period_read(&history.period, &HISTORY_COMMAND, clock_wall_ms()) ||
+        cli_int_option(&HISTORY_COMMAND, "limit", limit, 1, INT64_MAX, &history.limit)) {
         code = CLI_WRONG_USAGE;
-    } else if (limit && !cli_int(limit, 1, INT64_MAX, &history.limit)) {
-        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "--limit %s: must be a number from 1", limit);
     } else if (box && !box_read(box, &history.box)) {
         code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE,
                         "--box %s: must be LAT,LNG,LAT,LNG in degrees, the south-western corner first", box);

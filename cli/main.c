@@ -45,7 +45,7 @@ static void print_tables(void) {
 int main(int argc, char **argv) {
     if (argc < 2) {
         usage(stderr);
-        return 2;
+        return CLI_WRONG_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         usage(stdout);
@@ -64,5 +64,5 @@ int main(int argc, char **argv) {
     }
     fprintf(stderr, "starling: unknown command %s\n", argv[1]);
     usage(stderr);
-    return 2;
+    return CLI_WRONG_USAGE;
 }

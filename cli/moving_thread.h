@@ -1,5 +1,5 @@
-/* The comments of one subject, gathered from a file in any order: given on sorted by their time, each behind the one that it answers. What
- * is left out (spam) is skipped over: its replies answer the comment above it. One thread. */
+/* The comments of one subject, gathered from a file in any order: given on sorted by their time, each behind the one that it answers.
+ * Comments that are left out (spam) are skipped over: their replies answer the comment above it. One thread. */
 #ifndef CLI_MOVING_THREAD_H
 #define CLI_MOVING_THREAD_H
 

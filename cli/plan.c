@@ -60,21 +60,20 @@ static bool in_ms(const struct part *part) {
     return length > 3 && !strcmp(part->name + length - 3, "-ms");
 }
 
-/* 0, or 2 after it was said what is wrong. */
+/* 0, or CLI_WRONG_USAGE after the reason was printed. */
 static int load_read(struct plan_load *load, const char *const *values) {
     for (size_t i = 0; i < PART_COUNT; i++) {
         const struct part *part = &PARTS[i];
         double *value = (double *)(void *)((char *)load + part->at), unit = in_ms(part) ? 1000 : 1;
         *value = part->fallback;
         if (!values[i]) continue;
-        if (!cli_real(values[i], part->min * unit, part->max * unit, value))
-            return cli_fail(&PLAN_COMMAND, 2, "--%s %s: must be a number from %g to %g", part->name, values[i],
-                            part->min * unit, part->max * unit);
+        if (cli_real_option(&PLAN_COMMAND, part->name, values[i], part->min * unit, part->max * unit, value))
+            return CLI_WRONG_USAGE;
         *value /= unit;
     }
     if (load->users <= 0) load->users = 10 * load->online;
     if (load->users < load->online)
-        return cli_fail(&PLAN_COMMAND, 2, "--users: there are no fewer users than are online");
+        return cli_fail(&PLAN_COMMAND, CLI_WRONG_USAGE, "--users: there are no fewer users than are online");
     return 0;
 }
 
@@ -124,11 +123,11 @@ static int run(int argc, char **argv) {
     plan_figures_measured(&figures);
     bool json = !strcmp(format, "json");
     if (cli.argument_count)
-        code = cli_fail(&PLAN_COMMAND, 2, "takes options only");
+        code = cli_fail(&PLAN_COMMAND, CLI_WRONG_USAGE, "takes options only");
     else if (!json && strcmp(format, "text"))
-        code = cli_fail(&PLAN_COMMAND, 2, "--format %s: must be text or json", format);
+        code = cli_fail(&PLAN_COMMAND, CLI_WRONG_USAGE, "--format %s: must be text or json", format);
     else if (file && plan_figures_load(&figures, file, &error))
-        code = cli_fail(&PLAN_COMMAND, 2, "%s", error.text);
+        code = cli_fail(&PLAN_COMMAND, CLI_WRONG_USAGE, "%s", error.text);
     else
         code = load_read(&load, values);
     if (!code) code = list ? print_figures(&figures) : print_plan(&load, &figures, json);

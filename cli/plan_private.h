@@ -1,4 +1,4 @@
-/* What the parts of the plan share (plan_model.c, plan_nearby.c). */
+/* Shared by the parts of the plan (plan_model.c, plan_nearby.c). */
 #ifndef CLI_PLAN_PRIVATE_H
 #define CLI_PLAN_PRIVATE_H
 
@@ -10,7 +10,7 @@
 #define MB 1e6
 #define GB 1e9
 
-/* What plan_compute works with. */
+/* A computation of plan_compute. */
 struct planning {
     const struct plan_load *load;
     const double *figure;

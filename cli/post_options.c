@@ -47,12 +47,10 @@ int post_options_run(const struct cli_command *command, post_options_fn *print, 
     int code = cli_open(&cli, command, argc, argv, options, option_count, &done);
     if (code || done) return code;
     if (!post.ws) post.ws = cli.settings.ws_url;
-    if (cli_one_user(&cli, &post.user)) {
+    if (cli_one_user(&cli, &post.user) || cli_int_option(command, "limit", limit, 1, LIMIT_MAX, &most)) {
         code = CLI_WRONG_USAGE;
-    } else if (limit && !cli_int(limit, 1, LIMIT_MAX, &most)) {
-        code = cli_fail(command, 2, "--limit %s: must be from 1 to %d", limit, LIMIT_MAX);
     } else if (strncmp(post.ws, "ws://", 5) && strncmp(post.ws, "wss://", 6)) {
-        code = cli_fail(command, 2, "--ws %s: must begin with ws:// or wss://", post.ws);
+        code = cli_fail(command, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", post.ws);
     } else {
         post.limit = (size_t)most;
         post.cli = &cli;

@@ -198,7 +198,7 @@ static int find_end(struct topic_reader *reader, const struct topic *topic, int3
     return code;
 }
 
-/* What there is to read of a partition, if anything is. */
+/* Notes the stretch of a partition that is to be read, if there is one. */
 static int plan_partition(struct topic_reader *reader, const struct topic *topic, int32_t partition,
                           struct kafka_position *starts, int64_t deadline) {
     struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};

@@ -1,5 +1,5 @@
-/* Records of topics whose keys say where they lie (topics/topic.h), as they are to lie among another number of partitions. What belongs to
- * the old partitions and offsets is made new:
+/* Records of topics whose keys say where they lie (topics/topic.h), as they are to lie among another number of partitions. Values that
+ * belong to the old partitions and offsets are made new:
  *
  *     posts, post-texts   also go where the post's id says, if the author is elsewhere now: ids last, and name a partition
  *     comments            subjects forget which command changed them last, as commands are counted anew

@@ -169,7 +169,7 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     return code ? cli_fail(&REPLAY_COMMAND, 1, "%s", error.text) : 0;
 }
 
-/* What the command line asks for. */
+/* The command line's options. */
 struct wish {
     struct period period;
     const char *user, *limit, *partition, *into, *speed, *format;
@@ -180,9 +180,7 @@ struct wish {
 /* A number of partitions; 0: none is given. */
 static int partitions_of(const char *option, const char *text, int64_t max, int *partitions) {
     int64_t number = 0;
-    if (text && !cli_int(text, 1, max, &number))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--%s %s: must be a number from 1 to %d", option, text,
-                        (int)max);
+    if (cli_int_option(&REPLAY_COMMAND, option, text, 1, max, &number)) return CLI_WRONG_USAGE;
     *partitions = (int)number;
     return 0;
 }
@@ -242,8 +240,7 @@ static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) 
     if (wish->period.to && wish->follow)
         return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--follow has no end: it does not go with --to");
     if (wish->user && read_users(replay, wish->user)) return CLI_WRONG_USAGE;
-    if (wish->limit && !cli_int(wish->limit, 1, INT64_MAX, &replay->limit))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--limit %s: must be a number from 1", wish->limit);
+    if (cli_int_option(&REPLAY_COMMAND, "limit", wish->limit, 1, INT64_MAX, &replay->limit)) return CLI_WRONG_USAGE;
     if (wish->format && strcmp(wish->format, "json") && strcmp(wish->format, "avro"))
         return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be json or avro", wish->format);
     if (wish->format && wish->follow && !strcmp(wish->format, "avro"))
@@ -266,10 +263,7 @@ static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) 
         return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
                         "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
                         own);
-    if (wish->speed && (!cli_real(wish->speed, 1e-3, 1e6, speed)))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed %s: must be a number from 0.001 to 1000000",
-                        wish->speed);
-    return 0;
+    return cli_real_option(&REPLAY_COMMAND, "speed", wish->speed, 1e-3, 1e6, speed);
 }
 
 static int run(int argc, char **argv) {

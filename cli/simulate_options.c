@@ -16,38 +16,12 @@ struct option_texts {
 
 static int wrong(const char *reason) { return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE, "%s", reason); }
 
-/* An option with a number. They are checked in their order. */
-struct number {
-    const char *option, *text;
-    int64_t min, max;
-    int64_t *value;
-};
-
-static int check_numbers(const struct number *numbers, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const struct number *n = &numbers[i];
-        if (n->text && !cli_int(n->text, n->min, n->max, n->value))
-            return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE,
-                            "--%s %s: must be a whole number from %" PRId64 " to %" PRId64, n->option, n->text, n->min,
-                            n->max);
-    }
-    return 0;
+static int read_int(const char *option, const char *text, int64_t min, int64_t max, int64_t *value) {
+    return cli_int_option(&SIMULATE_COMMAND, option, text, min, max, value);
 }
 
-struct real {
-    const char *option, *text;
-    double min, max;
-    double *value;
-};
-
-static int check_reals(const struct real *reals, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const struct real *r = &reals[i];
-        if (!cli_real(r->text, r->min, r->max, r->value))
-            return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE, "--%s %s: must be a number from %.15g to %.15g",
-                            r->option, r->text, r->min, r->max);
-    }
-    return 0;
+static int read_real(const char *option, const char *text, double min, double max, double *value) {
+    return cli_real_option(&SIMULATE_COMMAND, option, text, min, max, value);
 }
 
 static void split_urls(const char *text, struct simulate_urls *urls) {
@@ -72,16 +46,13 @@ static bool parse_ends(struct simulate_options *o, const char *until) {
 
 static int check_movement(struct simulate_options *o, const struct option_texts *texts) {
     double every_s, churn_percent;
-    const struct number numbers[] = {
-        {"from", texts->from, 0, 86400, &o->from_s},
-        {"settle", texts->settle, 0, 100, &o->rounds},
-        {"seed", texts->seed, 0, INT64_MAX, &o->seed},
-        {"for", texts->duration, 0, INT64_MAX / 1000000, &o->duration_s},
-        {"city", texts->city, 2, 10000000, &o->people},
-    };
-    const struct real reals[] = {{"every", texts->every, 0.01, 3600, &every_s},
-                                 {"churn", texts->churn, 0, 100, &churn_percent}};
-    if (check_numbers(numbers, ARRAY_SIZE(numbers)) || check_reals(reals, ARRAY_SIZE(reals))) return CLI_WRONG_USAGE;
+    if (read_int("from", texts->from, 0, 86400, &o->from_s) || read_int("settle", texts->settle, 0, 100, &o->rounds) ||
+        read_int("seed", texts->seed, 0, INT64_MAX, &o->seed) ||
+        read_int("for", texts->duration, 0, INT64_MAX / 1000000, &o->duration_s) ||
+        read_int("city", texts->city, 2, 10000000, &o->people) ||
+        read_real("every", texts->every, 0.01, 3600, &every_s) ||
+        read_real("churn", texts->churn, 0, 100, &churn_percent))
+        return CLI_WRONG_USAGE;
     if (!parse_ends(o, texts->until))
         return cli_fail(&SIMULATE_COMMAND, CLI_WRONG_USAGE,
                         "--until %s: must be seconds of the day, rising from --from (%" PRId64 ") on", texts->until,
@@ -106,14 +77,15 @@ static int check_people(const struct simulate_options *o, const struct option_te
 
 static int check_feed(struct simulate_options *o, const struct option_texts *texts) {
     double margin_s, patience_s, fire_s;
-    const struct real reals[] = {
-        {"posts", texts->posts, 0, RATE_MAX, &o->posts},       {"follows", texts->follows, 0, RATE_MAX, &o->follows},
-        {"reads", texts->reads, 0, RATE_MAX, &o->reads},       {"comments", texts->comments, 0, RATE_MAX, &o->comments},
-        {"fire", texts->fire, 0, LONGEST_S, &fire_s},          {"margin", texts->margin, 0, 3600, &margin_s},
-        {"patience", texts->patience, 0.1, 3600, &patience_s},
-    };
-    const struct number numbers[] = {{"authors", texts->authors, 0, 1000, &o->authors}};
-    if (check_reals(reals, ARRAY_SIZE(reals)) || check_numbers(numbers, ARRAY_SIZE(numbers))) return CLI_WRONG_USAGE;
+    if (read_real("posts", texts->posts, 0, RATE_MAX, &o->posts) ||
+        read_real("follows", texts->follows, 0, RATE_MAX, &o->follows) ||
+        read_real("reads", texts->reads, 0, RATE_MAX, &o->reads) ||
+        read_real("comments", texts->comments, 0, RATE_MAX, &o->comments) ||
+        read_real("fire", texts->fire, 0, LONGEST_S, &fire_s) ||
+        read_real("margin", texts->margin, 0, 3600, &margin_s) ||
+        read_real("patience", texts->patience, 0.1, 3600, &patience_s) ||
+        read_int("authors", texts->authors, 0, 1000, &o->authors))
+        return CLI_WRONG_USAGE;
     if (o->comments > 0 && o->posts <= 0) return wrong("--comments need --posts: people talk under them");
     o->patience_us = (int64_t)(patience_s * 1e6);
     o->margin_us = (int64_t)(margin_s * 1e6);

@@ -96,7 +96,7 @@ static int take_samples(struct status *status, struct kafka_admin *admin, bool l
     return code;
 }
 
-/* What gateways and edges say themselves. An address that is none is wrong usage. */
+/* Asks gateways and edges themselves. An address that is none is wrong usage. */
 static int ask_front(struct status *status, const struct cli *cli, struct error *error) {
     struct daemon_poll *poll = NULL;
     const char *list = cli->settings.ops_addresses;
@@ -215,9 +215,8 @@ static int run(int argc, char **argv) {
         code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes addresses only with --live");
     else if (every && !live && !watches)
         code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes --every only with --live or --watch");
-    else if (every && !cli_int(every, 1, EVERY_MAX_S, &every_s))
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--every %s: must be a number of seconds from 1 to %d", every,
-                        EVERY_MAX_S);
+    else if (cli_int_option(&STATUS_COMMAND, "every", every, 1, EVERY_MAX_S, &every_s))
+        code = STATUS_UNUSABLE;
     else if (live)
         code = show_live(&cli, (int)every_s);
     else

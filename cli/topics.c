@@ -41,15 +41,13 @@ struct numbers {
 
 static int create_as_asked(const struct cli *cli, const struct numbers *numbers) {
     int64_t count, delivery_count, copies = -1, insync = 0;
-    if (!cli_int(numbers->partitions, 1, 10000, &count))
-        return cli_fail(&TOPICS_COMMAND, 2, "--partitions %s: must be a number from 1 to 10000", numbers->partitions);
-    if (!cli_int(numbers->delivery_partitions, 1, 10000, &delivery_count))
-        return cli_fail(&TOPICS_COMMAND, 2, "--delivery-partitions %s: must be a number from 1 to 10000",
-                        numbers->delivery_partitions);
-    if (numbers->replication && !cli_int(numbers->replication, 1, 1000, &copies))
-        return cli_fail(&TOPICS_COMMAND, 2, "--replication %s: must be a number from 1 to 1000", numbers->replication);
+    if (cli_int_option(&TOPICS_COMMAND, "partitions", numbers->partitions, 1, 10000, &count) ||
+        cli_int_option(&TOPICS_COMMAND, "delivery-partitions", numbers->delivery_partitions, 1, 10000,
+                       &delivery_count) ||
+        cli_int_option(&TOPICS_COMMAND, "replication", numbers->replication, 1, 1000, &copies))
+        return CLI_WRONG_USAGE;
     if (numbers->min_insync && !cli_int(numbers->min_insync, 1, copies < 0 ? 1000 : copies, &insync))
-        return cli_fail(&TOPICS_COMMAND, 2, "--min-insync %s: must be from 1 to the number of copies",
+        return cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "--min-insync %s: must be from 1 to the number of copies",
                         numbers->min_insync);
     return create(
         cli, &(struct topics_plan){.topics = &TOPICS_ALL,
@@ -88,9 +86,9 @@ static int run(int argc, char **argv) {
     else if (!strcmp(what, "check") && cli.argument_count == 1)
         code = topics_check(&cli);
     else if (strcmp(what, "acls"))
-        code = cli_fail(&TOPICS_COMMAND, 2, "what can be done with topics is: create, check, acls");
+        code = cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "what can be done with topics is: create, check, acls");
     else if (!json && strcmp(format, "kafka-acls"))
-        code = cli_fail(&TOPICS_COMMAND, 2, "--format %s: must be kafka-acls or json", format);
+        code = cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "--format %s: must be kafka-acls or json", format);
     else
         code = acls_show(&cli, cli.arguments + 1, cli.argument_count - 1, &form, json);
     cli_close(&cli);

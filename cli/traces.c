@@ -108,15 +108,14 @@ static int run(int argc, char **argv) {
     if (code || done) return code;
     const char *id = tracing.cli.argument_count == 1 ? tracing.cli.arguments[0] : NULL;
     if (tracing.cli.argument_count > 1 || !id == !latest) {
-        code = cli_fail(&TRACE_COMMAND, 2, "a trace's id, `new` or --latest N must be given");
-    } else if (latest && !cli_int(latest, 1, LATEST_MAX, &tracing.latest)) {
-        code = cli_fail(&TRACE_COMMAND, 2, "--latest %s: must be a number from 1 to %d", latest, (int)LATEST_MAX);
-    } else if (period_read(&tracing.period, &TRACE_COMMAND, now_ms)) {
+        code = cli_fail(&TRACE_COMMAND, CLI_WRONG_USAGE, "a trace's id, `new` or --latest N must be given");
+    } else if (cli_int_option(&TRACE_COMMAND, "latest", latest, 1, LATEST_MAX, &tracing.latest) ||
+               period_read(&tracing.period, &TRACE_COMMAND, now_ms)) {
         code = CLI_WRONG_USAGE;
     } else if (id && !strcmp(id, "new")) {
         code = print_new();
     } else if (id && !parse_id(&tracing, id)) {
-        code = cli_fail(&TRACE_COMMAND, 2, "%s is neither 32 hexadecimal digits nor a traceparent", id);
+        code = cli_fail(&TRACE_COMMAND, CLI_WRONG_USAGE, "%s is neither 32 hexadecimal digits nor a traceparent", id);
     } else {
         code = show(&tracing);
     }

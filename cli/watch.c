@@ -386,9 +386,9 @@ static int run(int argc, char **argv) {
     if (cli_one_user(&watch.cli, &watch.user)) {
         code = CLI_WRONG_USAGE;
     } else if (at && !cli_place(at, &watch.at)) {
-        code = cli_fail(&WATCH_COMMAND, 2, "--at %s: must be LAT,LNG in degrees", at);
+        code = cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--at %s: must be LAT,LNG in degrees", at);
     } else if (strncmp(url, "ws://", 5) && strncmp(url, "wss://", 6)) {
-        code = cli_fail(&WATCH_COMMAND, 2, "--ws %s: must begin with ws:// or wss://", url);
+        code = cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", url);
     } else {
         watch.placed = at != NULL;
         code = start(&watch, authorities);

@@ -12,7 +12,7 @@
 
 enum {
     LINE = 64,
-    TICK_MS = 10,      /* granularity of deadlines */
+    TICK_MS = 10,     /* granularity of deadlines */
     FLUSH_SLICE = 32, /* sessions that are flushed in one go before the loop turns */
     EVERY_SCREEN = 0xff
 };

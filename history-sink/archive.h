@@ -77,7 +77,7 @@ enum archive_tree { ARCHIVE_SMALL, ARCHIVE_MERGED };
 char *archive_path(int32_t partition, struct archive_file file);
 char *archive_hour_path(enum archive_tree tree, int64_t hour);
 
-/* What a name says, in that tree; the hour is not set. false: none of ours. */
+/* Reads a name of that tree; the hour is not set. false: none of ours. */
 bool archive_parse(enum archive_tree tree, const char *name, int32_t *partition, struct archive_file *file);
 int64_t archive_parse_date(const char *name); /* a folder's, in hours since the epoch; -1: none of ours */
 int64_t archive_parse_hour(const char *name);

@@ -36,7 +36,7 @@ static int descending(const void *a, const void *b) {
     return -strcmp(((const struct named_entry *)a)->name, ((const struct named_entry *)b)->name);
 }
 
-/* What is in a folder, the greatest name first. */
+/* Reads the entries of a folder, the greatest name first. */
 static int entries_read(struct storage *storage, const char *path, struct named_entries *entries, struct error *error) {
     *entries = (struct named_entries){.items = NULL, .count = 0};
     int code = storage_list(storage, path, entries_add, entries, error);

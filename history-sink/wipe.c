@@ -166,7 +166,7 @@ static int wipe_listed(const struct wipe_options *options, int32_t partition, co
     return 0;
 }
 
-/* What processes that were killed have left hidden may hold rows that go. In the newest hour somebody may be writing; whoever takes the
+/* Hidden files that killed processes have left may hold rows that go. In the newest hour somebody may be writing; whoever takes the
  * partition over sweeps that. */
 static int sweep_old(struct storage *storage, int32_t partition, const struct archive_list *files,
                      struct error *error) {

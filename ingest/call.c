@@ -57,6 +57,15 @@ bool call_query_range(const struct call *call, const char *name, int64_t min, in
     return false;
 }
 
+bool call_query_times(const struct call *call, int64_t *from, int64_t *to) {
+    if (!call_query_int(call, "from", from) || !call_query_int(call, "to", to)) return false;
+    if (*from <= *to) return true;
+    struct error error;
+    error_set(&error, 0, "\"from\" is %" PRId64 ", but must not be after \"to\", which is %" PRId64, *from, *to);
+    http_problem(call->request, 400, "bad_query", error.text, 0);
+    return false;
+}
+
 bool call_query_id(const struct call *call, const char *name, int64_t *id) {
     const char *text = http_query(call->request, name);
     if (!text || ids_parse(text, strlen(text), id)) return true;

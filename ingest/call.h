@@ -23,6 +23,10 @@ bool call_query_int(const struct call *call, const char *name, int64_t *value);
 /* The same, and from min to max: 400 bad_query says so, and what the value is. */
 bool call_query_range(const struct call *call, const char *name, int64_t min, int64_t max, int64_t *value);
 
+/* The range of times of a list, "from" and "to": 400 bad_query if it ends before it begins. It may be empty. *from and *to unchanged if
+ * absent. */
+bool call_query_times(const struct call *call, int64_t *from, int64_t *to);
+
 /* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is none. *id unchanged if absent. */
 bool call_query_id(const struct call *call, const char *name, int64_t *id);
 

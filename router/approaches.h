@@ -1,5 +1,5 @@
-/* Who is to be notified that a friend has come near: users without a session, whose phones no edge can tell. From the newcomers of a join
- * (router/join.h) it picks the pairs that are due, each at most once in a pause. Times in ms, by the router's clock. Pure but for
+/* Chooses users to be notified that a friend has come near: those without a session, whose phones no edge can tell. From the newcomers of a
+ * join (router/join.h) it picks the pairs that are due, each at most once in a pause. Times in ms, by the router's clock. Pure but for
  * allocation; one thread.
  *
  *     the join of A's report finds F newly near:   F has no route: {F, friend A}     A has no route: {A, friend F}

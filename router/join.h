@@ -9,7 +9,7 @@
  *     }
  *     ... send what result says ...
  *
- * Who sees a friend rounded is told of the rounded place only, and whether the friend is near is judged from there. So of two friends one
+ * Users who see a friend rounded are told of the rounded place only, and it decides whether the friend is near. So of two friends one
  * may see the other, and not the other way round.
  */
 #ifndef ROUTER_JOIN_H
@@ -70,8 +70,8 @@ struct join_result {
     int64_t *roster_rounded; /* the users among roster_friends whose places are rounded, in that order */
     size_t roster_rounded_count;
 
-    /* Who was not near at the event before this one and is now; none when the event was read again, or presence is not warm enough to
-     * tell. */
+    /* Friends who were not near at the event before this one and are now; none when the event was read again, or presence is not warm
+     * enough to tell. */
     struct join_newcomer *newcomers;
     size_t newcomer_count;
 

@@ -1,4 +1,4 @@
-/* Shared by joiner.c (makes, ends and times the parts) and product.c (the owner's callbacks). */
+/* Shared by joiner.c (the parts in time, and for others), joiner_parts.c (makes them) and product.c (the owner's callbacks). */
 #ifndef ROUTER_JOINER_PRIVATE_H
 #define ROUTER_JOINER_PRIVATE_H
 
@@ -44,6 +44,12 @@ struct joiner {
 
 /* Something failed so that the process must end. */
 void joiner_fail(struct joiner *joiner, const char *doing, const struct error *error);
+
+/* ---- joiner_parts.c ---- */
+
+/* Makes all parts, connects them, and begins to read. When it fails, joiner_free_parts frees those that are there. */
+int joiner_make_parts(struct joiner *joiner, struct error *error);
+void joiner_free_parts(struct joiner *joiner);
 
 /* ---- product.c ---- */
 

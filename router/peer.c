@@ -72,7 +72,7 @@ static bool views_of(const char *state, unsigned *views) {
     return false;
 }
 
-/* What a user has chosen shows as long as it could be chosen. */
+/* A choice to be seen rounded shows as long as it could be made. */
 static bool is_rounded(enum friendship_view view, bool rounded) { return rounded && friendship_view_rounds(view); }
 
 static void reply_page(struct http_request *request, const struct graph_entry *entries, size_t count, bool more) {

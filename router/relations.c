@@ -333,7 +333,7 @@ void relations_detach(struct relations *relations, int32_t partition) {
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t end) {
     const struct relation *part = &relations->parts[partition];
     const struct graph *graph = relations->options.graph;
-    // What is read and still queued is written when the partition turns live; afterwards it counts when it is.
+    // Records that are read and still queued are written when the partition turns live; afterwards they count once they are.
     bool queued = part->live && graph_queued(graph, partition);
     bool read = owner_reached(relations->owner, relations->options.state, partition, end);
     return (part->reflected >= end || (!queued && read)) && !graph_building(graph, partition) && !part->damaged;

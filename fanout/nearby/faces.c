@@ -149,7 +149,7 @@ static void place_face(struct faces *faces, struct face *face, const struct face
 /* Two digits, the first one in the lower byte. */
 static uint32_t two_digits(uint32_t value) { return value / 10 | value % 10 << 8; }
 
-/* What json_put_fixed1 writes. Without loops or branches: how many digits there are is different each time. */
+/* Writes the same as json_put_fixed1. Without loops or branches: the number of digits is different each time. */
 static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
     uint32_t whole = tenths / 10, digits = 1 + (whole >= 10) + (whole >= 100) + (whole >= 1000);
     uint32_t four = (two_digits(whole / 100) | two_digits(whole % 100) << 16) + 0x30303030;

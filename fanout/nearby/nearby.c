@@ -378,7 +378,7 @@ static void tell(struct nearby *nearby, struct nearby_friend *friend, struct nea
     table_bury(&nearby->table, !held);
 }
 
-/* What was pending: where that is, whose move it was, and how far away, is known. */
+/* Entries whose moves were pending: their places, moves and distances are known. */
 static size_t tell_pending(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most) {
     size_t count = 0;
     for (; walk->next < walk->count && count < most; walk->next++) {

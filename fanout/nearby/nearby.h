@@ -30,7 +30,7 @@
 enum { NEARBY_PENDING = LISTS_PENDING };
 
 struct nearby { /* made by nearby_init; opaque to others but for reading */
-    /* What nearby_note looks at, close together. */
+    /* nearby_note uses these, close together. */
     struct lists *lists;
     int64_t oldest;         /* no held entry is older than this: when expiry must look again */
     uint32_t pending_count; /* not settled yet */

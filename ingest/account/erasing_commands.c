@@ -1,4 +1,4 @@
-/* What a page lists, as the commands that remove it. */
+/* Turns the items of a page into the commands that remove them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

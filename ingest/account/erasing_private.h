@@ -6,7 +6,7 @@
 #include "ingest/write.h"
 #include "json/json.h"
 
-/* What is looked for, one after the other. */
+/* The kinds that are looked for, one after the other. */
 enum erasing_stage {
     STAGE_ACCOUNT,
     STAGE_FRIENDS,

@@ -150,8 +150,8 @@ static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t user = call->values[0].user, from = 0, to = INT64_MAX, after = INT64_MAX, limit = LIMIT_DEFAULT;
     char path[PATH_MAX_BYTES];
-    if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &to) ||
-        !call_query_id(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
+    if (!call_query_times(call, &from, &to) || !call_query_id(call, "after", &after) ||
+        !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
         return;
     int64_t first = ids_first_at(from), before = ids_first_at(to);
     if (before > after) before = after;

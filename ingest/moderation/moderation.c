@@ -58,10 +58,17 @@ static bool put_page(const struct call *call, struct buffer *path) {
     return true;
 }
 
-static bool put_number(const struct call *call, const char *name, struct buffer *path) {
-    int64_t number = -1;
-    if (!call_query_int(call, name, &number)) return false;
-    if (number >= 0) buffer_format(path, "&%s=%" PRId64, name, number);
+static bool put_user(const struct call *call, struct buffer *path) {
+    int64_t user = -1;
+    if (!call_query_int(call, "user", &user)) return false;
+    if (user >= 0) buffer_format(path, "&user=%" PRId64, user);
+    return true;
+}
+
+static bool put_times(const struct call *call, struct buffer *path) {
+    int64_t from = 0, to = INT64_MAX;
+    if (!call_query_times(call, &from, &to)) return false;
+    buffer_format(path, "&from=%" PRId64 "&to=%" PRId64, from, to);
     return true;
 }
 
@@ -108,9 +115,8 @@ static void get_comments(void *state, const struct call *call) {
     struct moderation_gateway *gateway = state;
     struct buffer path = {0};
     buffer_string(&path, "/peer/moderation/comments?");
-    if (put_page(call, &path) && put_text(call, &path) && put_number(call, "user", &path) && put_subject(call, &path) &&
-        put_state(call, &path) && put_reported(call, &path) && put_number(call, "from", &path) &&
-        put_number(call, "to", &path))
+    if (put_page(call, &path) && put_text(call, &path) && put_user(call, &path) && put_subject(call, &path) &&
+        put_state(call, &path) && put_reported(call, &path) && put_times(call, &path))
         asking_ask(&gateway->asking, buffer_cstring(&path), call->request, found_for_moderator, gateway);
     buffer_free(&path);
 }

@@ -21,7 +21,7 @@ enum {
     RETRY_AFTER_S = 2
 };
 
-/* What a client may accept: the sink's own page, and files of it. */
+/* Types that a client may accept: the sink's own page, and files of it. */
 enum { JSON_PAGE, FILES };
 
 static const char THERE_IS[] = "there is application/json, application/x-ndjson, text/csv, application/gpx+xml and "
@@ -93,15 +93,7 @@ static void get_history(void *state, const struct call *call) {
     http_set_varies(call->request, "Accept");
     const char *after = http_query(call->request, "after");
     char path[PATH_MAX_BYTES];
-    if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &until) ||
-        !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
-        return;
-    if (from > until) {
-        struct error error;
-        error_set(&error, 0, "\"from\" is %" PRId64 ", but must not be after \"to\", which is %" PRId64, from, until);
-        http_problem(call->request, 400, "bad_query", error.text, 0);
-        return;
-    }
+    if (!call_query_times(call, &from, &until) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     int wanted = wanted_type(call);
     if (wanted < 0) return;
     if (after && !plain(after)) {

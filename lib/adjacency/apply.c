@@ -142,7 +142,7 @@ static int has_aside(struct change *change, size_t i, const struct adjacency_key
     return found;
 }
 
-/* What stands beside the list under that key (an aside, a mark) is written, or deleted, but only where it is. */
+/* Writes the row beside the list that has that key (an aside, a mark), or deletes it where it is. */
 static void put_beside(struct change *change, const struct adjacency_update *update, const struct adjacency_key *key,
                        bool wanted, bool found) {
     if (wanted) {

@@ -31,7 +31,7 @@ struct topics_shape {
 int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
                         int timeout_ms, struct error *error);
 
-/* What the cluster has of a topic, or of its dead letter queue. */
+/* A topic, or its dead letter queue, as the cluster has it. */
 struct kafka_topic_found {
     const struct topic *topic;
     bool dead_letters;

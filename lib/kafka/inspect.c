@@ -1,4 +1,4 @@
-/* What the cluster has of the topics, for whoever compares it with what they need. */
+/* Topics as the cluster has them, for a comparison with topics as they must be. */
 #include <stdlib.h>
 #include <string.h>
 

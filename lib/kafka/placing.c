@@ -66,7 +66,7 @@ static void take(struct placing *placing, struct corner *corner, const rd_kafka_
             (struct placed){.partition = message->partition, .hash = hash};
 }
 
-/* What cannot be read is left to those who read it in earnest, and say why. */
+/* Passes over records that cannot be read: those who read them in earnest say why. */
 static void skip(struct placing *placing, const struct topic *topic, int32_t partition) {
     for (size_t i = 0; i < placing->corner_count; i++) {
         struct corner *corner = &placing->corners[i];

@@ -26,7 +26,7 @@ struct half_record {
 const char *half_read(struct codec *codec, int32_t partitions, const struct kafka_record *record,
                       struct half_record *read, struct error *error);
 
-/* Appends a half's value, or a command's. What version 1 of the schema can say is written as version 1, so that processes of the
+/* Appends a half's value, or a command's. Version 1 of the schema is used for all that it can say, so that processes of the
  * previous release read it while an upgrade is under way. */
 void half_encode(struct buffer *out, const struct friendship *half);
 void half_encode_command(struct buffer *out, const struct friend_command *command);

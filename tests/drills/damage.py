@@ -6,6 +6,7 @@ import shutil
 from harness.waiting import eventually
 
 from .drill import drill
+from .tiers import COMMENTS, FEED, ROUTER, drill_each
 
 EVERY = 512
 
@@ -24,41 +25,29 @@ def tables(daemon) -> list[pathlib.Path]:
     return sorted((daemon.folder / 'data').rglob('*.sst'))
 
 
-def spoiled_tables(world, daemon):
+def spoiled_tables(_world, daemon):
     """All tables of its stores are damaged while it is down. It ends, and says which file it cannot read, each time that it is started,
     until somebody empties its data.dir; then it reads its state from the topics."""
-    with world.traffic() as noticed:
-        daemon.stop()
-        daemon.start()  # what the log of its store held is in tables now
-        daemon.stop()
-        files = tables(daemon)
-        assert files, 'there are no tables'
-        for file in files:
-            spoil(file)
-        for _ in range(2):
-            before = len(daemon.log())
-            daemon.start(wait=False)
-            assert daemon.wait(30) == 1
-            said = daemon.log()[before:]
-            assert 'Corruption' in said and str(daemon.folder / 'data') in said, said
-        shutil.rmtree(daemon.folder / 'data')
-        daemon.start()
-    return noticed
+    daemon.stop()
+    daemon.start()  # what the log of its store held is in tables now
+    daemon.stop()
+    files = tables(daemon)
+    assert files, 'there are no tables'
+    for file in files:
+        spoil(file)
+    for _ in range(2):
+        before = len(daemon.log())
+        daemon.start(wait=False)
+        assert daemon.wait(30) == 1
+        said = daemon.log()[before:]
+        assert 'Corruption' in said and str(daemon.folder / 'data') in said, said
+    shutil.rmtree(daemon.folder / 'data')
+    daemon.start()
 
 
-@drill("the friend lists' tables (SST) of a router are damaged", 'lists of half of the people stand still', within=(20, 10, 20))
-def damaged_router(world):
-    return spoiled_tables(world, world.cluster.routers[0])
-
-
-@drill('the tables (SST) of a feed process are damaged', 'timelines of half of the people are 503', within=(10, 20, 10))
-def damaged_feed(world):
-    return spoiled_tables(world, world.cluster.feeds[0])
-
-
-@drill('the tables (SST) of a comments process are damaged', 'half of the threads are 503 or old, writers get 202', within=(10, 10, 20))
-def damaged_comments(world):
-    return spoiled_tables(world, world.cluster.comments[0])
+drill_each('damaged', "the friend lists' tables (SST) of {} are damaged",
+           [ROUTER._replace(notice='lists of half of the people stand still')], spoiled_tables)
+drill_each('damaged', 'the tables (SST) of {} are damaged', [FEED, COMMENTS], spoiled_tables)
 
 
 @drill('the newest history file of a partition is cut short', 'history of a quarter of the people is 503 until the file is put back',

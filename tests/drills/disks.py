@@ -9,6 +9,7 @@ import tempfile
 from harness.waiting import eventually
 
 from .drill import drill
+from .tiers import FEED
 
 SIZE = '48m'
 REASON = 'No space left on device'
@@ -61,7 +62,7 @@ def full(world, daemon):
     return noticed
 
 
-@drill('the disk of a feed process is full', 'timelines of half of the people are 503', within=(10, 20, 10))
+@drill(f'the disk of {FEED.one} is full', FEED.notice, FEED.within)
 def full_disk_feed(world):
     return full(world, world.cluster.feeds[0])
 

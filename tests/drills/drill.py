@@ -36,7 +36,7 @@ class TooLong(AssertionError):
 DRILLS: dict[str, Drill] = {}
 
 
-def drill(fault, notice, within, lost='nothing', timeout_s=300):
+def drill(fault, notice, within, lost='nothing', timeout_s=300, name=None):
     """
     @drill('kill -9 of a router', 'lists stand still', within=(12, 5, 5))
     def kill_router(world):
@@ -44,12 +44,12 @@ def drill(fault, notice, within, lost='nothing', timeout_s=300):
             ...
         return noticed
 
-    Its name is the function's, with dashes. The world is checked afterwards (World.check).
+    Its name is the function's, with dashes, unless one is given. The world is checked afterwards (World.check).
     """
     def decorated(act):
-        name = act.__name__.replace('_', '-')
-        assert name not in DRILLS, name
-        DRILLS[name] = Drill(name, fault, notice, within, lost, timeout_s, act)
+        its_name = name or act.__name__.replace('_', '-')
+        assert its_name not in DRILLS, its_name
+        DRILLS[its_name] = Drill(its_name, fault, notice, within, lost, timeout_s, act)
         return act
     return decorated
 

@@ -41,10 +41,8 @@ def without_group(world, kind):
 
 
 def _make(kind, who, notice, within):
-    def act(world):
-        return without_group(world, kind)
-    act.__name__ = f'group_{kind}'
-    drill(f'the consumer group of {who} is deleted while they are stopped', notice, within)(act)
+    drill(f'the consumer group of {who} is deleted while they are stopped', notice, within, name=f'group-{kind}')(
+        lambda world: without_group(world, kind))
 
 
 for _kind, (_who, _notice, _within) in TIERS.items():

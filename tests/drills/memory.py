@@ -4,7 +4,7 @@ import pathlib
 import re
 import time
 
-from .drill import drill
+from .tiers import COMMENTS, FEED, ROUTER, drill_each
 
 SHARE = 4      # of the address space that it had, it gets one part of so many
 TRIES = 2
@@ -15,33 +15,18 @@ def address_space(daemon) -> int:
     return int(re.search(r'^VmSize:\s+(\d+) kB', pathlib.Path(f'/proc/{daemon.pid}/status').read_text(), re.M)[1]) << 10
 
 
-def starved(world, daemon):
+def starved(_world, daemon):
     """It ends each time that it is started with too little, rather than stay and do half of its work, and goes on when it has enough."""
-    with world.traffic() as noticed:
-        enough, usual = address_space(daemon), daemon.command
-        daemon.kill()
-        daemon.command = ['prlimit', f'--as={enough // SHARE}', *usual]
-        for _ in range(TRIES):
-            time.sleep(RESTART_S)
-            daemon.start(wait=False)
-            code = daemon.wait(60)
-            assert code != 0, f'{daemon.name} ended with 0 for want of memory'
-        daemon.command = usual
-        daemon.start()
-    return noticed
+    enough, usual = address_space(daemon), daemon.command
+    daemon.kill()
+    daemon.command = ['prlimit', f'--as={enough // SHARE}', *usual]
+    for _ in range(TRIES):
+        time.sleep(RESTART_S)
+        daemon.start(wait=False)
+        code = daemon.wait(60)
+        assert code != 0, f'{daemon.name} ended with 0 for want of memory'
+    daemon.command = usual
+    daemon.start()
 
 
-@drill('a router gets a quarter of its address space', 'lists of half of the people stand still; some comments are 503',
-       within=(20, 10, 20))
-def memory_router(world):
-    return starved(world, world.cluster.routers[0])
-
-
-@drill('a feed process gets a quarter of its address space', 'timelines of half of the people are 503', within=(10, 20, 10))
-def memory_feed(world):
-    return starved(world, world.cluster.feeds[0])
-
-
-@drill('a comments process gets a quarter of its address space', 'half of the threads are 503 or old, writers get 202', within=(10, 10, 20))
-def memory_comments(world):
-    return starved(world, world.cluster.comments[0])
+drill_each('memory', '{} gets a quarter of its address space', [ROUTER, FEED, COMMENTS], starved)

@@ -8,7 +8,7 @@ import requests
 from harness.http import Http
 from harness.waiting import eventually
 
-from .drill import drill
+from .tiers import COMMENTS, EDGE, FEED, GATEWAY, HISTORY_SINK, MODERATION, ROUTER, drill_each
 
 STILL_S = 15   # longer than a session (6 s)
 ASKED_S = 5    # after it woke up
@@ -54,73 +54,44 @@ def taken_over(world, daemon, questions):
     return all(any(ask(world, other, question) is not None for other in others) for question in questions)
 
 
-def stand_still(world, daemon, known):
-    """known(world): questions, and what a new answer to each is. They wait in its sockets when it wakes up, and go on for some seconds."""
-    with world.traffic() as noticed:
-        eventually(lambda: owns_some(world, daemon, known(world)), 30, every=0.5, what=f'{daemon.name} owns something')
-        daemon.pause()
-        try:
-            time.sleep(STILL_S)
-            eventually(lambda: taken_over(world, daemon, known(world)), 30, every=0.5, what='others have taken over')
-            for _ in range(BEFRIENDED):
-                world.befriend()
-            questions = known(world)
-            with concurrent.futures.ThreadPoolExecutor(len(questions)) as pool:
-                asked = {question: pool.submit(ask, world, daemon, question) for question in questions}
-                time.sleep(0.5)  # they are sent
-                daemon.resume()
-                for question, future in asked.items():
-                    answer = future.result()
-                    assert answer is None or questions[question](answer), f'an old answer to {question}: {answer}'
-        finally:
-            daemon.resume()
-        end = time.monotonic() + ASKED_S
-        while time.monotonic() < end:
-            for question, new in known(world).items():
-                answer = ask(world, daemon, question)
-                assert answer is None or new(answer), f'an old answer to {question}: {answer}'
-    return noticed
+KNOWN = {'router': friends_of, 'feed': posts_of, 'comments': comments_of}
 
 
-@drill('a router stands still for 15 s, and wakes up', 'lists of half of the people stand still; some comments are 503',
-       within=(20, 10, 20))
-def pause_router(world):
-    return stand_still(world, world.cluster.routers[0], friends_of)
-
-
-@drill('a feed process stands still for 15 s, and wakes up', 'timelines of half of the people are 503', within=(10, 20, 10))
-def pause_feed(world):
-    return stand_still(world, world.cluster.feeds[0], posts_of)
-
-
-@drill('a comments process stands still for 15 s, and wakes up', 'half of the threads are 503 or old, writers get 202', within=(10, 10, 20))
-def pause_comments(world):
-    return stand_still(world, world.cluster.comments[0], comments_of)
-
-
-def still(world, daemon):
-    with world.traffic() as noticed:
-        daemon.pause()
+def stand_still(world, daemon):
+    """KNOWN has questions, and what a new answer to each is. They wait in its sockets when it wakes up, and go on for some seconds."""
+    known = KNOWN[daemon.kind]
+    eventually(lambda: owns_some(world, daemon, known(world)), 30, every=0.5, what=f'{daemon.name} owns something')
+    daemon.pause()
+    try:
         time.sleep(STILL_S)
+        eventually(lambda: taken_over(world, daemon, known(world)), 30, every=0.5, what='others have taken over')
+        for _ in range(BEFRIENDED):
+            world.befriend()
+        questions = known(world)
+        with concurrent.futures.ThreadPoolExecutor(len(questions)) as pool:
+            asked = {question: pool.submit(ask, world, daemon, question) for question in questions}
+            time.sleep(0.5)  # they are sent
+            daemon.resume()
+            for question, future in asked.items():
+                answer = future.result()
+                assert answer is None or questions[question](answer), f'an old answer to {question}: {answer}'
+    finally:
         daemon.resume()
-    return noticed
+    end = time.monotonic() + ASKED_S
+    while time.monotonic() < end:
+        for question, new in known(world).items():
+            answer = ask(world, daemon, question)
+            assert answer is None or new(answer), f'an old answer to {question}: {answer}'
 
 
-@drill('an edge stands still for 15 s, and wakes up', 'phones of that edge find out when they ask whether it is there', within=(40, 10, 10))
-def pause_fanout(world):
-    return still(world, world.cluster.fanouts[0])
+def still(_world, daemon):
+    daemon.pause()
+    time.sleep(STILL_S)
+    daemon.resume()
 
 
-@drill('the only gateway stands still for 15 s, and wakes up', 'requests are answered late', within=(10, 20, 20))
-def pause_ingest(world):
-    return still(world, world.cluster.ingest)
-
-
-@drill('a history sink stands still for 15 s, and wakes up', 'history of half of the people ends some seconds ago', within=(10, 10, 10))
-def pause_history_sink(world):
-    return still(world, world.cluster.sinks[0])
-
-
-@drill('moderation stands still for 15 s, and wakes up', "nothing; the moderators' search is away", within=(10, 10, 10))
-def pause_moderation(world):
-    return still(world, world.cluster.moderators[0])
+FAULT = '{} stands still for 15 s, and wakes up'
+drill_each('pause', FAULT, [ROUTER, FEED, COMMENTS], stand_still)
+drill_each('pause', FAULT, [
+    EDGE._replace(notice='phones of that edge find out when they ask whether it is there', within=(40, 10, 10)),
+    GATEWAY._replace(notice='requests are answered late', within=(10, 20, 20)), HISTORY_SINK, MODERATION], still)

@@ -727,7 +727,8 @@ def test_topics_that_are_missing_are_named(make_cluster, command):
     ('history', '5', '--to', 'x'), ('history', '5', '5'), ('history', '5', '--from', '9', '--to', '9'),
     ('history', '5', '--limit', '0'), ('history', '5', '--box', '3,2,1,4'), ('history', '5', '--last', '1h', '--from', '7'),
     ('replay', 'locations', '--user', '1,x'), ('replay', 'locations', '--limit', 'x'),
-    ('replay', 'locations', '--raw', '--format', 'avro'), ('status', 'x'), ('status', '--jsn'), ('watch',), ('watch', '5', '--at', '91,0'),
+    ('replay', 'locations', '--raw', '--format', 'avro'), ('status', 'x'), ('status', '--jsn'), ('status', '--live', '--every', '0'),
+    ('watch',), ('watch', '5', '--at', '91,0'),
     ('watch', '5', '--at', '1'), ('watch', '5', '--ws', 'http://x'), ('watch', '5', '--set', 'nonsense'),
     ('status', '--set', 'topic.prefix=x'), ('trace',), ('trace', 'new', 'new'), ('trace', 'nothing'), ('trace', '--latest', '0'),
     ('trace', 'new', '--latest', '1'), ('trace', 'new', '--from', 'soon')], ids=lambda arguments: ' '.join(arguments))

@@ -1,10 +1,12 @@
 """What ./dev drill says: how long people waited, what failed, and the table in docs/RELIABILITY.md."""
+import contextlib
 import time
 
 import drills.kills  # noqa: F401
 from drills.drill import DRILLS, Drill, run
 from drills.gaps import Gaps
 from drills.table import BEGIN, END, write
+from drills.tiers import FEED, ROUTER, drill_each
 from drills.world import Noticed
 
 
@@ -49,6 +51,29 @@ def test_who_waits_too_long_or_finds_something_wrong_fails_a_drill():
 def test_a_drill_that_does_not_end_fails():
     row = run(made((), act=lambda world: time.sleep(30), timeout_s=1), World())
     assert 'too long' in row.failure and not row.sound and row.took_s < 20
+
+
+def test_a_fault_of_several_tiers_is_a_drill_of_each():
+    done = []
+
+    class Users(World):
+        cluster = property(lambda self: self)
+
+        def of(self, kind):
+            return [f'{kind} {number}' for number in (1, 2)]
+
+        @contextlib.contextmanager
+        def traffic(self):
+            done.append('they begin')
+            yield Noticed()
+            done.append('they end')
+
+    drill_each('tease', '{} is teased', [ROUTER, FEED], lambda _world, daemon: done.append(daemon))
+    router, feed = DRILLS.pop('tease-router'), DRILLS.pop('tease-feed')
+    assert (router.fault, router.notice, router.within) == ('a router is teased', ROUTER.notice, ROUTER.within)
+    assert (feed.fault, feed.notice, feed.within) == ('a feed process is teased', FEED.notice, FEED.within)
+    assert isinstance(feed.act(Users()), Noticed) and isinstance(router.act(Users()), Noticed)
+    assert done == ['they begin', 'feed 1', 'they end', 'they begin', 'router 1', 'they end']
 
 
 def test_the_table_stands_between_its_marks_and_keeps_what_was_not_run_again(tmp_path):

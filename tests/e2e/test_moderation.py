@@ -150,7 +150,7 @@ def test_only_moderators_search(searched):
         assert (answer.status_code, answer.json()['code']) == (403, code)
     assert cluster.http(None).get('/v1/moderation/comments').status_code == 401
     for bad in ({'text': '?!'}, {'state': 'gone'}, {'user': 'x'}, {'id': '1'}, {'type': 'P!', 'id': '1'}, {'limit': 0}, {'limit': 1001},
-                {'after': 'x'}, {'from': -1}, {'reported': 'maybe'}, {'text': 'x' * 1001}):
+                {'after': 'x'}, {'from': -1}, {'from': 8, 'to': 7}, {'reported': 'maybe'}, {'text': 'x' * 1001}):
         answer = moderator.get('/v1/moderation/comments', params=bad)
         assert answer.status_code == 400, (bad, answer.text)
     assert moderator.get('/v1/moderation/comments', params={'text': '?!'}).json()['code'] == 'no_words'

@@ -16,12 +16,36 @@ static int unused(int argc, char **argv) { return 0; }
 static const struct cli_command COMMAND = {
     .name = "test", .synopsis = "FILE [--level N]", .summary = "is tested", .run = unused};
 
+enum { SAID = 512 };
+
+/* Keeps what is said on standard error. */
+struct hearing {
+    FILE *file;
+    int kept;
+};
+
+static struct hearing hear(void) {
+    struct hearing hearing = {tmpfile(), dup(STDERR_FILENO)};
+    fflush(stderr);
+    dup2(fileno(hearing.file), STDERR_FILENO);
+    return hearing;
+}
+
+static void heard(struct hearing hearing, char said[SAID]) {
+    fflush(stderr);
+    dup2(hearing.kept, STDERR_FILENO);
+    close(hearing.kept);
+    rewind(hearing.file);
+    said[fread(said, 1, SAID - 1, hearing.file)] = '\0';
+    fclose(hearing.file);
+}
+
 struct outcome {
     struct cli cli;
     const char *level, *name;
     bool quick, done;
     int code;
-    char said[512]; /* on standard error */
+    char said[SAID]; /* on standard error */
 };
 
 /* Parses as a subcommand does; standard error is kept. arguments ends with NULL. */
@@ -32,18 +56,11 @@ static void parse(struct outcome *out, char **arguments) {
         {"name", "NAME", "whose", &out->name, NULL},
         {"quick", NULL, "at once", NULL, &out->quick},
     };
-    int argc = 0, kept = dup(STDERR_FILENO);
+    int argc = 0;
     while (arguments[argc]) argc++;
-    FILE *file = tmpfile();
-    fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
+    struct hearing hearing = hear();
     out->code = cli_open(&out->cli, &COMMAND, argc, arguments, options, ARRAY_SIZE(options), &out->done);
-    fflush(stderr);
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    rewind(file);
-    out->said[fread(out->said, 1, sizeof out->said - 1, file)] = '\0';
-    fclose(file);
+    heard(hearing, out->said);
 }
 
 #define PARSE(out, ...) parse(out, (char *[]){(char[]){"test"}, ##__VA_ARGS__, NULL})
@@ -218,6 +235,31 @@ static void real_numbers_are_finite_and_within_their_range(void **state) {
     assert_true(value == 10);
 }
 
+static void options_with_numbers_are_named_with_their_range(void **state) {
+    static const struct cli_command OWN = {
+        .name = "own", .synopsis = "", .summary = "", .run = unused, .usage_code = 3};
+    char said[SAID];
+    int64_t whole = 7;
+    double real = 7;
+    struct hearing hearing = hear();
+    assert_int_equal(cli_int_option(&COMMAND, "level", "11", 1, 10, &whole), CLI_WRONG_USAGE);
+    assert_int_equal(cli_int_option(&COMMAND, "level", "0", 1, INT64_MAX, &whole), CLI_WRONG_USAGE);
+    assert_int_equal(cli_real_option(&OWN, "speed", "x", 0.1, 1e6, &real), 3);
+    assert_int_equal(cli_int_option(&COMMAND, "level", NULL, 1, 10, &whole), 0);
+    assert_int_equal(cli_real_option(&COMMAND, "speed", NULL, 0, 1, &real), 0);
+    heard(hearing, said);
+    assert_string_equal(said, "starling test: --level 11: must be a whole number from 1 to 10\n"
+                              "usage: starling test FILE [--level N]\n"
+                              "starling test: --level 0: must be a whole number from 1\n"
+                              "usage: starling test FILE [--level N]\n"
+                              "starling own: --speed x: must be a number from 0.1 to 1000000\n"
+                              "usage: starling own \n");
+    assert_true(whole == 7 && real == 7);
+    assert_int_equal(cli_int_option(&COMMAND, "level", "10", 1, 10, &whole), 0);
+    assert_int_equal(cli_real_option(&COMMAND, "speed", "0.5", 0, 1, &real), 0);
+    assert_true(whole == 10 && real == 0.5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_stand_before_and_after_arguments),
@@ -233,6 +275,7 @@ int main(void) {
         cmocka_unit_test(users_are_numbers_from_0),
         cmocka_unit_test(whole_numbers_are_whole_and_within_their_range),
         cmocka_unit_test(real_numbers_are_finite_and_within_their_range),
+        cmocka_unit_test(options_with_numbers_are_named_with_their_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

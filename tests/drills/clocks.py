@@ -1,4 +1,4 @@
-"""The wall clocks of one machine jump by an hour, while those of the others and the broker's are right: the first of each daemon is on that
+"""The wall clocks of one machine jump by an hour, while those of the others and the broker's are right: one of each daemon is on that
 machine (jumping_clock.c)."""
 import contextlib
 import pathlib
@@ -8,6 +8,7 @@ import tempfile
 import time
 
 from .drill import drill
+from .tiers import of_use
 
 SOURCE = pathlib.Path(__file__).parent / 'jumping_clock.c'
 HOUR_NS = 3600 * 10**9
@@ -38,7 +39,7 @@ def jumping_clock(daemons):
 
 def wrong_clock(world, ns):
     cluster = world.cluster
-    daemons = [cluster.ingest, cluster.routers[0], cluster.fanouts[0], cluster.feeds[0], cluster.comments[0], cluster.sinks[0]]
+    daemons = [cluster.ingest, cluster.routers[0], of_use(world, 'fanout'), cluster.feeds[0], cluster.comments[0], cluster.sinks[0]]
     with jumping_clock(daemons) as jump:
         with world.traffic() as noticed:
             jump(ns)

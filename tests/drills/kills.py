@@ -6,6 +6,8 @@ from .tiers import COMMENTS, EDGE, FEED, GATEWAY, HISTORY_SINK, MODERATION, ROUT
 
 AWAY_S = 10     # longer than a session in Kafka's groups: others have taken over
 RESTART_S = 2   # as the units say
+START_TIMES = 3  # what a start of the broker may take, of the time of its first one, with nobody waiting for it
+RECOVERY_S = 5   # of its log after kill -9
 
 
 def away(away_s):
@@ -30,13 +32,17 @@ drill_each('kill', 'kill -9 of {}, away for 10 s', [FEED, COMMENTS, HISTORY_SINK
 
 
 def without_broker(world, end, away_s):
-    """How long its own start takes is no doing of ours."""
+    """How long its own start takes is no doing of ours, if all who wait for it leave it the processors."""
     with world.traffic() as noticed:
         gone = time.monotonic()
         end()
         time.sleep(away_s)
+        starting = time.monotonic()
         world.broker.start()
+        took_s = time.monotonic() - starting
         noticed.away_s = time.monotonic() - gone
+    most_s = START_TIMES * world.broker_start_s + RECOVERY_S
+    assert took_s < most_s, f'the broker took {took_s:.1f} s to start, more than {most_s:.1f} s'
     return noticed
 
 

@@ -20,16 +20,27 @@ HISTORY_SINK = Tier('history-sink', 'a history sink', 'history of half of the pe
 MODERATION = Tier('moderation', 'moderation', "nothing; the moderators' search is away", (10, 10, 10))
 
 
+def of_use(world, kind):
+    """A process of that kind that people use: phones may all be on the same edge, after the other one was away."""
+    daemons = world.cluster.of(kind)
+    if kind != EDGE.kind:
+        return daemons[0]
+    sessions = {daemon: daemon.metrics().total('starling_edge_sessions') for daemon in daemons}
+    busiest = max(daemons, key=sessions.get)
+    assert sessions[busiest] > 0, 'nobody is connected'
+    return busiest
+
+
 def drill_each(name, fault, tiers, act):
     """
     drill_each('kill', 'kill -9 of {}', [ROUTER, FEED], act)
 
-    makes the drills kill-router and kill-feed: act(world, daemon) is done to the first process of that tier, while people use everything.
+    makes the drills kill-router and kill-feed: act(world, daemon) is done to one process of that tier, while people use everything.
     """
     def of(tier):
         def one(world):
             with world.traffic() as noticed:
-                act(world, world.cluster.of(tier.kind)[0])
+                act(world, of_use(world, tier.kind))
             return noticed
         drill(fault.format(tier.one), tier.notice, tier.within, name=f'{name}-{tier.kind}')(one)
 

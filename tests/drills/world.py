@@ -60,7 +60,9 @@ class World:
 
     def __enter__(self) -> 'World':
         (self._folder / 'broker').mkdir()
+        starting = time.monotonic()
         self.broker.start()
+        self.broker_start_s = time.monotonic() - starting  # with its storage, and nobody waiting for it
         self.cluster = Cluster(self.broker, self._folder, self.partitions, self.partitions, self._settings)
         try:
             self.cluster.start(**self._daemons)

@@ -14,7 +14,7 @@ def arguments():
     parser.add_argument('--stages', default=','.join(STAGES), help='which, of ' + ','.join(STAGES))
     parser.add_argument('--present', default='1,10,40', help='observe: millions of users present, one row each')
     parser.add_argument('--observed', type=int, default=1_000_000, help='observe: users present at the whole router')
-    parser.add_argument('--ego', type=pathlib.Path, help='regions: a real graph, two ids a line, gzip or plain')
+    parser.add_argument('--ego', type=pathlib.Path, help="regions: a real graph, 'a b' a line, gzip or plain: SNAP's ego-Facebook edge list")
     parser.add_argument('--counts', default='64,256,1024', help='partitions: how many, one row each')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')

@@ -48,6 +48,7 @@ static const struct part PARTS[] = {
     {"replication", "N", "copies of each record in Kafka (3)", AT(replication), 3, 1, 10},
     {"cores", "N", "of a machine (16)", AT(cores), 16, 1, 4096},
     {"memory", "GB", "of a machine (64)", AT(memory_gb), 64, 0.1, 1e5},
+    {"disk", "TB", "of a machine (4)", AT(disk_tb), 4, 0.001, 1e5},
     {"network", "GBIT", "of a machine, a second (10)", AT(gbit), 10, 0.01, 1e4},
     {"headroom", "SHARE", "of cores and lines that stays free (0.5)", AT(headroom), 0.5, 0, 0.95},
     {"sessions", "N", "edge.max.sessions (18000)", AT(sessions), 18000, 1, 1e6},

@@ -22,9 +22,11 @@ enum {
     ROUTES_LEAST = 64
 };
 
-#define SPARE 1.25             /* memory beside what is counted: caches of files, the kernel */
+/* Memory and disk beside what is counted: caches of files and the kernel; files that are merged, with those that replace them. */
+#define SPARE 1.25
 #define FOLLOWERS_A 1.3        /* of their distribution */
 #define OWNER_STORE (256 * MB) /* of feed and comments */
+#define ROWS_BEYOND 10         /* times the rows that were measured: more are said */
 
 double plan_hot_share(double followers, double push_max) {
     double scale = followers * (FOLLOWERS_A - 1);
@@ -53,6 +55,22 @@ double plan_least(const struct plan_load *load) { return load->replication > 1 ?
 double plan_enough(const struct planning *planning, double work, double shared) {
     double room = planning->usable - shared;
     return room > 0 ? fmax(plan_least(planning->load), ceil(work / room)) : NAN;
+}
+
+double plan_disks(const struct plan_load *load, double bytes) { return bytes * SPARE / (load->disk_tb * TB); }
+
+/* The larger of what the tier has and this; NAN if either is. */
+static void take_larger(struct plan_tier *tier, double processes, const char *limit) {
+    if (isnan(tier->processes) || processes <= tier->processes) return;
+    tier->processes = processes;
+    tier->limit = limit;
+}
+
+/* So many processes, or as many as have room for the tier's data. */
+static void set_processes(const struct planning *planning, struct plan_tier *tier, double by_cpu) {
+    tier->processes = by_cpu;
+    tier->limit = "CPU";
+    take_larger(tier, ceil(plan_disks(planning->load, tier->disk)), "disk");
 }
 
 static double power_of_two(double wanted, double from) {
@@ -87,9 +105,8 @@ static void plan_gateways(struct planning *planning) {
         .out = load->pages * f[FIGURE_FEED_PAGE_BYTES] +
                (load->comment_pages + load->hot_reads) * f[FIGURE_COMMENTS_PAGE_BYTES],
         .broker_cores = US * writes * f[FIGURE_BROKER_HTTP_US],
-        .limit = "CPU",
     };
-    tier->processes = plan_enough(planning, tier->cores, 0);
+    set_processes(planning, tier, plan_enough(planning, tier->cores, 0));
 }
 
 static void plan_feeds(struct planning *planning) {
@@ -99,18 +116,18 @@ static void plan_feeds(struct planning *planning) {
     struct plan_tier *tier = &plan->tiers[TIER_FEED];
     plan->hot = load->posts * plan_hot_share(load->followers, load->push_max);
     plan->entries = load->posts * plan_entries(load->followers, load->push_max);
-    *tier = (struct plan_tier){.name = "feed", .limit = "CPU"};
+    *tier = (struct plan_tier){.name = "feed"};
     if (load->posts <= 0 && load->pages <= 0) return;
     double own = US * (load->pages * f[FIGURE_FEED_PAGE_US] + load->posts * f[FIGURE_FEED_POST_US] +
                        plan->entries * f[FIGURE_FEED_ENTRY_US]);
     double shared = US * plan->hot * (f[FIGURE_FEED_HOT_READ_US] + f[FIGURE_FEED_HOT_PUT_US]);
     double hot_bytes = plan->hot * DAY_S * load->hot_days * f[FIGURE_FEED_HOT_BYTES];
-    tier->processes = plan_enough(planning, own, shared);
-    tier->cores = own + shared * tier->processes;
     tier->memory = f[FIGURE_PROCESS_MB] * MB + OWNER_STORE + hot_bytes;
     tier->disk =
         plan_least(load) * (load->users * INBOX_ENTRIES * f[FIGURE_FEED_INBOX_BYTES] +
                             load->posts * DAY_S * load->content_days * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE);
+    set_processes(planning, tier, plan_enough(planning, own, shared));
+    tier->cores = own + shared * tier->processes;
     tier->in = plan->entries * f[FIGURE_FEED_ENTRY_BYTES];
     tier->out = load->pages * f[FIGURE_FEED_PAGE_BYTES] + tier->in;
     tier->broker_cores = US * plan->entries * f[FIGURE_BROKER_ENTRY_US];
@@ -128,16 +145,16 @@ static void plan_comments(struct planning *planning) {
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
     struct plan_tier *tier = &planning->plan->tiers[TIER_COMMENTS];
-    *tier = (struct plan_tier){.name = "comments", .limit = "CPU"};
+    *tier = (struct plan_tier){.name = "comments"};
     if (load->comments + load->likes + load->comment_pages + load->hot_reads <= 0) return;
     // Each gateway keeps its own copy of a hot page, and builds it anew.
     double builds = load->hot_reads > 0 ? planning->plan->tiers[TIER_INGEST].processes / HOT_COPY_S : 0;
     double comment_bytes = f[FIGURE_COMMENTS_STORE_GB] * GB / STORED_COMMENTS;
     tier->cores = US * (load->comments * f[FIGURE_COMMENTS_COMMENT_US] + load->likes * f[FIGURE_COMMENTS_LIKE_US] +
                         (load->comment_pages + builds) * f[FIGURE_COMMENTS_PAGE_US]);
-    tier->processes = plan_enough(planning, tier->cores, 0);
     tier->memory = f[FIGURE_PROCESS_MB] * MB + OWNER_STORE;
     tier->disk = plan_least(load) * load->comments * DAY_S * load->content_days * comment_bytes;
+    set_processes(planning, tier, plan_enough(planning, tier->cores, 0));
     tier->in = (load->comments + load->likes) * comment_bytes;
     tier->out = (load->comment_pages + builds) * f[FIGURE_COMMENTS_PAGE_BYTES] + tier->in;
     tier->broker_cores = US * (load->comments * f[FIGURE_BROKER_COMMENT_US] + load->likes * f[FIGURE_BROKER_LIKE_US]);
@@ -161,18 +178,31 @@ static void plan_moderation(struct planning *planning) {
               load->comments, each);
 }
 
+/* The rows that a sink would hold, if that is far from what was measured. */
+static void warn_sinks(const struct planning *planning, double rows) {
+    const double *f = planning->figure;
+    double measured = f[FIGURE_HISTORY_STORED_MILLIONS] * 1e6, hours = rows / f[FIGURE_HISTORY_RESTORE_ROWS] / 3600;
+    if (rows <= ROWS_BEYOND * measured) return;
+    plan_warn(
+        planning->plan,
+        "A history sink would hold %.2g rows, %.0f times the store that was measured; a lost store comes back from "
+        "files after %.1f %s of a whole core. Lower --history-days, or start more sinks.",
+        rows, rows / measured, hours < 48 ? hours : hours / 24, hours < 48 ? "hours" : "days");
+}
+
 static void plan_sinks(struct planning *planning) {
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
     struct plan_tier *tier = &planning->plan->tiers[TIER_HISTORY];
-    *tier = (struct plan_tier){.name = "history sink", .limit = "CPU"};
+    *tier = (struct plan_tier){.name = "history sink"};
     if (load->history_days <= 0) return;
     double rows = planning->plan->reports * DAY_S * load->history_days;
     planning->rows_read++;
     tier->cores = planning->plan->reports / f[FIGURE_HISTORY_ROWS];
-    tier->processes = plan_enough(planning, tier->cores, 0);
     tier->memory = f[FIGURE_HISTORY_MB] * MB;
     tier->disk = rows * (f[FIGURE_HISTORY_FILE_BYTES] + f[FIGURE_HISTORY_STORE_BYTES]);
+    set_processes(planning, tier, plan_enough(planning, tier->cores, 0));
+    warn_sinks(planning, rows / tier->processes);
     tier->in = planning->plan->reports * f[FIGURE_BROKER_REPORT_BYTES];
     tier->out = planning->plan->reports * f[FIGURE_HISTORY_FILE_BYTES];
     tier->broker_cores = US * planning->plan->reports * f[FIGURE_BROKER_OBSERVE_US];
@@ -184,15 +214,17 @@ static void plan_partitions(struct planning *planning) {
     struct plan *plan = planning->plan;
     static const enum plan_tier_id SHARE[] = {TIER_ROUTER, TIER_FEED, TIER_COMMENTS, TIER_HISTORY};
     double most = 0;
+    bool known = true;
     const struct plan_tier *widest = NULL;
     for (size_t i = 0; i < ARRAY_SIZE(SHARE); i++) {
         const struct plan_tier *tier = &plan->tiers[SHARE[i]];
+        known &= !isnan(tier->processes);
         if (isnan(tier->processes) || tier->processes <= most) continue;
         most = tier->processes;
         widest = tier;
     }
     // Twice as many as processes, so that the tier can be doubled: the number of partitions cannot be changed later.
-    plan->partitions = fmin(PLAN_PARTITIONS_MAX, power_of_two(2 * most, PARTITIONS_LEAST));
+    plan->partitions = known ? fmin(PLAN_PARTITIONS_MAX, power_of_two(2 * most, PARTITIONS_LEAST)) : NAN;
     plan->routes = fmin(PLAN_ROUTES_MAX, power_of_two(1.5 * planning->edges, ROUTES_LEAST));
     if (most > PLAN_PARTITIONS_MAX) {
         plan->refused = true;
@@ -236,10 +268,14 @@ static void plan_brokers(struct planning *planning) {
         .out = written * load->replication + reports * (planning->rows_read - 1),
     };
     double by_cpu = ceil(tier->cores / (planning->usable * load->cores));
-    double by_line = ceil(lines(planning, tier));
-    tier->processes = fmax(load->replication, fmax(by_cpu, by_line));
+    double by_line = ceil(lines(planning, tier)), by_disk = ceil(plan_disks(load, tier->disk));
     tier->memory = f[FIGURE_BROKER_MB] * MB;
-    tier->limit = tier->processes > load->replication ? (by_line > by_cpu ? "network" : "CPU") : "copies";
+    tier->limit = "copies";
+    tier->processes = load->replication;
+    take_larger(tier, by_cpu, "CPU");
+    take_larger(tier, by_line, "network");
+    take_larger(tier, by_disk, "disk");
+    if (isnan(tier->processes)) tier->limit = "unknown";
     double maps = partitions / tier->processes * f[FIGURE_BROKER_MAPS];
     if (maps > MAPS)
         plan_warn(
@@ -250,32 +286,47 @@ static void plan_brokers(struct planning *planning) {
 
 /* ---- machines ---- */
 
-/* A process has a core, and its share of the machine's memory and line; a broker has a machine. */
+/* What fills the tier's machines before their cores do. */
+static void warn_machines(struct planning *planning, const struct plan_tier *tier, double by_cores, double by_line,
+                          double by_disk) {
+    const struct plan_load *load = planning->load;
+    struct plan *plan = planning->plan;
+    double memory = tier->memory * SPARE / (load->memory_gb * GB), disk = by_disk / tier->processes;
+    bool broker = tier == &plan->tiers[TIER_BROKER];
+    if (memory > 1)
+        plan_warn(plan, "A process of the tier %s needs %.1f GB: more than a machine has.", tier->name,
+                  tier->memory / GB);
+    else if (!broker && tier->processes * memory > by_cores)
+        plan_warn(plan, "A process of the tier %s needs %.1f GB: a machine holds fewer than it has cores.", tier->name,
+                  tier->memory / GB);
+    if (disk > 1)
+        plan_warn(plan, "A process of the tier %s needs %.1f TB of disk: more than a machine has.", tier->name,
+                  tier->disk / tier->processes / TB);
+    plan->refused |= memory > 1 || disk > 1;
+    if (broker) return;
+    if (by_line > fmax(1, by_cores))
+        plan_warn(plan, "The tier %s needs %.0f machines for its network, and %.1f for its cores.", tier->name,
+                  ceil(by_line), by_cores);
+    if (by_disk > fmax(1, by_cores))
+        plan_warn(plan, "The tier %s needs %.0f machines for its disks, and %.1f for its cores.", tier->name,
+                  ceil(by_disk), by_cores);
+}
+
+/* A process has a core, and its share of the machine's memory, disk and line; a broker has a machine. */
 static void plan_machines(struct planning *planning) {
     const struct plan_load *load = planning->load;
     struct plan *plan = planning->plan;
     for (int i = 0; i < TIER_COUNT; i++) {
         struct plan_tier *tier = &plan->tiers[i];
         bool broker = i == TIER_BROKER;
-        double by_cores = tier->processes / (broker ? 1 : load->cores), memory = tier->memory * SPARE;
-        double by_memory = broker ? 0 : tier->processes * memory / (load->memory_gb * GB);
-        double by_line = broker ? 0 : lines(planning, tier);
-        tier->machines = isnan(by_cores) ? NAN : fmax(by_cores, fmax(by_memory, by_line));
+        double by_cores = tier->processes / (broker ? 1 : load->cores);
+        double by_memory = tier->processes * tier->memory * SPARE / (load->memory_gb * GB);
+        double by_line = lines(planning, tier), by_disk = plan_disks(load, tier->disk);
+        tier->machines = broker || isnan(by_cores) ? by_cores : fmax(fmax(by_cores, by_memory), fmax(by_line, by_disk));
         if (!broker && tier->processes <= plan_least(load)) tier->limit = "stand-by";
-        if (by_line > by_cores) tier->limit = "network";
-        if (by_memory > fmax(by_cores, by_line)) tier->limit = "memory";
-        if (!isnan(tier->machines)) {
-            plan->machines += tier->machines;
-            plan->cores += tier->cores;
-        }
-        if (tier->processes > 0 && memory > load->memory_gb * GB) {
-            plan->refused = true;
-            plan_warn(plan, "A process of the tier %s needs %.1f GB: more than a machine has.", tier->name,
-                      tier->memory / GB);
-        } else if (tier->processes > 0 && by_memory > by_cores) {
-            plan_warn(plan, "A process of the tier %s needs %.1f GB: a machine holds fewer than it has cores.",
-                      tier->name, tier->memory / GB);
-        }
+        plan->machines += tier->machines;
+        plan->cores += tier->cores;
+        if (tier->processes > 0) warn_machines(planning, tier, by_cores, by_line, by_disk);
     }
     plan->machines = ceil(plan->machines);
     if (plan_copies(planning) > GB)
@@ -300,6 +351,7 @@ void plan_compute(const struct plan_load *load, const struct plan_figures *figur
     plan_moderation(&planning);
     plan_sinks(&planning);
     plan_partitions(&planning);
+    plan_edge_writes(&planning);
     plan_brokers(&planning);
     plan_machines(&planning);
 }

@@ -2,7 +2,7 @@
  *
  *     load (people and what they do a second) + figures (what one unit costs) -> tiers (what each needs, and its limit)
  *
- * One process is one event loop, and may use (1 - headroom) of a core. Two kinds of work do not shrink when processes are added: every
+ * One process is one event loop, and may use (1 - headroom) of a core, and of disk as much as a machine has. Two kinds of work do not shrink when processes are added: every
  * router observes all reports, and every feed process takes all hot posts. Where these alone fill a process there is no plan: the
  * plan is refused, with the reason among its warnings (docs/SCALING.md says what then). Followers are distributed as in
  * bench/feed_model.py.
@@ -38,9 +38,9 @@ struct plan_load {
     double content_days; /* of posts and comments that are counted on disks */
 
     double replication;
-    double cores, memory_gb, gbit; /* of a machine */
-    double headroom;               /* share of each core and line that stays free */
-    double sessions;               /* edge.max.sessions */
+    double cores, memory_gb, disk_tb, gbit; /* of a machine */
+    double headroom;                        /* share of each core and line that stays free */
+    double sessions;                        /* edge.max.sessions */
 };
 
 enum plan_tier_id {
@@ -55,10 +55,11 @@ enum plan_tier_id {
     TIER_COUNT
 };
 
+/* NAN: no number is enough, or it follows from a tier for which none is. */
 struct plan_tier {
     const char *name;
     double cores;        /* that its work keeps busy, all processes together */
-    double processes;    /* 0: not needed; NAN: no number is enough */
+    double processes;    /* 0: not needed */
     double memory;       /* bytes a process */
     double disk;         /* bytes, all processes; of brokers with all copies */
     double in, out;      /* bytes a second, all processes */
@@ -67,7 +68,7 @@ struct plan_tier {
     double machines;     /* that it fills */
 };
 
-enum { PLAN_WARNINGS_MAX = 24, PLAN_PARTITIONS_MAX = 1024, PLAN_ROUTES_MAX = 10000 };
+enum { PLAN_WARNINGS_MAX = 40, PLAN_PARTITIONS_MAX = 1024, PLAN_ROUTES_MAX = 10000 };
 
 struct plan {
     double reports, deliveries, frames, hellos, batches, entries,

@@ -10,8 +10,12 @@ enum {
     NEAR_WIDE = 400,
     FRIENDS_MEASURED = 400,
     FRIENDS_MANY = 5000,
-    SMALL_BATCH = 1024 /* bytes of deliveries */
+    SMALL_BATCH = 1024,     /* bytes of deliveries */
+    REQUEST_REPORTS = 1000, /* in the larger of the two requests that were measured at the broker */
+    GATHER_SHARE = 50       /* an edge waits for such a part of its window before it writes (fanout/edge.c) */
 };
+
+#define GATHER_MAX_S 0.02 /* and no longer */
 
 #define ROUTER_STORE (128 * MB) /* store.memory.mb */
 
@@ -39,7 +43,6 @@ void plan_edges(struct planning *planning) {
               plan->deliveries * f[FIGURE_ROUTER_BYTES] / f[FIGURE_ROUTER_DELIVERIES],
         .out = moves * (f[FIGURE_EDGE_FRAME_BYTES] + entry_bytes * (entries - 1)) +
                posts_shown * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE + by_socket * f[FIGURE_BROKER_REPORT_BYTES],
-        .broker_cores = US * by_socket * f[FIGURE_BROKER_REPORTS_US] / 1000,
     };
     // One of them may be away: the others have room for its phones.
     double by_sessions = ceil(load->online / load->sessions) + plan_least(load) - 1;
@@ -53,6 +56,26 @@ void plan_edges(struct planning *planning) {
     planning->edges = tier->processes;
 }
 
+/* Batches a second in which so many items a second are sent by so many pairs of sender and target: the first item of a batch waits
+ * wait_s for others, and for that item the pair has waited 1 / rate on average. Not more than one an item. */
+static double batches(double pairs, double items, double wait_s) {
+    double rate = items / pairs;
+    return rate > 0 ? pairs / (wait_s + 1 / rate) : isnan(rate) ? NAN : 0;
+}
+
+void plan_edge_writes(struct planning *planning) {
+    const struct plan_load *load = planning->load;
+    const double *f = planning->figure;
+    double reports = planning->plan->reports * (1 - load->http);
+    // librdkafka writes one batch to one partition in a request: the more partitions, the less each gathers.
+    double requests = batches(planning->edges * planning->plan->partitions, reports,
+                              fmin(load->window_s / GATHER_SHARE, GATHER_MAX_S));
+    // Two requests were measured: the line through them has the cost of the request itself, and of each report in it.
+    double each_us = fmax(0, (f[FIGURE_BROKER_REPORTS_US] - f[FIGURE_BROKER_HTTP_US]) / (REQUEST_REPORTS - 1));
+    double request_us = fmax(0, f[FIGURE_BROKER_HTTP_US] - each_us);
+    planning->plan->tiers[TIER_EDGE].broker_cores = US * (requests * request_us + reports * each_us);
+}
+
 /* us a report, by the friends of its user: the measured report, with another join. */
 static double report_us(const double *f, double friends) {
     double slope = friends <= FRIENDS_MEASURED
@@ -61,11 +84,8 @@ static double report_us(const double *f, double friends) {
     return fmax(0, f[FIGURE_ROUTER_REPORT_US] + slope * (friends - FRIENDS_MEASURED));
 }
 
-/* Batches a second from so many routers: the first item of a batch waits for flush_s, and for that item the pair of router and
- * edge has waited 1 / rate on average. Not more than one a report and edge. */
-static double batches(const struct planning *planning, double routers) {
-    double pairs = routers * planning->edges, rate = planning->plan->deliveries / pairs;
-    return rate > 0 ? pairs / (planning->load->flush_s + 1 / rate) : 0;
+static double deliveries_batches(const struct planning *planning, double routers) {
+    return batches(routers * planning->edges, planning->plan->deliveries, planning->load->flush_s);
 }
 
 /* sending, join and observing: cores; of all routers, but observing, which is each router's. */
@@ -98,41 +118,51 @@ static void warn_routers(const struct planning *planning, bool found, double joi
     if (load->friends > FRIENDS_MANY) plan_warn(plan, "Friend lists have a cap of 5,000 by default.");
 }
 
+/* The work without which the fewest routers would do. Cores, as for warn_routers. */
+static const char *limit_of(const struct planning *planning, double join, double observing, double sending) {
+    double room = planning->usable - observing;
+    if (room <= 0) return "observing";
+    double unobserved = (join + sending) / planning->usable, unsent = join / room, unjoined = sending / room;
+    if (unobserved < fmin(unsent, unjoined)) return "observing";
+    return unsent < unjoined ? "batches" : "CPU";
+}
+
 void plan_routers(struct planning *planning) {
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
     struct plan *plan = planning->plan;
     double join = US * plan->reports * report_us(f, load->friends),
            observing = US * plan->reports * f[FIGURE_ROUTER_OBSERVE_US];
+    double disk = load->users * load->friends * f[FIGURE_ROUTER_FRIEND_BYTES] * plan_least(load);
+    double by_disk = ceil(plan_disks(load, disk)), fewest = fmax(plan_least(load), by_disk);
     double routers = 0, sending = 0, each = INFINITY;
-    for (int count = (int)plan_least(load); count <= ROUTERS_MOST; count++) {
+    bool found = false;
+    for (double count = fewest; !found && count <= fmax(fewest, ROUTERS_MOST); count++) {
         routers = count;
-        sending = US * batches(planning, routers) * f[FIGURE_ROUTER_BATCH_US];
+        sending = US * deliveries_batches(planning, routers) * f[FIGURE_ROUTER_BATCH_US];
         each = (join + sending) / routers + observing * (1 - 1 / routers);
-        if (each <= planning->usable) break;
+        found = each <= planning->usable;
     }
-    bool found = each <= planning->usable;
-    if (!found) routers = plan_least(load);
+    if (!found) routers = NAN;
     planning->routers = routers;
     planning->rows_read += routers;
-    plan->batches = batches(planning, routers);
+    plan->batches = deliveries_batches(planning, routers);
     struct plan_tier *tier = &plan->tiers[TIER_ROUTER];
     double half = plan->deliveries * f[FIGURE_ROUTER_BYTES] / f[FIGURE_ROUTER_DELIVERIES];
     *tier = (struct plan_tier){
         .name = "router",
-        .cores = found ? each * routers : NAN,
-        .processes = found ? routers : NAN,
+        .cores = each * routers,
+        .processes = routers,
         .memory = f[FIGURE_PROCESS_MB] * MB + ROUTER_STORE + load->online * f[FIGURE_ROUTER_PRESENCE_BYTES],
-        .disk = load->users * load->friends * f[FIGURE_ROUTER_FRIEND_BYTES] * plan_least(load),
+        .disk = disk,
         .in = plan->reports * f[FIGURE_BROKER_REPORT_BYTES] * routers,
         .out = half,
         .broker_cores = US * (plan->reports * (f[FIGURE_BROKER_JOIN_US] * plan->deliveries / fmax(1, plan->reports) /
                                                    f[FIGURE_ROUTER_DELIVERIES] +
                                                f[FIGURE_BROKER_OBSERVE_US] * (routers - 1)) +
                               plan->batches * f[FIGURE_BROKER_BATCH_US]),
-        .limit = !found || observing > (join + sending) / routers ? "observing"
-                 : sending > join                                 ? "batches"
-                                                                  : "CPU",
+        .limit = limit_of(planning, join, observing, sending),
     };
+    if (found && routers == by_disk) tier->limit = "disk";
     warn_routers(planning, found, join, observing, sending);
 }

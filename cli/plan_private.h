@@ -1,4 +1,4 @@
-/* Shared by the parts of the plan (plan_model.c, plan_nearby.c). */
+/* Shared by the parts of the plan (plan_model.c, plan_nearby.c). Every result is NAN where it follows from what has no number. */
 #ifndef CLI_PLAN_PRIVATE_H
 #define CLI_PLAN_PRIVATE_H
 
@@ -9,6 +9,7 @@
 #define KIB 1024.0
 #define MB 1e6
 #define GB 1e9
+#define TB 1e12
 
 /* A computation of plan_compute. */
 struct planning {
@@ -29,10 +30,16 @@ double plan_least(const struct plan_load *load);
 /* So many processes for work of which `shared` comes to each of them (cores); NAN: no number is enough. */
 double plan_enough(const struct planning *planning, double work, double shared);
 
+/* Machines whose disks so many bytes fill, with what is spare on them. */
+double plan_disks(const struct plan_load *load, double bytes);
+
 /* Bytes of a copy of sharing. */
 double plan_copies(const struct planning *planning);
 
 void plan_edges(struct planning *planning);
 void plan_routers(struct planning *planning);
+
+/* What edges' reports take at the brokers. After plan_edges, when the number of partitions is known. */
+void plan_edge_writes(struct planning *planning);
 
 #endif

@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Three digits: "7.25", "950", "12.3 k", "1.20 M". */
+/* Three digits: "7.25", "950", "12.3 k", "1.20 M"; "-": there is no number. */
 static void put_amount(struct buffer *out, double value) {
     static const char *const UNITS[] = {"", " k", " M", " G", " T", " P"};
     size_t unit = 0;
     if (isnan(value)) {
-        buffer_string(out, "none");
+        buffer_string(out, "-");
         return;
     }
     while (value >= 999.5 && unit + 1 < ARRAY_SIZE(UNITS)) {
@@ -60,6 +60,17 @@ static void put_load(struct buffer *out, const struct plan_load *load, const str
     buffer_string(out, "\n\n");
 }
 
+static void put_totals(struct buffer *out, const struct plan_load *load, const struct plan *plan) {
+    buffer_format(out, "Partitions: %.0f, of deliveries %.0f. ", plan->partitions, plan->routes);
+    put_named(out, plan->cores, "cores are busy, of ");
+    buffer_format(out, "%.0f machines with ", plan->machines);
+    put_named(out, load->cores, "cores, ");
+    put_amount(out, load->memory_gb);
+    buffer_string(out, " GB and ");
+    put_amount(out, load->disk_tb);
+    buffer_string(out, " TB each.\n");
+}
+
 void plan_text(struct buffer *out, const struct plan_load *load, const struct plan *plan) {
     put_load(out, load, plan);
     buffer_format(out, "%-13s%9s%10s%9s%10s%10s%10s%9s  %s\n", "tier", "cores", "processes", "memory", "disk", "in/s",
@@ -70,7 +81,7 @@ void plan_text(struct buffer *out, const struct plan_load *load, const struct pl
         buffer_format(out, "%-13s", tier->name);
         put_right(out, tier->cores, 9, false);
         if (isnan(tier->processes))
-            buffer_format(out, "%10s", "none");
+            buffer_format(out, "%10s", "-");
         else
             buffer_format(out, "%10.0f", tier->processes);
         put_right(out, tier->memory, 9, true);
@@ -82,12 +93,7 @@ void plan_text(struct buffer *out, const struct plan_load *load, const struct pl
     }
     buffer_string(
         out, "\nMemory is of one process, all else of the whole tier; brokers: the cores that it keeps busy there.\n");
-    buffer_format(out, "Partitions: %.0f, of deliveries %.0f. ", plan->partitions, plan->routes);
-    put_named(out, plan->cores, "cores are busy, of ");
-    buffer_format(out, "%.0f machines with ", plan->machines);
-    put_named(out, load->cores, "cores and ");
-    put_amount(out, load->memory_gb);
-    buffer_string(out, " GB each.\n");
+    if (!isnan(plan->machines)) put_totals(out, load, plan);
     for (size_t i = 0; i < plan->warning_count; i++) buffer_format(out, "- %s\n", plan->warnings[i]);
     if (plan->refused) buffer_string(out, "There is no plan for this load in one deployment.\n");
 }

@@ -9,7 +9,7 @@
 void plan_text(struct buffer *out, const struct plan_load *load, const struct plan *plan);
 
 /* The same as one JSON object: {"refused","reports_per_s",...,"tiers":[{"tier","cores","processes",...}],"warnings":[...]}; null where
- * no number is enough. */
+ * there is no number. */
 void plan_json(struct buffer *out, const struct plan_load *load, const struct plan *plan);
 
 #endif

@@ -37,6 +37,7 @@ static struct plan_load load_of(double online) {
                               .replication = 3,
                               .cores = 16,
                               .memory_gb = 64,
+                              .disk_tb = 4,
                               .gbit = 10,
                               .headroom = 0.5,
                               .sessions = 18000};
@@ -233,7 +234,6 @@ static void each_tier_has_its_limit(void **state) {
     struct plan_load load = load_of(1e6);
     struct plan plan;
     load.flush_s = 0.05;
-    load.gbit = 100;
     plan_compute(&load, &figures, &plan);
     assert_true(plan.tiers[TIER_EDGE].processes == 57); // 56 of 18,000 sessions each, and one that may be away
     assert_string_equal(plan.tiers[TIER_EDGE].limit, "sessions");
@@ -254,6 +254,115 @@ static void each_tier_has_its_limit(void **state) {
     plan_compute(&load, &figures, &plan);
     assert_true(plan.refused); // the copy of sharing alone is larger than a machine
     assert_true(warns(&plan, "more than a machine has"));
+    plan_clear(&plan);
+}
+
+/* A request of an edge is a batch for one partition, for which it waits 20 ms, a fiftieth of the window. */
+static void edges_write_small_requests(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(10e6);
+    struct plan plan;
+    double each_us = (1352 - 60) / 999.0, request_us = 60 - each_us;
+    load.flush_s = 0.25;
+    plan_compute(&load, &figures, &plan);
+    double pairs = 557 * plan.partitions, requests = pairs / (0.02 + pairs / plan.reports);
+    assert_true(requests > plan.reports / 2); // 600 reports/s of an edge are few for so many partitions
+    double cores = (requests * request_us + plan.reports * each_us) / 1e6;
+    assert_true(fabs(plan.tiers[TIER_EDGE].broker_cores / cores - 1) < 1e-6);
+    plan_clear(&plan);
+
+    load.window_s = 0; // each report goes by itself
+    plan_compute(&load, &figures, &plan);
+    assert_true(fabs(plan.tiers[TIER_EDGE].broker_cores / (plan.reports * 60e-6) - 1) < 1e-6);
+    plan_clear(&plan);
+
+    load = load_of(18000);
+    load.every_s = 0.1; // so many that 50 requests/s of each edge and partition gather them
+    load.friends = 0;
+    plan_compute(&load, &figures, &plan);
+    pairs = plan.tiers[TIER_EDGE].processes * plan.partitions;
+    requests = (plan.tiers[TIER_EDGE].broker_cores * 1e6 - plan.reports * each_us) / request_us;
+    assert_true(requests < 50 * pairs && requests > 45 * pairs);
+    plan_clear(&plan);
+}
+
+static void disks_decide_where_they_are_full_first(void **state) {
+    static const enum plan_tier_id TIERS[] = {TIER_FEED, TIER_HISTORY, TIER_BROKER};
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(10e6);
+    struct plan plan;
+    load.flush_s = 0.25;
+    load.posts = 6000;
+    load.pages = 300000;
+    plan_compute(&load, &figures, &plan);
+    for (size_t i = 0; i < ARRAY_SIZE(TIERS); i++) {
+        const struct plan_tier *tier = &plan.tiers[TIERS[i]];
+        assert_string_equal(tier->limit, "disk");
+        assert_true(tier->disk * 1.25 <= tier->processes * 4e12 && tier->disk * 1.25 > (tier->processes - 1) * 4e12);
+        assert_true(tier->machines <= tier->processes && tier->machines > tier->processes - 1);
+    }
+    assert_true(warns(&plan, "The tier feed needs 33 machines for its disks") && !plan.refused);
+    plan_clear(&plan);
+
+    load.disk_tb = 1000;
+    plan_compute(&load, &figures, &plan);
+    for (size_t i = 0; i < ARRAY_SIZE(TIERS); i++) assert_string_equal(plan.tiers[TIERS[i]].limit, "CPU");
+    assert_true(plan.tiers[TIER_FEED].processes == 12);
+    plan_clear(&plan);
+
+    load.disk_tb = 0.01; // lists of friends take 234 GB
+    plan_compute(&load, &figures, &plan);
+    assert_string_equal(plan.tiers[TIER_ROUTER].limit, "disk");
+    assert_true(plan.tiers[TIER_ROUTER].processes == 30);
+    plan_clear(&plan);
+
+    load = load_of(1e4);
+    load.comments = 3000; // 50 TB a year in each moderation process
+    plan_compute(&load, &figures, &plan);
+    assert_true(plan.refused && warns(&plan, "A process of the tier moderation needs 50.0 TB of disk"));
+    plan_clear(&plan);
+}
+
+/* The column says what decides how many processes there are; what decides about machines is among the warnings. */
+static void limits_are_of_processes(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(10e6);
+    struct plan plan;
+    load.hot_reads = 1e6;
+    plan_compute(&load, &figures, &plan);
+    assert_string_equal(plan.tiers[TIER_INGEST].limit, "CPU");
+    assert_true(warns(&plan, "The tier ingest needs 19 machines for its network"));
+    assert_string_equal(plan.tiers[TIER_ROUTER].limit, "batches");
+    plan_clear(&plan);
+
+    load.flush_s = 0.25;
+    load.gbit = 0.5;
+    plan_compute(&load, &figures, &plan);
+    assert_string_equal(plan.tiers[TIER_ROUTER].limit, "CPU"); // joins: 19 routers, and 16 without batches
+    assert_string_equal(plan.tiers[TIER_BROKER].limit, "network");
+    plan_clear(&plan);
+
+    load = load_of(16e6); // observing leaves a tenth of what a router may use
+    load.flush_s = 1;
+    plan_compute(&load, &figures, &plan);
+    assert_string_equal(plan.tiers[TIER_ROUTER].limit, "observing");
+    plan_clear(&plan);
+}
+
+static void sinks_that_hold_more_than_was_measured_are_said(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(1e6);
+    struct plan plan;
+    char time[32];
+    plan_compute(&load, &figures, &plan);
+    double rows = 1e6 / 30 * 86400 * 30 / plan.tiers[TIER_HISTORY].processes;
+    sprintf(time, "after %.1f hours of", rows / 643666 / 3600);
+    assert_true(warns(&plan, time) && warns(&plan, "A history sink would hold"));
+    plan_clear(&plan);
+
+    load = load_of(1e4); // nine times what was measured
+    plan_compute(&load, &figures, &plan);
+    assert_false(warns(&plan, "A history sink"));
     plan_clear(&plan);
 }
 
@@ -281,13 +390,21 @@ static void what_no_number_of_processes_can_do_is_refused(void **state) {
     assert_true(plan.refused);
     assert_true(warns(&plan, "No number of routers"));
     assert_true(isnan(plan.tiers[TIER_ROUTER].processes));
+    // What follows from the number of routers is not known then; what does not, is.
+    const struct plan_tier *brokers = &plan.tiers[TIER_BROKER];
+    assert_true(isnan(brokers->processes) && isnan(brokers->cores) && isnan(brokers->out) && brokers->disk > 0);
+    assert_true(isnan(plan.tiers[TIER_EDGE].broker_cores) && plan.tiers[TIER_EDGE].processes == 5557);
+    assert_true(isnan(plan.machines) && isnan(plan.cores) && isnan(plan.partitions) && isnan(plan.batches));
     struct buffer text = {.data = NULL};
     plan_json(&text, &load, &plan);
     assert_non_null(strstr(buffer_cstring(&text), "\"tier\":\"router\",\"cores\":null,\"processes\":null"));
     assert_null(strstr(buffer_cstring(&text), "nan"));
+    assert_non_null(strstr(buffer_cstring(&text), "\"cores\":null,\"machines\":null,\"tiers\""));
     buffer_clear(&text);
     plan_text(&text, &load, &plan);
     assert_non_null(strstr(buffer_cstring(&text), "There is no plan"));
+    assert_null(strstr(buffer_cstring(&text), "nan"));
+    assert_null(strstr(buffer_cstring(&text), "cores are busy"));
     buffer_free(&text);
     plan_clear(&plan);
 
@@ -369,6 +486,10 @@ int main(void) {
         cmocka_unit_test(edges_have_room_for_the_phones_of_one_that_is_away),
         cmocka_unit_test(copies_of_sharing_double),
         cmocka_unit_test(each_tier_has_its_limit),
+        cmocka_unit_test(edges_write_small_requests),
+        cmocka_unit_test(disks_decide_where_they_are_full_first),
+        cmocka_unit_test(limits_are_of_processes),
+        cmocka_unit_test(sinks_that_hold_more_than_was_measured_are_said),
         cmocka_unit_test(routers_are_as_few_as_can_be),
         cmocka_unit_test(what_no_number_of_processes_can_do_is_refused),
         cmocka_unit_test(partitions_leave_room_to_double),

@@ -49,6 +49,8 @@ class Sampler(threading.Thread):
                     self._note('disk', (daemon.name, 0), size_of(daemon.settings['data.dir']))
 
     def _look_at(self, process):
+        if not process.alive():  # its number may be another's by now
+            return
         try:
             pid = process.pid
             with open(f'/proc/{pid}/status') as status:

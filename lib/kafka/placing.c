@@ -80,7 +80,6 @@ static int open_client(struct placing *placing, struct error *error) {
         {"isolation.level", "read_uncommitted"},
         {"auto.offset.reset", "earliest"},
         {"fetch.message.max.bytes", "16384"},
-        {"queued.min.messages", "1"},
         {"fetch.wait.max.ms", "10"},
         {NULL, NULL},
     };

@@ -137,8 +137,9 @@ void plan_routers(struct planning *planning) {
     double by_disk = ceil(plan_disks(load, disk)), fewest = fmax(plan_least(load), by_disk);
     double routers = 0, sending = 0, each = INFINITY;
     bool found = false;
-    for (double count = fewest; !found && count <= fmax(fewest, ROUTERS_MOST); count++) {
-        routers = count;
+    // At least once: disks may need more than ROUTERS_MOST.
+    for (int more = 0; !found && (more == 0 || fewest + more <= ROUTERS_MOST); more++) {
+        routers = fewest + more;
         sending = US * deliveries_batches(planning, routers) * f[FIGURE_ROUTER_BATCH_US];
         each = (join + sending) / routers + observing * (1 - 1 / routers);
         found = each <= planning->usable;

@@ -12,7 +12,7 @@ enum {
     FRIENDS_MANY = 5000,
     SMALL_BATCH = 1024,     /* bytes of deliveries */
     REQUEST_REPORTS = 1000, /* in the larger of the two requests that were measured at the broker */
-    GATHER_SHARE = 50       /* an edge waits for such a part of its window before it writes (fanout/edge.c) */
+    GATHER_SHARE = 50       /* an edge waits for such a part of its window before it writes (fanout/edge_parts.c) */
 };
 
 #define GATHER_MAX_S 0.02 /* and no longer */

@@ -32,7 +32,7 @@ struct placing {
     const struct topics_shape *shape;
     struct corner *corners;
     size_t corner_count, left; /* left: that are not done */
-    bool seen;                 /* something was read */
+    bool answered;             /* some partition */
     struct placed *placed[TOPIC_SPACES];
     size_t placed_count[TOPIC_SPACES];
 };
@@ -59,7 +59,6 @@ static void take(struct placing *placing, struct corner *corner, const rd_kafka_
     enum topic_space space = corner->topic->space;
     int32_t hash = topic_partition(corner->topic, message->key, message->key_len, INT32_MAX);
     if (corner->done) return;
-    placing->seen = true;
     if (++corner->seen == SAMPLE) finish_corner(placing, corner);
     if (hash >= 0)
         placing->placed[space][placing->placed_count[space]++] =
@@ -130,6 +129,7 @@ static void take_message(struct placing *placing, const rd_kafka_message_t *mess
     const struct topic *topic =
         message->rkt ? kafka_topic_of(&placing->settings, rd_kafka_topic_name(message->rkt)) : NULL;
     struct corner *corner = topic ? corner_of(placing, topic, message->partition) : NULL;
+    placing->answered |= topic != NULL;
     if (!message->err && corner)
         take(placing, corner, message);
     else if (message->err && topic)
@@ -151,6 +151,16 @@ static size_t without_repeats(struct placed *placed, size_t count) {
     return kept;
 }
 
+static bool is_wrong(const struct placed *placed, int32_t partitions) {
+    return placed->hash % partitions != placed->partition;
+}
+
+static size_t count_wrong(const struct placed *placed, size_t count, int32_t partitions) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) wrong += is_wrong(&placed[i], partitions);
+    return wrong;
+}
+
 /* Added partitions explain nearly all that lies in wrong places of the partitions that there were before; records that a bad program has
  * written anywhere are not explained by any number. New records lie in the added ones, so these say nothing; but one partition explains
  * everything in it, and must have had most of all. */
@@ -158,10 +168,10 @@ static bool explain(const struct placed *placed, size_t count, int32_t partition
     size_t looked_at = 0, wrong = 0, explained = 0;
     for (size_t i = 0; i < count; i++) {
         if (before > 1 && placed[i].partition >= before) continue;
-        bool is_wrong = placed[i].hash % partitions != placed[i].partition;
+        bool misplaced = is_wrong(&placed[i], partitions);
         looked_at++;
-        wrong += is_wrong;
-        explained += is_wrong && placed[i].hash % before == placed[i].partition;
+        wrong += misplaced;
+        explained += misplaced && !is_wrong(&placed[i], before);
     }
     // Two partitions explain every other key that lies in them by chance.
     size_t few = before <= 2 ? 2 * FEW : FEW;
@@ -172,6 +182,8 @@ static bool explain(const struct placed *placed, size_t count, int32_t partition
 static int judge(const struct placing *placing, enum topic_space space, int32_t partitions, struct error *error) {
     struct placed *placed = placing->placed[space];
     size_t count = without_repeats(placed, placing->placed_count[space]);
+    // Nearly always all is well, and no number has to be tried.
+    if (count_wrong(placed, count, partitions) < FEW) return 0;
     int32_t before = partitions - 1;
     while (before && !explain(placed, count, partitions, before)) before--;
     if (!before) return 0;
@@ -194,7 +206,7 @@ int kafka_topics_placed(struct kafka_admin *admin, const struct topic_list *topi
         rd_kafka_message_destroy(message);
     }
     // A partition without a leader does not answer, and stops nobody: those that did are judged.
-    if (!code && placing.corner_count && placing.left == placing.corner_count && !placing.seen)
+    if (!code && placing.left && !placing.answered)
         code = error_set(error, -EHOSTDOWN, "reading the oldest records: no broker has answered in time");
     for (int space = 0; !code && space < TOPIC_SPACES; space++)
         if (placing.placed_count[space])

@@ -161,7 +161,8 @@ class World:
         for daemon in self.cluster.daemons:
             daemon.wait_ready()
         found = {'pairs': self._check_lists(), 'posts': self.authors.check(), 'comments': self.talkers.check(),
-                 'found by moderators': self._check_search(), 'friendships': self._check_people(), 'rows': self.past.check(self.walkers.people[:STORE_USERS])}
+                 'found by moderators': self._check_search(), 'friendships': self._check_people(),
+                 'rows': self.past.check(self.walkers.people[:STORE_USERS])}
         self.cluster.starling('graph', 'verify')
         problems = self.cluster.problems()
         assert not problems, '\n'.join(problems)

@@ -12,6 +12,7 @@ from harness.waiting import eventually
 
 HOME = 39.9847, 116.3184
 PEOPLE = 16
+SITES = 24  # so many subjects that added partitions always move some from where their records are, four at least
 DAEMONS = {'fanouts': 1, 'feeds': 2, 'comments': 1, 'moderators': 1}
 
 
@@ -40,7 +41,7 @@ class World:
         self.posts = [(user, feed.post(user, f'of {user} to @{self.handle}')['id']) for user in people for _ in range(2)]
         _, self.gone = self.posts.pop()
         feed.delete(people[-1], self.gone)
-        self.subjects = [f'post:{post}' for _, post in self.posts[:6]] + ['site:one', 'site:two']
+        self.subjects = [f'post:{post}' for _, post in self.posts[:6]] + ['site:one', 'site:two', *(f'site:{number}' for number in range(SITES))]
         for subject in self.subjects[6:]:
             comments.register(subject, owner=people[0])
         for number, subject in enumerate(self.subjects):

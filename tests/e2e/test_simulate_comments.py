@@ -50,9 +50,9 @@ def test_a_wrong_page_of_comments_is_found(cluster, spoil, words):
     run = FeedSimulation(cluster, *CITY, '--for', 20, '--margin', 0.5, http_url=liar.address)
     eventually(lambda: run.number('comments,') > 50, 60)
     liar.spoil = spoil
-    eventually(lambda: 'is wrong:' in run.said(), 30)
+    eventually(lambda: words in run.said(), 30)  # a loaded machine may show the newest comments later than half a second, too
     liar.spoil = None
-    assert words in run.fail(120)
+    run.fail(120)
 
 
 def test_a_thread_that_stays_wrong_is_found_in_the_end(cluster):

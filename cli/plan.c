@@ -43,6 +43,7 @@ static const struct part PARTS[] = {
     {"likes", "N", "likes of comments a second (0)", AT(likes), 0, 0, 1e9},
     {"comment-pages", "N", "pages of subjects that are not hot, a second (0)", AT(comment_pages), 0, 0, 1e9},
     {"hot-reads", "N", "pages of hot subjects a second (0)", AT(hot_reads), 0, 0, 1e9},
+    {"hot-subjects", "N", "subjects that are hot at the same time (1)", AT(hot_subjects), 1, 1, 1e6},
     {"history-days", "N", "days of location history; 0: no history sinks (30)", AT(history_days), 30, 0, 36500},
     {"content-days", "N", "days of posts and comments to count on disks (365)", AT(content_days), 365, 0, 36500},
     {"replication", "N", "copies of each record in Kafka (3)", AT(replication), 3, 1, 10},

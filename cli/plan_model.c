@@ -147,8 +147,9 @@ static void plan_comments(struct planning *planning) {
     struct plan_tier *tier = &planning->plan->tiers[TIER_COMMENTS];
     *tier = (struct plan_tier){.name = "comments"};
     if (load->comments + load->likes + load->comment_pages + load->hot_reads <= 0) return;
-    // Each gateway keeps its own copy of a hot page, and builds it anew.
-    double builds = load->hot_reads > 0 ? planning->plan->tiers[TIER_INGEST].processes / HOT_COPY_S : 0;
+    // Each gateway keeps its own copy of each hot page, and asks for it anew; never more often than it is read.
+    double builds =
+        fmin(load->hot_reads, planning->plan->tiers[TIER_INGEST].processes * load->hot_subjects / HOT_COPY_S);
     double comment_bytes = f[FIGURE_COMMENTS_STORE_GB] * GB / STORED_COMMENTS;
     tier->cores = US * (load->comments * f[FIGURE_COMMENTS_COMMENT_US] + load->likes * f[FIGURE_COMMENTS_LIKE_US] +
                         (load->comment_pages + builds) * f[FIGURE_COMMENTS_PAGE_US]);

@@ -33,6 +33,7 @@ struct plan_load {
     double hot_days;     /* feed.hot.days */
 
     double comments, likes, comment_pages, hot_reads; /* a second */
+    double hot_subjects;                              /* hot_reads are of so many */
 
     double history_days; /* rows are kept; 0: no sinks */
     double content_days; /* of posts and comments that are counted on disks */

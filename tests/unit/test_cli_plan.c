@@ -32,6 +32,7 @@ static struct plan_load load_of(double online) {
                               .followers = 500,
                               .push_max = 1000,
                               .hot_days = 7,
+                              .hot_subjects = 1,
                               .history_days = 30,
                               .content_days = 365,
                               .replication = 3,
@@ -323,6 +324,24 @@ static void disks_decide_where_they_are_full_first(void **state) {
     plan_clear(&plan);
 }
 
+/* Each gateway asks the owners once a second for each hot page, but not for a page that nobody reads. */
+static void owners_build_each_hot_page_for_each_gateway(void **state) {
+    struct plan_figures figures = measured();
+    struct plan_load load = load_of(10000);
+    struct plan plan;
+    double subjects[] = {1, 1000, 1e6}, builds[3];
+    load.hot_reads = 100000;
+    for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
+        load.hot_subjects = subjects[i];
+        plan_compute(&load, &figures, &plan);
+        double gateways = plan.tiers[TIER_INGEST].processes;
+        builds[i] = plan.tiers[TIER_COMMENTS].out / figures.values[FIGURE_COMMENTS_PAGE_BYTES];
+        assert_true(fabs(builds[i] - fmin(gateways * subjects[i], load.hot_reads)) < 0.001);
+        plan_clear(&plan);
+    }
+    assert_true(builds[1] > 999 * builds[0] && builds[2] == load.hot_reads);
+}
+
 /* The column says what decides how many processes there are; what decides about machines is among the warnings. */
 static void limits_are_of_processes(void **state) {
     struct plan_figures figures = measured();
@@ -488,6 +507,7 @@ int main(void) {
         cmocka_unit_test(each_tier_has_its_limit),
         cmocka_unit_test(edges_write_small_requests),
         cmocka_unit_test(disks_decide_where_they_are_full_first),
+        cmocka_unit_test(owners_build_each_hot_page_for_each_gateway),
         cmocka_unit_test(limits_are_of_processes),
         cmocka_unit_test(sinks_that_hold_more_than_was_measured_are_said),
         cmocka_unit_test(routers_are_as_few_as_can_be),

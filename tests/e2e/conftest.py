@@ -3,6 +3,7 @@ import itertools
 import os
 import pathlib
 import shutil
+import signal
 
 import pytest
 
@@ -34,6 +35,8 @@ def _tools() -> pathlib.Path:
 def pytest_sessionstart(session):
     if not session.config.option.collectonly and not (build_folder() / 'starling').exists():
         pytest.exit(f'{build_folder()}/starling is not built: run the tests by `./dev test e2e`', 2)
+    # What a shell starts in the background ignores interrupts, and so would all processes that the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope='session')

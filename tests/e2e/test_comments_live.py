@@ -42,6 +42,7 @@ def wait_shown(watcher, comments, timeout=30):
     def right():
         assert bare(watcher.thread()) == expected(comments, watcher.subject)
         assert watcher.total == comments.threads.subjects[watcher.subject].total()
+        assert watcher.settled  # else it reads once more, at some later time
         return True
 
     eventually(right, timeout)

@@ -19,6 +19,7 @@ def feed(request, make_module_cluster):
 def wait_shown(watcher, feed, timeout=30):
     def right():
         assert watcher.shown(20) == feed.expected(watcher.user)[:20]
+        assert watcher.settled  # else it reads once more, at some later time
         return True
     eventually(right, timeout)
     assert not watcher.broken, watcher.broken

@@ -144,8 +144,9 @@ class Liar:
 
 
 def lose_one(page):
+    """One of the oldest: it must have been there for longer than the margin."""
     if len(page['items']) > 3:
-        del page['items'][2]
+        del page['items'][-2]
 
 
 def double_one(page):

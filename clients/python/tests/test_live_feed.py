@@ -221,10 +221,11 @@ async def test_older_posts_come_and_a_reading_covers_all_that_is_listed(it):
 @watched
 async def test_a_frame_that_leads_to_the_page_ends_the_wait_for_an_older_version(it):
     it.stale('v0')
-    await until(lambda: len(it.api.asked) == 2 and not it.feed._reading)
+    await until(lambda: len(it.api.asked) >= 2 and not it.feed._reading)
+    asked = len(it.api.asked)
     it.posts('v0', 'v1', 30)
     await asyncio.sleep(0.1)
-    assert len(it.api.asked) == 2 and it.feed._named is None
+    assert len(it.api.asked) == asked and it.feed._named is None
 
 
 @watched

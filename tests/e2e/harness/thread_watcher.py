@@ -100,8 +100,8 @@ class ThreadWatcher(Watching):
         if frame['type'] == 'comments':
             self._apply(frame)
             return
-        self.stales += 1
         if set(frame) != {'type', 'what', 'subject', 'version', 'after_ms'} or frame['what'] != 'comments':
             self.broken.append(f'members: {frame}')
         if frame['version'] > self.version:
             self._want(frame['version'], frame['after_ms'])
+        self.stales += 1  # whoever counts them finds it wanted

@@ -37,6 +37,11 @@ class Watching:
         if not self._greeted:
             self.phone.close()
 
+    @property
+    def settled(self) -> bool:
+        """Nothing that the server called stale is still to be read."""
+        return self._wanted is None
+
     def _begin(self):
         self._watch()
         self._thread.start()

@@ -115,7 +115,7 @@ static int read_newest(struct check *check, const struct kafka_topic_found *foun
     int code = reader_run(&options, error);
     if (code || !check->unknown_count) return code;
     printf("%s: %" PRId64 " of the newest records have a schema that this version does not know (the last one: %" PRIu32
-           "). A newer version has written them: start no daemon of this version\n",
+           "). If a newer version has written them, start no daemon of this version\n",
            found->name, check->unknown_count, check->unknown);
     check->problems++;
     return 0;

@@ -9,7 +9,7 @@ import tempfile
 from harness.waiting import eventually
 
 from .drill import drill
-from .tiers import FEED
+from .tiers import COMMENTS, FEED, ROUTER
 
 SIZE = '48m'
 REASON = 'No space left on device'
@@ -33,10 +33,11 @@ def fill(disk):
             pass
 
 
-def ends_full(daemon, disk, before):
+def ends_full(world, daemon, disk, before):
     """It ends by itself, and says why."""
     def ended():
         fill(disk)  # an end may leave some room
+        world.write_much()  # else routers have nothing to write, and comments processes little
         return not daemon.alive()
 
     daemon.expect_end()
@@ -55,16 +56,20 @@ def full(world, daemon):
                 before = len(daemon.log())
                 if not daemon.alive():
                     daemon.start(wait=False)
-                ends_full(daemon, disk, before)
+                ends_full(world, daemon, disk, before)
             (disk / 'filler').unlink()
             daemon.start()
         daemon.restart(**{'data.dir': usual})
     return noticed
 
 
-@drill(f'the disk of {FEED.one} is full', FEED.notice, FEED.within)
-def full_disk_feed(world):
-    return full(world, world.cluster.feeds[0])
+def full_of(tier):
+    drill(f'the disk of {tier.one} is full', tier.notice, tier.within, name=f'full-disk-{tier.kind}')(
+        lambda world: full(world, world.cluster.of(tier.kind)[0]))
+
+
+for each in ROUTER, FEED, COMMENTS:
+    full_of(each)
 
 
 @drill('the disk under history is full', 'history ends when the disk was full, until there is room', within=(10, 10, 10))

@@ -2,6 +2,7 @@
 kills, which is the drill of kill -9."""
 import pathlib
 import re
+import signal
 import time
 
 from .tiers import COMMENTS, FEED, ROUTER, drill_each
@@ -9,6 +10,8 @@ from .tiers import COMMENTS, FEED, ROUTER, drill_each
 SHARE = 4      # of the address space that it had, it gets one part of so many
 TRIES = 2
 RESTART_S = 2  # as the units say
+ENDS = 1, -signal.SIGABRT  # it says what it could not have, or a library gives up
+REASONS = 'out of memory', 'bad_alloc', 'Cannot allocate memory', 'Resource temporarily unavailable'
 
 
 def address_space(daemon) -> int:
@@ -22,9 +25,11 @@ def starved(_world, daemon):
     daemon.command = ['prlimit', f'--as={enough // SHARE}', *usual]
     for _ in range(TRIES):
         time.sleep(RESTART_S)
+        before = len(daemon.log())
         daemon.start(wait=False)
         code = daemon.wait(60)
-        assert code != 0, f'{daemon.name} ended with 0 for want of memory'
+        assert code in ENDS, f'{daemon.name} ended with {code} for want of memory'
+        assert any(reason in daemon.log()[before:] for reason in REASONS), daemon.tail()
     daemon.command = usual
     daemon.start()
 

@@ -15,6 +15,7 @@ import time
 
 from harness.broker import Broker
 from harness.cluster import Cluster
+from harness.commenting import Commenting
 from harness.records import decode, key_users
 from harness.truth import caught_up, difference
 from harness.waiting import eventually, now_ms
@@ -27,6 +28,7 @@ from .walkers import Walkers
 PARTITIONS = 4
 ROUNDS = 3            # of reports, while every router sends digests: two would do, and one is under way
 RECOVERY_S = 90       # so long everybody may take to succeed again
+LONG_COMMENTS, LONG_TEXT = 5, 'much ' * 400
 STORE_USERS = 3       # whose history is read over the API, too
 DAEMONS = {'ingests': 1, 'routers': 2, 'fanouts': 2, 'feeds': 2, 'comments': 2, 'sinks': 2, 'moderators': 1}
 SETTINGS = {'history-sink:history.roll.s': 2, 'history-sink:history.merge.keep.s': 86_400, 'ingest:comments.user.rate': 0,
@@ -145,6 +147,18 @@ class World:
         self.friendships.add((a, b))
         self._ask(a, 'PUT', '/v1/profile', json={'name': f'Name of {a}'})
         self.names[a] = f'Name of {a}'
+
+    def write_much(self):
+        """Half a friendship, and long comments, of which nothing is compared: an owner may be away, so nobody waits for them."""
+        user, other = self.users(2)
+        http, api = self.cluster.http(user), Commenting(self.cluster)
+        with contextlib.suppress(OSError):
+            http.request('PUT', f'/v1/friends/{other}')
+            for number in range(LONG_COMMENTS):
+                subject = f'site:much-{user}-{number}'
+                api.register(subject, owner=user)
+                answer = http.request('POST', api.path(subject), json={'text': LONG_TEXT, 'key': 'much'})
+                assert answer.status_code in (201, 202, 503), f'{answer.status_code} {answer.text}'
 
     def _ask(self, user, method, path, **body):
         def answered():

@@ -13,6 +13,7 @@ from harness.waiting import eventually
 HOME = 39.9847, 116.3184
 PEOPLE = 16
 SITES = 24  # so many subjects that added partitions always move some from where their records are, four at least
+SETTINGS = {'feed:feed.push.max': 5}  # everybody follows the first one, whose posts are hot; the others have fewer followers
 DAEMONS = {'fanouts': 1, 'feeds': 2, 'comments': 1, 'moderators': 1}
 
 
@@ -33,8 +34,8 @@ class World:
         self.cluster.befriend(*zip(people, people[1:]))
         for number, user in enumerate(people):
             self.cluster.http(user).ok('PUT', '/v1/profile', json={'name': f'Person {number}'})
-            feed.follow(user, people[(number + 1) % PEOPLE])
-            feed.follow(user, people[(number + 5) % PEOPLE])
+            for other in {(number + 1) % PEOPLE, (number + 5) % PEOPLE, 0} - {number}:
+                feed.follow(user, people[other])
         self.handle = f'handle_{people[0]}'
         eventually(lambda: self.cluster.http(people[0]).put('/v1/handle', json={'handle': self.handle}).status_code == 200)
         self.cluster.http(people[1]).ok('PUT', f'/v1/blocks/{people[9]}')
@@ -117,14 +118,15 @@ def copied_to(before, after, *options):
 
 @pytest.mark.timeout(900)
 def test_a_migration_to_more_partitions_shows_nothing(make_cluster, users):
-    before = make_cluster(partitions=4).start(**DAEMONS)
+    before = make_cluster(partitions=4, settings=SETTINGS).start(**DAEMONS)
     world = World(before, users(PEOPLE))
     world.populate()
     wanted = world.settled()
     assert any(of['home'] for of in wanted['people'].values()) and wanted['log']
+    assert before.topics.latest('hot-posts')  # the first one's
     before.stop()
 
-    after = make_cluster(partitions=8)
+    after = make_cluster(partitions=8, settings=SETTINGS)
     done = copied_to(before, after)
     assert 'left out' not in done.stdout, done.stdout
     assert before.starling('replay', '--into', after.prefix, '--partitions', 8, check=False).returncode == 1  # has records
@@ -136,7 +138,7 @@ def test_a_migration_to_more_partitions_shows_nothing(make_cluster, users):
     after.stop()
 
     # And once more: posts now lie where their authors are, and where their ids say.
-    last = make_cluster(partitions=12)
+    last = make_cluster(partitions=12, settings=SETTINGS)
     assert 'left out' not in copied_to(after, last).stdout
     last.start(**DAEMONS, topics=False)
     world.move(last)
@@ -149,7 +151,7 @@ def test_a_migration_to_more_partitions_shows_nothing(make_cluster, users):
 
 @pytest.mark.timeout(600)
 def test_partitions_that_somebody_added_are_refused_until_the_migration(make_cluster, users):
-    before = make_cluster(partitions=4).start(**DAEMONS)
+    before = make_cluster(partitions=4, settings=SETTINGS).start(**DAEMONS)
     world = World(before, users(PEOPLE))
     world.populate()
     wanted = world.settled()
@@ -167,7 +169,7 @@ def test_partitions_that_somebody_added_are_refused_until_the_migration(make_clu
 
     checked = before.starling('topics', 'check', check=False)
     assert checked.returncode == 1 and 'placed among 4' in checked.stdout
-    after = make_cluster(partitions=8)
+    after = make_cluster(partitions=8, settings=SETTINGS)
     assert 'left out' not in copied_to(before, after, '--placed-among', 4).stdout
     after.start(**DAEMONS, topics=False)
     world.move(after)
@@ -176,7 +178,7 @@ def test_partitions_that_somebody_added_are_refused_until_the_migration(make_clu
 
 
 def test_wrong_usage(make_cluster):
-    cluster = make_cluster(partitions=4)
+    cluster = make_cluster(partitions=4, settings=SETTINGS)
     cluster.create_topics()
     for wrong in (['--partitions', 8], ['--into', 'x.', '--placed-among', 4], ['--into', 'x.', '--partitions', 8, '--speed', 1],
                   ['--into', 'x.', '--partitions', 1025], ['--into', 'x.', '--partitions', 8, '--to', 1]):

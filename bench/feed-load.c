@@ -17,6 +17,7 @@
 #include "adjacency/private.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "bench/arguments.h"
 #include "bench/feed_world.h"
 #include "bench/machine.h"
 #include "bench/sender.h"
@@ -299,30 +300,18 @@ static void dump_sql(const struct options *options) {
 
 static void arguments(int argc, char **argv, struct options *options) {
     int64_t partitions = 0;
-    const struct {
-        const char *name;
-        int64_t *value;
-        const char **text;
-    } known[] = {{"--people", &options->world.people, NULL},
-                 {"--following", &options->world.following, NULL},
-                 {"--partitions", &partitions, NULL},
-                 {"--begin-ms", &options->world.begin_ms, NULL},
-                 {"--step-us", &options->world.step_us, NULL},
-                 {"--from", &options->from, NULL},
-                 {"--count", &options->count, NULL},
-                 {"--rate", &options->rate, NULL},
-                 {"--bootstrap", NULL, &options->bootstrap},
-                 {"--prefix", NULL, &options->prefix},
-                 {"--path", NULL, &options->path}};
-    for (int i = 2; i + 1 < argc; i += 2) {
-        size_t k = 0;
-        while (k < ARRAY_SIZE(known) && strcmp(argv[i], known[k].name) != 0) k++;
-        if (k == ARRAY_SIZE(known)) sender_fail(argv[i], "there is no such argument");
-        if (known[k].text)
-            *known[k].text = argv[i + 1];
-        else
-            *known[k].value = atoll(argv[i + 1]);
-    }
+    const struct argument known[] = {{"--people", &options->world.people, NULL},
+                                     {"--following", &options->world.following, NULL},
+                                     {"--partitions", &partitions, NULL},
+                                     {"--begin-ms", &options->world.begin_ms, NULL},
+                                     {"--step-us", &options->world.step_us, NULL},
+                                     {"--from", &options->from, NULL},
+                                     {"--count", &options->count, NULL},
+                                     {"--rate", &options->rate, NULL},
+                                     {"--bootstrap", NULL, &options->bootstrap},
+                                     {"--prefix", NULL, &options->prefix},
+                                     {"--path", NULL, &options->path}};
+    arguments_read(argc, argv, known, ARRAY_SIZE(known));
     options->world.partitions = (int32_t)partitions;
 }
 

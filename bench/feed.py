@@ -13,8 +13,6 @@ import sys
 import tempfile
 import time
 
-from confluent_kafka import Consumer, TopicPartition
-
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
@@ -23,7 +21,8 @@ from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
 from feed_peers import measure_peers, report_peers
-from machine import cpu_s, in_folder_with_stack, kafka_version, machine, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, machine, metric, wait_quiet
+from offsets import ends
 
 LIVE = 4  # a partition's stage
 RESTORED_A_SECOND = 5000  # on a slow machine
@@ -79,20 +78,12 @@ class World:
         return entries
 
     def ends(self, topic) -> list[int]:
-        consumer = Consumer({'bootstrap.servers': self.cluster.broker.bootstrap, 'group.id': 'bench-feed-ends'})
-        found = [consumer.get_watermark_offsets(TopicPartition(self.cluster.prefix + topic, p), timeout=10)[1]
-                 for p in range(self.options.partitions)]
-        consumer.close()
-        return found
+        return ends(self.cluster, topic, self.options.partitions)
 
     def bytes_of(self, topic) -> int:
         """The bytes of the topic's log on the broker's disk."""
         data = self.cluster.broker.log_path.parent / 'data'
         return sum(file.stat().st_size for file in data.rglob(f'{self.cluster.prefix}{topic}-*/*.log'))
-
-
-def metric(feed, name) -> float:
-    return feed.metrics().total(f'starling_feed_{name}')
 
 
 def wait_entries(feed, wanted):

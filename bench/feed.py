@@ -1,5 +1,5 @@
-"""Measures the feed's units of work: a page, a pushed entry, a hot id, a page over HTTP, a restored post; each beside its floor, and
-beside what else one could build it with. CPU is counted over all of a process's threads; the broker's is said apart.
+"""Measures the feed's units of work: a page, a pushed entry, a hot id, a decided post and follow, a page over HTTP, a restored post; each
+beside its floor, and beside what else one could build it with. CPU is counted over all of a process's threads; the broker's is said apart.
 
 Everybody follows --following of --people and has an inbox; authors are drawn evenly. Lists of follows are written into the store of
 starling-feed before it starts, with its own code; everything else goes through Kafka."""
@@ -17,6 +17,7 @@ from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
+from feed_decide import measure_decide, report_decide
 from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
@@ -26,8 +27,9 @@ from offsets import ends
 
 LIVE = 4  # a partition's stage
 RESTORED_A_SECOND = 5000  # on a slow machine
-STAGES = ('pages', 'push', 'http', 'live', 'restore', 'peers')
+STAGES = ('pages', 'push', 'decide', 'http', 'live', 'restore', 'peers')
 HOUR_MS = 3600000
+STORE_MB = 256  # as it is by default, where the other stages have more
 LIVE_S, LIVE_POSTS = 20, 20  # for so long, so many a second
 
 
@@ -38,6 +40,7 @@ def arguments():
     parser.add_argument('--following', type=int, default=500)
     parser.add_argument('--posts', type=int, default=20_000, help='that are pushed')
     parser.add_argument('--hot', type=int, default=3_000_000, help='hot ids that are taken in')
+    parser.add_argument('--commands', type=int, default=100_000, help='posts, and as many follows, that are decided, a round')
     parser.add_argument('--restored', type=int, default=1_000_000, help='posts whose index is restored')
     parser.add_argument('--peer-people', type=int, default=5_000)
     parser.add_argument('--peer-posts', type=int, default=50_000, help='of theirs')
@@ -296,6 +299,11 @@ def run(options, folder, stack):
         say('hot ids')
         result['hot'] = measure_hot(World(options, cluster_of(broker, folder, options, 'hot', stack)))
         report_push(result['push'], result['hot'])
+    if 'decide' in stages:
+        say('lists of follows')
+        world = World(options, cluster_of(broker, folder, options, 'decide', stack, **{'feed:store.memory.mb': STORE_MB}))
+        result['decide'] = measure_decide(world, cluster_of(broker, folder, options, 'copies', stack), say)
+        report_decide(result['decide'])
     if 'http' in stages:
         say('pages over HTTP')
         world = World(options, cluster_of(broker, folder, options, 'http', stack))

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "bench/arguments.h"
 #include "bench/comments_world.h"
 #include "bench/machine.h"
 #include "bench/sender.h"
@@ -267,23 +268,12 @@ static void check_tokens(const struct options *options) {
 /* ---- arguments ---- */
 
 static void arguments(int argc, char **argv, struct options *options) {
-    const struct {
-        const char *name;
-        int64_t *value;
-        const char **text;
-    } known[] = {{"--from", &options->from, NULL},           {"--count", &options->count, NULL},
-                 {"--subjects", &options->subjects, NULL},   {"--partitions", &options->partitions, NULL},
-                 {"--bootstrap", NULL, &options->bootstrap}, {"--prefix", NULL, &options->prefix},
-                 {"--path", NULL, &options->path},           {"--tokens", NULL, &options->tokens}};
-    for (int i = 2; i + 1 < argc; i += 2) {
-        size_t k = 0;
-        while (k < ARRAY_SIZE(known) && strcmp(argv[i], known[k].name) != 0) k++;
-        if (k == ARRAY_SIZE(known)) sender_fail(argv[i], "there is no such argument");
-        if (known[k].text)
-            *known[k].text = argv[i + 1];
-        else
-            *known[k].value = atoll(argv[i + 1]);
-    }
+    const struct argument known[] = {
+        {"--from", &options->from, NULL},           {"--count", &options->count, NULL},
+        {"--subjects", &options->subjects, NULL},   {"--partitions", &options->partitions, NULL},
+        {"--bootstrap", NULL, &options->bootstrap}, {"--prefix", NULL, &options->prefix},
+        {"--path", NULL, &options->path},           {"--tokens", NULL, &options->tokens}};
+    arguments_read(argc, argv, known, ARRAY_SIZE(known));
 }
 
 static bool without_kafka(const char *what, const struct options *options) {

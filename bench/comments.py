@@ -5,6 +5,7 @@ counted over all of a process's threads; the broker's is said apart.
 Half of all commands are about one subject, the rest about --subjects others. docs/PERFORMANCE.md says which targets there are."""
 import argparse
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -16,16 +17,17 @@ from confluent_kafka import Consumer, TopicPartition
 
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
-from harness.waiting import eventually
 
 from comments_cold import measure_cold, report_cold
 from comments_pages import measure_once, measure_pages, measure_stopped, report_once, report_pages, report_stopped
 from comments_peers import measure_peers, report_peers
-from machine import cpu_s, in_folder_with_stack, kafka_version, machine, program, wait_quiet
+from deciding import Deciding, report_deciding, wait_decided
+from machine import in_folder_with_stack, kafka_version, machine, program
 
 STAGES = ('decide', 'pages', 'stopped', 'once', 'cold', 'peers')
 READ_BACK = ('comments', 'comment-texts', 'reactions', 'comment-refusals')
 ONLY_WRITTEN = ('comments-wide', 'comment-offsets')
+TARGETS = {'posts': 50_000, 'replies': 50_000, 'likes': 100_000}  # commands a second and core
 QUICK = {'posts': 5_000, 'replies': 5_000, 'likes': 10_000, 'subjects': 100, 'rounds': 1, 'size': 200_000, 'readers': 1_000,
          'seconds': 3, 'peer_comments': 20_000}
 
@@ -76,13 +78,6 @@ class World:
         self.load(what, **{'from': self.written, 'count': count, 'path': self.folder / 'comments'})
         self.written += count
 
-    def ends(self, topic) -> list[int]:
-        consumer = Consumer({'bootstrap.servers': self.cluster.broker.bootstrap, 'group.id': 'bench-comments-ends'})
-        found = [consumer.get_watermark_offsets(TopicPartition(self.cluster.prefix + topic, p), timeout=30)[1]
-                 for p in range(self.options.partitions)]
-        consumer.close()
-        return found
-
     def note_comments(self):
         """Writes the file of all comments so far: what is answered and liked."""
         topic = self.cluster.prefix + 'comments'
@@ -100,83 +95,24 @@ class World:
         (self.folder / 'comments').write_bytes(b''.join(struct.pack('qq', *one) for one in sorted(found)))
 
 
-def metric(daemon, name) -> float:
-    return daemon.metrics().total(f'starling_comments_{name}')
-
-
 # commands, from Kafka to the store
-
-def wait_decided(process, wanted):
-    """Waits until that many commands are decided, and all that they wrote is read back."""
-    eventually(lambda: metric(process, 'commands_total') >= wanted or not process.alive(), 280, every=0.1,
-               what='all commands are decided')
-    assert process.alive(), process.tail()
-    eventually(lambda: metric(process, 'overlay_entries') == 0, 60, every=0.05, what='all state is read back')
-
-
-def ranges(first, last, topics) -> str:
-    return ' '.join(f'{topic}={",".join(map(str, first[topic]))}:{",".join(map(str, last[topic]))}' for topic in topics)
-
-
-def floor(world, first, last, transactions) -> dict:
-    found = json.loads(program(build_folder() / 'bench-comments-floor', world.cluster.broker.bootstrap, world.cluster.prefix,
-                               world.copies.prefix, world.options.partitions, transactions,
-                               ranges(first, last, ['comment-commands']),
-                               f'{ranges(first, last, READ_BACK)} + {ranges(first, last, ONLY_WRITTEN)}'))
-    return found | {'cpu_s': found['commands_s'] + found['read_back_s'] + found['write_s']}
-
-
-def decide_round(world, process, what, count) -> dict:
-    """The commands are written while the process is stopped, so that they are there whole when it goes on."""
-    wait_quiet(process.pid)
-    topics = ('comment-commands', *READ_BACK, *ONLY_WRITTEN)
-    first = {topic: world.ends(topic) for topic in topics}
-    decided, transactions = metric(process, 'commands_total'), metric(process, 'transactions_total')
-    process.pause()
-    world.command(what, count)
-    cpu, broker, began = cpu_s(process.pid), cpu_s(world.cluster.broker.pid), time.monotonic()
-    process.resume()
-    wait_decided(process, decided + count)
-    found = {'commands': count, 'cpu_s': cpu_s(process.pid) - cpu, 'wall_s': time.monotonic() - began,
-             'broker_cpu_s': cpu_s(world.cluster.broker.pid) - broker,
-             'transactions': metric(process, 'transactions_total') - transactions}
-    wait_quiet(process.pid)
-    found['merged_cpu_s'] = cpu_s(process.pid) - cpu  # with what RocksDB merged afterwards
-    found['floor'] = floor(world, first, {topic: world.ends(topic) for topic in topics}, int(found['transactions']))
-    return found
-
 
 def measure_decide(world, process) -> dict:
     """Medians of the rounds, by CPU a command."""
+    deciding = Deciding(process, world.cluster, world.copies, READ_BACK, ONLY_WRITTEN)
     found = {}
+
+    def write(what, count):
+        say(f'{what}, from command {world.written:,} on')
+        world.command(what, count)
+
     for what in ('posts', 'replies', 'likes'):
-        count, rounds = getattr(world.options, what), []
+        count = getattr(world.options, what)
         if what == 'replies':
             say('reading which comments there are')
             world.note_comments()
-        for number in range(world.options.rounds):
-            say(f'{what}, round {number + 1}')
-            rounds.append(decide_round(world, process, what, count))
-        rounds.sort(key=lambda one: one['cpu_s'])
-        found[what] = rounds[len(rounds) // 2] | {'rounds_us': [one['cpu_s'] / count * 1e6 for one in rounds]}
+        found[what] = deciding.rounds('comment-commands', count, world.options.rounds, functools.partial(write, what, count))
     return found
-
-
-def report_decide(decide):
-    print('\ncommands, decided and applied, from Kafka to the store and read back: us of CPU each\n'
-          f'  {"":8} {"ours":>7} {"a s/core":>9} {"target":>8} {"floor":>7} {"ours/floor":>10}  {"reads":>6} {"writes":>6} '
-          f'{"back":>6} {"broker":>7} {"merged":>7}  a transaction   rounds')
-    for what, row in decide.items():
-        per = 1e6 / row['commands']
-        us, low = row['cpu_s'] * per, row['floor']
-        target = 100_000 if what == 'likes' else 50_000
-        print(f'  {what:8} {us:7.2f} {1e6 / us:9,.0f} {target:8,} {low["cpu_s"] * per:7.2f} {row["cpu_s"] / low["cpu_s"]:10.1f}  '
-              f'{low["commands_s"] * per:6.2f} {low["write_s"] * per:6.2f} {low["read_back_s"] * per:6.2f} '
-              f'{row["broker_cpu_s"] * per:7.2f} {row["merged_cpu_s"] * per:7.2f}  '
-              f'{row["commands"] / max(row["transactions"], 1):10,.0f}      '
-              f'{", ".join(f"{one:.2f}" for one in row["rounds_us"])}')
-    print('  floor: librdkafka alone reads the commands, writes the same records in as many transactions, and reads them back; '
-          'merged: with RocksDB\'s merging afterwards')
 
 
 # all of it
@@ -197,7 +133,7 @@ def run_hot(options, folder, stack, broker, result):
     process = cluster.add('comments')
     if 'decide' in options.stages:
         result['decide'] = measure_decide(world, process)
-        report_decide(result['decide'])
+        report_deciding(result['decide'], TARGETS)
     else:
         say('commands')
         world.command('posts', options.posts)

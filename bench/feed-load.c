@@ -6,6 +6,8 @@
  *     begins    everybody's inbox begins, complete                            --bootstrap --prefix
  *     posts     posts and their texts                                         --bootstrap --prefix --from --count [--rate a second]
  *     hot       the same posts for hot-posts, as an outbox sends them         --bootstrap --prefix --from --count
+ *     post-commands, follow-commands   commands to write posts, and to follow others than those of the lists; all can be accepted
+ *                                                                             --bootstrap --prefix --from --count
  *     inboxes   prints the number of entries in the inboxes of a stopped process, and their bytes on disk    --path (its data.dir)
  *     sql       posts and follows for PostgreSQL's COPY                       --path (a folder) --count
  *
@@ -17,6 +19,7 @@
 #include "adjacency/private.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "bench/arguments.h"
 #include "bench/feed_world.h"
 #include "bench/machine.h"
 #include "bench/sender.h"
@@ -28,7 +31,14 @@
 #include "feed/posts.h"
 #include "feed/relations.h"
 
-enum { LISTS_A_BATCH = 500, BATCH_BYTES = 65536, TEXT_BYTES = 140, INBOX_MAX = 800, PACE_US = 2000 };
+enum {
+    LISTS_A_BATCH = 500,
+    BATCH_BYTES = 65536,
+    TEXT_BYTES = 140,
+    CLIENT_KEY_BYTES = 32,
+    INBOX_MAX = 800,
+    PACE_US = 2000
+};
 #define MEMORY ((size_t)1 << 30)
 
 struct options {
@@ -228,6 +238,49 @@ static void load_posts(const struct options *options, struct sender *sender) {
     followers_free(&followers);
 }
 
+/* ---- commands, as a gateway writes them ---- */
+
+static void send_command(struct sender *sender, const struct topic *topic, int64_t user) {
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    sender_send(sender, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key);
+}
+
+/* Their authors stand behind the world's people: nobody follows them. The keys look like those that a gateway chooses. */
+static void load_post_commands(const struct options *options, struct sender *sender) {
+    const struct feed_world *world = &options->world;
+    for (int64_t i = options->from; i < options->from + options->count; i++) {
+        char words[TEXT_BYTES + 1], client[CLIENT_KEY_BYTES + 1];
+        text_of(i, words);
+        snprintf(client, sizeof client, "%016" PRIx64 "%016" PRIx64, hash_u64((uint64_t)i), hash_u64(~(uint64_t)i));
+        const struct post_command command = {
+            .kind = POST_COMMAND_POST,
+            .user = feed_world_id(world->people + feed_world_person(feed_world_author(world, i))),
+            .key = {.data = client, .size = CLIENT_KEY_BYTES},
+            .text = {.data = words, .size = TEXT_BYTES},
+            .time = clock_wall_ms(),
+        };
+        event_encode_post_command(&sender->value, &command);
+        send_command(sender, &TOPIC_POST_COMMANDS, command.user);
+    }
+}
+
+static void load_follow_commands(const struct options *options, struct sender *sender) {
+    const struct feed_world *world = &options->world;
+    int64_t end = options->from + options->count;
+    if (world->following + end / world->people >= world->people / 2) sender_fail("follows", "there are too few people");
+    for (int64_t i = options->from; i < end; i++) {
+        const struct follow_command command = {
+            .kind = FOLLOW_COMMAND_FOLLOW,
+            .user = feed_world_id(i % world->people),
+            .other = feed_world_followed_next(world, i % world->people, i / world->people),
+            .time = clock_wall_ms(),
+        };
+        event_encode_follow_command(&sender->value, &command);
+        send_command(sender, &TOPIC_FOLLOW_COMMANDS, command.user);
+    }
+}
+
 /* ---- inboxes as they lie on the disk ---- */
 
 static void count_inboxes(const struct options *options) {
@@ -299,30 +352,18 @@ static void dump_sql(const struct options *options) {
 
 static void arguments(int argc, char **argv, struct options *options) {
     int64_t partitions = 0;
-    const struct {
-        const char *name;
-        int64_t *value;
-        const char **text;
-    } known[] = {{"--people", &options->world.people, NULL},
-                 {"--following", &options->world.following, NULL},
-                 {"--partitions", &partitions, NULL},
-                 {"--begin-ms", &options->world.begin_ms, NULL},
-                 {"--step-us", &options->world.step_us, NULL},
-                 {"--from", &options->from, NULL},
-                 {"--count", &options->count, NULL},
-                 {"--rate", &options->rate, NULL},
-                 {"--bootstrap", NULL, &options->bootstrap},
-                 {"--prefix", NULL, &options->prefix},
-                 {"--path", NULL, &options->path}};
-    for (int i = 2; i + 1 < argc; i += 2) {
-        size_t k = 0;
-        while (k < ARRAY_SIZE(known) && strcmp(argv[i], known[k].name) != 0) k++;
-        if (k == ARRAY_SIZE(known)) sender_fail(argv[i], "there is no such argument");
-        if (known[k].text)
-            *known[k].text = argv[i + 1];
-        else
-            *known[k].value = atoll(argv[i + 1]);
-    }
+    const struct argument known[] = {{"--people", &options->world.people, NULL},
+                                     {"--following", &options->world.following, NULL},
+                                     {"--partitions", &partitions, NULL},
+                                     {"--begin-ms", &options->world.begin_ms, NULL},
+                                     {"--step-us", &options->world.step_us, NULL},
+                                     {"--from", &options->from, NULL},
+                                     {"--count", &options->count, NULL},
+                                     {"--rate", &options->rate, NULL},
+                                     {"--bootstrap", NULL, &options->bootstrap},
+                                     {"--prefix", NULL, &options->prefix},
+                                     {"--path", NULL, &options->path}};
+    arguments_read(argc, argv, known, ARRAY_SIZE(known));
     options->world.partitions = (int32_t)partitions;
 }
 
@@ -350,6 +391,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "begins") == 0) load_begins(&options, &sender);
     if (strcmp(what, "posts") == 0) load_posts(&options, &sender);
     if (strcmp(what, "hot") == 0) load_hot(&options, &sender);
+    if (strcmp(what, "post-commands") == 0) load_post_commands(&options, &sender);
+    if (strcmp(what, "follow-commands") == 0) load_follow_commands(&options, &sender);
     sender_close(&sender);
     return 0;
 }

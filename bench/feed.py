@@ -1,5 +1,5 @@
-"""Measures the feed's units of work: a page, a pushed entry, a hot id, a page over HTTP, a restored post; each beside its floor, and
-beside what else one could build it with. CPU is counted over all of a process's threads; the broker's is said apart.
+"""Measures the feed's units of work: a page, a pushed entry, a hot id, a decided post and follow, a page over HTTP, a restored post; each
+beside its floor, and beside what else one could build it with. CPU is counted over all of a process's threads; the broker's is said apart.
 
 Everybody follows --following of --people and has an inbox; authors are drawn evenly. Lists of follows are written into the store of
 starling-feed before it starts, with its own code; everything else goes through Kafka."""
@@ -13,22 +13,23 @@ import sys
 import tempfile
 import time
 
-from confluent_kafka import Consumer, TopicPartition
-
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
+from feed_decide import measure_decide, report_decide
 from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
 from feed_peers import measure_peers, report_peers
-from machine import cpu_s, in_folder_with_stack, kafka_version, machine, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, machine, metric, wait_quiet
+from offsets import ends
 
 LIVE = 4  # a partition's stage
 RESTORED_A_SECOND = 5000  # on a slow machine
-STAGES = ('pages', 'push', 'http', 'live', 'restore', 'peers')
+STAGES = ('pages', 'push', 'decide', 'http', 'live', 'restore', 'peers')
 HOUR_MS = 3600000
+STORE_MB = 256  # as it is by default, where the other stages have more
 LIVE_S, LIVE_POSTS = 20, 20  # for so long, so many a second
 
 
@@ -39,6 +40,7 @@ def arguments():
     parser.add_argument('--following', type=int, default=500)
     parser.add_argument('--posts', type=int, default=20_000, help='that are pushed')
     parser.add_argument('--hot', type=int, default=3_000_000, help='hot ids that are taken in')
+    parser.add_argument('--commands', type=int, default=100_000, help='posts, and as many follows, that are decided, a round')
     parser.add_argument('--restored', type=int, default=1_000_000, help='posts whose index is restored')
     parser.add_argument('--peer-people', type=int, default=5_000)
     parser.add_argument('--peer-posts', type=int, default=50_000, help='of theirs')
@@ -79,20 +81,12 @@ class World:
         return entries
 
     def ends(self, topic) -> list[int]:
-        consumer = Consumer({'bootstrap.servers': self.cluster.broker.bootstrap, 'group.id': 'bench-feed-ends'})
-        found = [consumer.get_watermark_offsets(TopicPartition(self.cluster.prefix + topic, p), timeout=10)[1]
-                 for p in range(self.options.partitions)]
-        consumer.close()
-        return found
+        return ends(self.cluster, topic, self.options.partitions)
 
     def bytes_of(self, topic) -> int:
         """The bytes of the topic's log on the broker's disk."""
         data = self.cluster.broker.log_path.parent / 'data'
         return sum(file.stat().st_size for file in data.rglob(f'{self.cluster.prefix}{topic}-*/*.log'))
-
-
-def metric(feed, name) -> float:
-    return feed.metrics().total(f'starling_feed_{name}')
 
 
 def wait_entries(feed, wanted):
@@ -305,6 +299,11 @@ def run(options, folder, stack):
         say('hot ids')
         result['hot'] = measure_hot(World(options, cluster_of(broker, folder, options, 'hot', stack)))
         report_push(result['push'], result['hot'])
+    if 'decide' in stages:
+        say('lists of follows')
+        world = World(options, cluster_of(broker, folder, options, 'decide', stack, **{'feed:store.memory.mb': STORE_MB}))
+        result['decide'] = measure_decide(world, cluster_of(broker, folder, options, 'copies', stack), say)
+        report_decide(result['decide'])
     if 'http' in stages:
         say('pages over HTTP')
         world = World(options, cluster_of(broker, folder, options, 'http', stack))

@@ -8,6 +8,7 @@
 #ifndef BENCH_FEED_WORLD_H
 #define BENCH_FEED_WORLD_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -39,18 +40,33 @@ static inline int feed_world_rising(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Whom a person draws: number 0 and so on; perhaps oneself, or somebody again. */
+static inline int64_t feed_world_drawn(const struct feed_world *world, int64_t person, int64_t number) {
+    return (int64_t)(hash_u64((uint64_t)person << 20 | (uint64_t)number) % (uint64_t)world->people);
+}
+
 /* Ids of whom a person follows, rising, each once: up to `following`. Nobody follows oneself. */
 static inline size_t feed_world_following(const struct feed_world *world, int64_t person, int64_t following,
                                           int64_t *ids) {
     size_t count = 0, kept = 0;
     for (int64_t i = 0; i < following; i++) {
-        uint64_t drawn = hash_u64((uint64_t)person << 20 | (uint64_t)i) % (uint64_t)world->people;
-        if ((int64_t)drawn != person) ids[count++] = feed_world_id((int64_t)drawn);
+        int64_t drawn = feed_world_drawn(world, person, i);
+        if (drawn != person) ids[count++] = feed_world_id(drawn);
     }
     qsort(ids, count, sizeof *ids, feed_world_rising);
     for (size_t i = 0; i < count; i++)
         if (!kept || ids[kept - 1] != ids[i]) ids[kept++] = ids[i];
     return kept;
+}
+
+/* The id of the one whom a person follows next, who follows `more` others already besides those of feed_world_following: the draws go on. */
+static inline int64_t feed_world_followed_next(const struct feed_world *world, int64_t person, int64_t more) {
+    for (int64_t i = world->following;; i++) {
+        int64_t drawn = feed_world_drawn(world, person, i);
+        bool known = drawn == person;
+        for (int64_t j = 0; j < i && !known; j++) known = feed_world_drawn(world, person, j) == drawn;
+        if (!known && !more--) return feed_world_id(drawn);
+    }
 }
 
 static inline int64_t feed_world_author(const struct feed_world *world, int64_t post) {

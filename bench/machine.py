@@ -1,4 +1,4 @@
-"""What the benches in Python print first and how they count CPU: the twin of machine.h."""
+"""What the benches in Python print first, and how they count CPU and else: the twin of machine.h."""
 import contextlib
 import os
 import pathlib
@@ -18,6 +18,11 @@ def cpu_s(pid) -> float:
     """User and system seconds of a process so far, all threads that are or were."""
     fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def metric(daemon, name) -> float:
+    """The total of a series that its daemon names after itself."""
+    return daemon.metrics().total(f'starling_{daemon.kind}_{name}')
 
 
 def wait_quiet(pid):

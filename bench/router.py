@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, TopicPartition
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from machine import cpu_s, in_folder, kafka_version, machine
+from offsets import ends
 from router_peers import Redis, Streams
 
 
@@ -73,12 +74,7 @@ class World:
         return done.stdout
 
     def ends(self, topic='locations') -> list[int]:
-        consumer = Consumer({'bootstrap.servers': self.cluster.broker.bootstrap, 'group.id': 'bench-router-ends'})
-        count = self.options.routes if topic == 'deliveries' else self.options.partitions
-        found = [consumer.get_watermark_offsets(TopicPartition(self.cluster.prefix + topic, p), timeout=10)[1]
-                 for p in range(count)]
-        consumer.close()
-        return found
+        return ends(self.cluster, topic, self.options.routes if topic == 'deliveries' else self.options.partitions)
 
 
 class Meter:

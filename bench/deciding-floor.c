@@ -1,12 +1,13 @@
-/* The floor of `./dev bench comments` in Kafka's part: bare librdkafka, no code of ours.
+/* The floor of deciding commands (deciding.py) in Kafka's part: bare librdkafka, no code of ours.
  *
- *     bench-comments-floor BOOTSTRAP PREFIX COPIES PARTITIONS TRANSACTIONS COMMANDS WRITTEN
+ *     bench-deciding-floor BOOTSTRAP PREFIX COPIES PARTITIONS TRANSACTIONS COMMANDS WRITTEN
  *
  * COMMANDS and WRITTEN: topics and where to read them, such as comments=12,9:40,31 (first and last offsets, one a partition), separated by
  * spaces. WRITTEN: those that the process reads back, a "+", and those that it only writes.
  *
  * Reads the commands; reads back what the process has written; and writes the same records, with the same keys and bytes, to the topics of
- * the same names under the prefix COPIES, evenly in so many transactions, each with an offset of the commands. Prints CPU seconds of each.
+ * the same names under the prefix COPIES, evenly in so many transactions, each with an offset of the commands. Prints CPU seconds of each,
+ * and how many records each topic got.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,7 +33,6 @@ struct bench {
     struct range ranges[TOPICS_MAX];
     int count, read_back; /* ranges[0] is of the commands, then read_back others that are read back */
     struct kept *kept;    /* [topic * partitions + partition] */
-    size_t kept_count;
 };
 
 static void check(rd_kafka_error_t *error) {
@@ -72,7 +72,6 @@ static void keep(struct bench *bench, int topic, rd_kafka_message_t *message) {
         if (!kept->messages) bench_fail("no memory");
     }
     kept->messages[kept->count++] = message;
-    bench->kept_count++;
 }
 
 /* Reads some topics at once, to their ends, which are behind transactions' markers. Records of the first topic are not kept. */
@@ -150,6 +149,16 @@ static void write_all(struct bench *bench, rd_kafka_t *consumer, rd_kafka_t *pro
     for (int t = 1; t < bench->count; t++) rd_kafka_topic_destroy(topics[t]);
 }
 
+/* A JSON object: the topics that were written, and how many records each got. */
+static void print_records(const struct bench *bench) {
+    for (int t = 1; t < bench->count; t++) {
+        size_t count = 0;
+        for (int p = 0; p < bench->partitions; p++) count += bench->kept[t * bench->partitions + p].count;
+        printf("%c\"%s\":%zu", t == 1 ? '{' : ',', bench->ranges[t].name, count);
+    }
+    printf("}");
+}
+
 static double since(double *before) {
     double now = bench_cpu_s(), spent = now - *before;
     *before = now;
@@ -172,7 +181,7 @@ int main(int argc, char **argv) {
     const char *const reading[] = {"bootstrap.servers",
                                    bench->bootstrap,
                                    "group.id",
-                                   "bench-comments-floor",
+                                   "bench-deciding-floor",
                                    "enable.auto.commit",
                                    "false",
                                    "isolation.level",
@@ -191,7 +200,7 @@ int main(int argc, char **argv) {
                                    "enable.idempotence",
                                    "true",
                                    "transactional.id",
-                                   "bench-comments-floor",
+                                   "bench-deciding-floor",
                                    "linger.ms",
                                    "100",
                                    "queue.buffering.max.messages",
@@ -213,8 +222,9 @@ int main(int argc, char **argv) {
     read_topics(bench, consumer, 1 + bench->read_back, bench->count - 1 - bench->read_back);
     since(&before);
     write_all(bench, consumer, producer, transactions);
-    printf("{\"commands_s\":%.4f,\"read_back_s\":%.4f,\"write_s\":%.4f,\"written\":%zu}\n", commands, back,
-           since(&before), bench->kept_count);
+    printf("{\"commands_s\":%.4f,\"read_back_s\":%.4f,\"write_s\":%.4f,\"records\":", commands, back, since(&before));
+    print_records(bench);
+    printf("}\n");
     for (int i = 0; i < bench->count * bench->partitions; i++) {
         for (size_t n = 0; n < bench->kept[i].count; n++) rd_kafka_message_destroy(bench->kept[i].messages[n]);
         free(bench->kept[i].messages);

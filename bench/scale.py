@@ -6,7 +6,7 @@ import pathlib
 
 from machine import machine
 
-STAGES = ('observe', 'regions', 'hot', 'storm', 'partitions')
+STAGES = ('observe', 'regions', 'hot', 'storm', 'partitions', 'requests')
 
 
 def arguments():
@@ -16,6 +16,7 @@ def arguments():
     parser.add_argument('--observed', type=int, default=1_000_000, help='observe: users present at the whole router')
     parser.add_argument('--ego', type=pathlib.Path, help="regions: a real graph, 'a b' a line, gzip or plain: SNAP's ego-Facebook edge list")
     parser.add_argument('--counts', default='64,256,1024', help='partitions: how many, one row each')
+    parser.add_argument('--brokers', default='1,3', help='requests: of how many brokers, one table each: 1 or 3')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
     parser.add_argument('--json', type=pathlib.Path)

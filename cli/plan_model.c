@@ -59,6 +59,13 @@ double plan_enough(const struct planning *planning, double work, double shared) 
 
 double plan_disks(const struct plan_load *load, double bytes) { return bytes * SPARE / (load->disk_tb * TB); }
 
+double plan_copied(const struct planning *planning, double cores) {
+    const double *f = planning->figure;
+    // Further copies were measured for requests with one record. Those of all other writes count in the same proportion.
+    double copy = f[FIGURE_BROKER_COPY_US] / f[FIGURE_BROKER_REQUEST_US];
+    return cores * (1 + (planning->load->replication - 1) * copy);
+}
+
 /* The larger of what the tier has and this; NAN if either is. */
 static void take_larger(struct plan_tier *tier, double processes, const char *limit) {
     if (isnan(tier->processes) || processes <= tier->processes) return;
@@ -104,8 +111,9 @@ static void plan_gateways(struct planning *planning) {
         .in = writes * f[FIGURE_EDGE_MESSAGE_BYTES],
         .out = load->pages * f[FIGURE_FEED_PAGE_BYTES] +
                (load->comment_pages + load->hot_reads) * f[FIGURE_COMMENTS_PAGE_BYTES],
-        .broker_cores = US * writes * f[FIGURE_BROKER_HTTP_US],
+        .broker_cores = plan_copied(planning, US * writes * f[FIGURE_BROKER_REQUEST_US]),
     };
+    planning->report_requests += reports;
     set_processes(planning, tier, plan_enough(planning, tier->cores, 0));
 }
 
@@ -130,7 +138,7 @@ static void plan_feeds(struct planning *planning) {
     tier->cores = own + shared * tier->processes;
     tier->in = plan->entries * f[FIGURE_FEED_ENTRY_BYTES];
     tier->out = load->pages * f[FIGURE_FEED_PAGE_BYTES] + tier->in;
-    tier->broker_cores = US * plan->entries * f[FIGURE_BROKER_ENTRY_US];
+    tier->broker_cores = plan_copied(planning, US * plan->entries * f[FIGURE_BROKER_ENTRY_US]);
     if (isnan(tier->processes)) {
         plan->refused = true;
         plan_warn(plan, "No number of feed processes is enough: each takes all %.0f hot posts/s. Raise feed.push.max.",
@@ -158,7 +166,8 @@ static void plan_comments(struct planning *planning) {
     set_processes(planning, tier, plan_enough(planning, tier->cores, 0));
     tier->in = (load->comments + load->likes) * comment_bytes;
     tier->out = (load->comment_pages + builds) * f[FIGURE_COMMENTS_PAGE_BYTES] + tier->in;
-    tier->broker_cores = US * (load->comments * f[FIGURE_BROKER_COMMENT_US] + load->likes * f[FIGURE_BROKER_LIKE_US]);
+    tier->broker_cores = plan_copied(
+        planning, US * (load->comments * f[FIGURE_BROKER_COMMENT_US] + load->likes * f[FIGURE_BROKER_LIKE_US]));
 }
 
 static void plan_moderation(struct planning *planning) {
@@ -245,6 +254,20 @@ static double lines(const struct planning *planning, const struct plan_tier *tie
     return fmax(tier->in, tier->out) * 8 / (planning->load->gbit * 1e9 * planning->usable);
 }
 
+/* Readers ask each broker by itself, so that more brokers are asked more. Their number grows until it is enough. */
+static void set_broker_cores(struct planning *planning, struct plan_tier *brokers) {
+    struct plan_tier *tiers = planning->plan->tiers;
+    double fetches[TIER_BROKER], before;
+    do {
+        before = brokers->processes;
+        plan_fetches(planning, fetches);
+        brokers->cores = 0;
+        for (int i = 0; i < TIER_BROKER; i++) brokers->cores += tiers[i].broker_cores + fetches[i];
+        take_larger(brokers, ceil(brokers->cores / (planning->usable * planning->load->cores)), "CPU");
+    } while (brokers->processes > before);
+    for (int i = 0; i < TIER_BROKER; i++) tiers[i].broker_cores += fetches[i];
+}
+
 static void plan_brokers(struct planning *planning) {
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
@@ -255,27 +278,22 @@ static void plan_brokers(struct planning *planning) {
            entries = plan->entries * f[FIGURE_FEED_ENTRY_BYTES];
     double comments = load->comments * f[FIGURE_COMMENTS_STORE_GB] * GB / STORED_COMMENTS;
     double posts = load->posts * f[FIGURE_FEED_PAGE_BYTES] / POSTS_A_PAGE;
-    double written = reports + moves + entries + comments + posts, cores = 0;
-    for (int i = 0; i < TIER_BROKER; i++) cores += plan->tiers[i].broker_cores;
+    double written = reports + moves + entries + comments + posts;
     double partitions = (plan->partitions * (double)(TOPICS_ALL.count - 1) + plan->routes) * load->replication;
     *tier = (struct plan_tier){
         .name = "brokers",
-        // Measured with one copy. Each further one is written and read again, and counts as much.
-        .cores = cores * load->replication,
         .disk =
             load->replication * (DAY_S * (reports + entries + load->content_days * (comments + posts)) +
                                  DELIVERIES_S * moves + load->users * load->friends * f[FIGURE_BROKER_FRIEND_BYTES]),
         .in = written * load->replication,
         .out = written * load->replication + reports * (planning->rows_read - 1),
     };
-    double by_cpu = ceil(tier->cores / (planning->usable * load->cores));
-    double by_line = ceil(lines(planning, tier)), by_disk = ceil(plan_disks(load, tier->disk));
     tier->memory = f[FIGURE_BROKER_MB] * MB;
     tier->limit = "copies";
     tier->processes = load->replication;
-    take_larger(tier, by_cpu, "CPU");
-    take_larger(tier, by_line, "network");
-    take_larger(tier, by_disk, "disk");
+    take_larger(tier, ceil(lines(planning, tier)), "network");
+    take_larger(tier, ceil(plan_disks(load, tier->disk)), "disk");
+    set_broker_cores(planning, tier);
     if (isnan(tier->processes)) tier->limit = "unknown";
     double maps = partitions / tier->processes * f[FIGURE_BROKER_MAPS];
     if (maps > MAPS)

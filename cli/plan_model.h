@@ -64,7 +64,7 @@ struct plan_tier {
     double memory;       /* bytes a process */
     double disk;         /* bytes, all processes; of brokers with all copies */
     double in, out;      /* bytes a second, all processes */
-    double broker_cores; /* that it keeps busy at the brokers; 0 for these */
+    double broker_cores; /* that it keeps busy at the brokers, by writing (all copies) and asking; 0 for these */
     const char *limit;   /* what decides how many processes */
     double machines;     /* that it fills */
 };

@@ -10,9 +10,8 @@ enum {
     NEAR_WIDE = 400,
     FRIENDS_MEASURED = 400,
     FRIENDS_MANY = 5000,
-    SMALL_BATCH = 1024,     /* bytes of deliveries */
-    REQUEST_REPORTS = 1000, /* in the larger of the two requests that were measured at the broker */
-    GATHER_SHARE = 50       /* an edge waits for such a part of its window before it writes (fanout/edge_parts.c) */
+    SMALL_BATCH = 1024, /* bytes of deliveries */
+    GATHER_SHARE = 50   /* an edge waits for such a part of its window before it writes (fanout/edge_parts.c) */
 };
 
 #define GATHER_MAX_S 0.02 /* and no longer */
@@ -63,17 +62,17 @@ static double batches(double pairs, double items, double wait_s) {
     return rate > 0 ? pairs / (wait_s + 1 / rate) : isnan(rate) ? NAN : 0;
 }
 
+double plan_gather(const struct plan_load *load) { return fmin(load->window_s / GATHER_SHARE, GATHER_MAX_S); }
+
 void plan_edge_writes(struct planning *planning) {
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
     double reports = planning->plan->reports * (1 - load->http);
     // librdkafka writes one batch to one partition in a request: the more partitions, the less each gathers.
-    double requests = batches(planning->edges * planning->plan->partitions, reports,
-                              fmin(load->window_s / GATHER_SHARE, GATHER_MAX_S));
-    // Two requests were measured: the line through them has the cost of the request itself, and of each report in it.
-    double each_us = fmax(0, (f[FIGURE_BROKER_REPORTS_US] - f[FIGURE_BROKER_HTTP_US]) / (REQUEST_REPORTS - 1));
-    double request_us = fmax(0, f[FIGURE_BROKER_HTTP_US] - each_us);
-    planning->plan->tiers[TIER_EDGE].broker_cores = US * (requests * request_us + reports * each_us);
+    double requests = batches(planning->edges * planning->plan->partitions, reports, plan_gather(load));
+    planning->report_requests += requests;
+    planning->plan->tiers[TIER_EDGE].broker_cores = plan_copied(
+        planning, US * (requests * f[FIGURE_BROKER_REQUEST_US] + (reports - requests) * f[FIGURE_BROKER_RECORD_US]));
 }
 
 /* us a report, by the friends of its user: the measured report, with another join. */
@@ -158,10 +157,10 @@ void plan_routers(struct planning *planning) {
         .disk = disk,
         .in = plan->reports * f[FIGURE_BROKER_REPORT_BYTES] * routers,
         .out = half,
-        .broker_cores = US * (plan->reports * (f[FIGURE_BROKER_JOIN_US] * plan->deliveries / fmax(1, plan->reports) /
-                                                   f[FIGURE_ROUTER_DELIVERIES] +
-                                               f[FIGURE_BROKER_OBSERVE_US] * (routers - 1)) +
-                              plan->batches * f[FIGURE_BROKER_BATCH_US]),
+        .broker_cores =
+            plan_copied(planning, US * (plan->deliveries / f[FIGURE_ROUTER_DELIVERIES] * f[FIGURE_BROKER_JOIN_US] +
+                                        plan->batches * f[FIGURE_BROKER_REQUEST_US])) +
+            US * plan->reports * f[FIGURE_BROKER_OBSERVE_US] * (routers - 1),
         .limit = limit_of(planning, join, observing, sending),
     };
     if (found && routers == by_disk) tier->limit = "disk";

@@ -19,7 +19,8 @@ struct planning {
     double usable; /* share of a core */
     double edges;  /* processes */
     double routers;
-    double rows_read; /* how often each report is read from Kafka */
+    double rows_read;       /* how often each report is read from Kafka */
+    double report_requests; /* a second, in which edges and gateways write reports */
 };
 
 void plan_warn(struct plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -39,7 +40,16 @@ double plan_copies(const struct planning *planning);
 void plan_edges(struct planning *planning);
 void plan_routers(struct planning *planning);
 
+/* The brokers' cores, for all copies, of writes that would keep so many cores busy with one copy. */
+double plan_copied(const struct planning *planning, double cores);
+
+/* How long an edge waits for others before it writes a report, and how long it lets a broker wait before that answers; s. */
+double plan_gather(const struct plan_load *load);
+
 /* What edges' reports take at the brokers. After plan_edges, when the number of partitions is known. */
 void plan_edge_writes(struct planning *planning);
+
+/* cores[TIER_BROKER]: what the questions of each tier's consumers take at so many brokers as the plan has at that time. */
+void plan_fetches(const struct planning *planning, double *cores);
 
 #endif

@@ -1,4 +1,5 @@
-"""The benches are run by people, not here. Each of those in Python at least begins: it finds what it stands on, and says how it is used."""
+"""The benches are run by people, not here. Each of those in Python at least begins: it finds what it stands on, and says how it is used.
+So does each stage of `bench scale`, which begins only when it is asked for."""
 import os
 import subprocess
 import sys
@@ -23,3 +24,11 @@ def test_a_bench_says_how_it_is_used(bench):
     done = subprocess.run([bench, '--help'], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith('usage: ')
+
+
+@pytest.mark.parametrize('stage', sorted(file.stem for file in (REPOSITORY / 'bench').glob('scale_*.py')))
+def test_a_stage_of_scale_finds_what_it_stands_on(stage):
+    done = subprocess.run([sys.executable, '-c', f'import {stage}; {stage}.run'], cwd=REPOSITORY / 'bench', capture_output=True, text=True,
+                          env={**os.environ, 'PYTHONPATH': str(REPOSITORY / 'tests/e2e'), 'PYTHONDONTWRITEBYTECODE': '1'}, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert f"'{stage.removeprefix('scale_')}'" in (REPOSITORY / 'bench/scale.py').read_text(), 'and it is among the stages'

@@ -263,28 +263,89 @@ static void edges_write_small_requests(void **state) {
     struct plan_figures figures = measured();
     struct plan_load load = load_of(10e6);
     struct plan plan;
-    double each_us = (1352 - 60) / 999.0, request_us = 60 - each_us;
+    double request_us = figures.values[FIGURE_BROKER_REQUEST_US], record_us = figures.values[FIGURE_BROKER_RECORD_US];
+    figures.values[FIGURE_BROKER_FETCH_US] = 1e-9;
+    load.replication = 1;
     load.flush_s = 0.25;
     plan_compute(&load, &figures, &plan);
-    double pairs = 557 * plan.partitions, requests = pairs / (0.02 + pairs / plan.reports);
+    double pairs = plan.tiers[TIER_EDGE].processes * plan.partitions, requests = pairs / (0.02 + pairs / plan.reports);
     assert_true(requests > plan.reports / 2); // 600 reports/s of an edge are few for so many partitions
-    double cores = (requests * request_us + plan.reports * each_us) / 1e6;
+    double cores = (requests * request_us + (plan.reports - requests) * record_us) / 1e6;
     assert_true(fabs(plan.tiers[TIER_EDGE].broker_cores / cores - 1) < 1e-6);
     plan_clear(&plan);
 
     load.window_s = 0; // each report goes by itself
     plan_compute(&load, &figures, &plan);
-    assert_true(fabs(plan.tiers[TIER_EDGE].broker_cores / (plan.reports * 60e-6) - 1) < 1e-6);
+    assert_true(fabs(plan.tiers[TIER_EDGE].broker_cores / (plan.reports * request_us / 1e6) - 1) < 1e-6);
     plan_clear(&plan);
 
     load = load_of(18000);
+    load.replication = 1;
     load.every_s = 0.1; // so many that 50 requests/s of each edge and partition gather them
     load.friends = 0;
     plan_compute(&load, &figures, &plan);
     pairs = plan.tiers[TIER_EDGE].processes * plan.partitions;
-    requests = (plan.tiers[TIER_EDGE].broker_cores * 1e6 - plan.reports * each_us) / request_us;
+    requests = (plan.tiers[TIER_EDGE].broker_cores * 1e6 - plan.reports * record_us) / (request_us - record_us);
     assert_true(requests < 50 * pairs && requests > 45 * pairs);
     plan_clear(&plan);
+}
+
+/* Each copy beyond the first costs the measured part of the first; reading costs the same with any number of copies. */
+static void copies_are_written_and_not_read(void **state) {
+    struct plan_figures figures = measured();
+    struct plan plans[2];
+    double copy = figures.values[FIGURE_BROKER_COPY_US] / figures.values[FIGURE_BROKER_REQUEST_US];
+    figures.values[FIGURE_BROKER_FETCH_US] = 1e-9;
+    for (int i = 0; i < 2; i++) {
+        struct plan_load load = load_of(1e6);
+        load.replication = 2 + i; // not one, with which fewer processes would do
+        load.http = 0.5;
+        plan_compute(&load, &figures, &plans[i]);
+    }
+    double ratio = (1 + 2 * copy) / (1 + copy);
+    static const enum plan_tier_id WRITERS[] = {TIER_EDGE, TIER_INGEST};
+    for (size_t i = 0; i < ARRAY_SIZE(WRITERS); i++)
+        assert_true(
+            fabs(plans[1].tiers[WRITERS[i]].broker_cores / plans[0].tiers[WRITERS[i]].broker_cores / ratio - 1) < 1e-6);
+    assert_true(fabs(plans[1].tiers[TIER_HISTORY].broker_cores / plans[0].tiers[TIER_HISTORY].broker_cores - 1) < 1e-6);
+    for (int i = 0; i < 2; i++) plan_clear(&plans[i]);
+}
+
+/* The brokers' cores for the fetches of one tier: what is there more than if they cost nothing. */
+static double fetches_of(enum plan_tier_id id, const struct plan_load *load, double *brokers) {
+    struct plan_figures with = measured(), without = measured();
+    struct plan plan;
+    double cores[2];
+    without.values[FIGURE_BROKER_FETCH_US] = 1e-9;
+    for (int i = 0; i < 2; i++) {
+        plan_compute(load, i ? &without : &with, &plan);
+        cores[i] = plan.tiers[id].broker_cores;
+        *brokers = plan.tiers[TIER_BROKER].processes;
+        plan_clear(&plan);
+    }
+    return cores[0] - cores[1];
+}
+
+static void readers_ask_again_when_they_are_answered(void **state) {
+    struct plan_figures figures = measured();
+    double fetch_us = figures.values[FIGURE_BROKER_FETCH_US], answer_s = 1 / figures.values[FIGURE_BROKER_FETCHES];
+    struct plan_load load = load_of(1000); // 2 edges, 16 partitions, 3 brokers
+    double brokers, quiet = 2 * 3 / (0.05 + answer_s), delivered = 2 / (0.02 + answer_s);
+    assert_true(fabs(fetches_of(TIER_EDGE, &load, &brokers) / ((quiet + delivered) * fetch_us / 1e6) - 1) < 1e-6);
+    assert_true(brokers == 3);
+
+    // Both routers read all reports, which are so many that their consumers hardly ever wait.
+    load = load_of(1e6);
+    load.disk_tb = 100;
+    double most = 2 * 2 * 3 / answer_s * fetch_us / 1e6, cores = fetches_of(TIER_ROUTER, &load, &brokers);
+    assert_true(brokers == 3 && cores < most && cores > 0.6 * most);
+
+    // Gateways ask each broker for copies that hardly change: the more brokers there are, the more.
+    double few = fetches_of(TIER_INGEST, &load, &brokers) / brokers;
+    load.disk_tb = 0.1; // a terabyte at the brokers
+    double many = fetches_of(TIER_INGEST, &load, &brokers) / brokers;
+    assert_true(brokers > 10 && fabs(many / few - 1) < 1e-6);
+    assert_true(fetches_of(TIER_ROUTER, &load, &brokers) > cores);
 }
 
 static void disks_decide_where_they_are_full_first(void **state) {
@@ -506,6 +567,8 @@ int main(void) {
         cmocka_unit_test(copies_of_sharing_double),
         cmocka_unit_test(each_tier_has_its_limit),
         cmocka_unit_test(edges_write_small_requests),
+        cmocka_unit_test(copies_are_written_and_not_read),
+        cmocka_unit_test(readers_ask_again_when_they_are_answered),
         cmocka_unit_test(disks_decide_where_they_are_full_first),
         cmocka_unit_test(owners_build_each_hot_page_for_each_gateway),
         cmocka_unit_test(limits_are_of_processes),

@@ -26,7 +26,7 @@ SETTLE_S = 1  # before anything is written; readers ask meanwhile
 
 # Copies, records a request, requests a second. Two cores are for the brokers and for these clients, so three brokers get fewer.
 WRITES = {1: ((1, 1, 2000), (1, 1, 6000), (1, 1, 12000), (1, 10, 6000), (1, 100, 3000)),
-          3: ((1, 1, 2000), (1, 1, 5000), (1, 100, 500), (3, 1, 2000), (3, 1, 5000), (3, 10, 2000), (3, 100, 500))}
+          3: ((1, 1, 2000), (1, 1, 5000), (1, 100, 500), (2, 1, 5000), (3, 1, 2000), (3, 1, 5000), (3, 10, 1000), (3, 100, 500))}
 
 # What a reader finds: the topic's partitions, readers, partitions that each reads, fetch.wait.max.ms, requests a second that write.
 READS = {'a record, which nobody else reads': (16, 16, 1, WAIT_MS, 6000),
@@ -83,7 +83,8 @@ class Bench:
     def load(self, copies, partitions, rate, records=1, readers=0, listed=1, wait_ms=WAIT_MS, seconds=SECONDS) -> dict:
         """What the clients counted, and the brokers' CPU seconds beyond idle ones."""
         began, before = time.monotonic(), self.cpu_s()
-        words = [self.bootstrap, name(copies, partitions), partitions, seconds, CLIENTS if rate else 0, rate, records, BYTES, readers, listed, wait_ms]
+        words = [self.bootstrap, name(copies, partitions), partitions, seconds, CLIENTS if rate else 0, rate, records, BYTES, readers, listed,
+                 wait_ms]
         found = json.loads(program(build_folder() / 'bench-scale-requests', *words))
         return found | {'brokers_s': self.cpu_s() - before - self.idle * (time.monotonic() - began)}
 

@@ -140,6 +140,8 @@ const struct plan_figure_info PLAN_FIGURES[FIGURE_COUNT] = {
                                   "| the broker, for one more router that reads | {0.45} |"},
     [FIGURE_BROKER_JOIN_US] = {"broker.join.us", 12.3, "us of a report's deliveries, with its reading", "router",
                                "2026-11-21", ROUTER, "| **starling-router** | 10.5 | 95,694 | 3.81 M | {12.3} |"},
+    [FIGURE_BROKER_POST_US] = {"broker.post.us", 13.3, "us a post's records", "feed --stages decide", "2026-11-24",
+                               "The feed", "| a post of 140 bytes | 25.5 (23.1 to 25.8) | 39,216 | 4.3 | 6.0 | {13.3} |"},
     [FIGURE_BROKER_ENTRY_US] = {"broker.entry.us", 0.13, "us an entry of an inbox", "feed", "2026-11-22", "The feed",
                                 "| the broker | {0.13} |"},
     [FIGURE_BROKER_COMMENT_US] = {"broker.comment.us", 10.7, "us a comment's records", "comments", "2026-11-23",

@@ -138,7 +138,8 @@ static void plan_feeds(struct planning *planning) {
     tier->cores = own + shared * tier->processes;
     tier->in = plan->entries * f[FIGURE_FEED_ENTRY_BYTES];
     tier->out = load->pages * f[FIGURE_FEED_PAGE_BYTES] + tier->in;
-    tier->broker_cores = plan_copied(planning, US * plan->entries * f[FIGURE_BROKER_ENTRY_US]);
+    tier->broker_cores = plan_copied(
+        planning, US * (load->posts * f[FIGURE_BROKER_POST_US] + plan->entries * f[FIGURE_BROKER_ENTRY_US]));
     if (isnan(tier->processes)) {
         plan->refused = true;
         plan_warn(plan, "No number of feed processes is enough: each takes all %.0f hot posts/s. Raise feed.push.max.",

@@ -58,7 +58,7 @@ class Daemon(Process):
         self.properties = self.folder / 'starling.properties'
         super().__init__(name, place.inside([build_folder() / f'starling-{kind}', '--config', self.properties]),
                          self.folder / 'log', {'ASAN_OPTIONS': 'detect_stack_use_after_return=1',
-                                               'UBSAN_OPTIONS': 'print_stacktrace=1'})
+                                               'UBSAN_OPTIONS': 'print_stacktrace=1', **cluster.environment(name)})
 
     def start(self, wait=True, timeout=60.0, **settings):
         """Starts it; settings (dots as underscores are not guessed: pass **{'a.b': 1}) change its configuration for good."""
@@ -115,6 +115,7 @@ class Cluster:
         self.keys = Keys(folder)
         self.topics = Topics(broker.bootstrap, self.prefix, broker.client)
         self.command_settings = {}  # of the command, besides those that every cluster gives it
+        self.environment = lambda name: {}  # variables of the daemon with that name, besides those that every daemon gets
         self.daemons: list[Daemon] = []
         self._fanout_port = free_port()
         self._phones: list[Phone] = []

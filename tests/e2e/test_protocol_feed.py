@@ -26,6 +26,21 @@ def watch(feed, kind, user) -> Driven:
     return client
 
 
+def came_live(client) -> list:
+    """The ids of posts that the edge told, not a page."""
+    return [post for event in client.said('feed') if event['cause'] == 'posts' for post in event['came']]
+
+
+def wait_live(client, feed, reader, author):
+    """Until a post comes in a frame: the reader's owner hears of a watch by Kafka, and posts before that come with a page."""
+    def told():
+        post = feed.post(author, 'do you watch?')
+        client.wait_posts(lambda: feed.expected(reader))
+        return post['id'] in came_live(client)
+
+    eventually(told, 60)
+
+
 def test_posts_deletions_and_follows_reach_the_list(feed, kind, users):
     me, ben, cleo = users(3)
     feed.http(ben).ok('PUT', '/v1/profile', json={'name': 'Ben Ö'})
@@ -35,6 +50,7 @@ def test_posts_deletions_and_follows_reach_the_list(feed, kind, users):
     with watch(feed, kind, me) as client:
         client.wait_posts(lambda: feed.expected(me))
         client.wait_state('online')
+        wait_live(client, feed, me, ben)
         said = feed.post(ben, 'Grüße 😀')
         client.wait_posts(lambda: feed.expected(me))
         eventually(lambda: client.said('feed')[-1]['list'][0] == [said['id'], str(ben), 'Ben Ö', 'Grüße 😀', False],
@@ -57,7 +73,7 @@ def test_posts_deletions_and_follows_reach_the_list(feed, kind, users):
         feed.unfollow(me, cleo)
         client.wait_posts(lambda: feed.expected(me))
         assert client.said('feed_error') == [] and client.said('error') == []
-        came = [post for event in client.said('feed') if event['cause'] == 'posts' for post in event['came']]
+        came = came_live(client)
         assert len(came) == len(set(came)) and said['id'] in came
         client.do('unwatch_feed')
 

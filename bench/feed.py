@@ -17,7 +17,8 @@ from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
-from feed_decide import measure_decide, report_decide
+from deciding import report_deciding
+from feed_decide import measure_decide
 from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
@@ -303,7 +304,7 @@ def run(options, folder, stack):
         say('lists of follows')
         world = World(options, cluster_of(broker, folder, options, 'decide', stack, **{'feed:store.memory.mb': STORE_MB}))
         result['decide'] = measure_decide(world, cluster_of(broker, folder, options, 'copies', stack), say)
-        report_decide(result['decide'])
+        report_deciding(result['decide'], {})
     if 'http' in stages:
         say('pages over HTTP')
         world = World(options, cluster_of(broker, folder, options, 'http', stack))

@@ -6,7 +6,7 @@ others whom everybody follows already are in the store before the process starts
 import functools
 import pathlib
 
-from deciding import Deciding, report_deciding
+from deciding import Deciding
 
 READ_BACK = ('posts', 'post-texts', 'follows', 'notices', 'follow-refusals', 'timeline-requests', 'timelines', 'hot-posts')
 ONLY_WRITTEN = ('feed-offsets',)
@@ -44,7 +44,3 @@ def measure_decide(world, copies, say) -> dict:
                                       functools.partial(check_records, what))
     feed.stop()
     return found
-
-
-def report_decide(found):
-    report_deciding(found, {})

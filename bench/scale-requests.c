@@ -56,19 +56,15 @@ static void on_failed(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 /* settings: names and values, ended by NULL. */
 static void open_client(struct client *client, rd_kafka_type_t type, const char *bootstrap,
                         const char *const *settings) {
-    char reason[256];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     const char *const common[] = {
         "bootstrap.servers", bootstrap, "socket.nagle.disable", "true", "statistics.interval.ms", "500", NULL};
-    const char *const *const all[] = {common, settings};
-    for (size_t i = 0; i < 2; i++)
-        for (const char *const *at = all[i]; *at; at += 2)
-            if (rd_kafka_conf_set(conf, at[0], at[1], reason, sizeof reason)) bench_fail(reason);
+    floor_configure(conf, common);
+    floor_configure(conf, settings);
     rd_kafka_conf_set_stats_cb(conf, on_statistics);
     if (type == RD_KAFKA_PRODUCER) rd_kafka_conf_set_dr_msg_cb(conf, on_failed);
     rd_kafka_conf_set_opaque(conf, client);
-    *client = (struct client){.kafka = rd_kafka_new(type, conf, reason, sizeof reason)};
-    if (!client->kafka) bench_fail(reason);
+    *client = (struct client){.kafka = floor_client_of(type, conf)};
 }
 
 static void open_writer(struct client *writer, const char *bootstrap, const char *topic, const char *records) {

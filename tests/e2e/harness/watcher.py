@@ -72,6 +72,6 @@ class Watcher(Watching):
         if frame['type'] == 'posts':
             self._apply(frame)
         elif frame['type'] == 'stale':
-            self.stales += 1
             if frame['version'] != self.version:
                 self._want(frame['version'], frame['after_ms'])
+            self.stales += 1  # whoever counts them finds it wanted

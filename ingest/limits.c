@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rates.h"
+#include "budget/rates.h"
 #include "service/http_origin.h"
 
 struct limits {
@@ -21,8 +21,10 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
     if (code) return error_prefix(error, code, "ingest.trusted.proxies");
     struct limits *made = mem_alloc(sizeof *made);
     *made = (struct limits){
-        .users = rates_new(settings->user_rate, settings->user_burst),
-        .networks = rates_new(settings->address_rate, settings->address_burst),
+        .users =
+            rates_new(&(struct rates_options){metrics, "requests", "user", settings->user_rate, settings->user_burst}),
+        .networks = rates_new(
+            &(struct rates_options){metrics, "requests", "address", settings->address_rate, settings->address_burst}),
         .proxies = proxies,
         .limited_users = metrics_counter(metrics, NAME, HELP, "by=\"user\""),
         .limited_networks = metrics_counter(metrics, NAME, HELP, "by=\"address\""),
@@ -45,9 +47,9 @@ bool limits_pass(struct limits *limits, const struct call *call, bool known) {
     if (known && call->claims.gateway) return true;
     known = known && call->claims.user >= 0; // tokens of nobody in particular must not share one allowance
     if (known)
-        wait_s = rates_take(limits->users, (uint64_t)call->claims.user, now_ms);
+        wait_s = rates_take(limits->users, (uint64_t)call->claims.user, 1, now_ms);
     else
-        wait_s = rates_take(limits->networks, http_origin_network(call->request, limits->proxies), now_ms);
+        wait_s = rates_take(limits->networks, http_origin_network(call->request, limits->proxies), 1, now_ms);
     if (!wait_s) return true;
     (known ? limits->limited_users : limits->limited_networks)->value++;
     http_problem(call->request, 429, "too_many_requests",

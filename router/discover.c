@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/rates.h"
+#include "budget/rates.h"
 #include "base/text.h"
 #include "copies/copies.h"
 #include "event/codec.h"
@@ -208,7 +208,7 @@ void discover_answer(struct discover *discover, struct http_request *request, in
         return;
     }
     if (cursor.turn > turn || cursor.turn < turn - TURNS_KEPT) cursor.turn = turn;
-    if (rates_take(discover->rates, (uint64_t)user, clock_coarse_ms())) {
+    if (rates_take(discover->rates, (uint64_t)user, 1, clock_coarse_ms())) {
         http_problem(request, 429, "too-many-questions", "the user asks faster than anybody may", 1);
         return;
     }
@@ -242,7 +242,13 @@ int discover_new(const struct discover_options *options, struct discover **out, 
     discover->options = *options;
     discover->strangers = new_strangers(options);
     discover->ends = ends_new();
-    discover->rates = rates_new(options->settings->discover_rate, options->settings->discover_burst);
+    discover->rates = rates_new(&(struct rates_options){
+        .metrics = options->registry,
+        .what = "discover_questions",
+        .by = "user",
+        .per_second = options->settings->discover_rate,
+        .burst = options->settings->discover_burst,
+    });
     discover->codec = codec_new();
     discover->list = mem_zero((size_t)options->settings->discover_max, sizeof *discover->list);
     *out = discover;

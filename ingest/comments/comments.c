@@ -104,7 +104,13 @@ static int comments_start(const struct product_options *options, void **state, s
         .copies = options->copies,
         .user_partitions = options->shape->partitions[TOPIC_SPACE_USERS],
         .chance = chance_new(),
-        .rates = rates_new(settings->user_rate, settings->user_burst),
+        .rates = rates_new(&(struct rates_options){
+            .metrics = service_metrics(options->service),
+            .what = "comment_writes",
+            .by = "user",
+            .per_second = settings->user_rate,
+            .burst = settings->user_burst,
+        }),
         .subjects = known_subjects_new(),
         .authors = known_authors_new(),
     };

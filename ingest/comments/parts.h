@@ -8,7 +8,7 @@
 #include "ingest/comments/blocked.h"
 #include "ingest/comments/copies.h"
 #include "ingest/comments/known.h"
-#include "base/rates.h"
+#include "budget/rates.h"
 #include "users/user_copies.h"
 
 struct comments_gateway {

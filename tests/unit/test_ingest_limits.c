@@ -1,4 +1,4 @@
-/* How fast clients may ask, and from which network a request comes. */
+/* From which network a request comes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,76 +11,7 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "base/rates.h"
 #include "service/http_origin.h"
-
-/* ---- rates ---- */
-
-static void a_burst_and_then_one_a_second(void **state) {
-    struct rates *rates = rates_new(1, 60);
-    for (int i = 0; i < 60; i++) assert_int_equal(rates_take(rates, 7, 5000), 0);
-    assert_int_equal(rates_take(rates, 7, 5000), 1);
-    assert_int_equal(rates_take(rates, 8, 5000), 0); /* another user */
-    assert_int_equal(rates_take(rates, 7, 5999), 1);
-    assert_int_equal(rates_take(rates, 7, 6000), 0);
-    assert_int_equal(rates_take(rates, 7, 6001), 1);
-    assert_int_equal(rates_take(rates, 7, 9000), 0); /* three have come back */
-    assert_int_equal(rates_take(rates, 7, 9000), 0);
-    assert_int_equal(rates_take(rates, 7, 9000), 0);
-    assert_int_equal(rates_take(rates, 7, 9000), 1);
-    rates_free(rates);
-}
-
-/* Against a bucket that is filled drop by drop. */
-static void a_rate_is_that_of_a_bucket(void **state) {
-    enum { RATE = 4, BURST = 9 };
-    struct rates *rates = rates_new(RATE, BURST);
-    int64_t now = 1000, drops_ms = (int64_t)BURST * 1000;
-    unsigned random = 1;
-    for (int i = 0; i < 20000; i++) {
-        random = random * 1103515245 + 12345;
-        int64_t passed = (random >> 16) % 500;
-        now += passed;
-        drops_ms += passed * RATE;
-        if (drops_ms > (int64_t)BURST * 1000) drops_ms = (int64_t)BURST * 1000;
-        bool may = drops_ms >= 1000;
-        int wait_s = rates_take(rates, 3, now);
-        assert_int_equal(wait_s == 0, may);
-        if (may) drops_ms -= 1000;
-    }
-    rates_free(rates);
-}
-
-static void who_has_rested_takes_no_memory(void **state) {
-    struct rates *rates = rates_new(1, 2);
-    for (int64_t user = 0; user < 200000; user++) assert_int_equal(rates_take(rates, user, user), 0);
-    assert_true(rates_known(rates) < 5000); /* about 1000 users write within a second */
-    rates_free(rates);
-}
-
-static void no_rate_is_no_limit(void **state) {
-    struct rates *rates = rates_new(0, 1);
-    for (int i = 0; i < 1000; i++) assert_int_equal(rates_take(rates, 7, 5), 0);
-    assert_int_equal(rates_known(rates), 0);
-    rates_free(rates);
-}
-
-/* An attacker from more addresses than there is room for does not take memory, and does not touch those who are known. */
-static void newcomers_to_a_full_table_share(void **state) {
-    struct rates *rates = rates_new(1, 100);
-    (void)state;
-    for (uint64_t key = 0; key < RATES_MAX; key++)
-        for (int i = 0; i < 3; i++) assert_int_equal(rates_take(rates, key, 1000), 0);
-    assert_int_equal(rates_known(rates), RATES_MAX);
-    int passed = 0;
-    for (uint64_t key = RATES_MAX; key < RATES_MAX + 1000; key++) passed += rates_take(rates, key, 1000) == 0;
-    assert_int_equal(passed, 100);
-    assert_int_equal(rates_known(rates), RATES_MAX);
-    assert_int_equal(rates_take(rates, 5, 1000), 0);
-    assert_int_equal(rates_take(rates, RATES_MAX, 1000 + 4001), 0); /* all of them have rested */
-    assert_int_equal(rates_known(rates), 1);
-    rates_free(rates);
-}
 
 /* ---- where requests come from ---- */
 
@@ -147,11 +78,6 @@ static void only_trusted_proxies_are_believed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_burst_and_then_one_a_second),
-        cmocka_unit_test(a_rate_is_that_of_a_bucket),
-        cmocka_unit_test(who_has_rested_takes_no_memory),
-        cmocka_unit_test(no_rate_is_no_limit),
-        cmocka_unit_test(newcomers_to_a_full_table_share),
         cmocka_unit_test(addresses_are_read),
         cmocka_unit_test(proxies_are_read),
         cmocka_unit_test(only_trusted_proxies_are_believed),

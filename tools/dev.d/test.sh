@@ -103,6 +103,10 @@ pytest_in() {
             STARLING_PROMETHEUS=$PROMETHEUS "$VENV/bin/python" -m pytest "$@")
 }
 
+# The attacks (test_abuse_*.py) have the machine to themselves: they hold how quickly others are served meanwhile.
+test_beside() { test_e2e "$1" "${BESIDE[@]}" --ignore-glob='test_abuse_*'; }
+test_abuse() { test_e2e "$1" -k test_abuse; }
+
 # The unit tests of the libraries that every product stands on (docs/SPINE.md), and the counters that stand on them alone.
 SPINE_UNITS='^test_(owner|decider|deliver|adjacency|watch|question|topics|fakes)'
 
@@ -164,15 +168,18 @@ command_test() {
         ;;
     e2e)
         test_page || status=$?
-        test_e2e "$folder" "${BESIDE[@]}" || status=$?
+        test_beside "$folder" || status=$?
+        test_abuse "$folder" || status=$?
         ;;
     '') # Both, even if the first fails: one run then tells everything.
         test_unit || status=$?
         test_web || status=$?
         test_java || status=$?
         test_page || status=$?
-        test_e2e "$folder" "${BESIDE[@]}" || status=$?
+        test_beside "$folder" || status=$?
+        test_abuse "$folder" || status=$?
         ;;
+    abuse) test_abuse "$folder" || status=$? ;;
     spine)
         test_unit -R "$SPINE_UNITS" || status=$?
         test_e2e "$folder" -k test_spine || status=$?

@@ -2,7 +2,7 @@
 pages of a large store that no cache has; each beside its floor in the same run, and beside what else one could build it with. CPU is
 counted over all of a process's threads; the broker's is said apart.
 
-Half of all commands are about one subject, the rest about --subjects others. docs/PERFORMANCE.md says which targets there are."""
+Half of all commands are about one subject, the rest about --subjects others. bench/results says which targets there are."""
 import argparse
 import contextlib
 import functools

@@ -1,7 +1,7 @@
 """Hot posts: what they take in every feed process, by posts a second and feed.push.max. The distribution is bench feed's."""
 import feed_model
 
-HOT_BYTES, HOT_US, PUSH_US = 13.0, 0.14 + 0.47, 0.33 + 0.13  # docs/PERFORMANCE.md, the feed
+HOT_BYTES, HOT_US, PUSH_US = 13.0, 0.14 + 0.47, 0.33 + 0.13  # bench/results, the feed
 POSTS = (35, 350, 6_000, 35_000)
 THRESHOLDS = (1_000, 10_000, 100_000)
 

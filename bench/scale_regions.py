@@ -16,7 +16,7 @@ import gzip
 import numpy
 
 EVERY_S, FRIENDS, USABLE = 30, 400, 0.5
-REPORT_US, PRESENCE_BYTES, RECORD_BYTES = 10.5, 47.2, 55.1  # docs/PERFORMANCE.md: router, join, history
+REPORT_US, PRESENCE_BYTES, RECORD_BYTES = 10.5, 47.2, 55.1  # bench/results: router, join, history
 OBSERVE_US = 0.84  # `--stages observe`, when it does not run before
 SAMPLE = 4_000
 CITY, COUNTRY = 0.55, 0.30  # shares of a user's friends in the same city and country; the others are anywhere

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-HELLO_US = 161  # PERFORMANCE.md, connecting
+HELLO_US = 161  # bench/results/edge.md
 REFUSAL_US = 40  # a handshake of HTTP, a frame and a close: a quarter of a hello
 HANDSHAKES = 400
 LIMITS = ((2000, ''), (2000, 'rsa'), (2000, 'ecdsa'), (400, 'rsa'))  # edge.hello.rate, and whether the edge ends TLS

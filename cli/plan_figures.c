@@ -196,7 +196,7 @@ int plan_figures_load(struct plan_figures *figures, const char *path, struct err
 }
 
 void plan_figures_text(struct buffer *out, const struct plan_figures *figures) {
-    buffer_format(out, "# Measured on %s; docs/PERFORMANCE.md has the tables.\n", PLAN_FIGURES_MACHINE);
+    buffer_format(out, "# Measured on %s; bench/results has the tables.\n", PLAN_FIGURES_MACHINE);
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         const struct plan_figure_info *info = &PLAN_FIGURES[i];
         buffer_format(out, "\n# %s (%s: ./dev bench %s, %s)\n%s=", info->unit, info->section, info->bench, info->date,

@@ -1,6 +1,6 @@
 /* The measured figures that `starling plan` counts with: what one unit of work costs a core, a disk or a line.
  *
- * Each comes from a table of docs/PERFORMANCE.md. Its text there, with the number between braces, is in the table of the code, so that
+ * Each comes from a table of bench/results. Its text there, with the number between braces, is in the table of the code, so that
  * a test (tests/unit/test_cli_plan.c) finds the number on the page: neither can change without the other. Pure but for reading a file.
  */
 #ifndef CLI_PLAN_FIGURES_H

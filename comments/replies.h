@@ -20,7 +20,7 @@
  *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible
  *     after     `next` of a page of the same sort; absent: the first page
  *     limit     1 to 1000, default 20;   replies: first replies that come along with each root, 0 to 20, default 3. A page ends early once
- *               it has about 2000 comments, replies among them, or 4 MB: `next` says whether more follow
+ *               it has about 2000 comments, replies among them, or 1 MiB: `next` says whether more follow
  *     around    the comment's neighbours on each side, by floor, 0 to 100, default 0: roots of a root, replies of the same root of a reply
  *     user      one: whoever asks, who sees the text of his own held comment; absent: nobody
  *     ids       up to 1100, separated by commas; subjects: the same

@@ -4,7 +4,7 @@
 
 #include "comments/replies.h"
 
-enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1000, REPLIES_IDS_MAX = 1100, REPLIES_BODY_MAX = 4 << 20 };
+enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1000, REPLIES_IDS_MAX = 1100, REPLIES_BODY_MAX = 1 << 20 };
 enum { REPLIES_PUT_MAX = 2000 /* comments in a page of roots, their first replies among them, or a few more */ };
 
 struct comment_wait;

@@ -13,7 +13,7 @@ enum {
     MANY_AUTHORS = 5000,
     POST_WORK = 20, /* reading a post and its text costs as much as so many moves within the store */
     SLICE_OF_POSTS = 100,
-    BODY_MAX = 4 << 20 /* bytes; it is passed by one post. Gateways take 16 MiB */
+    BODY_MAX = 1 << 20 /* bytes; it is passed by one post. Gateways take 16 MiB */
 };
 
 /* Reads a list of numbers separated by commas; *count: how many. */

@@ -108,6 +108,7 @@ static void handle(void *context, struct http_request *request) {
 static void answered(void *context, const struct http_request *request, unsigned status) {
     struct gateway *gateway = context;
     endpoints_count(gateway->endpoints, request, status);
+    limits_answered(gateway->limits, request);
     write_answered(service_kafka(gateway->service)->tracer, request, endpoints_name(gateway->endpoints, request),
                    status);
 }
@@ -328,6 +329,14 @@ static void gateway_cannot_serve(void *state, service_namer *name, void *context
     }
 }
 
+static bool gateway_busy(void *state) {
+    const struct gateway *gateway = state;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->busy && PRODUCTS[i]->busy(gateway->products[i])) return true;
+    }
+    return false;
+}
+
 const struct service_definition INGEST_SERVICE = {
     .name = "starling-ingest",
     .ops_listen = "127.0.0.1:9110",
@@ -338,6 +347,7 @@ const struct service_definition INGEST_SERVICE = {
     .check = gateway_check,
     .start = gateway_start,
     .drain = gateway_drain,
+    .busy = gateway_busy,
     .free = gateway_free,
     .cannot_serve = gateway_cannot_serve,
 };

@@ -1,11 +1,15 @@
 #include "ingest/limits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "budget/rates.h"
 #include "service/http_origin.h"
+
+enum { ROWS_MAX = 10000 }; /* of the longest page that an endpoint gives */
 
 struct limits {
     struct rates *users, *networks;
@@ -41,19 +45,34 @@ void limits_free(struct limits *limits) {
     free(limits);
 }
 
+/* The endpoint refuses a limit that is no number, or is too large. */
+static int64_t cost_of(const struct http_request *request) {
+    const char *limit = http_query(request, "limit");
+    int64_t rows;
+    return limit && text_number(limit, strlen(limit), ROWS_MAX, &rows) ? 1 + rows / LIMITS_ROWS : 1;
+}
+
 bool limits_pass(struct limits *limits, const struct call *call, bool known) {
-    int64_t now_ms = clock_coarse_ms();
+    int64_t now_ms = clock_coarse_ms(), cost = cost_of(call->request);
     int wait_s;
     if (known && call->claims.gateway) return true;
     known = known && call->claims.user >= 0; // tokens of nobody in particular must not share one allowance
     if (known)
-        wait_s = rates_take(limits->users, (uint64_t)call->claims.user, 1, now_ms);
+        wait_s = rates_take(limits->users, (uint64_t)call->claims.user, cost, now_ms);
     else
         wait_s = rates_take(limits->networks, http_origin_network(call->request, limits->proxies), 1, now_ms);
-    if (!wait_s) return true;
+    if (!wait_s) {
+        if (known) http_set_payer(call->request, call->claims.user, cost);
+        return true;
+    }
     (known ? limits->limited_users : limits->limited_networks)->value++;
     http_problem(call->request, 429, "too_many_requests",
                  known ? "this user asks too often" : "too many requests without a good token came from this network",
                  wait_s);
     return false;
+}
+
+void limits_answered(struct limits *limits, const struct http_request *request) {
+    int64_t paid, user = http_payer(request, &paid), cost = (int64_t)(http_answer_size(request) / LIMITS_BYTES);
+    if (user >= 0 && cost > paid) rates_charge(limits->users, (uint64_t)user, cost - paid, clock_coarse_ms());
 }

@@ -1,11 +1,16 @@
 /* How fast clients may ask. A request with a good token counts for its user, and for nobody else; tokens with scope gateway have no limit.
- * Everything else (no token, a bad one) counts for the network that it came from, whatever it asks for. Loop's thread. */
+ * Everything else (no token, a bad one) counts for the network that it came from, whatever it asks for.
+ *
+ * A request counts by the work that it makes: once, and once more for each LIMITS_ROWS of the page that it asks for (`limit`). An answer
+ * whose bytes are more than that, by LIMITS_BYTES, costs the difference when it is there. Loop's thread. */
 #ifndef INGEST_LIMITS_H
 #define INGEST_LIMITS_H
 
 #include "base/metrics.h"
 #include "ingest/call.h"
 #include "ingest/settings.h"
+
+enum { LIMITS_ROWS = 100, LIMITS_BYTES = 16384 };
 
 struct limits;
 
@@ -16,5 +21,8 @@ void limits_free(struct limits *limits); /* NULL is fine */
 
 /* Whether the request may go on; else it is answered 429. known: the call's claims are those of a good token. */
 bool limits_pass(struct limits *limits, const struct call *call, bool known);
+
+/* It is answered. */
+void limits_answered(struct limits *limits, const struct http_request *request);
 
 #endif

@@ -31,6 +31,7 @@ struct product {
     /* The gateway ends: the writes have been told their fate, and requests that still wait for something are answered now. NULL is
      * fine, for both. */
     void (*stop)(void *state);
+    bool (*busy)(void *state); /* service_definition's; NULL: it has no threads */
     void (*free)(void *state); /* the server is gone */
     /* The copies have read a change of a user's sharing, after they were ready. NULL: not wanted. */
     void (*sharing)(void *state, int64_t user);

@@ -18,7 +18,8 @@ static const struct config_property PROPERTIES[] = {
     {"ingest.user.rate", CONFIG_INT, AT(user_rate), "50", .max = 100000,
      .doc =
          "How many requests with a good token a user may make a second, counted by each gateway; beyond that they are answered "
-         "429. Tokens with scope gateway have no limit. 0: any number."},
+         "429. A request for a long page counts once more for each 100 rows, and an answer longer than that for each 16 KiB. Tokens "
+         "with scope gateway have no limit. 0: any number."},
     {"ingest.user.burst", CONFIG_INT, AT(user_burst), "500", .min = 1, .max = 1000000,
      .doc = "How many of them a user who has rested may make at once."},
     {"ingest.address.rate", CONFIG_INT, AT(address_rate), "100", .max = 100000,

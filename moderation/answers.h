@@ -5,7 +5,7 @@
  *     user       the author;   subject: such as post:123;   type: of the subject
  *     state      visible | held | hidden | deleted;   reported: true: only those that somebody has reported
  *     from, to   ms since 1970: from <= time < to
- *     after      `next` of the page before;   limit: 1 to 1000, default 20; a page also ends at 4 MiB
+ *     after      `next` of the page before;   limit: 1 to 1000, default 20; a page also ends at 1 MiB
  *
  * 400 bad_query, or no_words: the text has no word; 503 restoring, search_too_slow, busy. */
 #ifndef MODERATION_ANSWERS_H

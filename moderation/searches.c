@@ -11,7 +11,7 @@
 #include "moderation/found_json.h"
 
 /* PAGE_BYTES: peers take no answers above 16 MiB, and a page is kept in memory as a whole. */
-enum { WAITING_MAX = 100, RETRY_AFTER_S = 1, PAGE_BYTES = 4 << 20 };
+enum { WAITING_MAX = 100, RETRY_AFTER_S = 1, PAGE_BYTES = 1 << 20 };
 
 struct reader {
     struct worker *worker;

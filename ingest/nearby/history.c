@@ -8,6 +8,8 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/worker.h"
+#include "budget/held.h"
 #include "ingest/owners.h"
 #include "service/http_accept.h"
 #include "tracks/page.h"
@@ -18,7 +20,15 @@ enum {
     LIMIT_MAX = 10000,
     LIMIT_DEFAULT = 20,
     CURSOR_MAX = 128,
+    FILES_OF_USER = 2, /* at once */
+    FILES_IN_ALL = 32,
     RETRY_AFTER_S = 2
+};
+
+struct history {
+    struct peers *sinks;
+    struct worker *worker; /* writes files: those of long pages take tens of milliseconds */
+    struct held *files;
 };
 
 /* Types that a client may accept: the sink's own page, and files of it. */
@@ -29,10 +39,15 @@ static const char THERE_IS[] = "there is application/json, application/x-ndjson,
 
 /* A page that becomes a file. */
 struct page {
+    struct history *history;
     struct http_request *request;
     int64_t user, from, until, limit;
+    /* The worker's until it is done: */
     struct track_writer writer;
-    struct buffer out;
+    struct buffer reply, out;
+    char *next; /* the cursor of the page behind it; NULL: none */
+    int code;
+    struct error error;
 };
 
 /* A cursor is the sink's own word; only what can stand in a URL as it is may pass. */
@@ -50,32 +65,50 @@ static void put_report(void *context, const struct track_report *report) {
 }
 
 /* A file has no place for the cursor: it is in a header. */
-static void reply_file(const struct page *page, const char *next) {
+static void reply_file(const struct page *page) {
     struct http_field fields[] = {{"Cache-Control", "no-store"}, {"Link", NULL}};
     char *link = mem_format("</v1/history?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "&after=%s>; rel=\"next\"",
-                            page->from, page->until, page->limit, next ? next : "");
+                            page->from, page->until, page->limit, page->next ? page->next : "");
     fields[1].value = link;
     http_reply(page->request, 200, track_media_type(page->writer.format),
-               page->out.size ? page->out.data : (const uint8_t *)"", page->out.size, fields, next ? 2 : 1);
+               page->out.size ? page->out.data : (const uint8_t *)"", page->out.size, fields, page->next ? 2 : 1);
     free(link);
+}
+
+static void page_free(struct page *page) {
+    held_give(page->history->files, (uint64_t)page->user, 1);
+    free(page->next);
+    buffer_free(&page->reply);
+    buffer_free(&page->out);
+    free(page);
+}
+
+/* On the worker. */
+static void write_file(void *context) {
+    struct page *page = context;
+    track_begin(&page->writer, &page->out, page->writer.format, page->user);
+    page->code = track_page_read(page->user, (const char *)page->reply.data, page->reply.size, put_report, page,
+                                 &page->next, &page->error);
+    track_end(&page->writer, &page->out);
+}
+
+static void file_written(void *context) {
+    struct page *page = context;
+    if (page->code)
+        http_problem(page->request, 503, "owner_unavailable", page->error.text, RETRY_AFTER_S);
+    else
+        reply_file(page);
+    page_free(page);
 }
 
 static void page_came(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct page *page = context;
-    struct error error;
-    char *next = NULL;
-    if (owners_answered(page->request, code, status)) {
-        track_begin(&page->writer, &page->out, page->writer.format, page->user);
-        if (track_page_read(page->user, reply, size, put_report, page, &next, &error)) {
-            http_problem(page->request, 503, "owner_unavailable", error.text, RETRY_AFTER_S);
-        } else {
-            track_end(&page->writer, &page->out);
-            reply_file(page, next);
-        }
+    if (!owners_answered(page->request, code, status)) {
+        page_free(page);
+        return;
     }
-    free(next);
-    buffer_free(&page->out);
-    free(page);
+    buffer_append(&page->reply, reply, size);
+    worker_run(page->history->worker, write_file, file_written, page);
 }
 
 /* Which answer the client wants, an index of JSON_PAGE and the formats behind it; -1: answered. */
@@ -87,8 +120,20 @@ static int wanted_type(const struct call *call) {
     return wanted;
 }
 
+static void ask_for_file(struct history *history, const struct page *wanted, const char *path) {
+    struct peers *sinks = history->sinks;
+    if (!held_take(history->files, (uint64_t)wanted->user, 1)) {
+        http_problem(wanted->request, 503, "busy", "too many files of histories are being written; try again",
+                     RETRY_AFTER_S);
+        return;
+    }
+    struct page *page = mem_alloc(sizeof *page);
+    *page = *wanted;
+    peers_fetch(sinks, peers_of_user(sinks, page->user), path, PEER_TIMEOUT_MS, page_came, page);
+}
+
 static void get_history(void *state, const struct call *call) {
-    struct peers *sinks = state;
+    struct history *history = state;
     int64_t user = call->claims.user, from = 0, until = INT64_MAX, limit = LIMIT_DEFAULT;
     http_set_varies(call->request, "Accept");
     const char *after = http_query(call->request, "after");
@@ -103,19 +148,43 @@ static void get_history(void *state, const struct call *call) {
     snprintf(path, sizeof path, "/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "%s%s", user,
              from, until, limit, after ? "&after=" : "", after ? after : "");
     if (wanted == JSON_PAGE) {
-        owners_pass_on(sinks, peers_of_user(sinks, user), path, PEER_TIMEOUT_MS, call->request);
+        owners_pass_on(history->sinks, peers_of_user(history->sinks, user), path, PEER_TIMEOUT_MS, call->request);
         return;
     }
-    struct page *page = mem_alloc(sizeof *page);
-    *page = (struct page){
-        .request = call->request,
-        .user = user,
-        .from = from,
-        .until = until,
-        .limit = limit,
-        .writer = {.format = (enum track_format)(wanted - FILES)},
+    ask_for_file(history,
+                 &(struct page){
+                     .history = history,
+                     .request = call->request,
+                     .user = user,
+                     .from = from,
+                     .until = until,
+                     .limit = limit,
+                     .writer = {.format = (enum track_format)(wanted - FILES)},
+                 },
+                 path);
+}
+
+struct history *history_new(const struct product_options *options, struct peers *sinks) {
+    struct history *history = mem_alloc(sizeof *history);
+    *history = (struct history){
+        .sinks = sinks,
+        .worker = worker_new(service_loop(options->service)),
+        .files = held_new(&(struct held_options){.metrics = service_metrics(options->service),
+                                                 .what = "history_files",
+                                                 .by = "user",
+                                                 .each = FILES_OF_USER,
+                                                 .in_all = FILES_IN_ALL}),
     };
-    peers_fetch(sinks, peers_of_user(sinks, user), path, PEER_TIMEOUT_MS, page_came, page);
+    return history;
+}
+
+bool history_busy(const struct history *history) { return worker_busy(history->worker); }
+
+void history_free(struct history *history) {
+    if (!history) return;
+    worker_free(history->worker);
+    held_free(history->files);
+    free(history);
 }
 
 static const struct endpoint ENDPOINTS[] = {

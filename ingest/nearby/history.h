@@ -2,8 +2,15 @@
 #ifndef INGEST_NEARBY_HISTORY_H
 #define INGEST_NEARBY_HISTORY_H
 
-#include "ingest/endpoints.h"
+#include "ingest/product.h"
+#include "service/peers.h"
 
-extern const struct endpoint_list HISTORY_ENDPOINTS; /* state: struct peers, the sinks */
+struct history;
+
+struct history *history_new(const struct product_options *options, struct peers *sinks);
+bool history_busy(const struct history *history); /* its thread is still at it */
+void history_free(struct history *history);       /* after the sinks, and not while busy; NULL is fine */
+
+extern const struct endpoint_list HISTORY_ENDPOINTS; /* state: struct history */
 
 #endif

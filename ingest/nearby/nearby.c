@@ -30,6 +30,7 @@ struct nearby_gateway {
     struct nearby_mutes *mutes;
     struct audience_pages *audience;
     struct discover_page *discover;
+    struct history *history;
 };
 
 static void sharing_changed(void *state, int64_t user) {
@@ -80,6 +81,7 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .routers = nearby->routers,
         .copies = nearby->copies,
     });
+    nearby->history = history_new(options, nearby->sinks);
 }
 
 static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpoints) {
@@ -91,7 +93,7 @@ static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpo
     endpoints_add(endpoints, &NEARBY_MUTES_ENDPOINTS, nearby->mutes, ready, nearby);
     endpoints_add(endpoints, &AUDIENCE_ENDPOINTS, nearby->audience, ready, nearby);
     endpoints_add(endpoints, &DISCOVER_ENDPOINTS, nearby->discover, ready, nearby);
-    endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->sinks, ready, nearby);
+    endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->history, ready, nearby);
 }
 
 static void nearby_stop(void *state) {
@@ -106,6 +108,7 @@ static void nearby_stop(void *state) {
 static void nearby_free(void *state) {
     struct nearby_gateway *nearby = state;
     if (!nearby) return;
+    history_free(nearby->history);
     near_lists_free(nearby->near);
     nearby_mutes_free(nearby->mutes);
     audience_pages_free(nearby->audience);
@@ -142,8 +145,14 @@ static void cannot_serve(void *state, service_namer *name, void *context) {
     if (!peers_complete(nearby->sinks)) name(context, "history");
 }
 
+static bool nearby_busy(void *state) {
+    const struct nearby_gateway *nearby = state;
+    return history_busy(nearby->history);
+}
+
 const struct product NEARBY_PRODUCT = {.start = nearby_start,
                                        .stop = nearby_stop,
+                                       .busy = nearby_busy,
                                        .free = nearby_free,
                                        .sharing = sharing_changed,
                                        .cannot_serve = cannot_serve};

@@ -15,6 +15,7 @@ struct http_request *http_request_new(struct http_connection *connection, struct
 void http_request_free(struct http_request *request); /* NULL is fine */
 struct http_connection *http_request_connection(const struct http_request *request);
 
+void http_request_answers(struct http_request *request, size_t size); /* http_answer_size */
 const char *http_request_varies(
     const struct http_request *request); /* http_set_varies; NULL: no more than every answer */
 

@@ -23,6 +23,7 @@ static void reply(struct http_request *request, unsigned status, const char *con
     if (!response) abort(); // out of memory, which base/mem.h cannot see here
     if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
     if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
+    http_request_answers(request, size);
     for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
     http_answer(request, status, response);
 }

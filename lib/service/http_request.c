@@ -18,13 +18,21 @@ struct http_request {
     int64_t began_us;
     void *context;
     const char *varies;
+    int64_t payer, paid;
+    size_t answer;
 };
 
 struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *handle,
                                       const char *method, const char *path) {
     struct http_request *request = mem_alloc(sizeof *request);
     *request = (struct http_request){
-        .connection = connection, .handle = handle, .method = method, .path = path, .began_us = clock_monotonic_us()};
+        .connection = connection,
+        .handle = handle,
+        .method = method,
+        .path = path,
+        .began_us = clock_monotonic_us(),
+        .payer = -1,
+    };
     return request;
 }
 
@@ -111,3 +119,17 @@ int64_t http_age_us(const struct http_request *request) { return clock_monotonic
 void http_set_context(struct http_request *request, void *context) { request->context = context; }
 
 void *http_context(const struct http_request *request) { return request->context; }
+
+void http_set_payer(struct http_request *request, int64_t payer, int64_t paid) {
+    request->payer = payer;
+    request->paid = paid;
+}
+
+int64_t http_payer(const struct http_request *request, int64_t *paid) {
+    *paid = request->paid;
+    return request->payer;
+}
+
+void http_request_answers(struct http_request *request, size_t size) { request->answer = size; }
+
+size_t http_answer_size(const struct http_request *request) { return request->answer; }

@@ -15,6 +15,10 @@ const void *http_body(const struct http_request *request, size_t *size);
 int64_t http_age_us(const struct http_request *request);            /* since its head was read */
 void http_set_context(struct http_request *request, void *context); /* for the handler's own use */
 void *http_context(const struct http_request *request);
+/* To whom the work for it counts (an id), and what has been paid; -1 as long as nobody is set. */
+void http_set_payer(struct http_request *request, int64_t payer, int64_t paid);
+int64_t http_payer(const struct http_request *request, int64_t *paid);
+size_t http_answer_size(const struct http_request *request); /* of the body of its answer, before it is packed */
 /* Every answer to it says that it depends on that header field, too (Vary). field: a literal. */
 void http_set_varies(struct http_request *request, const char *field);
 

@@ -14,6 +14,8 @@
 
 static const char MAP_PATH[] = "/map.geojson";
 static const char DEMO[] = "/demo/";
+static const char ASSETS[] = "/assets/"; // what the page's build names by its content
+static const char ABSENT[] = "/404.html";
 static const char HOST_LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
 
 struct web_page {
@@ -149,17 +151,20 @@ static bool is_local(const struct http_request *request) {
 bool web_page_serve(const struct web_page *page, struct http_request *request) {
     const char *method = http_method(request), *path = http_path(request);
     const struct http_field policy = {"Content-Security-Policy", page->policy};
+    const struct http_file_how how = {.field = &policy};
     if (!*page->dir || !strncmp(path, "/v1/", 4)) return false;
     if (!strcmp(method, "OPTIONS"))
         http_reply_options(request, "GET, HEAD, OPTIONS");
     else if (strcmp(method, "GET") && strcmp(method, "HEAD"))
         return false;
     else if (page->map_dir && !strcmp(path, MAP_PATH))
-        http_reply_file(request, page->map_dir, page->map_name, &policy);
+        http_reply_file(request, page->map_dir, page->map_name, &how);
     else if (*page->demo_dir && !strncmp(path, DEMO, strlen(DEMO)) && is_local(request))
-        http_reply_file(request, page->demo_dir, path + strlen(DEMO) - 1, &policy);
+        http_reply_file(request, page->demo_dir, path + strlen(DEMO) - 1, &how);
     else
-        http_reply_file(request, page->dir, path, &policy);
+        http_reply_file(request, page->dir, path,
+                        &(struct http_file_how){
+                            .field = &policy, .absent = ABSENT, .immutable = !strncmp(path, ASSETS, strlen(ASSETS))});
     return true;
 }
 

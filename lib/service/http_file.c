@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/mem.h"
 #include "service/http_connection.h"
 #include "service/http_incoming.h"
@@ -69,54 +70,93 @@ finish:
     return fd;
 }
 
-/* Closes the file. One that is cut at this moment is sent as far as it goes. */
-static struct MHD_Response *packed_file(struct http_gzip *gzip, int fd, size_t size) {
-    char *bytes = mem_alloc(size + 1);
-    size_t have = 0;
-    ssize_t got = 1;
-    for (; have < size && got > 0; have += got > 0 ? (size_t)got : 0) got = read(fd, bytes + have, size - have);
-    close(fd);
-    struct MHD_Response *response = http_gzip_response(gzip, bytes, have);
-    free(bytes);
+/* A file as it is sent. */
+struct variant {
+    struct stat info;
+    int fd;
+    const char *coding; // of the file beside it that was packed when the page was built; NULL: as it is
+};
+
+/* The file that was packed beside it, if there is one that is no older and the client takes it. */
+static void find_packed(const struct http_request *request, const char *root, const char *path, struct variant *file,
+                        bool *varies) {
+    static const struct { const char *coding, *ending; } CODINGS[] = {{"br", ".br"}, {"gzip", ".gz"}};
+    const char *accept = http_header(request, "Accept-Encoding");
+    for (size_t i = 0; i < ARRAY_SIZE(CODINGS) && !file->coding; i++) {
+        struct stat info;
+        char *beside = mem_format("%s%s", path, CODINGS[i].ending);
+        int fd = open_below(root, beside, &info);
+        bool current = fd >= 0 && info.st_mtim.tv_sec >= file->info.st_mtim.tv_sec;
+        *varies |= current;
+        if (current && http_coding_accepted(accept, CODINGS[i].coding)) {
+            close(file->fd);
+            file->fd = fd;
+            file->coding = CODINGS[i].coding;
+            file->info.st_size = info.st_size;
+        } else if (fd >= 0)
+            close(fd);
+        free(beside);
+    }
+}
+
+/* Closes the file in the end. */
+static struct MHD_Response *response_of(struct variant *file, bool pack) {
+    size_t size = (size_t)file->info.st_size;
+    if (pack) return http_gzip_file(file->fd, size);
+    struct MHD_Response *response = MHD_create_response_from_fd64(size, file->fd);
+    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    if (file->coding) MHD_add_response_header(response, "Content-Encoding", file->coding);
     return response;
 }
 
-void http_reply_file(struct http_request *request, const char *root, const char *path, const struct http_field *field) {
-    bool head = !strcmp(http_method(request), "HEAD");
-    if (!head && strcmp(http_method(request), "GET")) {
+static bool wants_html(const struct http_request *request) {
+    const char *accept = http_header(request, "Accept");
+    return accept && strstr(accept, "text/html");
+}
+
+void http_reply_file(struct http_request *request, const char *root, const char *path,
+                     const struct http_file_how *how) {
+    unsigned status = 200;
+    if (strcmp(http_method(request), "GET") && strcmp(http_method(request), "HEAD")) {
         http_bad_method(request, "GET, HEAD, OPTIONS");
         return;
     }
     if (!*path || !strcmp(path, "/")) path = "/index.html";
-    struct stat info;
-    int fd = path_is_plain(path) ? open_below(root, path, &info) : -1;
-    if (fd < 0) {
+    struct variant file = {.fd = -1};
+    if (path_is_plain(path)) file.fd = open_below(root, path, &file.info);
+    if (file.fd < 0 && how->absent && wants_html(request)) {
+        path = how->absent;
+        status = 404;
+        file.fd = open_below(root, path, &file.info);
+    }
+    if (file.fd < 0) {
         http_problem(request, 404, "no_such_path", "there is no such page", 0);
         return;
     }
 
     struct http_gzip *gzip = http_connection_gzip(http_request_connection(request));
-    bool varies = info.st_size <= HTTP_GZIP_STEP && http_gzip_varies(gzip, content_type(path), (size_t)info.st_size);
+    bool packs = http_gzip_varies(gzip, content_type(path), (size_t)file.info.st_size), varies = packs;
     char tag[80];
+    size_t whole = (size_t)file.info.st_size;
+    if (packs) find_packed(request, root, path, &file, &varies);
     // A strong tag would stand for the same bytes.
-    snprintf(tag, sizeof tag, "%s\"%jx-%jx-%lx\"", varies ? "W/" : "", (uintmax_t)info.st_size,
-             (uintmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-    bool unchanged = http_tag_matches(http_header(request, "If-None-Match"), tag);
+    snprintf(tag, sizeof tag, "%s\"%zx-%jx-%lx\"", varies ? "W/" : "", whole, (uintmax_t)file.info.st_mtim.tv_sec,
+             file.info.st_mtim.tv_nsec);
+    bool unchanged = status == 200 && http_tag_matches(http_header(request, "If-None-Match"), tag);
+    bool pack = packs && !file.coding && http_gzip_accepted(http_header(request, "Accept-Encoding"));
     struct MHD_Response *response;
     if (unchanged) {
-        close(fd);
+        close(file.fd);
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    } else if (varies && http_gzip_accepted(http_header(request, "Accept-Encoding")))
-        response = packed_file(gzip, fd, (size_t)info.st_size);
-    else
-        response = MHD_create_response_from_fd64((uint64_t)info.st_size, fd); // which closes it in the end
-    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    } else
+        response = response_of(&file, pack);
     if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
     MHD_add_response_header(response, "ETag", tag);
     // Kept, but asked for again each time: a new version of the page is seen at the next load.
-    MHD_add_response_header(response, "Cache-Control", "no-cache");
+    MHD_add_response_header(response, "Cache-Control",
+                            how->immutable ? "public, max-age=31536000, immutable" : "no-cache");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (field) MHD_add_response_header(response, field->name, field->value);
+    if (how->field) MHD_add_response_header(response, how->field->name, how->field->value);
     if (!unchanged) MHD_add_response_header(response, "Content-Type", content_type(path));
-    http_answer(request, unchanged ? 304 : 200, response);
+    http_answer(request, unchanged ? 304 : status, response);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #define ZLIB_CONST
 #include <zlib.h>
 
@@ -37,6 +38,7 @@ struct http_gzip {
 struct packing {
     z_stream stream;
     size_t left; // bytes of the body that the stream has not been given
+    int fd;      // of the file that has them, of which body holds one step; -1: body has them all
     unsigned char body[];
 };
 
@@ -62,8 +64,10 @@ void http_gzip_free(struct http_gzip *gzip) {
 }
 
 bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, size_t size) {
-    static const char *const TYPES[] = {"application/json", "application/problem+json", "application/yaml",
-                                        "application/vnd.schemaregistry.v1+json"};
+    static const char *const TYPES[] = {"application/json",     "application/problem+json",
+                                        "application/yaml",     "application/vnd.schemaregistry.v1+json",
+                                        "application/geo+json", "application/manifest+json",
+                                        "image/svg+xml"};
     if (!gzip || !content_type || size < gzip->least) return false;
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
         if (!strcmp(content_type, TYPES[i])) return true;
@@ -83,20 +87,23 @@ static bool refused(const char *parameters, const char *end) {
     return false;
 }
 
-bool http_gzip_accepted(const char *accept) {
+bool http_coding_accepted(const char *accept, const char *coding) {
     bool any = false;
     for (const char *at = accept; at && *at;) {
         at += strspn(at, " \t,");
         size_t size = strcspn(at, " \t;,");
         const char *end = at + strcspn(at, ",");
         bool wanted = !refused(at + size, end);
-        // A word on gzip itself goes before a word on all others.
-        if ((size == 4 && !strncasecmp(at, "gzip", 4)) || (size == 6 && !strncasecmp(at, "x-gzip", 6))) return wanted;
+        size_t old = size > 2 && !strncasecmp(at, "x-", 2) ? 2 : 0; // x-gzip
+        // A word on the coding itself goes before a word on all others.
+        if (size - old == strlen(coding) && !strncasecmp(at + old, coding, size - old)) return wanted;
         if (size == 1 && *at == '*') any = wanted;
         at = end;
     }
     return any;
 }
+
+bool http_gzip_accepted(const char *accept) { return http_coding_accepted(accept, "gzip"); }
 
 /* The caller frees it. */
 static unsigned char *pack(z_stream *stream, const void *body, size_t size, size_t *packed_size) {
@@ -119,6 +126,16 @@ static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, siz
     return MHD_create_response_from_buffer(packed_size, packed, MHD_RESPMEM_MUST_FREE);
 }
 
+/* Gives the stream the next step of the body. A file that is cut at this moment is sent as far as it goes. */
+static void take_step(struct packing *packing) {
+    size_t size = packing->left < HTTP_GZIP_STEP ? packing->left : HTTP_GZIP_STEP, have = 0;
+    for (ssize_t got = 1; packing->fd >= 0 && have < size && got > 0; have += got > 0 ? (size_t)got : 0)
+        got = read(packing->fd, packing->body + have, size - have);
+    if (packing->fd >= 0) packing->stream.next_in = packing->body;
+    packing->stream.avail_in = (uInt)(packing->fd >= 0 ? have : size);
+    packing->left -= packing->fd >= 0 && have < size ? packing->left : size;
+}
+
 /* libmicrohttpd wants the next bytes. Each step ends with a flush, so that each call gives some. */
 static ssize_t pack_next(void *context, uint64_t position, char *out, size_t room) {
     struct packing *packing = context;
@@ -126,10 +143,7 @@ static ssize_t pack_next(void *context, uint64_t position, char *out, size_t roo
     (void)position;
     stream->next_out = (unsigned char *)out;
     stream->avail_out = (uInt)room;
-    if (!stream->avail_in && packing->left) {
-        stream->avail_in = (uInt)(packing->left < HTTP_GZIP_STEP ? packing->left : HTTP_GZIP_STEP);
-        packing->left -= stream->avail_in;
-    }
+    if (!stream->avail_in && packing->left) take_step(packing);
     int code = deflate(stream, packing->left ? Z_SYNC_FLUSH : Z_FINISH);
     size_t given = room - stream->avail_out;
     if (given) return (ssize_t)given;
@@ -139,16 +153,28 @@ static ssize_t pack_next(void *context, uint64_t position, char *out, size_t roo
 static void packing_free(void *context) {
     struct packing *packing = context;
     deflateEnd(&packing->stream);
+    if (packing->fd >= 0) close(packing->fd);
     free(packing);
 }
 
-static struct MHD_Response *pack_in_steps(const void *body, size_t size) {
-    struct packing *packing = mem_alloc(sizeof *packing + size);
-    memcpy(packing->body, body, size);
+/* room: of its body. */
+static struct packing *packing_new(size_t room, size_t size, int fd) {
+    struct packing *packing = mem_alloc(sizeof *packing + room);
     packing->left = size;
+    packing->fd = fd;
     stream_open(&packing->stream, STEPS_WINDOW_BITS, STEPS_MEMORY_LEVEL);
     packing->stream.next_in = packing->body;
+    return packing;
+}
+
+static struct MHD_Response *pack_in_steps(struct packing *packing) {
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pack_next, packing, packing_free);
+}
+
+static struct MHD_Response *pack_copy_in_steps(const void *body, size_t size) {
+    struct packing *packing = packing_new(size, size, -1);
+    memcpy(packing->body, body, size);
+    return pack_in_steps(packing);
 }
 
 static struct MHD_Response *encoded(struct MHD_Response *response) {
@@ -158,7 +184,11 @@ static struct MHD_Response *encoded(struct MHD_Response *response) {
 }
 
 struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size) {
-    return encoded(size <= HTTP_GZIP_STEP ? pack_at_once(&gzip->stream, body, size) : pack_in_steps(body, size));
+    return encoded(size <= HTTP_GZIP_STEP ? pack_at_once(&gzip->stream, body, size) : pack_copy_in_steps(body, size));
+}
+
+struct MHD_Response *http_gzip_file(int fd, size_t size) {
+    return encoded(pack_in_steps(packing_new(HTTP_GZIP_STEP, size, fd)));
 }
 
 struct MHD_Response *http_gzip_constant(struct http_gzip *gzip, const void *body, size_t size) {

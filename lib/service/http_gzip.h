@@ -19,11 +19,14 @@ void http_gzip_free(struct http_gzip *gzip); /* NULL is fine; responses that wer
 /* Whether such an answer depends on what the client accepts: it is text, and large enough. gzip NULL: it does not. */
 bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, size_t size);
 
-/* Whether a client with that Accept-Encoding takes gzip (RFC 9110, 12.5.3). NULL: no. Pure. */
+/* Whether a client with that Accept-Encoding takes the coding, or gzip (RFC 9110, 12.5.3). NULL: no. Pure. */
+bool http_coding_accepted(const char *accept, const char *coding);
 bool http_gzip_accepted(const char *accept);
 
 /* The response, with Content-Encoding. Copies the body. */
 struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size);
+/* The same of a file of that size, a step at a time, so that none is too large. Closes it in the end. */
+struct MHD_Response *http_gzip_file(int fd, size_t size);
 /* The same of a body that lives as long as the process and never changes. */
 struct MHD_Response *http_gzip_constant(struct http_gzip *gzip, const void *body, size_t size);
 

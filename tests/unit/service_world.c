@@ -67,7 +67,7 @@ static void handle(void *context, struct http_request *request) {
     else if (!strcmp(path, "/huge"))
         reply_huge(request);
     else if (!strncmp(path, "/files", 6))
-        http_reply_file(request, world->root, path + 6, NULL);
+        http_reply_file(request, world->root, path + 6, &(struct http_file_how){.absent = "/none.html"});
     else if (!strcmp(path, "/tagged"))
         reply_tagged(request);
     else if (!strcmp(http_method(request), "OPTIONS"))

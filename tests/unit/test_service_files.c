@@ -5,15 +5,19 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "service_world.h"
+
+enum { BIG = 300 * 1024 }; // bytes of files without a text here
 
 /* FOLDER/secret.txt lies beside FOLDER/root and FOLDER/root-too, which only looks like being below. */
 static const char *const FOLDERS[] = {"root", "root/app", "root/.hidden", "root-too", NULL};
@@ -22,7 +26,9 @@ static const struct {
 } FILES[] = {
     {"secret.txt", "SECRET"},      {"root-too/secret.txt", "SECRET"}, {"root/index.html", "<p>home"},
     {"root/app/main.js", "run()"}, {"root/app/a b.css", "p{}"},       {"root/app/data.bin", "binary"},
-    {"root/.env", "SECRET"},       {"root/.hidden/x.txt", "SECRET"},
+    {"root/.env", "SECRET"},       {"root/.hidden/x.txt", "SECRET"},  {"root/none.html", "<p>not here"},
+    {"root/big.geojson", NULL},    {"root/packed.css", NULL},         {"root/packed.css.gz", "GZ"},
+    {"root/packed.css.br", "BR"},
 };
 static const struct {
     const char *path, *target;
@@ -50,7 +56,8 @@ static void each_path(const struct site *site, bool make) {
         char *path = below(site, FILES[i].path);
         FILE *file = make ? fopen(path, "we") : NULL;
         if (file) {
-            fputs(FILES[i].text, file);
+            for (size_t j = 0; !FILES[i].text && j < BIG; j++) fputc('x', file);
+            if (FILES[i].text) fputs(FILES[i].text, file);
             assert_int_equal(fclose(file), 0);
         } else
             unlink(path);
@@ -71,7 +78,7 @@ static int set_up(void **state) {
     strcpy(site->folder, "/tmp/starling-files-XXXXXX");
     assert_non_null(mkdtemp(site->folder));
     each_path(site, true);
-    site->world = world_new((struct http_server_options){.max_body = 0});
+    site->world = world_new((struct http_server_options){.max_body = 0, .gzip_least = 1024});
     snprintf(site->world->root, sizeof site->world->root, "%s/root", site->folder);
     *state = site;
     return 0;
@@ -192,12 +199,58 @@ static void files_can_only_be_read(void **state) {
     assert_served(site, "/index.html", "text/html; charset=utf-8", "<p>home");
 }
 
+static void assert_coded(struct site *site, const char *path, const char *accept, const char *coding,
+                         const char *body) {
+    char *headers = mem_format("Accept-Encoding: %s\r\n", accept),
+         *head = mem_format("Content-Encoding: %s\r\n", coding);
+    char *reply = get(site, path, headers);
+    if (!strstr(reply, head) || !strstr(reply, "Vary: Accept-Encoding")) fail_msg("%s: %s", path, reply);
+    if (body) assert_string_equal(strstr(reply, "\r\n\r\n") + 4, body);
+    free(headers);
+    free(head);
+    free(reply);
+}
+
+static void what_was_packed_beside_a_file_is_sent_while_it_is_no_older(void **state) {
+    struct site *site = *state;
+    assert_coded(site, "/packed.css", "gzip, deflate, br", "br", "BR");
+    assert_coded(site, "/packed.css", "gzip, br;q=0", "gzip", "GZ");
+    char *reply = get(site, "/packed.css", ""), *path = below(site, "root/packed.css");
+    assert_null(strstr(reply, "Content-Encoding"));
+    assert_int_equal(strlen(strstr(reply, "\r\n\r\n") + 4), BIG);
+    free(reply);
+    struct timespec later[2] = {{.tv_sec = time(NULL) + 100}, {.tv_sec = time(NULL) + 100}};
+    assert_int_equal(utimensat(AT_FDCWD, path, later, 0), 0);
+    assert_coded(site, "/packed.css", "gzip, br", "gzip", NULL); // packed now
+    free(path);
+}
+
+static void files_are_packed_whatever_their_size(void **state) {
+    struct site *site = *state;
+    assert_coded(site, "/big.geojson", "gzip", "gzip", NULL);
+}
+
+static void people_who_ask_for_what_is_not_there_get_a_page_that_says_so(void **state) {
+    struct site *site = *state;
+    char *reply = get(site, "/nowhere", "Accept: text/html,*/*;q=0.8\r\n");
+    assert_memory_equal(reply, "HTTP/1.1 404 ", 13);
+    assert_non_null(strstr(reply, "Content-Type: text/html"));
+    assert_string_equal(strstr(reply, "\r\n\r\n") + 4, "<p>not here");
+    free(reply);
+    reply = get(site, "/nowhere.js", "Accept: */*\r\n");
+    assert_non_null(strstr(reply, "application/problem+json"));
+    free(reply);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_served_with_their_type),
         cmocka_unit_test(nothing_outside_of_the_root_is_served),
         cmocka_unit_test(unchanged_files_are_not_sent_again),
         cmocka_unit_test(files_can_only_be_read),
+        cmocka_unit_test(what_was_packed_beside_a_file_is_sent_while_it_is_no_older),
+        cmocka_unit_test(files_are_packed_whatever_their_size),
+        cmocka_unit_test(people_who_ask_for_what_is_not_there_get_a_page_that_says_so),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

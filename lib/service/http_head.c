@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/header.h"
+#include "http/field.h"
 
 /* The checks need this of all header fields. */
 struct fields {
@@ -25,8 +25,8 @@ static enum MHD_Result see_field(void *context, enum MHD_ValueKind kind, const c
                                  const char *value, size_t value_size) {
     struct fields *fields = context;
     // "Content-Length : 5" is no length for libmicrohttpd, and one for others.
-    fields->bad_name |= !header_is_token(name, name_size);
-    fields->bad_value |= !header_is_value(value, value_size);
+    fields->bad_name |= !http_is_token(name, name_size);
+    fields->bad_value |= !http_is_value(value, value_size);
     if (!strcasecmp(name, "Content-Length")) fields->lengths++;
     if (!strcasecmp(name, "Host")) fields->hosts++;
     if (!strcasecmp(name, "Expect")) fields->expectation = value;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/header.h"
 #include "base/mem.h"
+#include "http/field.h"
 #include "service/poster.h"
 
 enum { GATHER_MS = 1000 };
@@ -26,7 +26,7 @@ static int each_header(const char *headers, int (*each)(void *context, const cha
         char *equals = strchr(one, '=');
         if (equals) *equals = '\0';
         one += strspn(one, " ");
-        if (!equals || !header_is_token(one, strlen(one)) || !header_is_value(equals + 1, strlen(equals + 1)))
+        if (!equals || !http_is_token(one, strlen(one)) || !http_is_value(equals + 1, strlen(equals + 1)))
             code =
                 error_set(error, -EINVAL, "otlp.headers must be NAME=VALUE,... with the values of HTTP header fields");
         else

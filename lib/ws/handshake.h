@@ -21,15 +21,13 @@ enum handshake_result {
     HANDSHAKE_ORIGIN /* refused: the page is of another origin */
 };
 
-/* Whether a request can begin with this byte. If not, the server need not wait: the client may speak TLS to a plain server. */
-bool handshake_begins(const char *text);
-
-/* The size of the request that the text begins with, its empty line included; 0: it is not whole yet. `known`: bytes at the front
- * that were not whole the last time, so that they are not looked through again. */
+/* The size of the request that the text begins with, its empty line included; 0: it is not whole yet. Of text that will be no request,
+ * all: the client may speak TLS to a plain server. `known`: bytes at the front that were not whole the last time, so that they are not
+ * looked through again. */
 size_t handshake_size(const char *text, size_t size, size_t known);
 
-/* Appends the answer to a whole request. packs: set when the request is taken. */
-enum handshake_result handshake_answer(const char *request, size_t size, const struct handshake_rules *rules,
+/* Appends the answer to a whole request, which is overwritten. packs: set when the request is taken. */
+enum handshake_result handshake_answer(char *request, size_t size, const struct handshake_rules *rules,
                                        struct buffer *answer, bool *packs);
 
 /* Appends the answer to a request that is longer than HANDSHAKE_MAX. */

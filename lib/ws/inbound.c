@@ -190,11 +190,11 @@ static void refuse(struct ws_connection *connection) {
     finish(connection);
 }
 
-static void handshake_came(struct ws_connection *connection, const uint8_t *request, size_t size) {
+static void handshake_came(struct ws_connection *connection, uint8_t *request, size_t size) {
     struct hub *hub = connection->hub;
     struct handshake_rules rules = {.subprotocol = hub->subprotocol, .origins = hub->origins, .deflate = hub->packer};
     buffer_clear(&hub->answer);
-    switch (handshake_answer((const char *)request, size, &rules, &hub->answer, &connection->packs)) {
+    switch (handshake_answer((char *)request, size, &rules, &hub->answer, &connection->packs)) {
     case HANDSHAKE_REFUSED:
         hub->counts.refused++;
         refuse(connection);
@@ -220,7 +220,6 @@ static void request_bytes_came(struct ws_connection *connection, uint8_t *bytes,
     buffer_append(&head, bytes, size);
     connection->message = (struct buffer){.size = 0};
     size_t whole = handshake_size((const char *)head.data, head.size, before);
-    if (!handshake_begins((const char *)head.data)) whole = head.size; /* to be refused */
     if (whole && whole <= HANDSHAKE_MAX) {
         handshake_came(connection, head.data, whole);
         frames_came(connection, head.data + whole, head.size - whole);

@@ -74,6 +74,11 @@ static bool may(enum needs needs, const struct call *call) {
     return false;
 }
 
+/* Reports of places are no changes: they need a token of any kind, and have a budget of their own. */
+static bool is_change(const struct endpoint *endpoint) {
+    return endpoint->needs == NEEDS_USER && strcmp(endpoint->method, "GET") != 0;
+}
+
 static void serve(struct gateway *gateway, struct call *call, int token, const struct endpoint_match *match) {
     enum needs needs = match->endpoint->needs;
     memcpy(call->values, match->values, sizeof call->values);
@@ -84,7 +89,7 @@ static void serve(struct gateway *gateway, struct call *call, int token, const s
         return;
     else if (match->kind == MATCH_BAD_VALUE)
         http_problem(call->request, 400, match->wrong, match->error.text, 0);
-    else if (may(needs, call))
+    else if (may(needs, call) && (!is_change(match->endpoint) || limits_change(gateway->limits, call)))
         match->endpoint->handle(match->state, call);
 }
 

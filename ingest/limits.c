@@ -12,7 +12,7 @@
 enum { ROWS_MAX = 10000 }; /* of the longest page that an endpoint gives */
 
 struct limits {
-    struct rates *users, *networks;
+    struct rates *users, *changes, *networks;
     struct http_proxies *proxies;
     struct metric *limited_users, *limited_networks;
 };
@@ -27,6 +27,8 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
     *made = (struct limits){
         .users =
             rates_new(&(struct rates_options){metrics, "requests", "user", settings->user_rate, settings->user_burst}),
+        .changes = rates_new(
+            &(struct rates_options){metrics, "changes", "user", settings->changes_rate, settings->changes_burst}),
         .networks = rates_new(
             &(struct rates_options){metrics, "requests", "address", settings->address_rate, settings->address_burst}),
         .proxies = proxies,
@@ -40,6 +42,7 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
 void limits_free(struct limits *limits) {
     if (!limits) return;
     rates_free(limits->users);
+    rates_free(limits->changes);
     rates_free(limits->networks);
     http_proxies_free(limits->proxies);
     free(limits);
@@ -70,6 +73,13 @@ bool limits_pass(struct limits *limits, const struct call *call, bool known) {
                  known ? "this user asks too often" : "too many requests without a good token came from this network",
                  wait_s);
     return false;
+}
+
+bool limits_change(struct limits *limits, const struct call *call) {
+    if (call->claims.gateway) return true;
+    int wait_s = rates_take(limits->changes, (uint64_t)call->claims.user, 1, clock_coarse_ms());
+    if (wait_s) http_problem(call->request, 429, "too_many_writes", "the user writes faster than anybody may", wait_s);
+    return !wait_s;
 }
 
 void limits_answered(struct limits *limits, const struct http_request *request) {

@@ -22,6 +22,10 @@ void limits_free(struct limits *limits); /* NULL is fine */
 /* Whether the request may go on; else it is answered 429. known: the call's claims are those of a good token. */
 bool limits_pass(struct limits *limits, const struct call *call, bool known);
 
+/* The same for a request that changes something for its user: a change costs more than a page, and all processes that follow its topic
+ * take part in it. Else it is answered 429. */
+bool limits_change(struct limits *limits, const struct call *call);
+
 /* It is answered. */
 void limits_answered(struct limits *limits, const struct http_request *request);
 

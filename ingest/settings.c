@@ -22,6 +22,12 @@ static const struct config_property PROPERTIES[] = {
          "with scope gateway have no limit. 0: any number."},
     {"ingest.user.burst", CONFIG_INT, AT(user_burst), "500", .min = 1, .max = 1000000,
      .doc = "How many of them a user who has rested may make at once."},
+    {"ingest.user.changes.rate", CONFIG_INT, AT(changes_rate), "2", .max = 100000,
+     .doc =
+         "How many posts, comments, likes, follows and other changes a user may make a second, counted by each gateway; beyond "
+         "that they are answered 429. Reports of places do not count. 0: any number."},
+    {"ingest.user.changes.burst", CONFIG_INT, AT(changes_burst), "300", .min = 1, .max = 1000000,
+     .doc = "How many of them a user who has rested may make at once."},
     {"ingest.address.rate", CONFIG_INT, AT(address_rate), "100", .max = 100000,
      .doc =
          "How many requests without a good token may come from an address (IPv6: from its first 64 bits) a second, counted by "

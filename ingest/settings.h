@@ -9,7 +9,7 @@ struct ingest_settings {
     const char *web_dir, *web_ws_url, *map_geojson, *map_tiles, *map_attribution;
     const char *web_demo_dir, *oidc_issuer, *oidc_client, *oidc_scope;
     int64_t max_body, max_connections, produce_timeout_ms, outcome_wait_ms, gzip_least;
-    int64_t user_rate, user_burst, address_rate, address_burst;
+    int64_t user_rate, user_burst, changes_rate, changes_burst, address_rate, address_burst;
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

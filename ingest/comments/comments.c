@@ -93,24 +93,15 @@ static void comments_free(void *state) {
     blocked_lists_free(gateway->blocked);
     known_authors_free(gateway->authors);
     known_subjects_free(gateway->subjects);
-    rates_free(gateway->rates);
     free(gateway);
 }
 
 static int comments_start(const struct product_options *options, void **state, struct error *error) {
-    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
     struct comments_gateway *gateway = mem_alloc(sizeof *gateway);
     *gateway = (struct comments_gateway){
         .copies = options->copies,
         .user_partitions = options->shape->partitions[TOPIC_SPACE_USERS],
         .chance = chance_new(),
-        .rates = rates_new(&(struct rates_options){
-            .metrics = service_metrics(options->service),
-            .what = "comment_writes",
-            .by = "user",
-            .per_second = settings->user_rate,
-            .burst = settings->user_burst,
-        }),
         .subjects = known_subjects_new(),
         .authors = known_authors_new(),
     };

@@ -30,12 +30,6 @@ void comments_put_path(struct buffer *path, const char *subject) {
     buffer_string(path, subject + type + 1);
 }
 
-bool comments_may_write(struct comments_gateway *gateway, const struct call *call) {
-    int wait_s = rates_take(gateway->rates, (uint64_t)call->claims.user, 1, clock_coarse_ms());
-    if (wait_s) http_problem(call->request, 429, "too_many_writes", "the user writes faster than anybody may", wait_s);
-    return !wait_s;
-}
-
 struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){user_copies_profiles(gateway->copies), gateway->authors};
 }

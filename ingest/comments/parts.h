@@ -8,7 +8,6 @@
 #include "ingest/comments/blocked.h"
 #include "ingest/comments/copies.h"
 #include "ingest/comments/known.h"
-#include "budget/rates.h"
 #include "users/user_copies.h"
 
 struct comments_gateway {
@@ -19,7 +18,6 @@ struct comments_gateway {
     struct peers *routers;   /* of friendships */
     int32_t user_partitions; /* of feeds and routers */
     struct chance chance;
-    struct rates *rates;
     struct known_subjects *subjects;
     struct known_authors *authors;
     struct blocked_lists *blocked;
@@ -32,9 +30,6 @@ bool comments_subject(const struct call *call, char subject[SUBJECT_MAX + 1]);
 
 /* "TYPE/ID", as the paths of questions have it. */
 void comments_put_path(struct buffer *path, const char *subject);
-
-/* Counts a write of the caller. False: these are too many, and the request is answered. */
-bool comments_may_write(struct comments_gateway *gateway, const struct call *call);
 
 struct comment_names comments_names(struct comments_gateway *gateway);
 

@@ -7,12 +7,6 @@
 static const struct config_property PROPERTIES[] = {
     {"comments.group.id", CONFIG_STRING, AT(group), "starling-comments",
      .doc = "Consumer group of the comments processes, which answer for threads."},
-    {"comments.user.rate", CONFIG_INT, AT(user_rate), "1", .max = 10000,
-     .doc =
-         "How many comments, likes and other writes a user may make a second, counted by each gateway; beyond that they are "
-         "answered 429. 0: any number."},
-    {"comments.user.burst", CONFIG_INT, AT(user_burst), "60", .min = 1, .max = 100000,
-     .doc = "How many of them a user who has rested may make at once."},
     {"comments.hot.reads", CONFIG_INT, AT(hot_reads), "200", .min = 1, .max = 1000000000,
      .doc =
          "A subject that is read so often within ten seconds is hot: the gateway answers the pages of the 32 hottest from copies "

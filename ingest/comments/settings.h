@@ -6,7 +6,7 @@
 
 struct comments_gateway_settings {
     const char *group;
-    int64_t user_rate, user_burst, hot_reads, hot_memory_mb;
+    int64_t hot_reads, hot_memory_mb;
 };
 
 extern const struct config_section COMMENTS_GATEWAY_SECTION; /* values: struct comments_gateway_settings */

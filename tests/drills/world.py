@@ -31,8 +31,8 @@ RECOVERY_S = 90       # so long everybody may take to succeed again
 LONG_COMMENTS, LONG_TEXT = 10, 'much ' * 1999  # a store's log has room for megabytes when the disk becomes full
 STORE_USERS = 3       # whose history is read over the API, too
 DAEMONS = {'ingests': 1, 'routers': 2, 'fanouts': 2, 'feeds': 2, 'comments': 2, 'sinks': 2, 'moderators': 1}
-SETTINGS = {'history-sink:history.roll.s': 2, 'history-sink:history.merge.keep.s': 86_400, 'ingest:comments.user.rate': 0,
-            'comments:comments.user.rate': 0, **{f'{kind}:store.memory.mb': 32 for kind in ('router', 'feed', 'comments')}}
+SETTINGS = {'history-sink:history.roll.s': 2, 'history-sink:history.merge.keep.s': 86_400, 'comments:comments.user.rate': 0,
+            **{f'{kind}:store.memory.mb': 32 for kind in ('router', 'feed', 'comments')}}
 
 
 @dataclasses.dataclass

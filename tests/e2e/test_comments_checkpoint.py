@@ -20,7 +20,7 @@ def write_some(comments, subject, people, site):
 def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path):
     checkpoints = tmp_path / 'checkpoints'
     comments = Commenting(make_cluster(settings={
-        'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0, 'comments:checkpoint.dir': checkpoints,
+        'comments:comments.user.rate': 0, 'comments:checkpoint.dir': checkpoints,
         'comments:checkpoint.every.s': 1, 'comments:checkpoint.keep': 2}).start(fanouts=0, sinks=0, comments=1))
     site, *people = users(9)
     process, = comments.cluster.comments

@@ -142,7 +142,7 @@ def threads_are_right(threads, watchers):
 @pytest.mark.slow
 @pytest.mark.timeout(480)
 def test_every_page_equals_brute_force(make_cluster, users):
-    settings = {'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0,
+    settings = {'comments:comments.user.rate': 0,
                 **{f'comments:{key}': value for key, value in SESSION.items()}}
     cluster = make_cluster(partitions=8, settings=settings)
     cluster.start(sinks=0, feeds=1, comments=2)

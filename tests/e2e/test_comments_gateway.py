@@ -288,22 +288,6 @@ def test_moderators_hide_restore_and_delete(comments, owner, subject, users):
         comments.check(name)
 
 
-def test_who_writes_too_fast_has_to_wait(comments, owner, subject, users):
-    _, name = subject
-    ada, ben = users(2)
-    one = comments.write(name, ben, 'a')
-    http = comments.http(ada)
-    codes = [http.put(comments.path(name, one['id'], 'like')).status_code for _ in range(60)]
-    assert set(codes) == {200}
-    for _ in range(20):  # some seconds may have passed, which gave some back
-        response = http.put(comments.path(name, one['id'], 'like'))
-        if response.status_code == 429:
-            break
-    refused(response, 429, 'too_many_writes')
-    assert response.headers['Retry-After'] == '1'
-    comments.like(name, ben, one['id'])  # others are not held up
-
-
 # ---- pages ----
 
 def test_pages_of_every_order(comments, subject, users):

@@ -15,7 +15,7 @@ SESSION = {'kafka.session.timeout.ms': 6000, 'kafka.heartbeat.interval.ms': 500}
 @pytest.fixture(scope='module')
 def comments(make_module_cluster):
     cluster = make_module_cluster(settings={
-        'ingest:ingest.outcome.wait.ms': 8000, 'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0,
+        'ingest:ingest.outcome.wait.ms': 8000, 'comments:comments.user.rate': 0,
         **{f'comments:{key}': value for key, value in SESSION.items()}})
     return Commenting(cluster.start(feeds=1, fanouts=0, sinks=0, comments=1))
 

@@ -14,7 +14,7 @@ _chance = random.Random(23)
 
 @pytest.fixture(scope='module')
 def comments(make_module_cluster):
-    cluster = make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'ingest:comments.user.rate': 0, **RATE})
+    cluster = make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, **RATE})
     return Commenting(cluster.start(feeds=1, fanouts=0, sinks=0, comments=2))
 
 

@@ -19,7 +19,7 @@ PEOPLE, SUBJECTS = 24, 3
 def start(make_cluster, users):
     """-> (Commenters, their ids): the cluster with those daemons, and some subjects."""
     def started(settings=SESSION, **daemons):
-        cluster = make_cluster(settings={'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0,
+        cluster = make_cluster(settings={'comments:comments.user.rate': 0,
                                          **{f'comments:{key}': value for key, value in settings.items()}})
         cluster.start(fanouts=0, sinks=0, feeds=1, **daemons)
         site, *people = users(1 + PEOPLE)

@@ -118,7 +118,7 @@ def test_every_list_comes_in_pages():
 def limited(gateway):
     """The address of a gateway beside the other one that lets a user ask 20 times at once, and an address 10 times, and then once a second."""
     daemon = gateway.add('ingest', settings={
-        'ingest.user.rate': 1, 'ingest.user.burst': 20, 'ingest.address.rate': 1, 'ingest.address.burst': 10,
+        'ingest.user.rate': 1, 'ingest.user.burst': 20, 'ingest.user.changes.rate': 1, 'ingest.user.changes.burst': 8, 'ingest.address.rate': 1, 'ingest.address.burst': 10,
         'ingest.trusted.proxies': '127.0.0.0/8'})
     return 'http://' + daemon.settings['ingest.listen']
 
@@ -145,6 +145,18 @@ def test_a_user_who_asks_too_often_waits(gateway, limited, users):
     assert set(asked(service, 60, path='/v1/nothing')[0]) == {404}
     metrics = gateway.of('ingest')[1].metrics()
     assert metrics.total('starling_ingest_limited_total', by='user') >= 2
+
+
+def test_a_user_who_changes_too_much_waits(gateway, limited, users):
+    user, other = (Http(limited, gateway.token(one)) for one in users(2))
+    changes = [lambda http=user: http.put('/v1/sharing', json={'mode': 'friends'}), lambda http=user: http.put('/v1/profile', json={'name': 'Ada'})]
+    answers = [changes[number % 2]() for number in range(12)]
+    assert [answer.status_code for answer in answers[:8]] == [200] * 8
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert refused and refused[0].json()['code'] == 'too_many_writes' and 1 <= int(refused[0].headers['Retry-After']) <= 2
+    assert user.get('/v1/sharing').status_code == 200 and other.put('/v1/sharing', json={'mode': 'off'}).status_code == 200
+    assert user.post('/v1/locations', json={'lat': 0, 'lng': 0, 'time': 1}).status_code != 429
+    eventually(lambda: changes[0]().status_code == 200, 5)
 
 
 def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited, users):

@@ -35,7 +35,7 @@ def test_nothing_is_left_of_a_network_whose_process_is_killed(network):
 @pytest.fixture(scope='module')
 def spread(make_spread_cluster, network):
     """One of each daemon on each of two machines."""
-    cluster = make_spread_cluster(settings={'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0})
+    cluster = make_spread_cluster(settings={'comments:comments.user.rate': 0})
     cluster.create_topics(replication=3, **{'min-insync': 2})
     for machine in network.machines[3:]:
         for kind in KINDS:

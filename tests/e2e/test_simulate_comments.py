@@ -12,7 +12,7 @@ CITY = '--city', 60, '--posts', 4, '--comments', 60, '--fire', 6
 
 @pytest.fixture(scope='module')
 def cluster(make_module_cluster):
-    return make_module_cluster(settings={'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0, 'comments:kafka.session.timeout.ms': 6000,
+    return make_module_cluster(settings={'comments:comments.user.rate': 0, 'comments:kafka.session.timeout.ms': 6000,
                                          'comments:kafka.heartbeat.interval.ms': 500}).start(sinks=0, feeds=1, comments=2)
 
 

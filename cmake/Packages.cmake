@@ -69,7 +69,7 @@ install(FILES "${packaging}/etc/starling.properties" DESTINATION /etc/starling C
 install(FILES "${made}/man/starling.properties.5.gz" DESTINATION share/man/man5 COMPONENT daemons)
 install(FILES "${packaging}/systemd/starling.sysusers" DESTINATION lib/sysusers.d RENAME starling.conf COMPONENT daemons)
 install(FILES "${packaging}/systemd/starling.tmpfiles" DESTINATION lib/tmpfiles.d RENAME starling.conf COMPONENT daemons)
-install(DIRECTORY "${CMAKE_SOURCE_DIR}/web/public/" DESTINATION share/starling/web COMPONENT daemons PATTERN LICENSE EXCLUDE)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/web/dist/" DESTINATION share/starling/web COMPONENT daemons)
 foreach(component_package IN ITEMS daemons:starling cli:starling-cli)
     string(REPLACE ":" ";" pair "${component_package}")
     list(GET pair 0 component)

@@ -78,8 +78,8 @@ def test_large_answers_are_packed_for_who_accepts_it(gateway):
         headers, body = raw_get(url, **{'Accept-Encoding': accept})
         assert 'Content-Encoding' not in headers and body == whole
         assert 'Accept-Encoding' in headers['Vary']
-    headers, body = raw_get(f'{gateway.http_url}/app.js', **{'Accept-Encoding': 'gzip'})
-    assert headers['Content-Encoding'] == 'gzip' and gzip.decompress(body) == (REPOSITORY / 'web/public/app.js').read_bytes()
+    headers, body = raw_get(gateway.http_url, **{'Accept-Encoding': 'gzip'})
+    assert headers['Content-Encoding'] == 'gzip' and gzip.decompress(body) == (REPOSITORY / 'web/dist/index.html').read_bytes()
     headers, body = raw_get(f'{gateway.http_url}/v1/config', **{'Accept-Encoding': 'gzip'})
     assert 'Content-Encoding' not in headers  # too small to be worth it
 

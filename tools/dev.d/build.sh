@@ -24,23 +24,20 @@ build_release() { build_c build -DCMAKE_BUILD_TYPE=Release -DSTARLING_TESTS=OFF;
 
 build_sanitized() { build_c build-asan -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined -DSTARLING_TESTS=ON; }
 
-# build_web [tests]: web/public with the libraries it uses copied beside it, and what its own tests need. Again only when
-# package.json, the lock or the client has changed.
+# The page, web/dist: its libraries are fetched when package.json or the lock has changed, and it is made when its sources have.
 build_web() {
-    local web=$ROOT/web stamp=$ROOT/web/node_modules/.built${1:+-$1} omit=--omit=dev
+    local web=$ROOT/web stamp=$ROOT/web/node_modules/.fetched
     [ -f "$web/package.json" ] || return 0
-    if [ -e "$stamp" ] && [ -d "$web/public/vendor" ] &&
-        [ -z "$(find "$web/package.json" "$web/package-lock.json" "$web/build.js" "$web/client" -newer "$stamp")" ]; then
-        return 0
-    fi
-    [ "${1:-}" != tests ] || omit=--include=dev
     need_packages nodejs npm ca-certificates
-    say "Fetching the page's libraries"
-    cd "$web" || exit
-    quietly "npm ci" npm ci --no-audit --no-fund "$omit"
-    quietly "npm run build" npm run build
-    cd "$ROOT" || exit
-    touch "$web/node_modules/.built" "$stamp"
+    if [ ! -e "$stamp" ] || [ -n "$(find "$web/package.json" "$web/package-lock.json" -newer "$stamp")" ]; then
+        say "Fetching the page's libraries"
+        quietly "npm ci" npm --prefix "$web" ci --no-audit --no-fund
+        touch "$stamp"
+    fi
+    if [ ! -e "$web/dist/index.html" ] ||
+        [ -n "$(find "$stamp" "$web/build.js" "$web/client" "$web/public" -newer "$web/dist/index.html")" ]; then
+        quietly "npm run build" npm --prefix "$web" run build
+    fi
 }
 
 # in_java GOAL [ARGUMENT...]: Maven on the Java client, with what was fetched before.

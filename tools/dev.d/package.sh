@@ -43,7 +43,7 @@ package_twice() {
     copy=$(mktemp -d)
     say "Building the packages again, in another folder"
     (cd "$ROOT" && git ls-files -coz --exclude-standard | tar --null -T - -cf -) | tar -xf - -C "$copy"
-    cp -r "$ROOT/web/public/vendor" "$copy/web/public/"
+    cp -rp "$ROOT/web/dist" "$copy/web/"
     package_in "$copy"
     for file in "$ROOT"/build-package/debs/*; do
         cmp "$file" "$copy/build-package/debs/$(basename "$file")" || die "not the same bytes: $(basename "$file")" "The other one is in $copy."

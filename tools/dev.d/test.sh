@@ -126,14 +126,14 @@ test_named() {
 
 prepare_unit() {
     build_sanitized
-    build_web tests
+    build_web
     build_java
 }
 
 prepare_e2e() {
     build_sanitized # its tests against a real broker are run here, whatever the daemons are built with
     [ "$1" != build ] || build_release
-    build_web tests
+    build_web
     build_java
     fetch_kafka
     fetch_kafka_tools

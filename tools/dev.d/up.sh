@@ -25,7 +25,7 @@ PROPERTIES
     case $kind in
     ingest)
         echo "ingest.listen=127.0.0.1:$(free_port 8080)"
-        echo "web.dir=$ROOT/web/public"
+        echo "web.dir=$ROOT/web/dist"
         echo "web.ws.url=$(ws_url)"
         # Tokens for everybody are for this machine alone: the gateway refuses this with another address.
         [[ " ${SETTINGS[*]-} " == *ingest.listen=* ]] || echo "web.demo.dir=$DEMO"

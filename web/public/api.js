@@ -1,6 +1,6 @@
 // The HTTP side of starling, for what the page needs of it. Same origin.
 
-import { StarlingApi } from './vendor/client/index.js';
+import { StarlingApi } from '../client/index.js';
 
 export class Api extends StarlingApi {
     profile() {

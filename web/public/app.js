@@ -1,6 +1,6 @@
 // The page: one person, signed in by a token, somewhere on the map, the friends who are near, and the feed beside it.
 
-import { StarlingClient } from './vendor/client/index.js';
+import { StarlingClient } from '../client/index.js';
 import { Api } from './api.js';
 import { Card } from './card.js';
 import { loadConfig } from './config.js';
@@ -19,10 +19,10 @@ import {
 import { Friends } from './friends.js';
 import { Gate } from './gate.js';
 import { FriendRows } from './list.js';
-import { FriendMap } from './map.js';
+import { MapLater } from './map-later.js';
 import { Me } from './me.js';
 import { Notices } from './notices.js';
-import { workOffline } from './offline.js';
+import { keepPage, workOffline } from './offline.js';
 import { translatePage } from './preferences.js';
 import { INVITATION_KEY, PROBLEM_KEY, TOKEN_KEY } from './session.js';
 import { Status } from './status.js';
@@ -43,7 +43,7 @@ translatePage();
 const config = await loadConfig();
 workOffline(config.complete);
 const status = new Status();
-const tabs = new Tabs(); // before the map, which measures its place
+const tabs = new Tabs();
 
 let place = parsePosition(sessionStorage.getItem(PLACE_KEY) ?? '') ?? DEFAULT_PLACE;
 /** @type {StarlingClient | null} */
@@ -55,7 +55,7 @@ let me = null;
 let user = null;
 let selected = null;
 
-const map = new FriendMap($('map'), {
+const map = new MapLater($('map'), {
     place,
     radiusM: config.radiusM,
     ground: config.ground,
@@ -176,6 +176,7 @@ function makeClient(token) {
     made.on('state', (change) => {
         status.show(change);
         if (change.state === 'online') strangers.connected();
+        if (change.state === 'waiting' || change.state === 'closed') later();
         if (change.reason === 'token') gate.open(t('tokenRefused'));
         if (change.reason === 'expired') gate.open(t('signInAgain'));
         soon();
@@ -184,6 +185,7 @@ function makeClient(token) {
         if (Number.isFinite(radiusM)) map.setRadius(radiusM);
     });
     made.on('change', ({ cause, came, gone }) => {
+        if (cause === 'page') isListed = true;
         if (cause === 'update' || cause === 'expiry') heard(came, gone);
         soon();
     });
@@ -326,6 +328,16 @@ function render() {
     if (!hidden && document.activeElement === $('share-friends')) focusMain();
     $('share-friends').hidden = !hidden;
     rows.select(selected);
+    if (isListed) later();
+}
+
+let isListed = false;
+let isLater = false;
+/** The list has been drawn, or will not come soon: now there is room for the map, and for what keeps the page. */
+function later() {
+    if (isLater) return;
+    isLater = true;
+    setTimeout(() => map.load().then(keepPage)); // after the frame
 }
 
 function emptyText() {
@@ -463,3 +475,4 @@ if (!signInFromAddress()) {
     if (token && !failed) signIn(token);
     else gate.open(failed);
 }
+if (gate.isOpen) later();

@@ -14,7 +14,7 @@ export async function loadConfig() {
     let offset = 0;
     let complete = true;
     try {
-        const response = await fetch('/v1/config', { cache: 'no-store' });
+        const response = await fetch('/v1/config'); // which the document has asked for already
         const now = Date.now();
         if (!response.ok) throw new Error(`/v1/config answered ${response.status}`);
         config = { ...DEFAULTS, ...(await response.json()) };

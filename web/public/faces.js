@@ -1,6 +1,6 @@
 // The friends' markers on the map. Those that would lie on each other become one, with the number of them all.
 
-import { DivIcon, LatLngBounds, Marker } from './vendor/leaflet/leaflet-src.esm.js';
+import { DivIcon, LatLngBounds, Marker } from 'leaflet/dist/leaflet-src.esm.js';
 import { clustersOf } from './clusters.js';
 import { make, setText } from './dom.js';
 import { displayName, formatDistance, hueOf, initials } from './format.js';
@@ -23,7 +23,7 @@ export class Faces {
     #frame = 0;
 
     /**
-     * @param {import('./vendor/leaflet/leaflet-src.esm.js').Map} map
+     * @param {import('leaflet/dist/leaflet-src.esm.js').Map} map
      * @param {{latLng: (place: {lat: number, lng: number}) => any, calm: MediaQueryList, onSelect: (user: string) => void}} options
      */
     constructor(map, { latLng, calm, onSelect }) {
@@ -34,7 +34,7 @@ export class Faces {
         map.on('zoomend', () => this.#arrange());
     }
 
-    /** @param {readonly import('./vendor/client/index.js').Friend[]} friends nearest first */
+    /** @param {readonly import('../client/index.js').Friend[]} friends nearest first */
     show(friends) {
         const before = this.#friends;
         this.#friends = new Map();

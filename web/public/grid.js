@@ -1,6 +1,6 @@
 // What is under the friends where no tiles are configured: a plain ground with meridians and parallels, drawn here.
 
-import { Browser, DomUtil, GridLayer, Layer, latLng, point } from './vendor/leaflet/leaflet-src.esm.js';
+import { Browser, DomUtil, GridLayer, Layer, latLng, point } from 'leaflet/dist/leaflet-src.esm.js';
 
 const STEPS = [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
 const APART_PX = 90;

@@ -1,6 +1,6 @@
 // The ground under the friends: tiles of a server, or a map that is drawn here from GeoJSON, or a grid; and whose map it is.
 
-import { Control, GridLayer, TileLayer } from './vendor/leaflet/leaflet-src.esm.js';
+import { Control, GridLayer, TileLayer } from 'leaflet/dist/leaflet-src.esm.js';
 import { CoordinateGrid, GridLabels } from './grid.js';
 import { KINDS, meet, shapesOf } from './shapes.js';
 
@@ -22,7 +22,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 
 /**
  * Puts the ground under the map. A drawn map is drawn anew when light turns to dark.
- * @param {import('./vendor/leaflet/leaflet-src.esm.js').Map} map
+ * @param {import('leaflet/dist/leaflet-src.esm.js').Map} map
  * @param {{tileUrl: string, mapUrl: string, attribution: string}} settings
  */
 export function addGround(map, { tileUrl, mapUrl, attribution }) {

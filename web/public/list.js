@@ -1,6 +1,6 @@
 // The list of friends: one row each, kept in order without making rows anew.
 
-import { bearingDegrees } from './vendor/client/index.js';
+import { bearingDegrees } from '../client/index.js';
 import { setText } from './dom.js';
 import { compass, displayName, formatAgo, formatDistance, hueOf, initials } from './format.js';
 
@@ -22,7 +22,7 @@ export class FriendRows {
     }
 
     /**
-     * @param {readonly import('./vendor/client/index.js').Friend[]} friends in order
+     * @param {readonly import('../client/index.js').Friend[]} friends in order
      * @param {{lat: number, lng: number}} place where I am
      * @param {number} now the server's time
      */

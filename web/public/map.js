@@ -11,8 +11,8 @@ import {
     Polyline,
     Rectangle,
     control,
-} from './vendor/leaflet/leaflet-src.esm.js';
-import { destination } from './vendor/client/index.js';
+} from 'leaflet/dist/leaflet-src.esm.js';
+import { destination } from '../client/index.js';
 import { Faces } from './faces.js';
 import { addGround } from './ground.js';
 import { t, units } from './texts.js';
@@ -89,8 +89,6 @@ export class FriendMap {
         if (!this.#dragging) this.#me.setLatLng(latLng);
         this.#circle.setLatLng(latLng);
         this.#markShared();
-        this.#map.getContainer().dataset.lat = String(place.lat);
-        this.#map.getContainer().dataset.lng = String(place.lng);
     }
 
     /** @param {number} metres */
@@ -102,7 +100,7 @@ export class FriendMap {
     }
 
     /**
-     * @param {readonly import('./vendor/client/index.js').Friend[]} friends nearest first
+     * @param {readonly import('../client/index.js').Friend[]} friends nearest first
      */
     show(friends) {
         this.#faces.show(friends);

@@ -11,7 +11,7 @@ const EVERY_MS = 60_000;
 
 const $ = (id) => document.getElementById(id);
 
-/** @typedef {import('./vendor/client/index.js').Notice} Notice */
+/** @typedef {import('../client/index.js').Notice} Notice */
 
 export class Notices {
     #showPerson;

@@ -3,10 +3,14 @@
 
 const RETRY_MS = 5000;
 
+/** Keeps the page for when there is no network; when there is nothing else to load. */
+export function keepPage() {
+    // There are no service workers in a page without TLS that does not come from this machine.
+    navigator.serviceWorker?.register('/sw.js').catch((error) => console.warn('this page does not open without a network:', error));
+}
+
 /** @param {boolean} reached whether the server has answered */
 export function workOffline(reached) {
-    // There are none in a page without TLS that does not come from this machine.
-    navigator.serviceWorker?.register('sw.js').catch((error) => console.warn('this page does not open without a network:', error));
     document.getElementById('offline').hidden = reached;
     if (reached) return;
     const tryAgain = async () => {

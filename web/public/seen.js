@@ -3,7 +3,7 @@
 const KEY = 'starling.noticed';
 const MOST = 200; // the server keeps as many
 
-/** @typedef {import('./vendor/client/index.js').Notice} Notice */
+/** @typedef {import('../client/index.js').Notice} Notice */
 
 export class Seen {
     #storage;

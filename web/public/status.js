@@ -23,7 +23,7 @@ export class Status {
     #lostTimer = 0;
     #lostSpoken = true; // the first connection is worth a word, too
 
-    /** @param {import('./vendor/client/index.js').StateChange} change */
+    /** @param {import('../client/index.js').StateChange} change */
     show(change) {
         this.#change = change;
         if (change.state !== 'connecting') this.#lost = change.state === 'waiting';

@@ -34,7 +34,7 @@ export class Strangers {
         this.#forget();
     }
 
-    /** @param {import('./vendor/client/index.js').StarlingClient} client @param {string | null} mode who sees me */
+    /** @param {import('../client/index.js').StarlingClient} client @param {string | null} mode who sees me */
     signIn(client, mode) {
         this.#client = client;
         this.setMode(mode);
@@ -66,7 +66,7 @@ export class Strangers {
         this.#client.discover({ limit: ALL });
     }
 
-    /** The answer. @param {import('./vendor/client/index.js').Strangers} page */
+    /** The answer. @param {import('../client/index.js').Strangers} page */
     found(page) {
         if (!this.#waiting) return;
         this.#show(page);
@@ -74,7 +74,7 @@ export class Strangers {
         this.#askAgain(EVERY_MS);
     }
 
-    /** There is none. @param {import('./vendor/client/index.js').ClientEvents['error']} error */
+    /** There is none. @param {import('../client/index.js').ClientEvents['error']} error */
     refused(error) {
         if (!this.#waiting) return;
         const unheard = error.code === 'not_public' && performance.now() < this.#publicSince + SETTLED_MS;

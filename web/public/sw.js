@@ -1,25 +1,21 @@
 // The service worker: it keeps the page itself, so that it opens without a network and can say that there is none. What the server
 // answers under /v1/ and /demo/, and whatever has a token, goes by it untouched, and nothing of that is kept.
+/* global FILES -- the build says which files make the page, so that each new page has a service worker of its own */
 
-const KEPT = 'starling-page-1';
-const SHELL = 'vendor/shell.json'; // the files of the page, listed when it was built
-const SHELL_KEY = '/vendor/shell.json';
+const KEPT = `starling-page-${FILES.filter((file) => file.startsWith('/assets/')).join()}`;
 const MAP = '/map.geojson';
 
 self.addEventListener('install', (event) => event.waitUntil(install()));
 self.addEventListener('activate', (event) => event.waitUntil(activate()));
 self.addEventListener('fetch', (event) => {
     const key = keyOf(event.request);
-    if (key) event.respondWith(newest(event, key));
+    if (key) event.respondWith(key.startsWith('/assets/') ? kept(event.request, key) : newest(event, key));
 });
 
 async function install() {
-    const [kept, response] = await Promise.all([caches.open(KEPT), fetch(SHELL, { cache: 'no-cache' })]);
-    if (!response.ok) throw new Error(`${SHELL} answered ${response.status}`);
-    const files = await response.clone().json();
-    await kept.put(SHELL_KEY, response);
+    const page = await caches.open(KEPT);
     // One that is not there any more is no reason to keep nothing.
-    await Promise.allSettled(files.map((file) => kept.add(file)));
+    await Promise.allSettled(FILES.map((file) => page.add(file)));
     await self.skipWaiting();
 }
 
@@ -37,24 +33,21 @@ function keyOf(request) {
     return url.search === '' ? url.pathname : null;
 }
 
-/** From the server if it can be reached, and kept then; else as it was kept. */
+/** A name that stands for its content: as it was kept. */
+async function kept(request, key) {
+    return (await (await caches.open(KEPT)).match(key)) ?? fetch(request);
+}
+
+/** From the server if it can be reached; else as it was kept. The map is no part of the page, and is kept as it comes. */
 async function newest(event, key) {
-    const kept = await caches.open(KEPT);
+    const page = await caches.open(KEPT);
     try {
         const response = await fetch(event.request);
-        if (response.ok && response.type === 'basic' && !response.redirected) event.waitUntil(keep(kept, key, response.clone()));
+        if (key === MAP && response.ok && response.type === 'basic') event.waitUntil(page.put(key, response.clone()));
         return response;
     } catch (error) {
-        const before = await kept.match(key);
+        const before = await page.match(key);
         if (before) return before;
         throw error;
     }
-}
-
-/** Only the page's own files are kept: another program behind the same host may answer with what is somebody's. Neither is an answer
- * that was asked for with more than a path, as that may hold a code of a provider. */
-async function keep(kept, key, response) {
-    const list = await kept.match(SHELL_KEY);
-    const files = list ? await list.json() : [];
-    if (new URL(response.url).search === '' && (files.includes(key) || key === MAP)) await kept.put(key, response);
 }

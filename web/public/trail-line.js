@@ -1,6 +1,6 @@
 // Reports as lines on a map. No DOM in here.
 
-import { distanceMetres } from './vendor/client/index.js';
+import { distanceMetres } from '../client/index.js';
 
 const GAP_MS = 900_000; // nobody knows where I was between two reports so far apart
 

@@ -1,6 +1,6 @@
 // A stroll without an aim: a steady pace, a heading that drifts, and a turn for home when it has gone far.
 
-import { bearingDegrees, destination, distanceMetres } from './vendor/client/index.js';
+import { bearingDegrees, destination, distanceMetres } from '../client/index.js';
 
 const METRES_A_STEP = 12;
 const DRIFT_DEGREES = 50;

@@ -11,7 +11,7 @@ import { FakeComments } from './fake-comments.js';
 import { FakeFeed } from './fake-feed.js';
 
 const PAGE = 20;
-const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
+const PUBLIC = fileURLToPath(new URL('../dist/', import.meta.url)); // as npm run build has made it
 const TYPES = {
     '.html': 'text/html; charset=utf-8',
     '.js': 'text/javascript; charset=utf-8',

@@ -18,6 +18,7 @@ from .tokens import Keys
 from .waiting import eventually, now_ms
 
 KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
+PAGE = REPOSITORY / 'web/dist'  # npm run build makes it; most tests do without
 _numbers = itertools.count(1)
 
 
@@ -143,7 +144,7 @@ class Cluster:
         """One more daemon of that kind, with settings of its own above the cluster's."""
         assert kind in KINDS, kind
         own = {
-            'ingest': {'ingest.listen': f'{place.address}:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
+            'ingest': {'ingest.listen': f'{place.address}:{free_port()}', 'web.dir': PAGE if PAGE.is_dir() else '',
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
                        'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser
 
+from .cluster import PAGE
 from .geo import distance_m
 from .waiting import eventually
 
@@ -33,6 +34,7 @@ class Screen:
     """
 
     def __init__(self, browser: Browser, address: str, viewport: dict, luck: float | None = None, **options):
+        assert PAGE.is_dir(), 'make the page first: npm --prefix web ci && npm --prefix web run build'
         self.address, self.allowed = address, None
         self.requests, self.sockets, self.frames, self._complaints = [], [], [], []
         options.setdefault('service_workers', 'block')  # a page that was kept would hide that its server is away

@@ -25,7 +25,7 @@ export class Articles {
     }
 
     /**
-     * @param {readonly import('../vendor/client/index.js').Post[]} posts in order
+     * @param {readonly import('../../client/index.js').Post[]} posts in order
      * @param {boolean} hasMore there are older ones that are not listed
      * @param {number} now the server's time
      */

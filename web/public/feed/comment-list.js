@@ -8,7 +8,7 @@ const MOST_REPLIES = 20; // that come along with each root
 const AROUND = 3;
 const FIRST_PAGE = { after: null, before: 0 }; // its cursor, and how many roots are listed before it
 
-/** @typedef {import('../vendor/client/index.js').Comment} Comment */
+/** @typedef {import('../../client/index.js').Comment} Comment */
 
 export class CommentList {
     #api;
@@ -252,7 +252,7 @@ export class CommentList {
     /**
      * Applies a change of the subject. A new root that belongs behind the listed ones is listed, unless earlier ones are missing; one
      * that belongs before them waits.
-     * @param {import('../vendor/client/index.js').ThreadChange} change @param {number | null} version that what is listed has then
+     * @param {import('../../client/index.js').ThreadChange} change @param {number | null} version that what is listed has then
      */
     apply(change, version) {
         const happened = { change, version: String(version), before: this.version };
@@ -261,7 +261,7 @@ export class CommentList {
         this.#page = { ...this.#page, version: happened.version };
     }
 
-    /** @param {import('../vendor/client/index.js').ThreadChange} change */
+    /** @param {import('../../client/index.js').ThreadChange} change */
     #happens({ total, items, counters }) {
         this.#page = { ...this.#page, total };
         for (const comment of items) this.#came(comment);

@@ -1,6 +1,6 @@
 // Writing a post. A draft keeps its idempotency key until it is posted, also over a reload: trying again is one post.
 
-import { drawKey } from '../vendor/client/index.js';
+import { drawKey } from '../../client/index.js';
 import { setText } from '../dom.js';
 import { codePoints } from '../format.js';
 import { reason, words } from '../words.js';

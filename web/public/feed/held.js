@@ -1,9 +1,9 @@
 // The posts of a list that are on the screen. New ones wait until the reader asks for them, so that nothing moves under a
 // finger. No DOM in here.
 
-import { compareIds } from '../vendor/client/index.js';
+import { compareIds } from '../../client/index.js';
 
-/** @typedef {import('../vendor/client/index.js').Post} Post */
+/** @typedef {import('../../client/index.js').Post} Post */
 
 export class Held {
     #shown = new Set();

@@ -37,7 +37,7 @@ export class OwnPosts {
         return this.#reading;
     }
 
-    /** @param {import('../vendor/client/index.js').Post} post mine, just made */
+    /** @param {import('../../client/index.js').Post} post mine, just made */
     add(post) {
         if (!this.#list.some(({ id }) => id === post.id)) this.#list = [post, ...this.#list];
         this.#changed();

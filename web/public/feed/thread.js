@@ -1,7 +1,7 @@
 // The thread below a post: a button with the number of comments, and behind it the comments. While it is open, the server says what
 // happens under the post, and they are read again once in a while.
 
-import { drawKey } from '../vendor/client/index.js';
+import { drawKey } from '../../client/index.js';
 import { make, setText } from '../dom.js';
 import { displayName } from '../format.js';
 import { reason, refusal, words } from '../words.js';
@@ -55,7 +55,7 @@ export class Thread {
     /**
      * @param {{id: string, user: string, name: string | null, comments: number | null}} post
      * @param {{api: any, user: string, serverNow: () => number, drafts: import('./drafts.js').Drafts,
-     *          watch: (subject: string) => import('../vendor/client/index.js').LiveThread | null}} parts
+     *          watch: (subject: string) => import('../../client/index.js').LiveThread | null}} parts
      */
     constructor(post, parts) {
         this.#post = post;

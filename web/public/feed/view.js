@@ -59,7 +59,7 @@ export class FeedView {
 
     /**
      * @param {import('../api.js').Api} api
-     * @param {import('../vendor/client/index.js').StarlingClient} client
+     * @param {import('../../client/index.js').StarlingClient} client
      * @param {string} user
      */
     signIn(api, client, user) {

@@ -5,6 +5,8 @@ export default {
     language: 'English',
 
     // ---- the page ----
+    noSuchPage: 'There is no such page',
+    toThePage: 'To the friends',
     title: 'starling: friends nearby and what they post',
     friendsAndFeed: 'Map or feed',
     notices: 'Notices',

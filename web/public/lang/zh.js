@@ -4,6 +4,8 @@ export default {
     language: '中文',
 
     // ---- the page ----
+    noSuchPage: '没有这个页面',
+    toThePage: '前往好友',
     title: 'starling：附近的朋友和他们的动态',
     friendsAndFeed: '地图或动态',
     notices: '通知',

@@ -28,10 +28,6 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Digests in a row that must differ from what a session holds before it asks for the complete list again."},
     {"edge.first.page.ms", CONFIG_INT, AT(first_page_ms), "2000", .min = 1, .max = 60000,
      .doc = "The first page is sent after this time (ms) even if no router has answered the hello."},
-    {"edge.deflate", CONFIG_BOOL, AT(deflate), "false",
-     .doc =
-         "Compresses frames (permessage-deflate) for clients that offer it: a third of the bytes or less for several "
-         "times the processor time."},
     {"edge.allowed.origins", CONFIG_STRING, AT(allowed_origins), "",
      .doc =
          "Whose web pages may connect: origins such as https://example.org, separated by commas; a browser with another "

@@ -16,7 +16,6 @@ struct fanout_settings {
     int64_t max_sessions, max_message, max_messages, max_loop_lag_ms;
     int64_t hello_rate, min_report_ms;
     const char *allowed_origins;
-    bool deflate;
     int64_t report_every_s;
     int64_t faces_mb;
 };

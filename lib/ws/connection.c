@@ -141,10 +141,8 @@ bool ws_ready(struct ws_connection *connection) {
     return false;
 }
 
-enum { TEXT_FRAME = FRAME_FINAL | FRAME_TEXT, PACKED_FRAME = TEXT_FRAME | FRAME_PACKED };
-
-/* Writes the head of an unmasked frame so that it ends where the text begins. */
-static uint8_t *head_write_before(uint8_t *text, size_t size, uint8_t first) {
+/* Writes the head of an unmasked frame of text so that it ends where the text begins. */
+static uint8_t *head_write_before(uint8_t *text, size_t size) {
     uint8_t *head = text;
     if (size < 126) {
         *--head = (uint8_t)size;
@@ -156,7 +154,7 @@ static uint8_t *head_write_before(uint8_t *text, size_t size, uint8_t first) {
         for (int byte = 0; byte < 8; byte++) *--head = (uint8_t)((uint64_t)size >> 8 * byte);
         *--head = 127;
     }
-    *--head = first;
+    *--head = FRAME_FINAL | FRAME_TEXT;
     return head;
 }
 
@@ -171,15 +169,8 @@ static int send_direct(struct ws_connection *connection, uint8_t *head, const ui
     return 0;
 }
 
-/* Packs the text if the peer understands that and it pays. */
 static int send_framed(struct ws_connection *connection, uint8_t *text, size_t size) {
-    size_t packed_size = 0;
-    uint8_t *packed = connection->packs ? packer_pack(connection->hub->packer, text, size, &packed_size) : NULL;
-    if (packed) {
-        text = packed;
-        size = packed_size;
-    }
-    uint8_t *head = head_write_before(text, size, packed ? PACKED_FRAME : TEXT_FRAME), *end = text + size;
+    uint8_t *head = head_write_before(text, size), *end = text + size;
     if (connection->socket >= 0) return send_direct(connection, head, end);
     return connection_write(connection, head, (size_t)(end - head));
 }

@@ -11,7 +11,7 @@ static const char *first_fault(const struct frame_reader *reader) {
     if (opcode > FRAME_PONG || (opcode > FRAME_BINARY && opcode < FRAME_CLOSE)) return "bad opc";
     if (control && !(first & FRAME_FINAL)) return "frag ctl";
     if (!control && starts == reader->in_message) return "bad cont";
-    if (first & RESERVED & ~(reader->packs && starts ? FRAME_PACKED : 0)) return "rsv bits";
+    if (first & RESERVED) return "rsv bits"; /* those of extensions, of which there are none */
     return NULL;
 }
 
@@ -87,7 +87,6 @@ enum frame_result frame_read(struct frame_reader *reader, uint8_t **at, uint8_t 
         .opcode = first & OPCODE,
         .begins = begins,
         .final = first & FRAME_FINAL,
-        .packed = first & FRAME_PACKED,
     };
     *at += size;
     if (!reader->left) {

@@ -19,7 +19,6 @@ enum frame_opcode {
 
 enum {
     FRAME_FINAL = 0x80,        /* bits of the first byte */
-    FRAME_PACKED = 0x40,       /* RSV1: permessage-deflate's (RFC 7692, 6) */
     FRAME_CONTROL_MAX = 125,   /* bytes of a control frame's payload */
     FRAME_HEAD_MAX = 2 + 8 + 4 /* bytes before a payload: length and mask */
 };
@@ -29,7 +28,6 @@ struct frame_reader { /* all zero: at the beginning of a frame, and of a message
     uint8_t head[FRAME_HEAD_MAX];
     uint8_t head_size; /* bytes of it that have come */
     uint8_t mask_at;   /* of the mask's four bytes, the one for the next byte */
-    bool packs;        /* permessage-deflate was agreed on. Set it when it is */
     bool in_message;   /* one has begun, and its last frame is still to come */
     bool in_payload;
 };
@@ -43,7 +41,6 @@ struct frame_piece {
     uint8_t opcode;
     bool begins; /* the frame */
     bool final;  /* the frame is its message's last */
-    bool packed; /* FRAME_PACKED: only ever on a message's first frame */
 };
 
 enum frame_result {

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "http/head.h"
-#include "ws/packer.h"
 
 enum { KEY_SIZE = 24, DIGEST_SIZE = 20, ACCEPT_ROOM = 28 + 2 /* lws_b64_encode_string wants one to spare */ };
 
@@ -103,16 +102,8 @@ static void accept_write(const char *key, char accept[ACCEPT_ROOM]) {
     lws_b64_encode_string((const char *)digest, DIGEST_SIZE, accept, ACCEPT_ROOM);
 }
 
-static bool packing_offered(const struct http_head *head) {
-    struct buffer offers = {.size = 0};
-    http_field_gather(head->fields, head->field_count, "Sec-WebSocket-Extensions", &offers);
-    bool offered = packer_offered(buffer_cstring(&offers));
-    buffer_free(&offers);
-    return offered;
-}
-
 enum handshake_result handshake_answer(char *request, size_t size, const struct handshake_rules *rules,
-                                       struct buffer *out, bool *packs) {
+                                       struct buffer *out) {
     struct upgrade upgrade;
     char accept[ACCEPT_ROOM];
     upgrade_read(&upgrade, request, size);
@@ -122,12 +113,10 @@ enum handshake_result handshake_answer(char *request, size_t size, const struct 
         return HANDSHAKE_ORIGIN;
     }
     accept_write(upgrade.key, accept);
-    *packs = rules->deflate && packing_offered(&upgrade.head);
     buffer_format(out,
                   "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                  "Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n%s\r\n",
-                  accept, rules->subprotocol,
-                  *packs ? "Sec-WebSocket-Extensions: " PACKER_NAME PACKER_ANSWER "\r\n" : "");
+                  "Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
+                  accept, rules->subprotocol);
     return HANDSHAKE_TAKEN;
 }
 

@@ -12,7 +12,6 @@ enum { HANDSHAKE_MAX = 8192 }; /* bytes of a request, cookies included */
 struct handshake_rules {
     const char *subprotocol; /* must be among those that are offered */
     const char *origins;     /* of which a page may be, separated by commas; NULL: any. A request without one is fine */
-    bool deflate;            /* permessage-deflate is agreed on where it is offered */
 };
 
 enum handshake_result {
@@ -26,9 +25,9 @@ enum handshake_result {
  * looked through again. */
 size_t handshake_size(const char *text, size_t size, size_t known);
 
-/* Appends the answer to a whole request, which is overwritten. packs: set when the request is taken. */
+/* Appends the answer to a whole request, which is overwritten. */
 enum handshake_result handshake_answer(char *request, size_t size, const struct handshake_rules *rules,
-                                       struct buffer *answer, bool *packs);
+                                       struct buffer *answer);
 
 /* Appends the answer to a request that is longer than HANDSHAKE_MAX. */
 void handshake_too_long(struct buffer *answer);

@@ -62,7 +62,6 @@ void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context) {
 void hub_release(struct hub *hub) {
     streams_free(hub->streams);
     tls_pair_free(hub->pair);
-    packer_free(hub->packer);
     buffer_free(&hub->answer);
     free(hub->subprotocol);
     free(hub->origins);

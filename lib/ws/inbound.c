@@ -43,25 +43,9 @@ static bool is_utf8(const void *text, size_t size) {
 
 static const char BAD_UTF8[] = "bad utf8";
 
-static void deliver_packed(struct ws_connection *connection, const uint8_t *packed, size_t size) {
-    struct hub *hub = connection->hub;
-    const char *text;
-    int failure = packer_unpack(hub->packer, packed, size, &text, &size);
-    if (failure == -EMSGSIZE)
-        fail(connection, WS_TOO_BIG, "message too big");
-    else if (failure)
-        fail(connection, CLOSE_BAD_TEXT, "bad deflate");
-    else if (!is_utf8(text, size))
-        fail(connection, CLOSE_BAD_TEXT, BAD_UTF8);
-    else
-        hub->callbacks.on_message(hub->context, connection, text, size);
-}
-
 static void deliver(struct ws_connection *connection, const uint8_t *bytes, size_t size) {
     struct hub *hub = connection->hub;
-    if (connection->packed)
-        deliver_packed(connection, bytes, size);
-    else if (!utf8_ends(&connection->utf8))
+    if (!utf8_ends(&connection->utf8))
         fail(connection, CLOSE_BAD_TEXT, BAD_UTF8);
     else
         hub->callbacks.on_message(hub->context, connection, (const char *)bytes, size);
@@ -74,25 +58,20 @@ static void message_deliver(struct ws_connection *connection) {
     buffer_free(&message);
 }
 
-static void message_begin(struct ws_connection *connection, const struct frame_piece *piece) {
-    connection->packed = piece->packed;
-    connection->utf8 = (struct utf8){.missing = 0};
-}
-
 static void data_came(struct ws_connection *connection, const struct frame_piece *piece) {
     struct buffer *message = &connection->message;
     if (piece->opcode == FRAME_BINARY) {
         fail(connection, CLOSE_NOT_TEXT, "text frames only");
         return;
     }
-    if (piece->begins && piece->opcode == FRAME_TEXT) message_begin(connection, piece);
+    if (piece->begins && piece->opcode == FRAME_TEXT) connection->utf8 = (struct utf8){.missing = 0};
     /* The rest of the frame counts at once: nothing is kept of a message that is going to be too big. */
     if (piece->left > connection->hub->max_message ||
         message->size + piece->size + piece->left > connection->hub->max_message) {
         fail(connection, WS_TOO_BIG, "message too big");
         return;
     }
-    if (!connection->packed && !utf8_feed(&connection->utf8, piece->bytes, piece->size)) {
+    if (!utf8_feed(&connection->utf8, piece->bytes, piece->size)) {
         fail(connection, CLOSE_BAD_TEXT, BAD_UTF8);
         return;
     }
@@ -192,9 +171,9 @@ static void refuse(struct ws_connection *connection) {
 
 static void handshake_came(struct ws_connection *connection, uint8_t *request, size_t size) {
     struct hub *hub = connection->hub;
-    struct handshake_rules rules = {.subprotocol = hub->subprotocol, .origins = hub->origins, .deflate = hub->packer};
+    struct handshake_rules rules = {.subprotocol = hub->subprotocol, .origins = hub->origins};
     buffer_clear(&hub->answer);
-    switch (handshake_answer((char *)request, size, &rules, &hub->answer, &connection->packs)) {
+    switch (handshake_answer((char *)request, size, &rules, &hub->answer)) {
     case HANDSHAKE_REFUSED:
         hub->counts.refused++;
         refuse(connection);
@@ -205,7 +184,6 @@ static void handshake_came(struct ws_connection *connection, uint8_t *request, s
         return;
     case HANDSHAKE_TAKEN: break;
     }
-    connection->reader.packs = connection->packs;
     if (connection_write(connection, hub->answer.data, hub->answer.size))
         connection_kill(connection);
     else

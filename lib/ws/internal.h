@@ -19,7 +19,6 @@
 #include "base/loop.h"
 #include "ws/flood.h"
 #include "ws/frames.h"
-#include "ws/packer.h"
 #include "ws/stream.h"
 #include "ws/tls.h"
 #include "ws/utf8.h"
@@ -56,8 +55,6 @@ struct ws_connection {
     bool connecting;    /* inside lws_client_connect_via_info */
     bool pinged;        /* and nothing came since */
     bool want_writable; /* ws_send said -EAGAIN */
-    bool packs;         /* permessage-deflate was agreed on */
-    bool packed;        /* the message that is coming is */
     uint16_t close_code; /* the peer's */
     struct hub *hub;
     struct stream *stream; /* a server's */
@@ -80,8 +77,7 @@ struct hub {
     struct streams *streams; /* a server's */
     struct tls_pair *pair;   /* a server's; NULL: plain */
     char *subprotocol;
-    char *origins;         /* NULL: any */
-    struct packer *packer; /* NULL: no permessage-deflate */
+    char *origins; /* NULL: any */
     struct ws_counts counts;
     size_t max_message;
     uint64_t handshake_ms, ping_ms;

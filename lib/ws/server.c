@@ -135,7 +135,6 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
         .subprotocol = mem_string(options->subprotocol),
         .origins = options->origins && *options->origins ? mem_string(options->origins) : NULL,
         .max_message = options->max_message,
-        .packer = options->deflate ? packer_new(options->max_message) : NULL,
         .handshake_ms = (options->handshake_s ? options->handshake_s : HANDSHAKE_S) * 1000ull,
         .ping_ms = options->ping_s * 1000ull,
         .context = options->context,

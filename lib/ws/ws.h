@@ -61,7 +61,6 @@ struct ws_server_options {
     unsigned max_connections; /* accepting pauses there, those in the handshake included */
     unsigned ping_s;          /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
     unsigned handshake_s;     /* upgrade must be complete by then. 0: 10 */
-    bool deflate;             /* permessage-deflate for clients that offer it */
     const char *origins; /* which a browser's page may have, separated by commas; "" or NULL: any. No origin is fine */
     const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
     void *context;

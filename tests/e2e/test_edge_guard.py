@@ -484,49 +484,6 @@ def test_garbage_ends_its_connection_alone(guarded, users):
         guarded.wait_said(user, 'REPORT')
 
 
-# compressed
-
-def test_frames_are_compressed_for_who_offers_it(make_cluster, users, tmp_path):
-    """`websockets` with and without, Node's ws, which offers it by itself, and over TLS; a big roster, pages, updates, the end."""
-    certificate = Certificate()
-    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.deflate': 'true'}))
-    secure = stage.cluster.add('fanout', settings={'edge.listen': f'127.0.0.1:{free_port()}', **certificate.write(tmp_path)})
-    me, plain_me, node_me, secure_me, *crowd = users(304)
-    stage.share(me, plain_me, node_me, secure_me, *crowd)
-    now = now_ms()
-    friends = [(friend, at(10 + index), now) for index, friend in enumerate(crowd)]
-    with stage.cluster.phone(me, compression='deflate') as phone, stage.cluster.phone(plain_me) as plain, \
-            Phone(f'wss://{secure.settings["edge.listen"]}/', secure_me, stage.cluster.token(secure_me), compression='deflate',
-                  ssl=certificate.trusting()) as over_tls, \
-            Driven('javascript', stage.cluster.ws_url, stage.cluster.token(node_me), *HOME, prefetch=True) as node:
-        assert [extension.name for extension in phone._socket.protocol.extensions] == ['permessage-deflate']
-        assert not plain._socket.protocol.extensions
-        join = {}
-        for someone in phone, plain, over_tls:
-            join[someone] = stage.join(someone, *HOME, friends=friends)
-            while someone.cursor:
-                someone.more()
-            assert someone.friends() == set(crowd)
-            assert someone._socket.ping().wait(5) if someone is not over_tls else True
-        join[node] = stage.wait_said(node_me, 'JOIN')
-        stage.deliver(join[node]['route'], roster(join[node], friends))
-        eventually(lambda: any(said['known'] == len(crowd) and said['complete'] for said in node.said('change')))
-        mover, later = crowd[0], now + 1000
-        for route in {j['route'] for j in join.values()}:
-            stage.deliver(route, *(move(friend, at(1000 + index), later, *(j['user'] for j in join.values() if j['route'] == route))
-                                   for index, friend in enumerate(crowd)))
-        for someone in phone, plain, over_tls:
-            someone.wait_item(mover, lambda item: item['time'] == later)
-            assert all(item['time'] == later for item in someone.screen.values())
-            someone.report(*at(3), accuracy=7)
-            stage.wait_said(someone.user, 'REPORT')
-            someone.send_raw(json.dumps({'type': 'more', 'after': None, 'padding': 'x' * 5000}))
-            someone.expect('nearby')
-        stage.edge.terminate()
-        assert phone.wait_closed() == plain.wait_closed() == 1012
-        assert phone.closed()[1] == plain.closed()[1]
-
-
 # no oftener than that
 
 

@@ -1,6 +1,6 @@
 /* A WebSocket server that sends back what it is told, for suites that look at how lib/ws speaks the protocol.
  *
- *     test-echo [deflate]    prints its port, and serves until its stdin ends
+ *     test-echo    prints its port, and serves until its stdin ends
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void stdin_ended(void *context) {
     ws_server_shutdown(echo->server, WS_NORMAL, closed, NULL);
 }
 
-int main(int argc, char **argv) {
+int main(void) {
     struct echo echo = {.server = NULL};
     struct error error;
     uv_loop_init(&echo.loop);
@@ -82,7 +82,6 @@ int main(int argc, char **argv) {
         .subprotocol = "starling.v1",
         .max_message = MAX_MESSAGE,
         .max_connections = 1000,
-        .deflate = argc > 1 && !strcmp(argv[1], "deflate"),
         .callbacks = {.on_open = on_open, .on_message = on_message, .on_writable = on_writable, .on_close = on_close},
     };
     if (ws_server_new(&options, &echo.server, &error)) {

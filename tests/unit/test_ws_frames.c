@@ -19,8 +19,8 @@ static unsigned dice(unsigned sides) { return (unsigned)rand() % sides; }
 
 /* A stream of frames becomes a text that does not depend on the pieces it comes in: of each frame the opcode, its bits, its payload
  * and an end. */
-static void say_head(struct buffer *said, unsigned opcode, bool final, bool packed) {
-    buffer_format(said, "<%u%s%s ", opcode, final ? " final" : "", packed ? " packed" : "");
+static void say_head(struct buffer *said, unsigned opcode, bool final) {
+    buffer_format(said, "<%u%s ", opcode, final ? " final" : "");
 }
 
 static size_t some_size(void) {
@@ -33,21 +33,21 @@ static size_t some_size(void) {
 }
 
 /* Appends a frame that fits behind those before; *in_message goes along. */
-static void frame_make(struct buffer *wire, struct buffer *said, bool packs, bool *in_message) {
+static void frame_make(struct buffer *wire, struct buffer *said, bool *in_message) {
     static const uint8_t CONTROLS[] = {FRAME_CLOSE, FRAME_PING, FRAME_PONG};
     bool control = dice(4) == 0, starts = !control && !*in_message;
     unsigned opcode = control ? CONTROLS[dice(3)] : starts ? FRAME_TEXT + dice(2) : FRAME_CONTINUATION;
-    bool final = control || dice(3) == 0, packed = packs && starts && dice(2);
+    bool final = control || dice(3) == 0;
     size_t size = control ? dice(FRAME_CONTROL_MAX + 1) : some_size();
     uint8_t mask[4];
     for (int i = 0; i < 4; i++) mask[i] = (uint8_t)dice(256);
     if (!control) *in_message = !final;
-    buffer_byte(wire, (uint8_t)(opcode | (final ? FRAME_FINAL : 0) | (packed ? FRAME_PACKED : 0)));
+    buffer_byte(wire, (uint8_t)(opcode | (final ? FRAME_FINAL : 0)));
     buffer_byte(wire, (uint8_t)(0x80 | (size < 126 ? size : size < 65536 ? 126 : 127)));
     for (int shift = size < 126 ? -8 : size < 65536 ? 8 : 56; shift >= 0; shift -= 8)
         buffer_byte(wire, (uint8_t)(size >> shift));
     buffer_append(wire, mask, sizeof mask);
-    say_head(said, opcode, final, packed);
+    say_head(said, opcode, final);
     for (size_t i = 0; i < size; i++) {
         uint8_t byte = (uint8_t)('a' + dice(26));
         buffer_byte(said, byte);
@@ -57,7 +57,7 @@ static void frame_make(struct buffer *wire, struct buffer *said, bool packs, boo
 }
 
 static void piece_say(struct buffer *said, const struct frame_piece *piece) {
-    if (piece->begins) say_head(said, piece->opcode, piece->final, piece->packed);
+    if (piece->begins) say_head(said, piece->opcode, piece->final);
     buffer_append(said, piece->bytes, piece->size);
     if (!piece->left) buffer_byte(said, '>');
 }
@@ -66,11 +66,11 @@ static void frames_are_the_same_however_they_are_cut(void **state) {
     srand(7);
     for (int round = 0; round < 200; round++) {
         struct buffer wire = {0}, expected = {0}, said = {0};
-        struct frame_reader reader = {.packs = dice(2)};
+        struct frame_reader reader = {.left = 0};
         struct frame_piece piece;
         const char *reason;
         bool in_message = false;
-        for (int i = 0; i < 12; i++) frame_make(&wire, &expected, reader.packs, &in_message);
+        for (int i = 0; i < 12; i++) frame_make(&wire, &expected, &in_message);
         unsigned longest = dice(2) ? 1 + dice(20) : 1 + dice(5000);
         for (size_t from = 0, size; from < wire.size; from += size) {
             size = 1 + dice(longest);
@@ -93,8 +93,8 @@ static void frames_are_the_same_however_they_are_cut(void **state) {
     }
 }
 
-static const char *fault_of(const char *bytes, size_t size, bool packs, size_t *taken) {
-    struct frame_reader reader = {.packs = packs};
+static const char *fault_of(const char *bytes, size_t size, size_t *taken) {
+    struct frame_reader reader = {.left = 0};
     struct frame_piece piece;
     const char *reason = NULL;
     uint8_t copy[64], *at = copy;
@@ -109,28 +109,26 @@ static void faults_are_told_at_their_first_byte(void **state) {
     static const struct {
         const char *bytes;
         size_t size, told_after;
-        bool packs;
         const char *reason; /* NULL: fine */
     } cases[] = {
-        {"\x83", 1, 1, false, "bad opc"},
-        {"\x8b\x80", 2, 1, false, "bad opc"},
-        {"\x09\x80", 2, 1, false, "frag ctl"},
-        {"\x80\x80", 2, 1, false, "bad cont"},
-        {"\x01\x80\0\0\0\0\x81\x80", 8, 7, false, "bad cont"},
-        {"\x01\x80\0\0\0\0\x89\x80\0\0\0\0\x80\x80\0\0\0\0", 18, 18, false, NULL},
-        {"\xc1\x80\0\0\0\0", 6, 1, false, "rsv bits"},
-        {"\xc1\x80\0\0\0\0", 6, 6, true, NULL},
-        {"\xa1\x80\0\0\0\0", 6, 1, true, "rsv bits"},
-        {"\xc9\x80\0\0\0\0", 6, 1, true, "rsv bits"},
-        {"\x41\x80\0\0\0\0\xc0", 7, 7, true, "rsv bits"},
-        {"\x81\x01q", 3, 2, false, "not masked"},
-        {"\x89\xfe\0", 3, 2, false, "long ctl"},
-        {"\x81\xff\x80\0\0\0\0\0\0\0\0\0\0\0", 14, 14, false, "bad length"},
-        {"\x81\xff\0\0\0\0\0\0\0\0\0\0\0\0", 14, 14, false, NULL},
+        {"\x83", 1, 1, "bad opc"},
+        {"\x8b\x80", 2, 1, "bad opc"},
+        {"\x09\x80", 2, 1, "frag ctl"},
+        {"\x80\x80", 2, 1, "bad cont"},
+        {"\x01\x80\0\0\0\0\x81\x80", 8, 7, "bad cont"},
+        {"\x01\x80\0\0\0\0\x89\x80\0\0\0\0\x80\x80\0\0\0\0", 18, 18, NULL},
+        {"\xc1\x80\0\0\0\0", 6, 1, "rsv bits"},
+        {"\xa1\x80\0\0\0\0", 6, 1, "rsv bits"},
+        {"\xc9\x80\0\0\0\0", 6, 1, "rsv bits"},
+        {"\x41\x80\0\0\0\0\xc0", 7, 1, "rsv bits"},
+        {"\x81\x01q", 3, 2, "not masked"},
+        {"\x89\xfe\0", 3, 2, "long ctl"},
+        {"\x81\xff\x80\0\0\0\0\0\0\0\0\0\0\0", 14, 14, "bad length"},
+        {"\x81\xff\0\0\0\0\0\0\0\0\0\0\0\0", 14, 14, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t taken;
-        const char *reason = fault_of(cases[i].bytes, cases[i].size, cases[i].packs, &taken);
+        const char *reason = fault_of(cases[i].bytes, cases[i].size, &taken);
         if (!reason != !cases[i].reason || (reason && strcmp(reason, cases[i].reason)) || taken != cases[i].told_after)
             fail_msg("case %zu: %s after %zu", i, reason ? reason : "fine", taken);
     }

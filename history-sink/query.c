@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "history-sink/wiping.h"
 #include "json/json.h"
 
@@ -45,21 +46,25 @@ static bool parse_query(const struct http_request *request, struct rows_query *q
 struct page {
     const struct wiping *wiping;
     struct buffer body;
-    struct history_row last, shown; /* shown: also the last of the page before; user -1: none */
+    struct history_row last;
+    struct map *shown; /* the places that were shown, with the time when last, and one more */
     size_t count;
 };
 
-/* A client that got no answer sends its report again, and both are records of the topic: the answer shows the first. */
-static bool repeats(const struct history_row *row, const struct history_row *before) {
-    return row->user == before->user && row->time == before->time && row->lat == before->lat && row->lng == before->lng;
+/* A client that got no answer sends its reports again, and all are records of the topic: the answer shows each place of a time once. */
+static bool repeats(struct page *page, const struct history_row *row) {
+    uint64_t place = (uint64_t)(uint32_t)row->lat << 32 | (uint32_t)row->lng, time = (uint64_t)row->time + 1;
+    uint64_t *shown = map_put(page->shown, place, NULL);
+    if (*shown == time) return true;
+    *shown = time;
+    return false;
 }
 
 static void put_row(void *context, const struct history_row *row) {
     struct page *page = context;
     page->last = *row;
     if (wiping_has(page->wiping, row)) return; // it leaves the store just now
-    if (repeats(row, &page->shown)) return;
-    page->shown = *row;
+    if (repeats(page, row)) return;
     buffer_string(&page->body, page->count++ ? ",{\"lat\":" : "{\"lat\":");
     json_put_degrees(&page->body, row->lat);
     buffer_string(&page->body, ",\"lng\":");
@@ -76,16 +81,33 @@ static void put_row(void *context, const struct history_row *row) {
     buffer_string(&page->body, "}");
 }
 
+struct lead {
+    struct page *page;
+    int64_t end; /* offset */
+};
+
+static void lead_row(void *context, const struct history_row *row) {
+    struct lead *lead = context;
+    if (row->offset <= lead->end && !wiping_has(lead->page->wiping, row)) repeats(lead->page, row);
+}
+
+/* Notes what the pages before have shown of the time at which this one begins. */
+static int read_lead(struct sink *sink, const struct rows_query *query, struct page *page, struct error *error) {
+    const struct rows_query same = {
+        .user = query->user, .from = query->after_time, .to = query->after_time + 1, .limit = LIMIT_MAX};
+    struct lead lead = {.page = page, .end = query->after_offset};
+    bool more;
+    return query->resume && query->after_time < INT64_MAX ? rows_find(sink->rows, &same, lead_row, &lead, &more, error)
+                                                          : 0;
+}
+
 static void reply(struct sink *sink, struct http_request *request, const struct rows_query *query) {
-    struct page page = {.wiping = sink->wiping, .body = {.data = NULL}, .shown = {.user = -1}, .count = 0};
-    struct history_row before;
+    struct page page = {.wiping = sink->wiping, .body = {.data = NULL}, .shown = map_new(), .count = 0};
     struct error error;
     bool more = false;
-    int code =
-        query->resume ? rows_get(sink->rows, query->user, query->after_time, query->after_offset, &before, &error) : 0;
-    if (code > 0 && !wiping_has(sink->wiping, &before)) page.shown = before;
+    int code = read_lead(sink, query, &page, &error);
     buffer_string(&page.body, "{\"items\":[");
-    if (code >= 0) code = rows_find(sink->rows, query, put_row, &page, &more, &error);
+    if (!code) code = rows_find(sink->rows, query, put_row, &page, &more, &error);
     if (code) {
         log_error(service_log(sink->service), "query failed", LOG_TEXT("reason", error.text));
         http_problem(request, 500, "store_failed", "the store cannot be read", 0);
@@ -97,6 +119,7 @@ static void reply(struct sink *sink, struct http_request *request, const struct 
         http_reply_json(request, 200, &page.body);
     }
     buffer_free(&page.body);
+    map_free(page.shown);
 }
 
 void query_answer(void *context, struct http_request *request) {

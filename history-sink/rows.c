@@ -101,17 +101,6 @@ static struct history_row read_row(const uint8_t *key, const uint8_t *value) {
     };
 }
 
-int rows_get(struct rows *rows, int64_t user, int64_t time, int64_t offset, struct history_row *row,
-             struct error *error) {
-    uint8_t key[ROWS_KEY_SIZE];
-    rows_key(key, user, time, offset);
-    int found = store_get(rows->store, rows->rows, key, sizeof key, &rows->value, error);
-    if (found <= 0) return found;
-    if (rows->value.size != ROWS_VALUE_SIZE) return error_set(error, -EBADMSG, "a row of the store is malformed");
-    *row = read_row(key, rows->value.data);
-    return 1;
-}
-
 /* The row at the cursor; false: the query's end. */
 static bool row_at(const struct store_cursor *cursor, const struct rows_query *query, struct history_row *row) {
     size_t key_size, value_size;

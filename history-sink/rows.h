@@ -51,10 +51,6 @@ int rows_find(struct rows *rows, const struct rows_query *query,
               void (*found)(void *context, const struct history_row *row), void *context, bool *more,
               struct error *error);
 
-/* The row of that key. 1: found, without its partition; 0: there is none; negative: failure. */
-int rows_get(struct rows *rows, int64_t user, int64_t time, int64_t offset, struct history_row *row,
-             struct error *error);
-
 /* Forgets rows whose time is before `before`, of `users` users at most, going on at *user (0 at first). 1: there are others
  * to look at, *user says from where; 0: that were all; negative: failure. Not while something waits to be written. */
 int rows_expire(struct rows *rows, int64_t before, int users, int64_t *user, struct error *error);

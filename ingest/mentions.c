@@ -21,12 +21,50 @@ static bool is_there(char handles[][HANDLE_SIZE], size_t count, const char *hand
     return false;
 }
 
+static bool is_domain(const char *text, size_t size) {
+    for (size_t at = 0; at + 1 < size && (is_word(text[at]) || text[at] == '-' || text[at] == '.'); at++)
+        if (at && text[at] == '.' && is_word(text[at + 1])) return true;
+    return false;
+}
+
+/* What may stand in a URL. Those of other characters are written with % where they are told apart from the words around. */
+static bool is_url_part(char c) { return c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c); }
+
+/* The characters before a place, back to the last blank or the like. */
+struct run {
+    size_t from, at;
+    bool slashed, url; /* a path has begun: it is of a scheme or a domain */
+};
+
+static bool begins_url(const char *text, size_t from, size_t slash, size_t size) {
+    size_t host = slash;
+    if (slash > from && text[slash - 1] == ':' && slash + 1 < size && text[slash + 1] == '/') return true;
+    while (host > from && (is_word(text[host - 1]) || strchr("-.:", text[host - 1]))) host--;
+    return is_domain(text + host, slash - host);
+}
+
+static void run_on(struct run *run, const char *text, size_t size, size_t to) {
+    for (; run->at < to; run->at++) {
+        char c = text[run->at];
+        if (!is_url_part(c)) {
+            *run = (struct run){.from = run->at + 1, .at = run->at};
+        } else if (c == '/' && !run->slashed) {
+            run->slashed = true;
+            run->url = begins_url(text, run->from, run->at, size);
+        }
+    }
+}
+
 size_t mentions_find(const char *text, size_t size, char handles[MENTIONS_MAX][HANDLE_SIZE]) {
+    struct run run = {.from = 0};
     size_t count = 0, length;
     for (size_t at = 0; at < size && count < MENTIONS_MAX; at += length + 1) {
         length = 0;
         if (text[at] != '@' || (at && is_word(text[at - 1]))) continue;
         while (at + 1 + length < size && is_word(text[at + 1 + length])) length++;
+        size_t end = at + 1 + length;
+        run_on(&run, text, size, at);
+        if (run.url || (end < size && text[end] == '@' && is_domain(text + end + 1, size - end - 1))) continue;
         if (handle_read(text + at + 1, length, handles[count]) && !is_there(handles, count, handles[count])) count++;
     }
     return count;

@@ -7,7 +7,8 @@
 
 enum { MENTIONS_MAX = 10 };
 
-/* Finds the first handles that stand behind an @, each once; an @ behind a letter, a digit or _ is part of an address. Returns how many.
+/* Finds the first handles that stand behind an @, each once. An @ behind a letter of ASCII, a digit or _ is part of an address, and so are
+ * an @ within a URL and what an @ and a domain follow (@mira@social.example). Returns how many.
  * Pure. */
 size_t mentions_find(const char *text, size_t size, char handles[MENTIONS_MAX][HANDLE_SIZE]);
 

@@ -91,7 +91,10 @@ static void open_view(struct nearby_screen *product, struct session *session) {
 
 static void take_report(struct nearby_screen *product, struct session *session, const struct report *report) {
     struct view *view = view_of(product, session);
-    uplink_report(product->uplink, view_reporter(view), report);
+    struct report taken = *report;
+    int64_t now = clock_wall_ms();
+    place_cap_time(&product->times, &taken.time, &now);
+    uplink_report(product->uplink, view_reporter(view), &taken);
     if (!shares_now(product, session)) view_first_page(product->views, view); /* no router will answer */
 }
 

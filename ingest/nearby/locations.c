@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
 #include "event/codec.h"
@@ -25,6 +26,7 @@ struct locations {
 struct refusal { /* why a report cannot be taken: what the problem says */
     unsigned status;
     const char *code;
+    size_t index; /* of the report in the list; HTTP_NO_INDEX: it is about none */
     struct error error;
 };
 
@@ -109,6 +111,7 @@ static int parse_json(const struct call *call, const json_t *body, struct batch 
     batch->locations = mem_alloc(count * sizeof *batch->locations);
     for (size_t i = 0; i < count; i++) {
         if (parse_report(locations, call, json_array_get(list, i), &batch->locations[i], refusal)) {
+            refusal->index = i;
             error_prefix(&refusal->error, 0, "locations[%zu]", i);
             return -EINVAL;
         }
@@ -153,6 +156,7 @@ static int parse_avro(const struct call *call, struct batch *batch, struct refus
     batch->locations = mem_alloc(body.reports.count * sizeof *batch->locations);
     for (size_t i = 0; i < body.reports.count; i++) {
         if (take_report(locations, call, &body.reports.items[i], &batch->locations[i], refusal)) {
+            refusal->index = i;
             error_prefix(&refusal->error, 0, "locations[%zu]", i);
             return -EINVAL;
         }
@@ -197,6 +201,12 @@ static void written(void *context, struct http_request *request, int code, int32
     batch_free(batch);
 }
 
+static void cap_times(struct batch *batch) {
+    int64_t now = clock_wall_ms();
+    for (size_t i = batch->count; i-- > 0;)
+        place_cap_time(&batch->owner->options.times, &batch->locations[i].time, &now);
+}
+
 static void produce(const struct call *call, struct batch *batch) {
     struct buffer record = {0};
     struct write *write = write_new(batch->owner->options.writer, call->request, written, batch);
@@ -214,18 +224,19 @@ static void post_locations(void *state, const struct call *call) {
     bool avro = is_avro(call);
     json_t *body = avro ? NULL : call_body(call);
     if (!body && !avro) return;
-    struct refusal refusal = {0};
+    struct refusal refusal = {.index = HTTP_NO_INDEX};
     struct batch *batch = mem_alloc(sizeof *batch);
     *batch = (struct batch){.owner = locations};
     int code = avro ? parse_avro(call, batch, &refusal) : parse_json(call, body, batch, &refusal);
     json_decref(body);
     if (code == 0) {
+        cap_times(batch);
         keep_opted_in(batch);
         if (batch->count == 0) code = refuse(&refusal, 403, "sharing_off", "sharing is off: PUT /v1/sharing first");
     }
     if (code) {
         locations->refused->value++;
-        http_problem(call->request, refusal.status, refusal.code, refusal.error.text, 0);
+        http_problem_at(call->request, refusal.status, refusal.code, refusal.error.text, refusal.index);
         batch_free(batch);
         return;
     }

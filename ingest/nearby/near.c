@@ -11,7 +11,14 @@
 #include "ingest/owners.h"
 #include "users/user_json.h"
 
-enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, CURSOR_MAX = 64, AHEAD_MAX_MS = 60000 };
+enum {
+    ANSWER_MS = 3000,
+    LIMIT_MAX = 1000,
+    LIMIT_DEFAULT = 20,
+    CURSOR_MAX = 64,
+    AHEAD_MAX_MS = 60000,
+    JUST_NOW_MS = 2000
+};
 
 static const double LAT_LIMIT = 90, LNG_LIMIT = 180, DISTANCE_MAX = 1e9;
 
@@ -102,10 +109,12 @@ static bool query_cursor(const struct call *call, const char **after) {
     return false;
 }
 
-/* A report with such a time would be refused, too, so that the answer would wait for nothing. */
+/* A report that is ahead counts as made when it came, a moment ago; one too far ahead was refused, and the answer would wait for nothing. */
 static bool query_since(const struct near_lists *lists, const struct call *call, int64_t *since) {
     if (!call_query_range(call, "since", 0, EVENT_TIME_MAX, since)) return false;
-    if (!lists->wall_clock || *since <= clock_wall_ms() + AHEAD_MAX_MS) return true;
+    int64_t now = clock_wall_ms();
+    if (lists->wall_clock && *since > now && *since <= now + AHEAD_MAX_MS) *since = now - JUST_NOW_MS;
+    if (!lists->wall_clock || *since <= now) return true;
     http_problem(call->request, 400, "bad_query", "\"since\" is ahead of the server's clock by more than a minute", 0);
     return false;
 }

@@ -42,12 +42,23 @@ int json_want_text(const json_t *object, const char *key, const char **value, st
     return 0;
 }
 
+/* What JSON Schema calls an integer: 5, and 5.0 or 1.79e12 as far as doubles hold all integers. */
+static bool is_integer(const json_t *value, int64_t *integer) {
+    const double whole = 9007199254740992; // 2^53
+    *integer = json_integer_value(value);
+    if (!json_is_real(value)) return json_is_integer(value);
+    double real = json_real_value(value);
+    if (!(fabs(real) <= whole) || real != trunc(real)) return false;
+    *integer = (int64_t)real;
+    return true;
+}
+
 int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value,
                   struct error *error) {
     const json_t *found = member(object, key, error);
     if (!found) return -ENOENT;
-    if (!json_is_integer(found)) return error_set(error, -EINVAL, "\"%s\" must be a whole number", key);
-    int64_t integer = json_integer_value(found);
+    int64_t integer;
+    if (!is_integer(found, &integer)) return error_set(error, -EINVAL, "\"%s\" must be a whole number", key);
     if (integer < min || integer > max)
         return error_set(error, -EINVAL, "\"%s\" is %lld, but must be from %lld to %lld", key, (long long)integer,
                          (long long)min, (long long)max);

@@ -20,6 +20,7 @@ json_t *json_parse(const void *text, size_t size, struct error *error);
 
 bool json_given(const json_t *object, const char *key); /* there, and not null: for members that may be null */
 int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */
+/* A whole number, written in any way that JSON Schema calls an integer: 5.0 and 1.79e12 too, up to 2^53. */
 int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value, struct error *error);
 int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error);
 int json_want_bool(const json_t *object, const char *key, bool *value, struct error *error);

@@ -34,3 +34,7 @@ int place_check_time(const struct place_times *times, int64_t time, struct error
                      " days ago; it counts milliseconds since 1970, and is now %" PRId64,
                      times->past_days, now);
 }
+
+void place_cap_time(const struct place_times *times, int64_t *time, int64_t *now) {
+    if (!times->any && *time > *now) *time = (*now)--;
+}

@@ -20,6 +20,9 @@ struct place_times {
     int64_t past_days; /* the oldest; 0: of any age */
 };
 
+/* A time ahead of *now counts as *now, which then falls by a millisecond: from the last report of a batch to its first, their order stays. */
+void place_cap_time(const struct place_times *times, int64_t *time, int64_t *now);
+
 /* 0, or -EINVAL: more than a minute ahead, or too old, as times in seconds are. */
 int place_check_time(const struct place_times *times, int64_t time, struct error *error);
 

@@ -49,7 +49,7 @@ static void put_member(struct buffer *out, const char *separator, const char *ke
 }
 
 /* more: one further header field; its value NULL: none. */
-static void problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+static void problem(struct http_request *request, unsigned status, const char *code, const char *detail, size_t index,
                     struct http_field more) {
     struct buffer body = {.size = 0};
     char type[128];
@@ -59,6 +59,7 @@ static void problem(struct http_request *request, unsigned status, const char *c
     buffer_format(&body, ",\"status\":%u", status);
     put_member(&body, ",", "detail", detail);
     put_member(&body, ",", "code", code);
+    if (index != HTTP_NO_INDEX) buffer_format(&body, ",\"index\":%zu", index);
     buffer_string(&body, "}\n");
     struct http_field fields[3] = {{"Cache-Control", "no-store"}};
     size_t count = 1;
@@ -72,13 +73,19 @@ void http_problem(struct http_request *request, unsigned status, const char *cod
                   int retry_after_s) {
     char retry[16];
     snprintf(retry, sizeof retry, "%d", retry_after_s);
-    problem(request, status, code, detail, (struct http_field){"Retry-After", retry_after_s ? retry : NULL});
+    problem(request, status, code, detail, HTTP_NO_INDEX,
+            (struct http_field){"Retry-After", retry_after_s ? retry : NULL});
+}
+
+void http_problem_at(struct http_request *request, unsigned status, const char *code, const char *detail,
+                     size_t index) {
+    problem(request, status, code, detail, index, (struct http_field){NULL, NULL});
 }
 
 void http_bad_method(struct http_request *request, const char *allowed) {
     char detail[128];
     snprintf(detail, sizeof detail, "this path knows %s", allowed);
-    problem(request, 405, "bad_method", detail, (struct http_field){"Allow", allowed});
+    problem(request, 405, "bad_method", detail, HTTP_NO_INDEX, (struct http_field){"Allow", allowed});
 }
 
 void http_reply_options(struct http_request *request, const char *allowed) {

@@ -19,6 +19,9 @@ void http_reply_json(struct http_request *request, unsigned status, const struct
 /* RFC 9457: {"type":"urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
                   int retry_after_s);
+/* The same about one of a list's items, which the member `index` names: the first is 0; HTTP_NO_INDEX: about none. */
+#define HTTP_NO_INDEX SIZE_MAX
+void http_problem_at(struct http_request *request, unsigned status, const char *code, const char *detail, size_t index);
 /* 405, with the methods that the path knows ("GET, HEAD, PUT, OPTIONS") in Allow. */
 void http_bad_method(struct http_request *request, const char *allowed);
 /* 204 to OPTIONS, with the same in Allow; to a browser that asks before it sends, also what it may send. */

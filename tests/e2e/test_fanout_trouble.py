@@ -62,8 +62,11 @@ def test_bad_reports_are_named_and_produce_nothing(stage, users):
             phone.send_raw(text)
             assert phone.expect('error')['code'] == code, text
         assert stage.kinds(user) == ['JOIN']
-        phone.report(*at(1), time=now_ms() + 50_000)  # ahead, but by less than a minute
+        phone.report(*at(1), time=now_ms() + 50_000)  # ahead, but by less than a minute: it counts as now
         stage.wait_said(user, 'REPORT')
+        assert now_ms() - 10_000 <= stage.said(user)[-1]['time'] <= now_ms()
+        phone.report(*at(2), time=float(now_ms()))  # and the next one is later
+        eventually(lambda: stage.kinds(user) == ['JOIN', 'REPORT', 'REPORT'])
 
 
 def test_a_first_hello_with_a_bad_place_ends(stage, users):

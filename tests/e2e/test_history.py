@@ -350,12 +350,12 @@ def test_a_repeated_report_is_shown_once(make_cluster, users):
     cluster, (ada,) = make_cluster(settings=SECONDS).start(routers=0, fanouts=0, sinks=1), users(1)
     cluster.share(ada, ada)
     start = now_ms() - 10_000
-    reports = [{'lat': 39.9 + number / 1000, 'lng': 116.3, 'time': start + number} for number in range(5)]
-    reports.append({**reports[4], 'lng': 116.4})
-    for _ in range(3):
-        cluster.http(ada).ok('POST', '/v1/locations', json={'locations': reports[:4]})
-    cluster.http(ada).ok('POST', '/v1/locations', json={'locations': reports[4:]})
-    eventually(lambda: published(cluster) == 14, 20, what='a row for each attempt in the files')
+    reports = [{'lat': 39.9 + number / 1000, 'lng': 116.3, 'time': start + number // 2} for number in range(5)]
+    reports += [{**reports[4], 'lng': 116.4}, {**reports[4], 'time': start + 3}]
+    for _ in range(3):  # two of each time: the repeated ones are no neighbours
+        cluster.http(ada).ok('POST', '/v1/locations', json={'locations': reports[:6]})
+    cluster.http(ada).ok('POST', '/v1/locations', json={'locations': reports[6:]})
+    eventually(lambda: published(cluster) == 19, 20, what='a row for each attempt in the files')
 
     def pages(limit):
         items, after = [], {}
@@ -371,7 +371,7 @@ def test_a_repeated_report_is_shown_once(make_cluster, users):
         eventually(lambda limit=limit: pages(limit) == wanted, what=f'each report once, in pages of {limit}')
     told = cluster.starling('history', ada).stdout.splitlines()
     assert [json.loads(line)['time'] for line in told] == [report['time'] for report in reports]
-    assert len(history_rows(cluster.history)) == 14
+    assert len(history_rows(cluster.history)) == 19
 
 
 @pytest.mark.slow

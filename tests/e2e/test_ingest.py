@@ -89,6 +89,26 @@ BAD_REPORTS = [
 ]
 
 
+def test_what_is_ahead_counts_as_now_and_stays_in_order(shared_cluster, member):
+    user, http = member
+    began, times = now_ms(), [-60_000, 55_000, 40_000, 58_000]
+    places = [report(lat=10 + index, time=began + time) for index, time in enumerate(times)]
+    assert http.ok('POST', '/v1/locations', json={'locations': places})['accepted'] == 4
+    ended = now_ms()
+    taken = said(shared_cluster, user)
+    assert [record['lat'] for record in taken] == [(10 + index) * 10_000_000 for index in range(4)]
+    first, *ahead = [record['time'] for record in taken]
+    assert first == began - 60_000 and began - 3 <= ahead[0] < ahead[1] < ahead[2] <= ended
+    assert http.ok('GET', '/v1/nearby', params={'since': now_ms() + 55_000}) is not None
+
+
+def test_whole_numbers_are_written_as_json_schema_takes_them(shared_cluster, member):
+    user, http = member
+    text = '{"user":%d.0,"lat":39.9,"lng":116,"time":%d.0e3}' % (user, now_ms() // 1000)
+    assert http.ok('POST', '/v1/locations', data=text)['accepted'] == 1
+    problem(http.post('/v1/locations', data=text.replace('.0,', '.5,')), 400, 'bad_user')
+
+
 def test_bad_reports_are_named_and_produce_nothing(shared_cluster, member):
     user, http = member
     ends = shared_cluster.topics.ends('locations')
@@ -100,7 +120,7 @@ def test_bad_reports_are_named_and_produce_nothing(shared_cluster, member):
         problem(http.post('/v1/locations', json=report(**fields)), status, code)
         # One bad one spoils all: none is produced, and it is said which.
         mixed = problem(http.post('/v1/locations', json={'locations': [report(), report(**fields)]}), status, code)
-        assert mixed['detail'].startswith('locations[1]')
+        assert mixed['detail'].startswith('locations[1]') and mixed['index'] == 1
     for text in '', '{', 'null', '[]', '5', '"x"', '{"lat":1,"lat":2}', '{"locations":{}}', '{"locations":[]}', \
             '{"locations":[5]}', '\xff':
         problem(http.post('/v1/locations', data=text.encode('latin-1')), 400, 'bad_message')
@@ -140,7 +160,7 @@ def test_bad_avro_is_named_and_produces_nothing(shared_cluster, member):
             (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': 4_000_000_000_000}),
             (400, 'bad_user', {'user': -2}), (403, 'not_your_user', {'user': 1})]:
         refused = problem(http.post('/v1/locations', data=avro({}, fields), headers=AVRO), status, code)
-        assert refused['detail'].startswith('locations[1]')
+        assert refused['detail'].startswith('locations[1]') and refused['index'] == 1
     good = avro({})
     for body in b'', b'{}', good[:-1], good + b'x', b'\1' + good[1:], good[:4] + b'\1' + good[5:], good[:4] + b'\xff' + good[5:], avro():
         problem(http.post('/v1/locations', data=body, headers=AVRO), 400, 'bad_message')

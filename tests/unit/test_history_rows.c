@@ -122,18 +122,6 @@ static void test_ranges_and_pages(void **state) {
     rows_close(rows);
 }
 
-static void test_one_row_by_its_key(void **state) {
-    struct rows *rows = open_rows(*state);
-    struct history_row put = make_row(1, 70, 9), found;
-    rows_put(rows, &put);
-    assert_int_equal(rows_write(rows, NULL), 0);
-    assert_int_equal(rows_get(rows, 1, 70, 9, &found, NULL), 1);
-    check_row(&found, 1, 70, 9);
-    assert_int_equal(rows_get(rows, 1, 70, 8, &found, NULL), 0);
-    assert_int_equal(rows_get(rows, 2, 70, 9, &found, NULL), 0);
-    rows_close(rows);
-}
-
 /* A cursor from before the range does not widen it. */
 static void test_a_cursor_outside_the_range(void **state) {
     struct rows *rows = open_rows(*state);
@@ -288,7 +276,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_sort_by_user_time_offset),
         WITH_FOLDER(test_ranges_and_pages),
-        WITH_FOLDER(test_one_row_by_its_key),
         WITH_FOLDER(test_a_cursor_outside_the_range),
         WITH_FOLDER(test_times_below_zero_are_not_found),
         WITH_FOLDER(test_old_rows_expire),

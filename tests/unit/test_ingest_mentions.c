@@ -30,6 +30,14 @@ static void test_handles_behind_an_at_sign(void **state) {
          "da @ad\xc3\xa4 @ada\xc3\xa4",
          "ada"},
         {"@ada.", "ada"},
+        {"@ada@social.example", ""},
+        {"see https://social.example/@ada", ""},
+        {"(https://social.example/@ada/1?by=@ben) @cem", "cem"},
+        {"\xe4\xbd\xa0http://x.example/@ada\xe4\xbd\xa0@ben", "ben"},
+        {"social.example/@ada, social.example:80/@ben", ""},
+        {"@ada/@ben", "ada ben"},
+        {"and/or @ada...", "ada"},
+        {"3/4 @ada", "ada"},
         {"@ada-ben", "ada"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {

@@ -66,8 +66,36 @@ static void members_are_fetched_by_type(void **state) {
     json_decref(object);
 }
 
+static void integers_may_be_written_as_floats(void **state) {
+    static const struct {
+        const char *text;
+        int code;
+        int64_t value;
+    } CASES[] = {
+        {"{\"i\":5.0}", 0, 5},
+        {"{\"i\":1.79e12}", 0, 1790000000000},
+        {"{\"i\":-0.0}", 0, 0},
+        {"{\"i\":-3e2}", 0, -300},
+        {"{\"i\":9007199254740992.0}", 0, 9007199254740992},
+        {"{\"i\":9007199254740994.0}", -EINVAL, 0},
+        {"{\"i\":-9.1e15}", -EINVAL, 0},
+        {"{\"i\":1e300}", -EINVAL, 0},
+        {"{\"i\":5.5}", -EINVAL, 0},
+        {"{\"i\":1e-3}", -EINVAL, 0},
+        {"{\"i\":9223372036854775807}", 0, INT64_MAX},
+        {"{\"i\":\"5\"}", -EINVAL, 0},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        json_t *object = json_parse(CASES[i].text, strlen(CASES[i].text), NULL);
+        int64_t value = 0;
+        if (json_want_int(object, "i", INT64_MIN, INT64_MAX, &value, NULL) != CASES[i].code || value != CASES[i].value)
+            fail_msg("%s", CASES[i].text);
+        json_decref(object);
+    }
+}
+
 static void absent_and_wrong_members(void **state) {
-    static const char TEXT[] = "{\"s\":\"5\",\"i\":5,\"r\":5.0,\"t\":true,\"n\":null,\"big\":9223372036854775807}";
+    static const char TEXT[] = "{\"s\":\"5\",\"i\":5,\"r\":5.5,\"t\":true,\"n\":null,\"big\":9223372036854775807}";
     json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
     const char *text = "kept";
     int64_t integer = 77;
@@ -98,8 +126,8 @@ static void absent_and_wrong_members(void **state) {
     assert_int_equal(json_want_int(object, "big", 0, INT64_MAX - 1, &integer, &error), -EINVAL);
     assert_int_equal(json_want_real(object, "s", 0, 9, &real, &error), -EINVAL);
     assert_string_equal(error.text, "\"s\" must be a number");
-    assert_int_equal(json_want_real(object, "r", 5.5, 9, &real, &error), -EINVAL);
-    assert_string_equal(error.text, "\"r\" is 5, but must be from 5.5 to 9");
+    assert_int_equal(json_want_real(object, "r", 6, 9, &real, &error), -EINVAL);
+    assert_string_equal(error.text, "\"r\" is 5.5, but must be from 6 to 9");
     assert_int_equal(json_want_bool(object, "i", &boolean, &error), -EINVAL);
     assert_string_equal(error.text, "\"i\" must be true or false");
     json_t *array = json_parse("[]", 2, NULL);
@@ -268,11 +296,12 @@ static void times_of_reports_are_limited(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_text_is_refused),   cmocka_unit_test(members_are_fetched_by_type),
-        cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
-        cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
-        cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
-        cmocka_unit_test(members_are_copied),          cmocka_unit_test(times_of_reports_are_limited),
+        cmocka_unit_test(malformed_text_is_refused),         cmocka_unit_test(members_are_fetched_by_type),
+        cmocka_unit_test(integers_may_be_written_as_floats), cmocka_unit_test(absent_and_wrong_members),
+        cmocka_unit_test(degrees_are_rounded_and_limited),   cmocka_unit_test(degrees_are_written_exactly),
+        cmocka_unit_test(degrees_go_there_and_back),         cmocka_unit_test(numbers_are_written),
+        cmocka_unit_test(any_text_is_written_as_json),       cmocka_unit_test(members_are_copied),
+        cmocka_unit_test(times_of_reports_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -590,9 +590,10 @@ export class StarlingApi {
     getAudience(query?: ListQuery): Promise<Audience>;
     /**
      * Where I am, or was: for phones in the background. Up to 1000 at once, in any order; the same one again changes nothing.
-     * Resolves to how many were taken. ApiError `sharing_off`: I share with nobody. @throws InvalidPosition
+     * Resolves to how many were taken, and which ones of several the server refused: those are never taken. BadRequest: all of them were.
+     * ApiError `sharing_off`: I share with nobody. @throws InvalidPosition
      */
-    report(reports: Report | readonly Report[]): Promise<{ accepted: number; sharingOff: number }>;
+    report(reports: Report | readonly Report[]): Promise<{ accepted: number; sharingOff: number; refused: Report[] }>;
     /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch. limit: 1 to 10000, default 20. */
     getHistory(query?: ListQuery & { from?: number; to?: number }): Promise<Page<Place>>;
 

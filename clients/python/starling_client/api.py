@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments_path, read_comment, read_comment_page, read_comments,
                        read_own_comment)
+from .errors import BadRequest
 from .geo import round_position
 from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Profile, Report, Reported, Sharing, read_audience,
                      read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
@@ -165,16 +166,25 @@ class StarlingApi:
 
     async def report(self, reports: Report | Iterable[Report]) -> Reported:
         """Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one
-        again moves nobody, and get_history shows it once.
-        ApiError sharing_off: I share with nobody. InvalidPosition: one of them is none."""
+        again moves nobody, and get_history shows it once. What the server refuses of several is left out.
+        BadRequest: all are refused. ApiError sharing_off: I share with nobody. InvalidPosition: one of them is none."""
         now = round(time.time() * 1000)
-        locations = []
-        for one in [reports] if isinstance(reports, Report) else reports:
+        left = [reports] if isinstance(reports, Report) else list(reports)
+        locations, refused = [], []
+        for one in left:
             lat, lng = round_position(one.lat, one.lng)
             locations.append({'lat': lat, 'lng': lng, 'time': now if one.time is None else one.time,
                               **({} if one.accuracy is None else {'accuracy': one.accuracy})})
-        answer = await self._http.decided('POST', '/v1/locations', {'locations': locations})
-        return Reported(int(answer['accepted']), int(answer['sharing_off']))
+        while True:
+            try:
+                answer = await self._http.decided('POST', '/v1/locations', {'locations': locations})
+                return Reported(int(answer['accepted']), int(answer['sharing_off']), refused)
+            except BadRequest as error:
+                index = error.problem.get('index')
+                if not isinstance(index, int) or len(locations) < 2 or not 0 <= index < len(locations):
+                    raise
+                del locations[index]  # one bad fix must not keep the others from being taken
+                refused.append(left.pop(index))
 
     async def get_history(self, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                           limit: int | None = None) -> Page[Place]:

@@ -1,7 +1,7 @@
 """Friends, places, profiles and exports as the HTTP API says them, read from JSON."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .posts import Page, text_or_none
@@ -59,6 +59,8 @@ class Reported:
     accepted: int
     sharing_off: int
     """Left out because their users do not share."""
+    refused: list[Report] = field(default_factory=list)
+    """What the server never takes of several: a time out of range, for one."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 import pytest
 from test_api import comment, with_api
 
-from starling_client import (ApiError, Conflict, Exported, FriendOutcome, Friendship, NearbyFriend, Page, Place, Profile, Report, Sharing,
+from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, NearbyFriend, Page, Place, Profile, Report, Sharing,
                              Undecided, Watcher)
 
 BIG = 2**63 - 1
@@ -49,6 +49,20 @@ async def test_places_of_friends_of_mine_and_who_sees_me(server, api):
     history = await api.get_history(from_ms=1, to_ms=9, limit=1)
     assert (history.items, history.next) == ([Place(1, 2, 3, None, 4)], 'c')
     assert requests(server) == ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']
+
+
+@with_api
+async def test_a_bad_report_is_left_out_and_the_others_are_taken(server, api):
+    def bad(index):
+        return 400, {'code': 'bad_time', 'detail': f'locations[{index}]', 'index': index}
+
+    first, second, third = Report(1, 2, 3), Report(1, 2, 4), Report(1, 2, 5)
+    server.answers = [bad(1), bad(1), (200, {'accepted': 1, 'sharing_off': 0}), bad(0), bad(0)]
+    done = await api.report([first, second, third])
+    assert (done.accepted, done.refused) == (1, [second, third])
+    assert [[one['time'] for one in asked[2]['locations']] for asked in server.asked] == [[3, 4, 5], [3, 5], [3]]
+    with pytest.raises(BadRequest):
+        await api.report([first, second])
 
 
 @with_api

@@ -2,6 +2,7 @@
 // and reports a time.
 
 import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
+import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
 import { readExported, readFriendship, readNearby, readNotice, readOutcome, readPlace, readProfile, readSharing, readUser } from './people.js';
 import { readPost, readPosts } from './posts.js';
@@ -172,11 +173,24 @@ export class StarlingApi {
     /** @param {import('../index.js').Report | readonly import('../index.js').Report[]} reports */
     async report(reports) {
         const now = this.#http.now();
-        const locations = [reports].flat().map(({ lat, lng, time = now, accuracy }) => {
+        const left = [reports].flat();
+        const locations = left.map(({ lat, lng, time = now, accuracy }) => {
             return { ...checkedPosition({ lat, lng }), time: Math.round(time), ...(accuracy !== undefined && { accuracy }) };
         });
-        const answer = await this.#http.decided('POST', '/v1/locations', { locations });
-        return { accepted: Number(answer.accepted), sharingOff: Number(answer.sharing_off) };
+        /** @type {import('../index.js').Report[]} */
+        const refused = [];
+        for (;;) {
+            try {
+                const answer = await this.#http.decided('POST', '/v1/locations', { locations });
+                return { accepted: Number(answer.accepted), sharingOff: Number(answer.sharing_off), refused };
+            } catch (error) {
+                const index = error instanceof BadRequest ? Number(error.problem.index) : NaN;
+                if (locations.length < 2 || !(index >= 0 && index < locations.length)) throw error;
+                // One bad fix must not keep the others from being taken.
+                locations.splice(index, 1);
+                refused.push(...left.splice(index, 1));
+            }
+        }
     }
 
     /** @param {ListQuery & {from?: number, to?: number}} [query] */

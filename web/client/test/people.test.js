@@ -60,10 +60,19 @@ test('places: of friends, of mine, and who sees me', async () => {
     assert.deepEqual(requests(), ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']);
 });
 
+test('a bad report is left out, and the others are taken', async () => {
+    const bad = (index) => [400, { code: 'bad_time', detail: `locations[${index}]`, index }];
+    http.answers = [bad(1), bad(1), [200, { accepted: 1, sharing_off: 0 }], bad(0), bad(0)];
+    const [first, second, third] = [3, 4, 5].map((time) => ({ lat: 1, lng: 2, time }));
+    assert.deepEqual(await api.report([first, second, third]), { accepted: 1, sharingOff: 0, refused: [second, third] });
+    assert.deepEqual(asked.map(({ body }) => body.locations.map(({ time }) => time)), [[3, 4, 5], [3, 5], [3]]);
+    await assert.rejects(api.report([first, second]), { name: 'BadRequest', code: 'bad_time' });
+});
+
 test('reports carry their times, the same ones when they are said again', async () => {
     http.answers = [[503, {}, { 'retry-after': '1' }], [200, { accepted: 1, sharing_off: 0 }], [200, { accepted: 2, sharing_off: 1 }]];
     const now = http.clock.now();
-    assert.deepEqual(await http.soon(api.report({ lat: 39.98470001, lng: 116 })), { accepted: 1, sharingOff: 0 });
+    assert.deepEqual(await http.soon(api.report({ lat: 39.98470001, lng: 116 })), { accepted: 1, sharingOff: 0, refused: [] });
     assert.deepEqual(asked.map(({ body }) => body), Array(2).fill({ locations: [{ lat: 39.9847, lng: 116, time: now }] }));
     assert.equal((await api.report([{ lat: 1, lng: 2, time: 3.4, accuracy: 5 }, { lat: 1, lng: 2, time: 4 }])).sharingOff, 1);
     assert.deepEqual(asked[2].body, { locations: [{ lat: 1, lng: 2, time: 3, accuracy: 5 }, { lat: 1, lng: 2, time: 4 }] });

@@ -12,6 +12,8 @@ public class ApiException extends IOException {
     public final String code;
     /** The server names a time before which asking again is of no use; else null. */
     public final Long retryAfterMs;
+    /** Of a list that was sent, the item that was refused, from 0; else null. */
+    Integer index;
 
     ApiException(int status, String code, String message, Long retryAfterMs) {
         super(message);

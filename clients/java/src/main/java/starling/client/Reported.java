@@ -1,5 +1,7 @@
 package starling.client;
 
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 
 /** What became of reports. */
@@ -8,7 +10,11 @@ public final class Reported {
     /** Left out because their users do not share. */
     public final long sharingOff;
 
-    Reported(Map<String, Object> answer) {
+    /** What the server never takes of several: a time out of range, for one. */
+    public final List<Report> refused;
+
+    Reported(Map<String, Object> answer, List<Report> refused) {
+        this.refused = Collections.unmodifiableList(refused);
         accepted = Json.asLong(answer.get("accepted"), 0);
         sharingOff = Json.asLong(answer.get("sharing_off"), 0);
     }

@@ -130,7 +130,10 @@ final class Requests {
         String detail = Json.asText(why.get("detail"));
         String title = Json.asText(why.get("title"));
         String message = detail != null ? detail : title != null ? title : "The server answered " + status + ".";
-        throw ApiException.of(status, code == null ? "unknown" : code, message, secondsToMs(response.header("Retry-After")));
+        ApiException refused =
+                ApiException.of(status, code == null ? "unknown" : code, message, secondsToMs(response.header("Retry-After")));
+        refused.index = why.get("index") instanceof Number ? ((Number) why.get("index")).intValue() : null;
+        throw refused;
     }
 
     /** Returns null if it is no JSON object. */

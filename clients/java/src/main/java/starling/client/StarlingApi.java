@@ -227,15 +227,27 @@ public final class StarlingApi {
 
     /**
      * Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one again moves nobody, and
-     * getHistory shows it once. ApiException.Forbidden, sharing_off: I share with nobody.
+     * getHistory shows it once. What the server refuses of several is left out. ApiException.Forbidden, sharing_off: I share with nobody.
      */
     public Reported report(List<Report> reports) throws ApiException {
         long now = System.currentTimeMillis();
+        List<Report> left = new ArrayList<>(reports);
+        List<Report> refused = new ArrayList<>();
         List<Object> locations = new ArrayList<>();
-        for (Report one : reports) {
+        for (Report one : left) {
             locations.add(one.write(now));
         }
-        return new Reported(decided("POST", Json.object("locations", locations), "locations"));
+        while (true) {
+            try {
+                return new Reported(decided("POST", Json.object("locations", locations), "locations"), refused);
+            } catch (ApiException.BadRequest error) {
+                if (error.index == null || left.size() < 2 || error.index < 0 || error.index >= left.size()) {
+                    throw error;
+                }
+                locations.remove(error.index.intValue()); // one bad fix must not keep the others from being taken
+                refused.add(left.remove(error.index.intValue()));
+            }
+        }
     }
 
     /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch, or null. limit: 1 to 10000. */

@@ -54,6 +54,17 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void aBadReportIsLeftOutAndTheOthersAreTaken() throws Exception {
+        Report bad = new Report(1, 2, 4L, null);
+        answer(400, "{'code':'bad_time','detail':'Too old.','index':1}");
+        answer(200, "{'accepted':1,'sharing_off':0}");
+        answer(400, "{'code':'bad_time','detail':'Too old.','index':0}");
+        assertEquals(Arrays.asList(bad), api.report(Arrays.asList(new Report(1, 2, 3L, null), bad)).refused);
+        assertThrows(ApiException.BadRequest.class, () -> api.report(Arrays.asList(bad)));
+        assertEquals("{\"locations\":[{\"lat\":1.0,\"lng\":2.0,\"time\":3}]}", edge.requests.get(1).getBody().readUtf8());
+    }
+
+    @Test
     public void aPostIsSentWithTheSameKeyUntilItIsDecided() throws Exception {
         answer(202, "{}");
         answer(503, "{'code':'unavailable','detail':'Not now.'}");

@@ -10,7 +10,6 @@ pkg_check_modules(AVRO REQUIRED IMPORTED_TARGET avro-c>=1.11)
 pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka>=2.0)
 pkg_check_modules(WEBSOCKETS REQUIRED IMPORTED_TARGET libwebsockets>=4.1)
 pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET openssl>=3.0)
-pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.75)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.80)
 pkg_check_modules(JWT REQUIRED IMPORTED_TARGET libjwt>=1.10)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.40)
@@ -31,6 +30,9 @@ add_library(RocksDB::RocksDB UNKNOWN IMPORTED)
 set_target_properties(RocksDB::RocksDB PROPERTIES
     IMPORTED_LOCATION "${ROCKSDB_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${ROCKSDB_INCLUDE_DIR}")
 
+if(NOT FUZZERS)
+    pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd) # of benches alone
+endif()
 if(STARLING_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1)
 endif()

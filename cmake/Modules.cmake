@@ -57,15 +57,15 @@ function(starling_program folder executable)
     endif()
 endfunction()
 
-# starling_benches(USES ours...): bench/NAME.c is build/bench-NAME.
+# starling_benches(USES ours... [EXTERNAL theirs...]): bench/NAME.c is build/bench-NAME.
 function(starling_benches)
-    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    cmake_parse_arguments(ARG "" "" "USES;EXTERNAL" ${ARGN})
     list(TRANSFORM ARG_USES PREPEND starling_)
     file(GLOB benches CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/*.c")
     foreach(file IN LISTS benches)
         get_filename_component(name "${file}" NAME_WE)
         add_executable(bench-${name} "${file}")
-        target_link_libraries(bench-${name} PRIVATE ${ARG_USES})
+        target_link_libraries(bench-${name} PRIVATE ${ARG_USES} ${ARG_EXTERNAL})
         add_dependencies(bench-${name} event_codecs)
     endforeach()
 endfunction()

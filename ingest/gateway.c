@@ -79,35 +79,56 @@ static bool is_change(const struct endpoint *endpoint) {
     return endpoint->needs == NEEDS_USER && strcmp(endpoint->method, "GET") != 0;
 }
 
-static void serve(struct gateway *gateway, struct call *call, int token, const struct endpoint_match *match) {
+/* What is known of a request since its head is there. */
+struct admission {
+    struct call call;
+    struct endpoint_match match;
+};
+
+/* It leads to no endpoint. */
+static void answer_astray(struct gateway *gateway, struct http_request *request, const struct endpoint_match *match) {
+    if (match->kind == MATCH_BAD_METHOD && !strcmp(http_method(request), "OPTIONS"))
+        http_reply_options(request, match->allowed);
+    else if (match->kind == MATCH_BAD_METHOD)
+        http_bad_method(request, match->allowed);
+    else if (!web_page_serve(gateway->page, request))
+        http_problem(request, 404, "no_such_path", "there is nothing here", 0);
+}
+
+/* Whether the endpoint is to be called; answers if not. */
+static bool may_serve(struct gateway *gateway, const struct call *call, int token, const struct endpoint_match *match) {
     enum needs needs = match->endpoint->needs;
-    memcpy(call->values, match->values, sizeof call->values);
     if (!match->ready)
         http_problem(call->request, 503, "starting", "the gateway is still reading what it answers from",
                      RETRY_AFTER_S);
     else if (needs != NEEDS_NOTHING && !authenticated(gateway, call, token))
-        return;
+        return false;
     else if (match->kind == MATCH_BAD_VALUE)
         http_problem(call->request, 400, match->wrong, match->error.text, 0);
-    else if (may(needs, call) && (!is_change(match->endpoint) || limits_change(gateway->limits, call)))
-        match->endpoint->handle(match->state, call);
+    else
+        return may(needs, call) && (!is_change(match->endpoint) || limits_change(gateway->limits, call));
+    return false;
+}
+
+/* All that can be said without the body is said before it is read, so that nobody makes the gateway hold what is refused. */
+static void admit(void *context, struct http_request *request) {
+    struct gateway *gateway = context;
+    struct admission *admission = http_state(request);
+    struct call *call = &admission->call;
+    *call = (struct call){.request = request, .claims = {.user = -1}};
+    int token = look_at_token(gateway, call);
+    endpoints_find(gateway->endpoints, request, &admission->match);
+    if (!limits_pass(gateway->limits, call, token == 0)) return;
+    if (!admission->match.endpoint)
+        answer_astray(gateway, request, &admission->match);
+    else if (may_serve(gateway, call, token, &admission->match))
+        memcpy(call->values, admission->match.values, sizeof call->values);
 }
 
 static void handle(void *context, struct http_request *request) {
-    struct gateway *gateway = context;
-    struct endpoint_match match;
-    struct call call = {.request = request, .claims = {.user = -1}};
-    int token = look_at_token(gateway, &call);
-    endpoints_find(gateway->endpoints, request, &match);
-    if (!limits_pass(gateway->limits, &call, token == 0)) return;
-    if (match.kind == MATCH_BAD_METHOD && !strcmp(http_method(request), "OPTIONS"))
-        http_reply_options(request, match.allowed);
-    else if (match.kind == MATCH_BAD_METHOD)
-        http_bad_method(request, match.allowed);
-    else if (match.kind != MATCH_UNKNOWN)
-        serve(gateway, &call, token, &match);
-    else if (!web_page_serve(gateway->page, request))
-        http_problem(request, 404, "no_such_path", "there is nothing here", 0);
+    const struct admission *admission = http_state(request);
+    (void)context;
+    admission->match.endpoint->handle(admission->match.state, &admission->call);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
@@ -224,19 +245,33 @@ static void start_sync(struct gateway *gateway) {
 }
 
 static int start_server(struct gateway *gateway, struct error *error) {
-    int code = http_cors_new(gateway->settings.cors_origins, &gateway->cors, error);
+    const struct ingest_settings *settings = &gateway->settings;
+    int code = http_cors_new(settings->cors_origins, &gateway->cors, error);
     if (code) return error_prefix(error, code, "ingest.cors.origins");
-    service_tell_shared(gateway->service, "ingest.listen", gateway->settings.listen);
+    service_tell_shared(gateway->service, "ingest.listen", settings->listen);
     return http_server_new(
         &(struct http_server_options){
             .loop = service_loop(gateway->service),
-            .listen = gateway->settings.listen,
-            .max_body = (size_t)gateway->settings.max_body,
-            .max_connections = (unsigned)gateway->settings.max_connections,
+            .listen = settings->listen,
+            .max_body = (size_t)settings->max_body,
+            .max_connections = (unsigned)settings->max_connections,
+            .times = {.head_s = (unsigned)settings->head_s,
+                      .body_s = (unsigned)settings->body_s,
+                      .reply_s = (unsigned)settings->reply_s,
+                      .least_rate = (unsigned)settings->least_rate},
+            .budgets = {.metrics = service_metrics(gateway->service),
+                        .network_connections = settings->network_connections,
+                        .request_bytes = settings->request_mb << 20,
+                        .all_request_bytes = settings->requests_mb << 20,
+                        .reply_bytes = settings->reply_mb << 20,
+                        .all_reply_bytes = settings->replies_mb << 20},
+            .proxies = limits_proxies(gateway->limits),
             .reuse_port = true,
-            .gzip_least = (size_t)gateway->settings.gzip_least,
+            .gzip_least = (size_t)settings->gzip_least,
             .cors = gateway->cors,
+            .state_size = sizeof(struct admission),
             .context = gateway,
+            .admit = admit,
             .handle = handle,
             .answered = answered,
         },
@@ -309,6 +344,8 @@ static int gateway_check(const struct service_settings *common, struct error *er
     struct http_proxies *proxies;
     int code = address_parse(settings->listen, &address, error);
     if (code) return error_prefix(error, code, "ingest.listen");
+    if (settings->request_mb && settings->request_mb << 20 < settings->max_body)
+        return error_set(error, -EINVAL, "ingest.request.mb must have room for ingest.max.body.bytes");
     if (!*common->auth_hs256_key_file && !*common->auth_rs256_public_key_file && !*common->auth_jwks_file)
         return error_set(error, -EINVAL,
                          "no key to check tokens with: set auth.jwks.file, auth.hs256.key.file or "

@@ -6,13 +6,17 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "budget/network.h"
 #include "budget/rates.h"
 #include "service/http_origin.h"
 
-enum { ROWS_MAX = 10000 }; /* of the longest page that an endpoint gives */
+enum {
+    ROWS_MAX = 10000,             /* of the longest page that an endpoint gives */
+    STRANGER_BODY_MAX = 64 * 1024 /* bytes, of a request without a good token */
+};
 
 struct limits {
-    struct rates *users, *changes, *networks;
+    struct rates *users, *changes, *networks, *preflights;
     struct http_proxies *proxies;
     struct metric *limited_users, *limited_networks;
 };
@@ -31,6 +35,8 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
             &(struct rates_options){metrics, "changes", "user", settings->changes_rate, settings->changes_burst}),
         .networks = rates_new(
             &(struct rates_options){metrics, "requests", "address", settings->address_rate, settings->address_burst}),
+        .preflights = rates_new(
+            &(struct rates_options){metrics, "preflights", "address", settings->address_rate, settings->address_burst}),
         .proxies = proxies,
         .limited_users = metrics_counter(metrics, NAME, HELP, "by=\"user\""),
         .limited_networks = metrics_counter(metrics, NAME, HELP, "by=\"address\""),
@@ -44,6 +50,7 @@ void limits_free(struct limits *limits) {
     rates_free(limits->users);
     rates_free(limits->changes);
     rates_free(limits->networks);
+    rates_free(limits->preflights);
     http_proxies_free(limits->proxies);
     free(limits);
 }
@@ -55,15 +62,34 @@ static int64_t cost_of(const struct http_request *request) {
     return limit && text_number(limit, strlen(limit), ROWS_MAX, &rows) ? 1 + rows / LIMITS_ROWS : 1;
 }
 
+/* A browser asks before it sends (OPTIONS without a token, whoever the user is). An app's users behind one address must not use up what
+ * requests may do by that, nor be kept from asking by those. */
+static bool is_preflight(const struct http_request *request) {
+    return !strcmp(http_method(request), "OPTIONS") && http_header(request, "Origin") &&
+           http_header(request, "Access-Control-Request-Method");
+}
+
+/* Who has no good token counts for the network that the request comes from. */
+static int pass_stranger(struct limits *limits, struct http_request *request, int64_t now_ms) {
+    uint64_t origin = http_origin_network(request, limits->proxies);
+    http_set_caller(request, http_caller_of_network(network_of_address(origin)));
+    http_set_max_body(request, STRANGER_BODY_MAX);
+    return rates_take(is_preflight(request) ? limits->preflights : limits->networks, origin, 1, now_ms);
+}
+
 bool limits_pass(struct limits *limits, const struct call *call, bool known) {
     int64_t now_ms = clock_coarse_ms(), cost = cost_of(call->request);
     int wait_s;
-    if (known && call->claims.gateway) return true;
+    if (known && call->claims.gateway) {
+        http_set_caller(call->request, http_caller_without_limit(call->request));
+        return true;
+    }
     known = known && call->claims.user >= 0; // tokens of nobody in particular must not share one allowance
-    if (known)
+    if (known) {
+        http_set_caller(call->request, http_caller_of_user(call->claims.user));
         wait_s = rates_take(limits->users, (uint64_t)call->claims.user, cost, now_ms);
-    else
-        wait_s = rates_take(limits->networks, http_origin_network(call->request, limits->proxies), 1, now_ms);
+    } else
+        wait_s = pass_stranger(limits, call->request, now_ms);
     if (!wait_s) {
         if (known) http_set_payer(call->request, call->claims.user, cost);
         return true;
@@ -81,6 +107,8 @@ bool limits_change(struct limits *limits, const struct call *call) {
     if (wait_s) http_problem(call->request, 429, "too_many_writes", "the user writes faster than anybody may", wait_s);
     return !wait_s;
 }
+
+const struct http_proxies *limits_proxies(const struct limits *limits) { return limits->proxies; }
 
 void limits_answered(struct limits *limits, const struct http_request *request) {
     int64_t paid, user = http_payer(request, &paid), cost = (int64_t)(http_answer_size(request) / LIMITS_BYTES);

@@ -19,7 +19,10 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
                struct error *error);
 void limits_free(struct limits *limits); /* NULL is fine */
 
-/* Whether the request may go on; else it is answered 429. known: the call's claims are those of a good token. */
+const struct http_proxies *limits_proxies(const struct limits *limits); /* NULL: none is trusted */
+
+/* Whether the request may go on; else it is answered 429. known: the call's claims are those of a good token. Says whose the bytes of the
+ * request and of its answer are. Only while the request is admitted. */
 bool limits_pass(struct limits *limits, const struct call *call, bool known);
 
 /* The same for a request that changes something for its user: a change costs more than a page, and all processes that follow its topic

@@ -10,7 +10,33 @@ static const struct config_property PROPERTIES[] = {
     {"ingest.max.body.bytes", CONFIG_INT, AT(max_body), "262144", .min = 1024, .max = 16777216,
      .doc = "A longer request body (bytes) is refused with 413."},
     {"ingest.max.connections", CONFIG_INT, AT(max_connections), "10000", .min = 1, .max = 1000000,
-     .doc = "HTTP connections at most. Clients beyond that wait."},
+     .doc =
+         "HTTP connections at most. For one beyond that, the one that has been idle for longest is closed, of the networks with the most "
+         "first; else the one that has been sending its request for longest; else clients wait."},
+    {"ingest.network.connections", CONFIG_INT, AT(network_connections), "2500", .max = 1000000,
+     .doc =
+         "How many of them may come from a network (the first 24 bits of an IPv4 address, the first 64 of an IPv6 address). Those of "
+         "trusted proxies count for none. 0: any number."},
+    {"ingest.head.s", CONFIG_INT, AT(head_s), "10", .min = 1, .max = 300,
+     .doc = "How long a client may take for the head of a request (seconds)."},
+    {"ingest.body.s", CONFIG_INT, AT(body_s), "10", .min = 1, .max = 300,
+     .doc = "In each so many seconds a body comes to its end, or as fast as ingest.least.rate."},
+    {"ingest.reply.s", CONFIG_INT, AT(reply_s), "20", .min = 1, .max = 300,
+     .doc = "The same of reading an answer (seconds)."},
+    {"ingest.least.rate", CONFIG_INT, AT(least_rate), "4096", .min = 1, .max = 1000000000,
+     .doc = "Bytes a second that a client must send or take."},
+    {"ingest.request.mb", CONFIG_INT, AT(request_mb), "8", .max = 65536,
+     .doc =
+         "Memory (MiB) for the requests of a user that are not answered yet, or of a network without good tokens; beyond that they are "
+         "answered 429. 0: any."},
+    {"ingest.requests.mb", CONFIG_INT, AT(requests_mb), "128", .max = 1048576,
+     .doc = "The same for those of all together; beyond that: 503."},
+    {"ingest.reply.mb", CONFIG_INT, AT(reply_mb), "16", .max = 65536,
+     .doc =
+         "Memory (MiB) for answers that a user, or a network without good tokens, has not read yet; beyond that further requests are "
+         "answered 429. 0: any."},
+    {"ingest.replies.mb", CONFIG_INT, AT(replies_mb), "256", .max = 1048576,
+     .doc = "The same for those of all together; beyond that: 503."},
     {"ingest.produce.timeout.ms", CONFIG_INT, AT(produce_timeout_ms), "5000", .min = 100, .max = 60000,
      .doc = "A write that Kafka has not acknowledged by then (ms) is answered 503."},
     {"ingest.outcome.wait.ms", CONFIG_INT, AT(outcome_wait_ms), "2000", .max = 30000,

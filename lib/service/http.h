@@ -1,4 +1,4 @@
-/* HTTP: a server (libmicrohttpd, on the event loop) with its requests and replies, and a client (libcurl). */
+/* HTTP: a server (on the event loop) with its requests and replies, and a client (libcurl). */
 #ifndef SERVICE_HTTP_H
 #define SERVICE_HTTP_H
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "service/http_reply.h"
 
 static const char SEPARATORS[] = " \t,";
 
@@ -68,23 +69,22 @@ static bool allows(const struct http_cors *cors, const char *origin) {
     return false;
 }
 
-void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct MHD_Response *response) {
+void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct buffer *fields) {
     if (!cors) return;
     const char *origin = http_header(request, "Origin");
     // An answer that a cache keeps must not go from one origin to another.
-    if (!cors->all) MHD_add_response_header(response, "Vary", "Origin");
+    if (!cors->all) http_put_field(fields, "Vary", "Origin");
     if (!origin || !allows(cors, origin)) return;
-    MHD_add_response_header(response, "Access-Control-Allow-Origin", cors->all ? "*" : origin);
-    MHD_add_response_header(response, "Access-Control-Expose-Headers", "ETag, Retry-After, Location, Allow, Link");
+    http_put_field(fields, "Access-Control-Allow-Origin", cors->all ? "*" : origin);
+    http_put_field(fields, "Access-Control-Expose-Headers", "ETag, Retry-After, Location, Allow, Link");
 }
 
 void http_cors_put_preflight(const struct http_cors *cors, const struct http_request *request, const char *allowed,
-                             struct MHD_Response *response) {
+                             struct buffer *fields) {
     const char *origin = http_header(request, "Origin");
     if (!cors || !origin || !allows(cors, origin) || !http_header(request, "Access-Control-Request-Method")) return;
-    MHD_add_response_header(response, "Access-Control-Allow-Methods", allowed);
+    http_put_field(fields, "Access-Control-Allow-Methods", allowed);
     // Browsers do not count Authorization to "*".
-    MHD_add_response_header(response, "Access-Control-Allow-Headers",
-                            "Authorization, Content-Type, If-None-Match, traceparent");
-    MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+    http_put_field(fields, "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match, traceparent");
+    http_put_field(fields, "Access-Control-Max-Age", "600");
 }

@@ -2,8 +2,7 @@
 #ifndef SERVICE_HTTP_CORS_H
 #define SERVICE_HTTP_CORS_H
 
-#include <microhttpd.h>
-
+#include "base/buffer.h"
 #include "base/error.h"
 #include "service/http_request.h"
 
@@ -15,10 +14,10 @@ int http_cors_new(const char *origins, struct http_cors **cors, struct error *er
 void http_cors_free(struct http_cors *cors); /* NULL is fine */
 
 /* Adds the header fields that an answer to that request needs. cors NULL: none. */
-void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct MHD_Response *response);
+void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct buffer *fields);
 
 /* The same of an answer to OPTIONS on a path that knows the `allowed` methods, when a browser asks before it sends (a preflight). */
 void http_cors_put_preflight(const struct http_cors *cors, const struct http_request *request, const char *allowed,
-                             struct MHD_Response *response);
+                             struct buffer *fields);
 
 #endif

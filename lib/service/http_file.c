@@ -13,7 +13,6 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "service/http_connection.h"
-#include "service/http_incoming.h"
 #include "service/http_tag.h"
 
 static const char *content_type(const char *path) {
@@ -100,13 +99,11 @@ static void find_packed(const struct http_request *request, const char *root, co
 }
 
 /* Closes the file in the end. */
-static struct MHD_Response *response_of(struct variant *file, bool pack) {
-    size_t size = (size_t)file->info.st_size;
-    if (pack) return http_gzip_file(file->fd, size);
-    struct MHD_Response *response = MHD_create_response_from_fd64(size, file->fd);
-    if (!response) abort(); // out of memory, which base/mem.h cannot see here
-    if (file->coding) MHD_add_response_header(response, "Content-Encoding", file->coding);
-    return response;
+static struct http_body body_of(const struct variant *file, bool pack, struct buffer *fields) {
+    uint64_t size = (uint64_t)file->info.st_size;
+    const char *coding = pack ? "gzip" : file->coding;
+    if (coding) http_put_field(fields, "Content-Encoding", coding);
+    return pack ? http_gzip_file(file->fd, size) : (struct http_body){.file = true, .fd = file->fd, .left = size};
 }
 
 static bool wants_html(const struct http_request *request) {
@@ -134,7 +131,7 @@ void http_reply_file(struct http_request *request, const char *root, const char 
         return;
     }
 
-    struct http_gzip *gzip = http_connection_gzip(http_request_connection(request));
+    struct http_gzip *gzip = http_connection_gzip(request->connection);
     bool packs = http_gzip_varies(gzip, content_type(path), (size_t)file.info.st_size), varies = packs;
     char tag[80];
     size_t whole = (size_t)file.info.st_size;
@@ -144,19 +141,18 @@ void http_reply_file(struct http_request *request, const char *root, const char 
              file.info.st_mtim.tv_nsec);
     bool unchanged = status == 200 && http_tag_matches(http_header(request, "If-None-Match"), tag);
     bool pack = packs && !file.coding && http_gzip_accepted(http_header(request, "Accept-Encoding"));
-    struct MHD_Response *response;
-    if (unchanged) {
+    struct buffer *fields = http_connection_fields(request->connection);
+    struct http_body body = {.bytes = NULL};
+    if (unchanged)
         close(file.fd);
-        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    } else
-        response = response_of(&file, pack);
-    if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
-    MHD_add_response_header(response, "ETag", tag);
+    else
+        body = body_of(&file, pack, fields);
+    if (varies) http_put_field(fields, "Vary", "Accept-Encoding");
+    http_put_field(fields, "ETag", tag);
     // Kept, but asked for again each time: a new version of the page is seen at the next load.
-    MHD_add_response_header(response, "Cache-Control",
-                            how->immutable ? "public, max-age=31536000, immutable" : "no-cache");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (how->field) MHD_add_response_header(response, how->field->name, how->field->value);
-    if (!unchanged) MHD_add_response_header(response, "Content-Type", content_type(path));
-    http_answer(request, unchanged ? 304 : status, response);
+    http_put_field(fields, "Cache-Control", how->immutable ? "public, max-age=31536000, immutable" : "no-cache");
+    http_put_field(fields, "X-Content-Type-Options", "nosniff");
+    if (how->field) http_put_field(fields, how->field->name, how->field->value);
+    if (!unchanged) http_put_field(fields, "Content-Type", content_type(path));
+    http_answer(request, unchanged ? 304 : status, body);
 }

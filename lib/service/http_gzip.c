@@ -16,8 +16,7 @@ enum {
     MEMORY_LEVEL = 8,       //
     STEPS_WINDOW_BITS = 12, // of an answer's own, which packs about a tenth worse: 32 KiB
     STEPS_MEMORY_LEVEL = 5, //
-    CONSTANTS = 4,
-    BLOCK = 32 * 1024 // what libmicrohttpd asks for at once
+    CONSTANTS = 4
 };
 
 /* A constant body, packed. */
@@ -35,8 +34,9 @@ struct http_gzip {
 };
 
 /* An answer that is packed as it is sent. */
-struct packing {
+struct http_packing {
     z_stream stream;
+    size_t room; // of body
     size_t left; // bytes of the body that the stream has not been given
     int fd;      // of the file that has them, of which body holds one step; -1: body has them all
     unsigned char body[];
@@ -120,14 +120,14 @@ static unsigned char *pack(z_stream *stream, const void *body, size_t size, size
     return mem_resize(packed, *packed_size, 1); // it is kept while the client takes its time
 }
 
-static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, size_t size) {
+static struct http_body pack_at_once(z_stream *stream, const void *bytes, size_t size) {
     size_t packed_size;
-    unsigned char *packed = pack(stream, body, size, &packed_size);
-    return MHD_create_response_from_buffer(packed_size, packed, MHD_RESPMEM_MUST_FREE);
+    void *packed = pack(stream, bytes, size, &packed_size);
+    return (struct http_body){.bytes = packed, .left = packed_size, .owned = packed};
 }
 
 /* Gives the stream the next step of the body. A file that is cut at this moment is sent as far as it goes. */
-static void take_step(struct packing *packing) {
+static void take_step(struct http_packing *packing) {
     size_t size = packing->left < HTTP_GZIP_STEP ? packing->left : HTTP_GZIP_STEP, have = 0;
     for (ssize_t got = 1; packing->fd >= 0 && have < size && got > 0; have += got > 0 ? (size_t)got : 0)
         got = read(packing->fd, packing->body + have, size - have);
@@ -136,30 +136,29 @@ static void take_step(struct packing *packing) {
     packing->left -= packing->fd >= 0 && have < size ? packing->left : size;
 }
 
-/* libmicrohttpd wants the next bytes. Each step ends with a flush, so that each call gives some. */
-static ssize_t pack_next(void *context, uint64_t position, char *out, size_t room) {
-    struct packing *packing = context;
+/* Each step ends with a flush, so that each call gives some. */
+size_t http_packing_next(struct http_packing *packing, char *out, size_t room) {
     z_stream *stream = &packing->stream;
-    (void)position;
     stream->next_out = (unsigned char *)out;
     stream->avail_out = (uInt)room;
     if (!stream->avail_in && packing->left) take_step(packing);
-    int code = deflate(stream, packing->left ? Z_SYNC_FLUSH : Z_FINISH);
-    size_t given = room - stream->avail_out;
-    if (given) return (ssize_t)given;
-    return code == Z_STREAM_END ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+    deflate(stream, packing->left ? Z_SYNC_FLUSH : Z_FINISH);
+    return room - stream->avail_out;
 }
 
-static void packing_free(void *context) {
-    struct packing *packing = context;
+size_t http_packing_bytes(const struct http_packing *packing) { return packing->room + HTTP_GZIP_STATE; }
+
+void http_packing_free(struct http_packing *packing) {
+    if (!packing) return;
     deflateEnd(&packing->stream);
     if (packing->fd >= 0) close(packing->fd);
     free(packing);
 }
 
 /* room: of its body. */
-static struct packing *packing_new(size_t room, size_t size, int fd) {
-    struct packing *packing = mem_alloc(sizeof *packing + room);
+static struct http_packing *packing_new(size_t room, size_t size, int fd) {
+    struct http_packing *packing = mem_alloc(sizeof *packing + room);
+    packing->room = room;
     packing->left = size;
     packing->fd = fd;
     stream_open(&packing->stream, STEPS_WINDOW_BITS, STEPS_MEMORY_LEVEL);
@@ -167,40 +166,26 @@ static struct packing *packing_new(size_t room, size_t size, int fd) {
     return packing;
 }
 
-static struct MHD_Response *pack_in_steps(struct packing *packing) {
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pack_next, packing, packing_free);
+struct http_body http_gzip_body(struct http_gzip *gzip, const void *bytes, size_t size) {
+    if (size <= HTTP_GZIP_STEP) return pack_at_once(&gzip->stream, bytes, size);
+    struct http_packing *packing = packing_new(size, size, -1);
+    memcpy(packing->body, bytes, size);
+    return (struct http_body){.packing = packing};
 }
 
-static struct MHD_Response *pack_copy_in_steps(const void *body, size_t size) {
-    struct packing *packing = packing_new(size, size, -1);
-    memcpy(packing->body, body, size);
-    return pack_in_steps(packing);
+struct http_body http_gzip_file(int fd, size_t size) {
+    return (struct http_body){.packing = packing_new(HTTP_GZIP_STEP, size, fd)};
 }
 
-static struct MHD_Response *encoded(struct MHD_Response *response) {
-    if (!response) abort(); // out of memory, which base/mem.h cannot see here
-    MHD_add_response_header(response, "Content-Encoding", "gzip");
-    return response;
-}
-
-struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size) {
-    return encoded(size <= HTTP_GZIP_STEP ? pack_at_once(&gzip->stream, body, size) : pack_copy_in_steps(body, size));
-}
-
-struct MHD_Response *http_gzip_file(int fd, size_t size) {
-    return encoded(pack_in_steps(packing_new(HTTP_GZIP_STEP, size, fd)));
-}
-
-struct MHD_Response *http_gzip_constant(struct http_gzip *gzip, const void *body, size_t size) {
+struct http_body http_gzip_constant(struct http_gzip *gzip, const void *bytes, size_t size) {
     size_t at = 0;
-    while (at < gzip->constant_count && gzip->constants[at].body != body) at++;
-    if (at == CONSTANTS) return http_gzip_response(gzip, body, size);
+    while (at < gzip->constant_count && gzip->constants[at].body != bytes) at++;
+    if (at == CONSTANTS) return http_gzip_body(gzip, bytes, size);
     struct constant *constant = &gzip->constants[at];
     if (at == gzip->constant_count) {
         gzip->constant_count++;
-        constant->body = body;
-        constant->packed = pack(&gzip->stream, body, size, &constant->size);
+        constant->body = bytes;
+        constant->packed = pack(&gzip->stream, bytes, size, &constant->size);
     }
-    // A response may outlive the server, so it has a copy.
-    return encoded(MHD_create_response_from_buffer(constant->size, constant->packed, MHD_RESPMEM_MUST_COPY));
+    return (struct http_body){.bytes = (const char *)constant->packed, .left = constant->size};
 }

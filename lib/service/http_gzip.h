@@ -4,9 +4,10 @@
 #ifndef SERVICE_HTTP_GZIP_H
 #define SERVICE_HTTP_GZIP_H
 
-#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "service/http_body.h"
 
 enum { HTTP_GZIP_STEP = 64 * 1024, HTTP_GZIP_STATE = 80 * 1024 };
 
@@ -14,7 +15,7 @@ struct http_gzip;
 
 /* least: answers of fewer bytes are sent as they are. */
 struct http_gzip *http_gzip_new(size_t least);
-void http_gzip_free(struct http_gzip *gzip); /* NULL is fine; responses that were made live on */
+void http_gzip_free(struct http_gzip *gzip); /* after the bodies that it has made; NULL is fine */
 
 /* Whether such an answer depends on what the client accepts: it is text, and large enough. gzip NULL: it does not. */
 bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, size_t size);
@@ -23,11 +24,16 @@ bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, si
 bool http_coding_accepted(const char *accept, const char *coding);
 bool http_gzip_accepted(const char *accept);
 
-/* The response, with Content-Encoding. Copies the body. */
-struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size);
+/* The body, packed. Copies the bytes. */
+struct http_body http_gzip_body(struct http_gzip *gzip, const void *bytes, size_t size);
 /* The same of a file of that size, a step at a time, so that none is too large. Closes it in the end. */
-struct MHD_Response *http_gzip_file(int fd, size_t size);
-/* The same of a body that lives as long as the process and never changes. */
-struct MHD_Response *http_gzip_constant(struct http_gzip *gzip, const void *body, size_t size);
+struct http_body http_gzip_file(int fd, size_t size);
+/* The same of bytes that live as long as the process and never change. */
+struct http_body http_gzip_constant(struct http_gzip *gzip, const void *bytes, size_t size);
+
+/* Writes the next bytes of what is packed as it is sent; how many. 0: there are no more. */
+size_t http_packing_next(struct http_packing *packing, char *out, size_t room);
+size_t http_packing_bytes(const struct http_packing *packing); /* of memory */
+void http_packing_free(struct http_packing *packing);          /* NULL is fine */
 
 #endif

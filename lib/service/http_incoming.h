@@ -2,30 +2,56 @@
 #ifndef SERVICE_HTTP_INCOMING_H
 #define SERVICE_HTTP_INCOMING_H
 
-#include <microhttpd.h>
+#include <sys/socket.h>
 
 #include "base/buffer.h"
+#include "http/chunks.h"
+#include "http/head.h"
+#include "http/target.h"
 #include "service/http_request.h"
 
 struct http_connection;
 
-/* method and path live as long as the request. Its age counts from now. handle: where its fields and its query are looked up. */
-struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *handle,
-                                      const char *method, const char *path);
+/* A head with its address taken apart. */
+struct http_incoming {
+    struct http_head head;
+    struct http_field parameters[HTTP_PARAMETERS_MAX];
+    size_t parameter_count;
+};
+
+/* As http_head_read. */
+int http_incoming_read(char *text, size_t size, struct http_incoming *incoming, struct http_fault *fault);
+
+struct http_request {
+    struct http_connection *connection;
+    const char *method, *path;
+    const struct http_field *fields, *parameters;
+    size_t field_count, parameter_count;
+    bool is_head, closes, old; /* closes: it is the connection's last; old: of HTTP/1.0 */
+    bool chunked;
+    struct http_chunks chunks;
+    uint64_t left; /* of a body that is not chunked */
+    struct buffer body;
+    size_t max_body;
+    uint64_t caller;
+    int64_t held; /* bytes that are counted for the caller */
+    int64_t began_us;
+    void *context;
+    const char *varies; /* http_set_varies; NULL: no more than every answer */
+    void *state;
+    int64_t payer, paid;
+    size_t answer;
+};
+
+/* Takes copies of what was read of that text, which all of its pointers lead to, and state_size bytes of http_state. Its age counts from now.
+ * incoming NULL: of a request nothing could be read. */
+struct http_request *http_request_new(struct http_connection *connection, const struct http_incoming *incoming,
+                                      const char *text, size_t size, size_t state_size);
 void http_request_free(struct http_request *request); /* NULL is fine */
-struct http_connection *http_request_connection(const struct http_request *request);
 
 void http_request_answers(struct http_request *request, size_t size); /* http_answer_size */
-const char *http_request_varies(
-    const struct http_request *request); /* http_set_varies; NULL: no more than every answer */
 
 /* Where its connection comes from. */
 const struct sockaddr *http_request_peer(const struct http_request *request);
-/* Appends the values of all header fields of that name, in their order, with commas between them. */
-void http_request_fields(const struct http_request *request, const char *name, struct buffer *values);
-
-/* Takes a part of the body, of which `room` bytes are kept. */
-void http_request_read(struct http_request *request, const char *data, size_t size, size_t room);
-uint64_t http_request_excess(const struct http_request *request); /* bytes of the body that were thrown away */
 
 #endif

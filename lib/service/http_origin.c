@@ -8,9 +8,10 @@
 #include <strings.h>
 
 #include "base/buffer.h"
-#include "base/bytes.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "budget/network.h"
 #include "service/http_incoming.h"
 
 enum { V4_BITS = 96 /* in front of an IPv4 address */, ADDRESS_BITS = 128, ADDRESS_MAX = 64 /* bytes of text */ };
@@ -89,22 +90,45 @@ static bool is_trusted(const struct http_proxies *proxies, const struct http_add
     return false;
 }
 
-struct http_address http_origin_behind(const struct http_proxies *proxies, struct http_address peer,
-                                       const char *forwarded) {
+/* What a proxy writes for an address: "1.2.3.4", "1.2.3.4:5678", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443", in quotes or not. */
+static bool read_forwarded(const char *text, size_t size, struct http_address *address) {
+    if (size >= 2 && *text == '"' && text[size - 1] == '"') text++, size -= 2;
+    const char *end = text + size, *port = NULL;
+    if (size && *text == '[') {
+        const char *bracket = memchr(text, ']', size);
+        if (!bracket) return false;
+        text++;
+        size = (size_t)(bracket - text);
+        port = bracket + 1;
+    } else if (memchr(text, '.', size) && (port = memchr(text, ':', size)) &&
+               !memchr(port + 1, ':', (size_t)(end - port - 1))) {
+        size = (size_t)(port - text);
+    } else
+        port = end;
+    int64_t number;
+    if (port < end && (*port != ':' || !text_number(port + 1, (size_t)(end - port - 1), UINT16_MAX, &number)))
+        return false;
+    return http_address_read(text, size, address);
+}
+
+/* Of a text that is no address: all who are called so, and nobody else. Addresses in use do not begin with that bit. */
+static uint64_t key_of_text(const char *text, size_t size) {
+    static const uint8_t KEY[16] = "unknown origins";
+    return hash_sip(KEY, text, size) | 1ull << 63;
+}
+
+uint64_t http_origin_behind(const struct http_proxies *proxies, struct http_address peer, const char *forwarded) {
     const char *end = forwarded ? forwarded + strlen(forwarded) : NULL;
     while (proxies && is_trusted(proxies, &peer) && end && end > forwarded) {
-        struct http_address before;
         const char *comma = memrchr(forwarded, ',', (size_t)(end - forwarded));
         const char *start = comma ? comma + 1 : forwarded;
         start += strspn(start, " \t");
         size_t size = start < end ? (size_t)(end - start) : 0;
         while (size && strchr(" \t", start[size - 1])) size--;
-        // An address that cannot be read was written by the last one who was read, who is all that is known.
-        if (!http_address_read(start, size, &before)) break;
-        peer = before;
+        if (!read_forwarded(start, size, &peer)) return key_of_text(start, size);
         end = comma;
     }
-    return peer;
+    return network_address_in(peer.bytes);
 }
 
 static struct http_address address_of(const struct sockaddr *socket) {
@@ -118,14 +142,15 @@ static struct http_address address_of(const struct sockaddr *socket) {
     return address;
 }
 
+bool http_proxies_trust(const struct http_proxies *proxies, const struct sockaddr *peer) {
+    struct http_address address = address_of(peer);
+    return is_trusted(proxies, &address);
+}
+
 uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies) {
     struct buffer forwarded = {.size = 0};
-    struct http_address address = address_of(http_request_peer(request));
-    if (proxies) {
-        http_request_fields(request, "X-Forwarded-For", &forwarded);
-        address = http_origin_behind(proxies, address, buffer_cstring(&forwarded));
-    }
+    if (proxies) http_field_gather(request->fields, request->field_count, "X-Forwarded-For", &forwarded);
+    uint64_t origin = http_origin_behind(proxies, address_of(http_request_peer(request)), buffer_cstring(&forwarded));
     buffer_free(&forwarded);
-    uint64_t first = bytes_get_be64(address.bytes), last = bytes_get_be64(address.bytes + 8);
-    return first || last >> 32 != 0xffff ? first : last;
+    return origin;
 }

@@ -3,6 +3,7 @@
 #define SERVICE_HTTP_ORIGIN_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "base/error.h"
 #include "service/http_request.h"
@@ -15,6 +16,8 @@ struct http_proxies;
 int http_proxies_new(const char *text, struct http_proxies **proxies, struct error *error);
 void http_proxies_free(struct http_proxies *proxies); /* NULL is fine */
 
+bool http_proxies_trust(const struct http_proxies *proxies, const struct sockaddr *peer);
+
 struct http_address {
     unsigned char bytes[16]; /* of IPv6; an IPv4 address is ::ffff:a.b.c.d */
 };
@@ -22,13 +25,12 @@ struct http_address {
 /* False: the text is no address. Pure. */
 bool http_address_read(const char *text, size_t size, struct http_address *address);
 
-/* The client behind proxies: of the addresses in `forwarded` (separated by commas; NULL: none) the last one that is no trusted proxy, or
- * `peer` if that is none itself. Clients write there what they like, so nothing before that counts. Pure. */
-struct http_address http_origin_behind(const struct http_proxies *proxies, struct http_address peer,
-                                       const char *forwarded);
+/* The client behind proxies: of the addresses in `forwarded` (separated by commas, with or without ports; NULL: none) the last one that is
+ * no trusted proxy, or `peer` if that is none itself. Clients write there what they like, so nothing before that counts. An address as
+ * budget/network.h has it; of a word that is no address ("unknown"), a number that no address has. Pure. */
+uint64_t http_origin_behind(const struct http_proxies *proxies, struct http_address peer, const char *forwarded);
 
-/* A number for the client's network: an IPv4 address, or the first 64 bits of an IPv6 address, of which a client has all
- * that follow. proxies NULL: none is believed. Loop's thread. */
+/* The same of a request. proxies NULL: none is believed. Loop's thread. */
 uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies);
 
 #endif

@@ -8,24 +8,29 @@
 #include "service/http_connection.h"
 #include "service/http_cors.h"
 #include "service/http_gzip.h"
-#include "service/http_incoming.h"
 
-static void reply(struct http_request *request, unsigned status, const char *content_type, const void *body,
+void http_put_field(struct buffer *fields, const char *name, const char *value) {
+    buffer_string(fields, name);
+    buffer_append(fields, ": ", 2);
+    buffer_string(fields, value);
+    buffer_append(fields, "\r\n", 2);
+}
+
+static void reply(struct http_request *request, unsigned status, const char *content_type, const void *bytes,
                   size_t size, bool constant, const struct http_field *fields, size_t field_count) {
-    struct http_gzip *gzip = http_connection_gzip(http_request_connection(request));
+    struct http_gzip *gzip = http_connection_gzip(request->connection);
+    struct buffer *put = http_connection_fields(request->connection);
+    struct http_body body = {.bytes = bytes, .left = size, .lent = !constant};
     bool varies = http_gzip_varies(gzip, content_type, size);
-    struct MHD_Response *response;
-    if (varies && http_gzip_accepted(http_header(request, "Accept-Encoding")))
-        response = (constant ? http_gzip_constant : http_gzip_response)(gzip, body, size);
-    else // libmicrohttpd copies or reads, whatever the type of its parameter says.
-        response = MHD_create_response_from_buffer(size, (void *)(uintptr_t)body,
-                                                   constant ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
-    if (!response) abort(); // out of memory, which base/mem.h cannot see here
-    if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
-    if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
     http_request_answers(request, size);
-    for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
-    http_answer(request, status, response);
+    if (varies && http_gzip_accepted(http_header(request, "Accept-Encoding"))) {
+        body = (constant ? http_gzip_constant : http_gzip_body)(gzip, bytes, size);
+        http_put_field(put, "Content-Encoding", "gzip");
+    }
+    if (varies) http_put_field(put, "Vary", "Accept-Encoding");
+    if (content_type) http_put_field(put, "Content-Type", content_type);
+    for (size_t i = 0; i < field_count; i++) http_put_field(put, fields[i].name, fields[i].value);
+    http_answer(request, status, body);
 }
 
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
@@ -55,7 +60,7 @@ static void problem(struct http_request *request, unsigned status, const char *c
     char type[128];
     snprintf(type, sizeof type, "urn:starling:%s", code);
     put_member(&body, "{", "type", type);
-    put_member(&body, ",", "title", MHD_get_reason_phrase_for(status));
+    put_member(&body, ",", "title", http_reason(status));
     buffer_format(&body, ",\"status\":%u", status);
     put_member(&body, ",", "detail", detail);
     put_member(&body, ",", "code", code);
@@ -89,9 +94,8 @@ void http_bad_method(struct http_request *request, const char *allowed) {
 }
 
 void http_reply_options(struct http_request *request, const char *allowed) {
-    struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    if (!response) abort(); // out of memory, which base/mem.h cannot see here
-    MHD_add_response_header(response, "Allow", allowed);
-    http_cors_put_preflight(http_connection_cors(http_request_connection(request)), request, allowed, response);
-    http_answer(request, 204, response);
+    struct buffer *fields = http_connection_fields(request->connection);
+    http_put_field(fields, "Allow", allowed);
+    http_cors_put_preflight(http_connection_cors(request->connection), request, allowed, fields);
+    http_answer(request, 204, (struct http_body){.bytes = NULL});
 }

@@ -3,11 +3,11 @@
 #define SERVICE_HTTP_REPLY_H
 
 #include "base/buffer.h"
+#include "http/field.h"
 #include "service/http_request.h"
 
-struct http_field {
-    const char *name, *value;
-};
+/* A line of an answer's head. */
+void http_put_field(struct buffer *fields, const char *name, const char *value);
 
 /* Copies the body. fields: further response headers, may be NULL. */
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,

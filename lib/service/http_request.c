@@ -1,101 +1,98 @@
 #include "service/http_request.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/buffer.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
-#include "service/http_incoming.h"
+#include "budget/held.h"
+#include "service/http_connection.h"
 
-struct http_request {
-    struct http_connection *connection;
-    struct MHD_Connection *handle;
-    const char *method, *path;
-    struct buffer body;
-    uint64_t excess; // bytes of the body beyond the limit, thrown away
-    int64_t began_us;
-    void *context;
-    const char *varies;
-    int64_t payer, paid;
-    size_t answer;
-};
+static const uint64_t NETWORK = 1ull << 63; /* users' ids do not have that bit */
 
-struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *handle,
-                                      const char *method, const char *path) {
-    struct http_request *request = mem_alloc(sizeof *request);
-    *request = (struct http_request){
-        .connection = connection,
-        .handle = handle,
-        .method = method,
-        .path = path,
-        .began_us = clock_monotonic_us(),
-        .payer = -1,
-    };
+int http_incoming_read(char *text, size_t size, struct http_incoming *incoming, struct http_fault *fault) {
+    int code = http_head_read(text, size, &incoming->head, fault);
+    incoming->parameter_count = HTTP_PARAMETERS_MAX;
+    if (http_target_read(incoming->head.target, incoming->parameters, &incoming->parameter_count) || code) return code;
+    *fault = (struct http_fault){400, "bad_request", "the address has too many parameters"};
+    return -EINVAL;
+}
+
+/* Where a piece of the text is in its copy. */
+static const char *moved(const char *piece, const char *text, size_t size, char *copy) {
+    return piece >= text && piece < text + size ? copy + (piece - text) : ""; /* what was not there is a constant */
+}
+
+static struct http_field *copy_fields(struct http_field *copy, const struct http_field *fields, size_t count,
+                                      const char *text, size_t size, char *copied) {
+    for (size_t i = 0; i < count; i++)
+        copy[i] =
+            (struct http_field){moved(fields[i].name, text, size, copied), moved(fields[i].value, text, size, copied)};
+    return copy + count;
+}
+
+struct http_request *http_request_new(struct http_connection *connection, const struct http_incoming *incoming,
+                                      const char *text, size_t size, size_t state_size) {
+    size_t fields = incoming ? incoming->head.field_count : 0, parameters = incoming ? incoming->parameter_count : 0;
+    state_size = (state_size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    struct http_request *request =
+        mem_alloc(sizeof *request + state_size + (fields + parameters) * sizeof(struct http_field) + size);
+    char *state = (char *)(request + 1);
+    struct http_field *list = (struct http_field *)(void *)(state + state_size);
+    char *copy = (char *)(list + fields + parameters);
+    *request = (struct http_request){.connection = connection, .method = "", .path = "", .closes = true, .payer = -1};
+    request->began_us = clock_monotonic_us();
+    request->state = memset(state, 0, state_size);
+    if (connection) request->caller = http_caller_of_network(http_place_network(&connection->place));
+    if (connection) request->max_body = connection->server->options.max_body;
+    if (!incoming) return request;
+
+    const struct http_head *head = &incoming->head;
+    memcpy(copy, text, size);
+    request->fields = list;
+    request->field_count = fields;
+    list = copy_fields(list, head->fields, fields, text, size, copy);
+    request->parameters = list;
+    request->parameter_count = parameters;
+    copy_fields(list, incoming->parameters, parameters, text, size, copy);
+    request->method = moved(head->method, text, size, copy);
+    request->path = moved(head->target, text, size, copy);
+    request->is_head = !strcmp(request->method, "HEAD");
+    request->closes = head->closes;
+    request->old = !head->minor;
+    request->chunked = head->chunked;
+    request->left = (uint64_t)head->length;
     return request;
 }
 
 void http_request_free(struct http_request *request) {
     if (!request) return;
+    if (request->held) held_give(request->connection->server->requests, request->caller, request->held);
     buffer_free(&request->body);
     free(request);
 }
 
-struct http_connection *http_request_connection(const struct http_request *request) {
-    return request->connection;
-}
-
 const struct sockaddr *http_request_peer(const struct http_request *request) {
-    return MHD_get_connection_info(request->handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-}
-
-struct wanted_fields {
-    const char *name;
-    struct buffer *values;
-};
-
-static enum MHD_Result append_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
-    struct wanted_fields *wanted = context;
-    (void)kind;
-    if (strcasecmp(name, wanted->name) || !value) return MHD_YES;
-    if (wanted->values->size) buffer_byte(wanted->values, ',');
-    buffer_string(wanted->values, value);
-    return MHD_YES;
-}
-
-void http_request_fields(const struct http_request *request, const char *name, struct buffer *values) {
-    struct wanted_fields wanted = {.name = name, .values = values};
-    MHD_get_connection_values(request->handle, MHD_HEADER_KIND, append_field, &wanted);
-}
-
-void http_request_read(struct http_request *request, const char *data, size_t size, size_t room) {
-    size_t left = room - request->body.size, taken = size < left ? size : left;
-    if (taken) buffer_append(&request->body, data, taken);
-    request->excess += size - taken;
+    return &request->connection->address.any;
 }
 
 void http_set_varies(struct http_request *request, const char *field) { request->varies = field; }
-
-const char *http_request_varies(const struct http_request *request) { return request->varies; }
-
-uint64_t http_request_excess(const struct http_request *request) { return request->excess; }
 
 const char *http_method(const struct http_request *request) { return request->method; }
 
 const char *http_path(const struct http_request *request) { return request->path; }
 
 const char *http_query(const struct http_request *request, const char *name) {
-    const char *value = NULL;
-    size_t size;
-    if (MHD_lookup_connection_value_n(request->handle, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value, &size) !=
-        MHD_YES)
-        return NULL;
-    return value ? value : "";
+    for (size_t i = 0; i < request->parameter_count; i++)
+        if (!strcmp(request->parameters[i].name, name)) return request->parameters[i].value;
+    return NULL;
 }
 
 const char *http_header(const struct http_request *request, const char *name) {
-    return MHD_lookup_connection_value(request->handle, MHD_HEADER_KIND, name);
+    return http_field_find(request->fields, request->field_count, name);
 }
 
 const char *http_bearer(const struct http_request *request, size_t *size) {
@@ -120,6 +117,8 @@ void http_set_context(struct http_request *request, void *context) { request->co
 
 void *http_context(const struct http_request *request) { return request->context; }
 
+void *http_state(const struct http_request *request) { return request->state; }
+
 void http_set_payer(struct http_request *request, int64_t payer, int64_t paid) {
     request->payer = payer;
     request->paid = paid;
@@ -130,6 +129,16 @@ int64_t http_payer(const struct http_request *request, int64_t *paid) {
     return request->payer;
 }
 
+size_t http_answer_size(const struct http_request *request) { return request->answer; }
+
 void http_request_answers(struct http_request *request, size_t size) { request->answer = size; }
 
-size_t http_answer_size(const struct http_request *request) { return request->answer; }
+void http_set_caller(struct http_request *request, uint64_t caller) { request->caller = caller; }
+
+void http_set_max_body(struct http_request *request, size_t size) { request->max_body = size; }
+
+uint64_t http_caller_of_network(uint64_t network) { return hash_u64(network) | NETWORK; }
+
+uint64_t http_caller_without_limit(const struct http_request *request) {
+    return http_server_key(request->connection->server);
+}

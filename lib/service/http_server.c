@@ -2,113 +2,228 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "budget/network.h"
 #include "service/http_connection.h"
+#include "service/http_reply.h"
 #include "service/listen.h"
 
-enum { MAX_BODY = 64 * 1024, MAX_CONNECTIONS = 1000, TIMEOUT_S = 60, FINAL_TURNS = 64 };
-
-/* libmicrohttpd on the loop: its epoll descriptor is watched, and it is run when that is readable, when its timeout is over, and when
- * there is work that neither announces. */
-struct http_server {
-    struct http_server_options options;
-    struct http_connections *connections;
-    struct MHD_Daemon *daemon;
-    struct loop_watch *watch;
-    struct loop_timer *timer; // libmicrohttpd's timeouts
-    struct loop_idle *again;  // on: it is run in the next turn, too
-    int port;
-    bool quiesced;
-    bool running; // libmicrohttpd is at it
-    bool more;    // and must be run once more
+enum {
+    MAX_BODY = 64 * 1024,
+    MAX_CONNECTIONS = 1000,
+    HEAD_S = 10,
+    IDLE_S = 60,
+    BODY_S = 10,
+    REPLY_S = 20,
+    LEAST_RATE = 4096,
+    LOOK_MS = 500,     /* how often it is looked for those who exceed their time */
+    ACCEPT_BATCH = 64, /* then the others of the loop have their turn */
+    ACCEPT_SHARE = 16, /* of all places: a newcomer has time to speak before others take its place */
+    PAUSE_MS = 1000    /* when the process has no descriptor left */
 };
 
-static void on_work(void *context) {
-    struct http_server *server = context;
-    server->more = true;
-    if (!server->running) loop_idle_on(server->again, 1);
+uint64_t http_server_key(struct http_server *server) { return ++server->serial | 3ull << 62; }
+
+/* ---- newcomers ---- */
+
+/* Whoever has to go for a newcomer goes; false: nobody has to. */
+static bool make_room(struct http_place *place) {
+    if (!place) return false;
+    http_connection_close(http_connection_at(place));
+    return true;
 }
 
-/* Lets libmicrohttpd do what it can now, and sees to it that it is called again when it must be. */
-static void run(void *context) {
-    struct http_server *server = context;
-    server->running = true;
-    server->more = false;
-    MHD_run(server->daemon);
-    server->running = false;
-    MHD_UNSIGNED_LONG_LONG timeout_ms;
-    bool timed = MHD_get_timeout(server->daemon, &timeout_ms) == MHD_YES;
-    loop_idle_on(server->again, server->more || (timed && timeout_ms == 0));
-    if (timed && timeout_ms) loop_timer_again(server->timer, timeout_ms, 0);
+/* Takes a place for a connection from that network: false, there is none. */
+static bool take_place(struct http_server *server, uint64_t network) {
+    int64_t each = server->options.budgets.network_connections;
+    if (held_take(server->connections, network, 1)) return true;
+    bool own = each && held_by(server->connections, network) >= each;
+    return make_room(own ? http_places_first_of(server->places, network) : http_places_first(server->places)) &&
+           held_take(server->connections, network, 1);
 }
 
-static int server_start(struct http_server *server, int listener, struct error *error) {
+static void let_in(struct http_server *server, int fd, const struct sockaddr_in6 *address) {
+    const struct sockaddr *any = (const struct sockaddr *)address;
+    bool proxy = server->options.proxies && http_proxies_trust(server->options.proxies, any);
+    uint64_t network = proxy ? http_server_key(server) : network_of(any);
+    int on = 1;
+    if (!take_place(server, network)) {
+        close(fd);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    http_connection_open(server, fd, address, network);
+}
+
+static bool is_full(const struct http_server *server) {
+    return server->count >= server->options.max_connections && !http_places_first(server->places);
+}
+
+/* How many it may still be; 0: no more for now. */
+static int accept_one(struct http_server *server, int left) {
+    struct sockaddr_in6 address;
+    socklen_t size = sizeof address;
+    if (is_full(server)) return 0;
+    int fd = accept4(server->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0)
+        let_in(server, fd, &address);
+    else if (errno == EAGAIN || errno == EWOULDBLOCK)
+        return 0;
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        /* The newcomer stays in the kernel's queue, and the socket readable. */
+        if (make_room(http_places_first(server->places))) return left - 1;
+        loop_timer_again(server->pause, PAUSE_MS, 0);
+        server->paused = true;
+        return 0;
+    }
+    /* any other failure is of that one connection, which is gone */
+    return left - 1;
+}
+
+static void on_newcomers(void *context);
+
+static void watch(struct http_server *server) {
+    bool wanted = server->fd >= 0 && !server->paused && !is_full(server);
+    if (wanted && !server->watch) {
+        server->watch = loop_watch_new(server->options.loop, server->fd, on_newcomers, server);
+    } else if (!wanted && server->watch) {
+        loop_watch_free(server->watch);
+        server->watch = NULL;
+    }
+}
+
+static void on_newcomers(void *context) {
+    struct http_server *server = context;
+    int left = (int)(server->options.max_connections / ACCEPT_SHARE);
+    if (left > ACCEPT_BATCH) left = ACCEPT_BATCH;
+    if (left < 1) left = 1;
+    while (left) left = accept_one(server, left);
+    watch(server);
+}
+
+void http_server_has_room(struct http_server *server) {
+    if (!server->watch) watch(server);
+}
+
+static void pause_over(void *context) {
+    struct http_server *server = context;
+    server->paused = false;
+    watch(server);
+}
+
+static void resume(void *context) {
+    struct http_server *server = context;
+    struct http_connection *connection = server->first_resumed;
+    loop_idle_on(server->resume, connection && connection->next_resumed);
+    if (!connection) return;
+    server->first_resumed = connection->next_resumed;
+    connection->resumed = false;
+    http_connection_take_in(connection);
+}
+
+/* ---- beginning ---- */
+
+static void set_defaults(struct http_server_options *options) {
+    struct http_times *times = &options->times;
+    if (!options->max_body) options->max_body = MAX_BODY;
+    if (!options->max_connections) options->max_connections = MAX_CONNECTIONS;
+    if (!times->head_s) times->head_s = HEAD_S;
+    if (!times->idle_s) times->idle_s = IDLE_S;
+    if (!times->body_s) times->body_s = BODY_S;
+    if (!times->reply_s) times->reply_s = REPLY_S;
+    if (!times->least_rate) times->least_rate = LEAST_RATE;
+}
+
+static struct held *budget(struct http_server *server, const char *what, const char *by, int64_t each, int64_t all) {
+    const struct http_budgets *budgets = &server->options.budgets;
+    return held_new(&(struct held_options){
+        .metrics = budgets->metrics ? budgets->metrics : server->own_metrics,
+        .what = what,
+        .by = by,
+        .each = each,
+        .in_all = all,
+    });
+}
+
+static void start(struct http_server *server) {
     const struct http_server_options *options = &server->options;
-    server->connections = http_connections_new(options, on_work, server);
-    server->again = loop_idle_new(options->loop, run, server);
-    server->timer = loop_timer_new(options->loop, 1, 0, run, server);
-    // From here the listening socket is libmicrohttpd's, which closes it even when it does not start.
-    server->daemon = http_connections_serve(server->connections, listener);
-    const union MHD_DaemonInfo *info =
-        server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
-    if (!info) return error_set(error, -EIO, "the HTTP server on %s did not start", options->listen);
-    server->watch = loop_watch_new(options->loop, info->epoll_fd, run, server);
-    return server->watch ? 0 : error_set(error, -EIO, "the HTTP server on %s cannot be watched", options->listen);
+    const struct http_budgets *budgets = &options->budgets;
+    if (!budgets->metrics) server->own_metrics = metrics_new();
+    server->connections =
+        budget(server, "connections", "network", budgets->network_connections, options->max_connections);
+    server->requests = budget(server, "request_bytes", "caller", budgets->request_bytes, budgets->all_request_bytes);
+    server->replies = budget(server, "reply_bytes", "caller", budgets->reply_bytes, budgets->all_reply_bytes);
+    server->places = http_places_new();
+    server->gzip = options->gzip_least ? http_gzip_new(options->gzip_least) : NULL;
+    server->look = loop_timer_new(options->loop, LOOK_MS, LOOK_MS, http_connections_look, server);
+    server->pause = loop_timer_new(options->loop, PAUSE_MS, 0, pause_over, server);
+    server->resume = loop_idle_new(options->loop, resume, server);
+    watch(server);
 }
 
 int http_server_new(const struct http_server_options *options, struct http_server **server, struct error *error) {
     int listener, port, code = listen_open(options->listen, options->reuse_port, &listener, &port, error);
     if (code) return code;
-    struct http_server *made = mem_alloc(sizeof *made);
-    *made = (struct http_server){.options = *options, .port = port};
-    if (!made->options.max_body) made->options.max_body = MAX_BODY;
-    if (!made->options.max_connections) made->options.max_connections = MAX_CONNECTIONS;
-    if (!made->options.timeout_s) made->options.timeout_s = TIMEOUT_S;
-    code = server_start(made, listener, error);
-    if (code) {
-        http_server_free(made);
-        return code;
-    }
+    struct http_server *made = mem_zero(1, sizeof *made);
+    made->options = *options;
+    made->fd = listener;
+    made->port = port;
+    set_defaults(&made->options);
+    start(made);
     *server = made;
     return 0;
 }
 
 int http_server_port(const struct http_server *server) { return server->port; }
 
-size_t http_server_pending(const struct http_server *server) { return http_connections_pending(server->connections); }
+size_t http_server_pending(const struct http_server *server) { return server->pending; }
 
-size_t http_server_connections(const struct http_server *server) { return http_connections_count(server->connections); }
+size_t http_server_connections(const struct http_server *server) { return server->count; }
+
+/* ---- end ---- */
 
 void http_server_quiesce(struct http_server *server) {
     if (server->quiesced) return;
     server->quiesced = true;
-    http_connections_quiesce(server->connections);
-    int listener = MHD_quiesce_daemon(server->daemon);
-    if (listener >= 0) close(listener);
-    on_work(server);
+    for (int left = ACCEPT_BATCH; left;) left = accept_one(server, left); /* who had come already */
+    loop_watch_free(server->watch);
+    server->watch = NULL;
+    close(server->fd);
+    server->fd = -1;
 }
 
-/* Sends what was just answered; a client that does not read is not waited for. */
-static void stop(struct http_server *server) {
-    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
-    http_connections_abandon(server->connections);
-    for (int i = 0; i < FINAL_TURNS && timeout_ms == 0; i++) {
-        MHD_run(server->daemon);
-        if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES) break;
+/* Says to everybody who has asked that this is the end, as far as the kernel takes it; a client that does not read is not waited for. */
+static void say_end(struct http_server *server) {
+    server->abandoned = true;
+    http_server_quiesce(server);
+    for (struct http_connection *at = server->first, *next; at; at = next) {
+        next = at->next;
+        if (at->state == HTTP_HANDED)
+            http_connection_refuse(at, &HTTP_ENDING, 1);
+        else if (at->state == HTTP_IDLE || at->state == HTTP_HEAD || at->state == HTTP_BODY)
+            http_connection_read(at);
     }
-    MHD_stop_daemon(server->daemon);
 }
 
 void http_server_free(struct http_server *server) {
     if (!server) return;
-    assert(!server->running);
-    loop_watch_free(server->watch);
-    if (server->daemon) stop(server);
-    http_connections_free(server->connections);
-    loop_timer_free(server->timer);
-    loop_idle_free(server->again);
+    say_end(server);
+    while (server->first) http_connection_close(server->first);
+    loop_timer_free(server->look);
+    loop_timer_free(server->pause);
+    loop_idle_free(server->resume);
+    http_places_free(server->places);
+    http_gzip_free(server->gzip);
+    held_free(server->connections);
+    held_free(server->requests);
+    held_free(server->replies);
+    metrics_free(server->own_metrics);
+    buffer_free(&server->head);
+    buffer_free(&server->fields);
     free(server);
 }

@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "service/http_connection.h"
-#include "service/http_incoming.h"
 #include "service/http_reply.h"
 
 /* Without W/. */
@@ -36,7 +35,7 @@ void http_reply_tagged(struct http_request *request, const struct buffer *body) 
     const struct http_field fields[] = {
         {"Cache-Control", "private, no-cache"}, {"ETag", tag}, {"Vary", "Accept-Encoding"}};
     if (http_tag_matches(http_header(request, "If-None-Match"), tag)) {
-        bool varies = http_gzip_varies(http_connection_gzip(http_request_connection(request)), TYPE, body->size);
+        bool varies = http_gzip_varies(http_connection_gzip(request->connection), TYPE, body->size);
         http_reply(request, 304, NULL, NULL, 0, fields, varies ? 3 : 2);
     } else {
         http_reply(request, 200, TYPE, body->data, body->size, fields, 2); // with Vary of its own

@@ -15,7 +15,7 @@
 #include "service/listen.h"
 
 /* Each gateway and edge keeps some connections open, and more under load. */
-enum { PEER_CONNECTIONS_MAX = 8192 };
+enum { PEER_CONNECTIONS_MAX = 8192, OPS_CONNECTIONS_MAX = 64, OPS_TIME_S = 5 /* for a head, and for a body */ };
 
 struct process_metrics {
     struct metric *cpu, *resident, *virtual_size, *open_fds, *max_fds;
@@ -238,11 +238,16 @@ static void handle_ops(void *context, struct http_request *request) {
     http_problem(request, 404, "no_such_path", "there are /metrics, /healthz, /readyz and POST /drain", 0);
 }
 
-static void handle_peer(void *context, struct http_request *request) {
-    struct service *service = context;
+/* Before the body of a stranger is read. */
+static void admit_peer(void *context, struct http_request *request) {
+    const struct service *service = context;
     if (*service->settings.peer_token && !bears_peer_token(service, request))
         http_problem(request, 401, "unauthorized", "the peer token is missing or wrong", 0);
-    else if (!service->definition->peer)
+}
+
+static void handle_peer(void *context, struct http_request *request) {
+    struct service *service = context;
+    if (!service->definition->peer)
         http_problem(request, 404, "no_such_path", "this daemon answers no peers", 0);
     else if (!service->state)
         http_problem(request, 503, "starting", "this process has not started yet", 1);
@@ -260,7 +265,8 @@ int service_open_ops(struct service *service, struct error *error) {
         &(struct http_server_options){
             .loop = &service->loop,
             .listen = service->settings.ops_listen,
-            .max_connections = 64,
+            .max_connections = OPS_CONNECTIONS_MAX,
+            .times = {.head_s = OPS_TIME_S, .body_s = OPS_TIME_S},
             .context = service,
             .handle = handle_ops,
         },
@@ -276,6 +282,7 @@ int service_open_peers(struct service *service, struct error *error) {
             .listen = service->settings.peer_listen,
             .max_connections = PEER_CONNECTIONS_MAX,
             .context = service,
+            .admit = admit_peer,
             .handle = handle_peer,
         },
         &service->peers, error);

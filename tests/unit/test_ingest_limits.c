@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "budget/network.h"
 #include "service/http_origin.h"
 
 /* ---- where requests come from ---- */
@@ -43,6 +44,8 @@ static void proxies_are_read(void **state) {
     assert_null(proxies);
 }
 
+static uint64_t key(const char *text) { return network_address_in(address(text).bytes); }
+
 static void only_trusted_proxies_are_believed(void **state) {
     static const struct {
         const char *peer, *forwarded, *client;
@@ -54,26 +57,41 @@ static void only_trusted_proxies_are_believed(void **state) {
         {"10.1.2.3", "10.7.7.7", "10.7.7.7"}, /* proxies all the way */
         {"10.1.2.3", "", "10.1.2.3"},
         {"10.1.2.3", NULL, "10.1.2.3"},
-        {"10.1.2.3", "1.1.1.1, nonsense", "10.1.2.3"},
-        {"10.1.2.3", "1.1.1.1,", "10.1.2.3"},
+        {"10.1.2.3", "nonsense, 1.1.1.1", "1.1.1.1"},
         {"192.168.0.7", "2001:db8::1", "2001:db8::1"},
         {"192.168.0.8", "2001:db8::1", "192.168.0.8"},
         {"fd12::1", "1.1.1.1", "1.1.1.1"},
         {"fe12::1", "1.1.1.1", "fe12::1"},
         {"::ffff:10.9.9.9", "1.1.1.1", "1.1.1.1"},
+        /* As Azure and others write them. */
+        {"10.1.2.3", "6.6.6.6:1, 1.1.1.1:65535", "1.1.1.1"},
+        {"10.1.2.3", "1.1.1.1, 10.200.0.1:8080", "1.1.1.1"},
+        {"10.1.2.3", "[2001:db8::1]:443", "2001:db8::1"},
+        {"10.1.2.3", "[2001:db8::1]", "2001:db8::1"},
+        {"10.1.2.3", "\"[2001:db8::1]:443\"", "2001:db8::1"},
+        {"10.1.2.3", "\"1.1.1.1:80\"", "1.1.1.1"},
+        {"10.1.2.3", "[::ffff:1.1.1.1]:80", "1.1.1.1"},
     };
+    /* Each of these is by itself. */
+    static const char *const WORDS[] = {"unknown",        "_hidden",   "1.1.1.1:",     "1.1.1.1:65536",
+                                        "1.1.1.1:8x",     "[1.1.1.1",  "[2001:db8::1", "[2001:db8::1]x",
+                                        "[2001:db8::1]:", "\"1.1.1.1", "1.1.1",        "1.1.1.1,"};
     struct http_proxies *proxies;
     struct error error;
     (void)state;
     assert_int_equal(http_proxies_new("10.0.0.0/8, 192.168.0.7 fd00::/9", &proxies, &error), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        struct http_address wanted = address(CASES[i].client);
-        struct http_address found = http_origin_behind(proxies, address(CASES[i].peer), CASES[i].forwarded);
-        if (memcmp(found.bytes, wanted.bytes, sizeof wanted.bytes)) fail_msg("%s", CASES[i].forwarded);
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++)
+        if (http_origin_behind(proxies, address(CASES[i].peer), CASES[i].forwarded) != key(CASES[i].client))
+            fail_msg("%s", CASES[i].forwarded);
+    for (size_t i = 0; i < ARRAY_SIZE(WORDS); i++) {
+        uint64_t found = http_origin_behind(proxies, address("10.1.2.3"), WORDS[i]);
+        if (found == key("10.1.2.3") || found == key("1.1.1.1") || found == key("2001:db8::1"))
+            fail_msg("%s", WORDS[i]);
+        for (size_t other = 0; other < i; other++)
+            assert_int_not_equal(found, http_origin_behind(proxies, address("10.1.2.3"), WORDS[other]));
     }
     http_proxies_free(proxies);
-    struct http_address peer = address("10.1.2.3"), found = http_origin_behind(NULL, peer, "1.1.1.1");
-    assert_memory_equal(found.bytes, peer.bytes, sizeof peer.bytes);
+    assert_int_equal(http_origin_behind(NULL, address("10.1.2.3"), "1.1.1.1"), key("10.1.2.3"));
 }
 
 int main(void) {

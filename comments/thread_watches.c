@@ -145,7 +145,7 @@ void thread_watches_comments(struct thread_watches *watches, const struct kafka_
     if (!watches->live[record->partition]) return;
     struct event_text subject = {parts.subject, parts.size};
     struct watched_thread *thread = watched_threads_find(watches->watched, &subject);
-    if (thread) tracer_park(watches->options.tracer, watches, watch_hash(subject.data, subject.size));
+    if (thread) tracer_park(watches->options.tracer, watches, hash_bytes(subject.data, subject.size));
     if (thread && parts.numbers)
         take_comment(watches, thread, record, &subject, parts.comment);
     else if (thread)
@@ -276,7 +276,7 @@ static void tell(struct thread_watches *watches, struct watched_thread *thread) 
 static void tell_traced(struct thread_watches *watches, struct watched_thread *thread) {
     struct tracer *tracer = watches->options.tracer;
     const char *subject = watched_thread_subject(thread);
-    uint64_t number = watch_hash(subject, strlen(subject));
+    uint64_t number = hash_bytes(subject, strlen(subject));
     struct trace_scope scope;
     bool traced = tracer_parked(tracer, watches, number, &scope, NULL);
     scope.used = false;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "comments/threads_private.h"
@@ -29,11 +28,7 @@ void threads_ahead_free(struct threads_ahead *ahead) {
 /* ---- the table ---- */
 
 static uint64_t hash_of(const struct store_family *family, const struct threads_key *key) {
-    uint64_t hash = (uint64_t)(uintptr_t)family + key->size;
-    size_t at = 0;
-    for (; at + 8 <= key->size; at += 8) hash = hash_fold(hash + bytes_get_le64(key->bytes + at));
-    for (; at < key->size; at++) hash = hash_fold(hash + key->bytes[at]);
-    return hash;
+    return hash_bytes(key->bytes, key->size) ^ (uint64_t)(uintptr_t)family;
 }
 
 /* Where the key's row is in the table, or would be. */

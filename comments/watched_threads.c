@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
-#include "watch/watch.h"
 
 struct watched_threads *watched_threads_new(int32_t partitions, int64_t events_per_s) {
     struct watched_threads *threads = mem_alloc(sizeof *threads);
@@ -21,7 +21,7 @@ size_t watched_threads_count(const struct watched_threads *threads) { return thr
 
 struct watched_thread *watched_threads_find(const struct watched_threads *threads, const struct event_text *subject) {
     if (!threads->count) return NULL;
-    struct watched_thread *thread = map_pointer(threads->by_hash, watch_hash(subject->data, subject->size));
+    struct watched_thread *thread = map_pointer(threads->by_hash, hash_bytes(subject->data, subject->size));
     while (thread && (thread->size != subject->size || memcmp(thread->subject, subject->data, subject->size) != 0))
         thread = thread->same;
     return thread;
@@ -45,7 +45,7 @@ struct watched_thread *watched_threads_put(struct watched_threads *threads, cons
     struct watched_thread *thread = watched_threads_find(threads, subject), **first = &threads->parts[partition].first;
     if (thread) return thread;
     thread = mem_alloc(sizeof *thread);
-    *thread = (struct watched_thread){.hash = watch_hash(subject->data, subject->size),
+    *thread = (struct watched_thread){.hash = hash_bytes(subject->data, subject->size),
                                       .partition = partition,
                                       .anew = true,
                                       .after = *first,

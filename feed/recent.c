@@ -47,7 +47,7 @@ void recent_free(struct recent *rows) {
     free(rows);
 }
 
-static uint64_t hash_of(int64_t reader, uint8_t kind) { return hash_u64((uint64_t)reader) + kind; }
+static uint64_t hash_of(int64_t reader, uint8_t kind) { return hash_fold((uint64_t)reader) + kind; }
 
 static struct recent_row *row_at(const struct recent *rows, uint64_t place) {
     return (struct recent_row *)(void *)(rows->ring + place % rows->capacity);

@@ -216,7 +216,7 @@ static void drop_notice(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
 static int tell_notice(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct notice_key key;
     if (!record->value || !notice_key_read(record->key, record->key_size, &key)) return 0;
-    int64_t *trimmed = &partitions->trimmed[hash_u64((uint64_t)key.user) % TRIMMED];
+    int64_t *trimmed = &partitions->trimmed[hash_fold((uint64_t)key.user) % TRIMMED];
     if (*trimmed == key.user) return 0;
     *trimmed = key.user;
     return notices_excess(partitions->options.notices, record->partition, key.user, drop_notice, partitions, error);

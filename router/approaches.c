@@ -35,7 +35,9 @@ static void age(struct approaches *approaches, int64_t now) {
 }
 
 /* Two pairs in 2^64 share a key: at worst, one of them is told a pause later. */
-static uint64_t key_of(int64_t user, int64_t friend) { return hash_u64(hash_u64((uint64_t)user) ^ (uint64_t) friend); }
+static uint64_t key_of(int64_t user, int64_t friend) {
+    return hash_fold(hash_fold((uint64_t)user) ^ (uint64_t) friend);
+}
 
 static bool told(const struct map *generation, uint64_t key, int64_t after) {
     const uint64_t *at = map_find(generation, key);

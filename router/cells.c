@@ -35,7 +35,7 @@ void cells_free(struct cells *cells) {
     free(cells);
 }
 
-static struct map *part_of(const struct cells *cells, uint64_t cell) { return cells->parts[hash_u64(cell) % PARTS]; }
+static struct map *part_of(const struct cells *cells, uint64_t cell) { return cells->parts[hash_fold(cell) % PARTS]; }
 
 static struct crowd *resize(struct crowd *crowd, uint32_t capacity) {
     crowd = mem_resize(crowd, 1, sizeof *crowd + capacity * sizeof *crowd->members);

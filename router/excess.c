@@ -120,7 +120,7 @@ static void set_progress(struct excess *excess, struct excess_entry *item, enum 
     if (!--*left) map_remove(excess->on_the_way, (uint64_t)item->user, NULL);
 }
 
-static uint64_t pair_of(int64_t user, int64_t other) { return hash_u64((uint64_t)user) ^ (uint64_t)other; }
+static uint64_t pair_of(int64_t user, int64_t other) { return hash_fold(hash_fold((uint64_t)user) ^ (uint64_t)other); }
 
 static void unlink_from_pair(struct excess *excess, struct excess_entry *item) {
     uint64_t key = pair_of(item->user, item->other);

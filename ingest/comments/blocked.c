@@ -31,7 +31,7 @@ struct blocked_lists {
 /* ---- the table ---- */
 
 static struct reader_entry *place_of(struct blocked_lists *lists, int64_t reader) {
-    return &lists->entries[hash_u64((uint64_t)reader) % READERS];
+    return &lists->entries[hash_fold((uint64_t)reader) % READERS];
 }
 
 static void empty(struct blocked_lists *lists, struct reader_entry *entry) {

@@ -39,11 +39,8 @@ void hot_subjects_free(struct hot_subjects *hot) {
     free(hot);
 }
 
-/* FNV-1a, mixed. */
 static uint64_t name_of(const char *subject) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *subject; subject++) hash = (hash ^ (uint8_t)*subject) * 0x100000001b3u;
-    hash = hash_u64(hash);
+    uint64_t hash = hash_bytes(subject, strlen(subject));
     return hash ? hash : 1;
 }
 

@@ -26,7 +26,7 @@ struct known_subjects *known_subjects_new(void) {
 
 void known_subjects_free(struct known_subjects *known) { free(known); }
 
-static size_t place_of(const char *subject) { return hash_murmur2(subject, strlen(subject)) % SUBJECTS; }
+static size_t place_of(const char *subject) { return hash_bytes(subject, strlen(subject)) % SUBJECTS; }
 
 const struct known_subject *known_subjects_find(const struct known_subjects *known, const char *subject) {
     const struct known_subject *entry = &known->entries[place_of(subject)];

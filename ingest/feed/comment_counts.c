@@ -62,7 +62,7 @@ struct comment_counts {
 /* ---- the table ---- */
 
 static struct post_count *set_of(const struct comment_counts *counts, int64_t post) {
-    return &counts->table[WAYS * (hash_u64((uint64_t)post) % SETS)];
+    return &counts->table[WAYS * (hash_fold((uint64_t)post) % SETS)];
 }
 
 static struct post_count *find(const struct comment_counts *counts, int64_t post) {

@@ -1,6 +1,26 @@
 #include "base/hash.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
 #include "base/bytes.h"
+
+uint64_t hash_secret[2];
+
+__attribute__((constructor)) static void draw_secret(void) {
+    if (getrandom(hash_secret, sizeof hash_secret, 0) != sizeof hash_secret) abort();
+    hash_secret[1] |= 1;
+}
+
+uint64_t hash_bytes(const void *bytes, size_t size) {
+    const uint8_t *at = bytes;
+    uint64_t hash = hash_secret[0] ^ size;
+    for (; size >= 8; at += 8, size -= 8) hash = hash_multiply(hash ^ bytes_get_le64(at), hash_secret[1]);
+    uint8_t rest[8] = {0};
+    if (size) memcpy(rest, at, size);
+    return hash_fold(hash_multiply(hash ^ bytes_get_le64(rest), hash_secret[1]));
+}
 
 /* Java's org.apache.kafka.common.utils.Utils.murmur2: Austin Appleby's MurmurHash2 with Kafka's seed, read little-endian. */
 uint32_t hash_murmur2(const void *bytes, size_t size) {

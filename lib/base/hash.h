@@ -14,13 +14,22 @@ static inline uint64_t hash_u64(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/* One multiplication, folded: half the work of hash_u64, and as good for tables in memory (a unit test checks this for the shapes
- * that ids come in). The result must not leave the process. */
-static inline uint64_t hash_fold(uint64_t x) {
+/* Drawn when the process starts; the second is odd. */
+extern uint64_t hash_secret[2] __attribute__((visibility("hidden")));
+
+static inline uint64_t hash_multiply(uint64_t x, uint64_t by) {
     __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)(x ^ 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    wide product = (wide)x * by;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
+
+/* For tables in memory. Strangers choose keys, and must not be able to choose those that collide: another process hashes otherwise, and
+ * the result must not leave this one. One multiplication, folded: half the work of hash_u64, and as good, whatever the secret (a unit test
+ * checks this for the shapes that ids come in). With a multiplier that is secret, too, some processes would spread badly. */
+static inline uint64_t hash_fold(uint64_t x) { return hash_multiply(x ^ hash_secret[0], 0xbf58476d1ce4e5b9u); }
+
+/* The same for bytes. */
+uint64_t hash_bytes(const void *bytes, size_t size);
 
 /* Murmur2 as Kafka's Java clients compute it over the key's bytes. */
 uint32_t hash_murmur2(const void *bytes, size_t size);

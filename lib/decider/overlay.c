@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -127,16 +126,6 @@ size_t overlay_count(const struct overlay *overlay) { return overlay->count; }
 
 /* ---- the table ---- */
 
-static uint64_t hash_of(const void *key, size_t size) {
-    const uint8_t *at = key;
-    uint64_t hash = size;
-    for (; size >= 8; at += 8, size -= 8) hash = hash_fold(hash + bytes_get_le64(at));
-    uint8_t rest[8] = {0};
-    if (!size) return hash;
-    memcpy(rest, at, size);
-    return hash_fold(hash + bytes_get_le64(rest));
-}
-
 static const uint8_t *key_of(const struct overlay *overlay, const struct unread *entry) {
     return entry->value + overlay->key_at;
 }
@@ -235,7 +224,7 @@ static void drop(struct overlay *overlay, struct unread *entry) {
 }
 
 const void *overlay_find(const struct overlay *overlay, const void *key, size_t key_size, size_t *size) {
-    const struct unread *entry = overlay->table[place(overlay, hash_of(key, key_size), key, key_size)].entry;
+    const struct unread *entry = overlay->table[place(overlay, hash_bytes(key, key_size), key, key_size)].entry;
     if (entry && size) *size = entry->value_size;
     return entry ? entry->value : NULL;
 }
@@ -311,7 +300,7 @@ static void put_into_round(struct round *round, struct unread *entry) {
 void overlay_put(struct overlay *overlay, int32_t partition, uint64_t group, const void *key, size_t key_size,
                  const void *value, size_t value_size) {
     if (key_size > overlay->key_max || value_size > overlay->value_max) abort(); // the product's sizes are wrong
-    uint64_t hash = hash_of(key, key_size);
+    uint64_t hash = hash_bytes(key, key_size);
     struct unread *entry = overlay->table[place(overlay, hash, key, key_size)].entry;
     if (!entry) entry = add(overlay, group, hash, key, key_size);
     entry->value_size = (uint32_t)value_size;

@@ -38,7 +38,7 @@ void text_await_end(struct text_wait *wait) {
 }
 
 static uint32_t *changes_of(struct texts *texts, int64_t user) {
-    return &texts->name_changes[hash_u64((uint64_t)user) % TEXTS_NAME_SLOTS];
+    return &texts->name_changes[hash_fold((uint64_t)user) % TEXTS_NAME_SLOTS];
 }
 
 void texts_profile_changed(struct texts *texts, int64_t user) { ++*changes_of(texts, user); }

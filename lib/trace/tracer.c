@@ -135,7 +135,7 @@ void tracer_keep(struct tracer *tracer) {
 /* ---- work that is put off ---- */
 
 static uint64_t key_of(const void *owner, uint64_t number) {
-    uint64_t key = hash_u64((uint64_t)(uintptr_t)owner ^ hash_u64(number));
+    uint64_t key = hash_fold((uint64_t)(uintptr_t)owner ^ hash_fold(number));
     return key ? key : 1;
 }
 

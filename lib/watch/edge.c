@@ -79,14 +79,12 @@ void watch_edge_route(struct watch_edge *edge, int32_t route) {
 /* ---- things and seats ---- */
 
 static struct shown *find_shown(const struct watch_edge *edge, const void *what, size_t size) {
-    return (struct shown *)watch_names_find(edge->names, watch_hash(what, size), what, size);
+    return (struct shown *)watch_names_find(edge->names, what, size);
 }
 
 static struct shown *add_shown(struct watch_edge *edge, const void *what, size_t size) {
     struct shown *shown = mem_alloc(sizeof *shown + size);
-    uint8_t *copy = (uint8_t *)(shown + 1);
-    memcpy(copy, what, size);
-    *shown = (struct shown){.name = {.hash = watch_hash(what, size), .what = copy, .size = size},
+    *shown = (struct shown){.name = watch_name_of(shown + 1, what, size),
                             .partition = edge->options.partition(edge->options.context, what, size),
                             .written = -1};
     watch_link_init(&shown->by_state);

@@ -107,8 +107,7 @@ static void begin(struct watch_edge *edge, const struct watch_delivery *delivery
         watch_edge_all_unwritten(edge, delivery->partition);
         return;
     }
-    uint64_t hash = watch_hash(delivery->what, delivery->what_size);
-    struct shown *shown = (struct shown *)watch_names_find(edge->names, hash, delivery->what, delivery->what_size);
+    struct shown *shown = (struct shown *)watch_names_find(edge->names, delivery->what, delivery->what_size);
     if (!shown) return;
     if (!is_any(delivery)) {
         bool news = hear(shown, delivery);

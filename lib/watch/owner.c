@@ -22,6 +22,7 @@ void watch_owner_attach(struct watch_owner *owner, int32_t partition, int64_t no
                                       .tick_ms = now_ms + OWNER_TICK_MS,
                                       .names = map_new(),
                                       .watching = map_new(),
+                                      .acked = map_new(),
                                       .watchers = map_new()};
     struct watch_link *links[] = {&part->things, &part->unnamed, &part->heard,
                                   &part->work,   &part->dropped, &part->in_gone};
@@ -64,6 +65,7 @@ static void free_part(struct watch_owner *owner, struct watch_owner_part *part, 
     watch_link_out(&part->in_gone);
     map_free(part->names);
     map_free(part->watching);
+    map_free(part->acked);
     map_free(part->watchers);
     free(part);
 }
@@ -93,7 +95,7 @@ static void read_watch(struct watch_owner *owner, struct watch_owner_part *part,
 static void read_tombstone(struct watch_owner *owner, struct watch_owner_part *part, const struct watch_key *key) {
     struct thing *thing = key->what_size ? watch_owner_thing_find(part, key->what, key->what_size) : NULL;
     if (!thing) return;
-    struct watching *watching = watch_owner_watching_find(part, thing->name.hash, key->watcher, thing);
+    struct watching *watching = watch_owner_watching_find(part, thing, key->watcher);
     if (watching) watch_owner_watching_free(owner, part, watching);
 }
 

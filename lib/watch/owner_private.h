@@ -1,6 +1,7 @@
 /* Shared by the files of the owner's side. Private to lib/watch.
  *
  *     part    names: what -> thing          watching: (what, watcher) -> watching         watchers: number -> watcher
+ *                                           acked: (watch_hash, watcher) -> watching <-> watching of the same hash
  *
  *     thing feed:7        [ by_thing:   watching <-> watching ]
  *                                          |            |
@@ -9,6 +10,9 @@
  *     watcher 95  settled [                             |   ]
  *                 pending [ by_watcher:              watching ]
  *                 checked [                                 ]    was pending at the roll call that is being looked at
+ *
+ * An acknowledgement names a thing by its watch_hash alone. If a watcher watches several things of one hash, none of them is acknowledged:
+ * their versions are named again at each roll call.
  *
  * A watching is in the list of its thing and in one list of its watcher. A watcher that is dropped is out of `watchers` at once;
  * its watchings are freed a slice at a time, and cause no more deliveries.
@@ -50,7 +54,8 @@ struct watcher {
 
 /* One watcher's watch of one thing. */
 struct watching {
-    struct watching *same; /* another one with the same hash in the table */
+    struct watching *same;          /* another one with the same key in the table */
+    struct watch_link in_same_hash; /* a ring without a list of its own */
     struct thing *thing;
     struct watcher *watcher;
     struct watch_link by_thing, by_watcher;
@@ -63,7 +68,7 @@ struct watch_owner_part {
     int32_t number;
     bool live;
     int64_t tick_ms; /* of the next one */
-    struct map *names, *watching, *watchers;
+    struct map *names, *watching, *acked, *watchers;
     struct watch_link things;
     struct watch_link unnamed; /* things whose version is to be named after a take-over */
     struct watch_link heard;   /* watchers that are in watchers */
@@ -84,8 +89,10 @@ struct watch_owner {
 
 /* owner_table.c */
 struct thing *watch_owner_thing_find(const struct watch_owner_part *part, const void *what, size_t size);
-struct watching *watch_owner_watching_find(const struct watch_owner_part *part, uint64_t what_hash, uint64_t watcher,
-                                           const struct thing *thing); /* thing NULL: any of that hash */
+struct watching *watch_owner_watching_find(const struct watch_owner_part *part, const struct thing *thing,
+                                           uint64_t watcher);
+struct watching *watch_owner_watching_acked(const struct watch_owner_part *part, uint64_t what_hash,
+                                            uint64_t watcher); /* NULL: none, or several */
 struct watcher *watch_owner_watcher(struct watch_owner *owner, struct watch_owner_part *part,
                                     uint64_t number); /* made if needed */
 struct watching *watch_owner_watching_put(struct watch_owner *owner, struct watch_owner_part *part,

@@ -38,7 +38,7 @@ void watch_owner_roll_call(struct watch_owner *owner, struct watch_owner_part *p
     }
     struct watch_ack ack;
     while (watch_roll_next(roll, &ack)) {
-        struct watching *watching = watch_owner_watching_find(part, ack.what_hash, number, NULL);
+        struct watching *watching = watch_owner_watching_acked(part, ack.what_hash, number);
         if (watching) acknowledge(watching, &ack);
     }
     if (roll->more || !watch_list_empty(&watcher->checked)) return;

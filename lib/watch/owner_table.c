@@ -1,6 +1,5 @@
 /* The owner's tables: things, watchers, and the watchings that connect them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -9,7 +8,7 @@
 /* ---- things ---- */
 
 struct thing *watch_owner_thing_find(const struct watch_owner_part *part, const void *what, size_t size) {
-    return (struct thing *)watch_names_find(part->names, watch_hash(what, size), what, size);
+    return (struct thing *)watch_names_find(part->names, what, size);
 }
 
 static void say_watched(struct watch_owner *owner, const struct watch_owner_part *part, const struct thing *thing,
@@ -21,9 +20,7 @@ static void say_watched(struct watch_owner *owner, const struct watch_owner_part
 static struct thing *add_thing(struct watch_owner *owner, struct watch_owner_part *part, const void *what,
                                size_t size) {
     struct thing *thing = mem_alloc(sizeof *thing + size);
-    uint8_t *copy = (uint8_t *)(thing + 1);
-    memcpy(copy, what, size);
-    *thing = (struct thing){.name = {.hash = watch_hash(what, size), .what = copy, .size = size}, .known = false};
+    *thing = (struct thing){.name = watch_name_of(thing + 1, what, size), .known = false};
     watch_link_init(&thing->in_part);
     watch_link_init(&thing->watchings);
     watch_link_move(&part->things, &thing->in_part);
@@ -78,17 +75,47 @@ void watch_owner_watcher_free(struct watcher *watcher) {
 
 /* ---- watchings ---- */
 
-static uint64_t table_key(uint64_t what_hash, uint64_t watcher) { return hash_u64(what_hash ^ hash_u64(watcher)); }
+static uint64_t table_key(uint64_t what, uint64_t watcher) { return hash_fold(what ^ hash_fold(watcher)); }
 
-struct watching *watch_owner_watching_find(const struct watch_owner_part *part, uint64_t what_hash, uint64_t watcher,
-                                           const struct thing *thing) {
-    struct watching *watching = map_pointer(part->watching, table_key(what_hash, watcher));
-    for (; watching; watching = watching->same) {
-        bool this = thing ? watching->thing == thing : watching->thing->name.hash == what_hash;
-        if (this && watching->watcher->number == watcher) return watching;
-    }
-    return NULL;
+struct watching *watch_owner_watching_find(const struct watch_owner_part *part, const struct thing *thing,
+                                           uint64_t watcher) {
+    struct watching *watching = map_pointer(part->watching, table_key(thing->name.key, watcher));
+    while (watching && (watching->thing != thing || watching->watcher->number != watcher)) watching = watching->same;
+    return watching;
 }
+
+/* ---- by the hash that acknowledgements have ---- */
+
+static uint64_t acked_key(const struct watching *watching) {
+    return table_key(watching->thing->name.hash, watching->watcher->number);
+}
+
+struct watching *watch_owner_watching_acked(const struct watch_owner_part *part, uint64_t what_hash, uint64_t watcher) {
+    struct watching *watching = map_pointer(part->acked, table_key(what_hash, watcher));
+    if (!watching || !watch_list_empty(&watching->in_same_hash)) return NULL;
+    return watching->thing->name.hash == what_hash && watching->watcher->number == watcher ? watching : NULL;
+}
+
+static void add_acked(struct watch_owner_part *part, struct watching *watching) {
+    uint64_t *first = map_put(part->acked, acked_key(watching), NULL);
+    struct watching *other = (struct watching *)(uintptr_t)*first;
+    *first = (uintptr_t)watching;
+    watch_link_init(&watching->in_same_hash);
+    if (!other) return;
+    watch_owner_pend(other); // It is not acknowledged any more.
+    watch_link_move(&other->in_same_hash, &watching->in_same_hash);
+}
+
+static void remove_acked(struct watch_owner_part *part, struct watching *watching) {
+    struct watch_link *other = watching->in_same_hash.next;
+    if (other == &watching->in_same_hash)
+        map_remove(part->acked, acked_key(watching), NULL);
+    else
+        *map_find(part->acked, acked_key(watching)) = (uintptr_t)watch_item(other, struct watching, in_same_hash);
+    watch_link_out(&watching->in_same_hash);
+}
+
+/* ---- watchings, added and removed ---- */
 
 static void count(struct watching *watching, int sign) {
     watching->watcher->count += sign;
@@ -97,7 +124,7 @@ static void count(struct watching *watching, int sign) {
 
 static struct watching *add_watching(struct watch_owner *owner, struct watch_owner_part *part, struct thing *thing,
                                      struct watcher *watcher) {
-    uint64_t *first = map_put(part->watching, table_key(thing->name.hash, watcher->number), NULL);
+    uint64_t *first = map_put(part->watching, table_key(thing->name.key, watcher->number), NULL);
     struct watching *watching = mem_alloc(sizeof *watching);
     *watching = (struct watching){
         .same = (struct watching *)(uintptr_t)*first, .thing = thing, .watcher = watcher, .pending = false};
@@ -105,6 +132,7 @@ static struct watching *add_watching(struct watch_owner *owner, struct watch_own
     watch_link_init(&watching->by_thing);
     watch_link_init(&watching->by_watcher);
     watch_link_move(&thing->watchings, &watching->by_thing);
+    add_acked(part, watching);
     owner->stats.watches++;
     return watching;
 }
@@ -114,7 +142,7 @@ struct watching *watch_owner_watching_put(struct watch_owner *owner, struct watc
     struct watcher *watcher = watch_owner_watcher(owner, part, key->watcher);
     struct thing *thing = watch_owner_thing_find(part, key->what, key->what_size);
     if (!thing) thing = add_thing(owner, part, key->what, key->what_size);
-    struct watching *watching = watch_owner_watching_find(part, thing->name.hash, key->watcher, thing);
+    struct watching *watching = watch_owner_watching_find(part, thing, key->watcher);
     if (watching)
         count(watching, -1);
     else
@@ -128,7 +156,7 @@ struct watching *watch_owner_watching_put(struct watch_owner *owner, struct watc
 }
 
 static void remove_from_table(struct watch_owner_part *part, struct watching *watching) {
-    uint64_t key = table_key(watching->thing->name.hash, watching->watcher->number);
+    uint64_t key = table_key(watching->thing->name.key, watching->watcher->number);
     struct watching *first = map_pointer(part->watching, key);
     if (first == watching && !watching->same) {
         map_remove(part->watching, key, NULL);
@@ -153,6 +181,7 @@ void watch_owner_watching_free(struct watch_owner *owner, struct watch_owner_par
     if (watching->watcher->forgotten && attached) forget(owner, part, watching);
     count(watching, -1);
     remove_from_table(part, watching);
+    remove_acked(part, watching);
     watch_link_out(&watching->by_thing);
     watch_link_out(&watching->by_watcher);
     free(watching);

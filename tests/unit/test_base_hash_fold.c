@@ -1,5 +1,5 @@
-/* hash_fold over the shapes that user ids come in: the parts of it that presence uses spread at least nearly as evenly as
- * chance does. */
+/* hash_fold over the shapes that user ids come in: the parts of it that presence uses spread nearly as evenly as chance does, whatever
+ * the secret. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,6 +49,26 @@ static void test_even_for_every_shape(void **state) {
 }
 
 /* The check above can fail: one multiplication that is not folded leaves the lower bits what they were. */
+static void test_even_for_every_secret(void **state) {
+    uint64_t drawn = hash_secret[0];
+    for (uint64_t i = 0; i < 6; i++) {
+        hash_secret[0] = hash_u64(i);
+        test_even_for_every_shape(state);
+    }
+    hash_secret[0] = drawn;
+}
+
+static void test_another_process_hashes_otherwise(void **state) {
+    uint64_t of_id = hash_fold(7), of_bytes = hash_bytes("feed:7", 6);
+    assert_int_not_equal(hash_bytes("feed:7", 6), hash_bytes("feed:8", 6));
+    assert_int_not_equal(hash_bytes("feed:7", 6), hash_bytes("feed:7\0", 7));
+    assert_int_equal(hash_secret[1] & 1, 1);
+    hash_secret[0]++;
+    assert_int_not_equal(of_id, hash_fold(7));
+    assert_int_not_equal(of_bytes, hash_bytes("feed:7", 6));
+    hash_secret[0]--;
+}
+
 static void test_the_measure_sees_a_bad_hash(void **state) {
     uint32_t *cells = mem_zero(CELLS, sizeof *cells);
     double expected = (double)USERS / CELLS, sum = 0;
@@ -61,6 +81,8 @@ static void test_the_measure_sees_a_bad_hash(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_even_for_every_shape),
+        cmocka_unit_test(test_even_for_every_secret),
+        cmocka_unit_test(test_another_process_hashes_otherwise),
         cmocka_unit_test(test_the_measure_sees_a_bad_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

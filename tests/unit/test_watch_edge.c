@@ -32,7 +32,7 @@ struct desk {
 };
 
 static int32_t partition_of(void *context, const void *what, size_t size) {
-    return ((const char *)what)[size - 1] % PARTITIONS;
+    return ((const uint8_t *)what)[size - 1] % PARTITIONS;
 }
 
 static void say_roll(struct desk *desk, int32_t partition, const void *value, size_t size) {
@@ -266,6 +266,27 @@ static void test_roll_calls_once_a_minute_with_count_hash_and_news(void **state)
     before = desk.roll_calls;
     says(&desk, 60000 * 100);
     assert_true(desk.roll_calls - before <= 2);
+    free_desk(&desk);
+}
+
+/* With a walk over those of the same hash for each, this test would take hours. */
+static void test_many_things_of_one_hash_cost_no_more(void **state) {
+    enum { THINGS = 100000 };
+    struct desk desk;
+    char what[SAME_HASH_SIZE + 1];
+    new_desk(&desk, (struct watch_edge_options){.things = THINGS});
+    for (uint64_t i = 0, number = 0; i < THINGS; i++) {
+        watch_same_hash(&number, what);
+        assert_int_equal(show(&desk, i / 32 + 1, what, 1), 0);
+    }
+    assert_int_equal(desk.tells, 0);
+    for (uint64_t i = 0, number = 0; i < THINGS; i++) {
+        watch_same_hash(&number, what);
+        named(&desk, what, 2);
+        says(&desk, 0);
+        buffer_clear(&desk.said);
+    }
+    assert_int_equal(desk.tells, THINGS);
     free_desk(&desk);
 }
 
@@ -563,6 +584,7 @@ int main(void) {
         cmocka_unit_test(test_without_a_route_nothing_is_written),
         cmocka_unit_test(test_a_full_producer_is_tried_again_in_order),
         cmocka_unit_test(test_roll_calls_once_a_minute_with_count_hash_and_news),
+        cmocka_unit_test(test_many_things_of_one_hash_cost_no_more),
         cmocka_unit_test(test_acknowledgements_that_do_not_fit_come_in_several_records),
         cmocka_unit_test(test_again_writes_all_of_one_partition),
         cmocka_unit_test(test_changes_go_to_pages_that_they_follow),

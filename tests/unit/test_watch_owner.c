@@ -243,6 +243,68 @@ static void test_what_is_not_acknowledged_is_named_again(void **state) {
     free_desk(&desk);
 }
 
+/* An acknowledgement of one of two things with the same hash may be of the other one. */
+static void test_things_of_one_hash_are_told_apart(void **state) {
+    struct desk desk;
+    char a[SAME_HASH_SIZE + 1], b[SAME_HASH_SIZE + 1], expected[200];
+    uint64_t number = 0;
+    watch_same_hash(&number, a);
+    watch_same_hash(&number, b);
+    assert_int_equal(watch_hash(a, SAME_HASH_SIZE), watch_hash(b, SAME_HASH_SIZE));
+    struct call call = {.watcher = 81, .route = 3, .number = 1, .things = {a}, .acks = 1, .heard = {5}};
+    new_desk(&desk, 5);
+    watch_owner_live(desk.owner, 0);
+    record(&desk, a, 81, 3);
+    roll_call(&desk, call);
+    record(&desk, b, 81, 3);
+    snprintf(expected, sizeof expected, "%s watched\n@3 %s is 5\n%s watched\n@3 %s is 5\n", a, a, b, b);
+    assert_says(&desk, 0, expected);
+    call = (struct call){.watcher = 81, .route = 3, .number = 2, .things = {a, b}, .acks = 2, .heard = {5, 5}};
+    roll_call(&desk, call);
+    assert_says(&desk, 0, "");
+    call.number++;
+    roll_call(&desk, call);
+    says(&desk, 0);
+    assert_non_null(strstr(buffer_cstring(&desk.said), a));
+    assert_non_null(strstr(buffer_cstring(&desk.said), b));
+    buffer_clear(&desk.said);
+    assert_int_equal(change(&desk, b, 5, 6), 1);
+    snprintf(expected, sizeof expected, "@3 %s 5>6 new\n%s left\n", b, b);
+    record(&desk, b, 81, -1);
+    assert_says(&desk, 0, expected);
+    // Alone again, it is acknowledged as any other.
+    for (int i = 0; i < 3; i++) {
+        call = (struct call){.watcher = 81, .route = 3, .number = 4 + i, .things = {a}, .acks = 1, .heard = {5}};
+        roll_call(&desk, call);
+        assert_says(&desk, 0, "");
+    }
+    free_desk(&desk);
+}
+
+/* With a walk over those of the same hash for each, this test would take hours. */
+static void test_many_things_of_one_hash_cost_no_more(void **state) {
+    enum { THINGS = 100000 };
+    struct desk desk;
+    char what[SAME_HASH_SIZE + 1];
+    new_desk(&desk, 5);
+    desk.quiet = true;
+    watch_owner_live(desk.owner, 0);
+    for (uint64_t i = 0, number = 0; i < THINGS; i++) {
+        watch_same_hash(&number, what);
+        record(&desk, what, 81, 3);
+    }
+    assert_int_equal(desk.deliveries, THINGS);
+    for (uint64_t i = 0, number = 0; i < THINGS; i++) {
+        watch_same_hash(&number, what);
+        assert_true(watch_owner_watched(desk.owner, 0, what, SAME_HASH_SIZE));
+        record(&desk, what, 81, -1);
+    }
+    struct watch_owner_stats stats;
+    watch_owner_stats(desk.owner, &stats);
+    assert_int_equal(stats.watches + stats.things, 0);
+    free_desk(&desk);
+}
+
 static void test_acknowledgements_in_several_records_count_together(void **state) {
     struct desk desk;
     struct call call = {.watcher = 81, .route = 3, .number = 1, .things = {"a", "b"}};
@@ -428,6 +490,8 @@ int main(void) {
         cmocka_unit_test(test_watches_are_answered_and_changes_told_once_a_route),
         cmocka_unit_test(test_a_version_that_is_not_known_is_named_later),
         cmocka_unit_test(test_what_is_not_acknowledged_is_named_again),
+        cmocka_unit_test(test_things_of_one_hash_are_told_apart),
+        cmocka_unit_test(test_many_things_of_one_hash_cost_no_more),
         cmocka_unit_test(test_acknowledgements_in_several_records_count_together),
         cmocka_unit_test(test_a_watcher_that_forgot_or_heard_something_else_is_told),
         cmocka_unit_test(test_a_roll_call_that_differs_asks_for_all_anew),

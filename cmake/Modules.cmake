@@ -1,12 +1,12 @@
 # How folders become targets. A folder without sources becomes an interface library, so that whoever uses it need not
 # know.
 
-# starling_codecs(MODULE SCHEMAS): record codecs generated from SCHEMAS/*.avsc into BUILD/generated/MODULE. Sets
+# starling_codecs(MODULE SCHEMAS): record codecs generated from SCHEMAS into BUILD/generated/MODULE. Sets
 # MODULE_CODECS to the generated sources and makes the target MODULE_codecs, for what may include MODULE/records.h.
 function(starling_codecs module schemas)
     set(generator "${CMAKE_SOURCE_DIR}/lib/event/generate.py")
     set(out "${CMAKE_BINARY_DIR}/generated/${module}")
-    file(GLOB inputs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${schemas}/*.avsc" "${CMAKE_SOURCE_DIR}/${schemas}/ids.txt")
+    file(GLOB inputs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${schemas}/*.avsc" "${CMAKE_SOURCE_DIR}/${schemas}/*.txt")
     add_custom_command(
         OUTPUT "${out}/records.c" "${out}/records.h"
         COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" "${CMAKE_SOURCE_DIR}/${schemas}"
@@ -78,6 +78,7 @@ function(starling_unit_tests)
     starling_codecs(evolution tests/schemas/evolution)
     starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA
         GENERATED ${evolution_CODECS})
+    target_compile_definitions(starling_testing PRIVATE "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
     # For files that only tests with fakes use: the linker leaves them out of the others.
     target_include_directories(starling_testing PRIVATE "${CMAKE_SOURCE_DIR}/tests")
     file(GLOB fakes CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fakes/*.c")

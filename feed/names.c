@@ -59,7 +59,6 @@ static int read_handle(struct names *names, const void *value, size_t size, stru
     struct handle_user record;
     int code = event_decode_handle_user(names->codec, value, size, &record, error);
     if (code) return error_set(error, -EBADMSG, "not a handle's user: %s", strerror(-code));
-    if (record.user < 0) return error_set(error, -EBADMSG, "a handle has a negative user");
     *name = (struct name_of_handle){.user = record.user, .number = record.number};
     return 0;
 }

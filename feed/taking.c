@@ -132,7 +132,6 @@ static const char *take_refusal(struct partitions *partitions, const struct kafk
     if (!record->value) return "a refusal needs a value";
     if (event_decode_follow_refusal(partitions->codec, record->value, record->value_size, &refusal, error))
         return error->text;
-    if (refusal.command < 0) return "a refusal is of a negative offset";
     refusals_take(partitions->options.refusals, record->partition, record->offset, record->timestamp, &refusal);
     return NULL;
 }

@@ -4,6 +4,8 @@
 
 #include "base/bytes.h"
 
+#define COMMAND_OFFSET_MAX (INT64_C(1) << 62) // as schemas/ranges.txt says
+
 enum { HEADER_SIZE = 5, SCHEMA_ID = 8 }; /* a zero, the id in four bytes; schemas/ids.txt */
 
 _Static_assert(COMMAND_OFFSET_BYTES == HEADER_SIZE + VARINT_MAX, "the longest value");
@@ -18,7 +20,9 @@ int command_offset_get(const void *value, size_t size, int64_t *next) {
     const uint8_t *at = value;
     uint64_t raw;
     if (size < HEADER_SIZE || at[0] != 0 || bytes_get_be32(at + 1) != SCHEMA_ID) return -EBADMSG;
-    if (varint_get(at + HEADER_SIZE, at + size, &raw) != at + size || unzigzag(raw) < 0) return -EBADMSG;
+    if (varint_get(at + HEADER_SIZE, at + size, &raw) != at + size || unzigzag(raw) < 0 ||
+        unzigzag(raw) > COMMAND_OFFSET_MAX)
+        return -EBADMSG;
     *next = unzigzag(raw);
     return 0;
 }

@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 
+#define TIME_MAX INT64_C(253402300799999) // as schemas/ranges.txt says
+
 enum { WIRE_HEADER = 5, ENVELOPE_MIN = 3 }; /* kind, no recipients, no payload: a byte each */
 
 struct deliver_reader {
@@ -58,7 +60,7 @@ static inline const uint8_t *get_recipients(struct deliver_reader *reader, const
             reader->users = mem_resize(reader->users, reader->users_room, sizeof *reader->users);
         }
         for (int64_t *user = reader->users + *count, *last = user + block; user < last; user++) {
-            if (!(at = zigzag_get(at, reader->end, user))) return NULL;
+            if (!(at = zigzag_get(at, reader->end, user)) || *user < 0) return NULL;
         }
         *count += block;
     }
@@ -69,7 +71,7 @@ static const uint8_t *get_envelope(struct deliver_reader *reader, const uint8_t 
                                    struct deliver_envelope *envelope) {
     int64_t kind, size;
     at = zigzag_get(at, reader->end, &kind);
-    if (!at || kind < INT32_MIN || kind > INT32_MAX) return NULL;
+    if (!at || kind < 0 || kind > INT32_MAX) return NULL;
     if (!(at = get_recipients(reader, at, &envelope->recipient_count))) return NULL;
     at = zigzag_get(at, reader->end, &size);
     if (!at || size < 0 || size > reader->end - at) return NULL;
@@ -93,7 +95,9 @@ int deliver_reader_start(struct deliver_reader *reader, const void *value, size_
     if (id != DELIVER_SCHEMA_ID)
         return error_set(error, -ENOENT, "schema id %u is not one of a delivery-batch that can be read", id);
     const uint8_t *at = (const uint8_t *)value + WIRE_HEADER, *end = (const uint8_t *)value + size;
-    if (!(at = zigzag_get(at, end, &read.stream_time)) || !(at = zigzag_get(at, end, &read.oldest_received)))
+    if (!(at = zigzag_get(at, end, &read.stream_time)) || !(at = zigzag_get(at, end, &read.oldest_received)) ||
+        read.stream_time < 0 || read.stream_time > TIME_MAX || read.oldest_received < 0 ||
+        read.oldest_received > TIME_MAX)
         return error_set(error, -EBADMSG, "malformed delivery-batch of %zu bytes", size);
     reader->at = at;
     reader->end = end;

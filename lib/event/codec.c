@@ -129,6 +129,14 @@ int event_wrong_id(uint32_t id, const char *record, struct error *error) {
     return error_set(error, -ENOENT, "schema id %u is a %s, not a %s", id, schema->record, record);
 }
 
+static int malformed(uint32_t id, const uint8_t *at, const uint8_t *end, struct error *error) {
+    const struct event_schema *schema = event_schema_find(id);
+    if (schema->find_end(at, end) == end)
+        return error_set(error, -EBADMSG, "a %s with a value that is out of range", schema->record);
+    return error_set(error, -EBADMSG, "malformed %s of %zu bytes", schema->record,
+                     EVENT_HEADER_SIZE + (size_t)(end - at));
+}
+
 /* The same for each record, but for its type. */
 #define DEFINE_RECORD(NAME, TEXT, RECORD)                                                                              \
     int event_decode_##NAME(struct codec *codec, const void *value, size_t size, struct NAME *record,                  \
@@ -140,8 +148,7 @@ int event_wrong_id(uint32_t id, const char *record, struct error *error) {
         NAME##_reader *read = NAME##_reader_of(id);                                                                    \
         if (!read) return event_wrong_id(id, TEXT, error);                                                             \
         codec_scratch_reset(codec);                                                                                    \
-        if (read(at, end, &decoded, codec) != end)                                                                     \
-            return error_set(error, -EBADMSG, "malformed " TEXT " of %zu bytes", size);                                \
+        if (read(at, end, &decoded, codec) != end) return malformed(id, at, end, error);                               \
         *record = decoded;                                                                                             \
         return 0;                                                                                                      \
     }                                                                                                                  \

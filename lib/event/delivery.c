@@ -8,6 +8,8 @@
 #include "event/private.h"
 #include "event/wire.h"
 
+#define TIME_MAX INT64_C(253402300799999) // as schemas/ranges.txt says
+
 int delivery_read_nearby(struct codec *codec, const void *payload, size_t size, struct nearby_item *item) {
     const uint8_t *end = (const uint8_t *)payload + size;
     codec_scratch_reset(codec);
@@ -70,7 +72,7 @@ static const uint8_t *get_recipients(const uint8_t *at, const uint8_t *end, stru
             users = wire_scratch_grow(scratch, users, count * sizeof *users, capacity * sizeof *users);
         }
         for (; block > 0; block--) {
-            if (!(at = wire_get_long(at, end, &users[count++]))) return NULL;
+            if (!(at = wire_get_long_within(at, end, &users[count++], 0, INT64_MAX))) return NULL;
         }
     }
     *recipients = (struct event_longs){.items = users, .count = count};
@@ -90,7 +92,7 @@ static const uint8_t *get_item(const uint8_t *from, const uint8_t *end, struct d
     }
     size_t lead = (size_t)(at - from);
     int64_t *recipient = wire_scratch_grow(scratch, NULL, 0, sizeof *recipient);
-    const uint8_t *rest = wire_get_long(at, end, recipient);
+    const uint8_t *rest = wire_get_long_within(at, end, recipient, 0, INT64_MAX);
     if (!rest || !(at = skip_rest(branch, rest, end))) return NULL;
     size_t size = (size_t)(at - rest);
     uint8_t *payload = wire_scratch_grow(scratch, from, lead, lead + size);
@@ -119,7 +121,8 @@ int delivery_v1_start(struct delivery_v1 *reader, const void *value, size_t size
     const uint8_t *at = event_header_read(value, size, &id, error), *end = (const uint8_t *)value + size;
     if (!at) return -EBADMSG;
     if (id != DELIVERY_BATCH_V1_SCHEMA_ID) return event_wrong_id(id, "delivery-batch 1", error);
-    if (!(at = wire_get_long(at, end, &newest)) || !(at = wire_get_long(at, end, &oldest)))
+    if (!(at = wire_get_long_within(at, end, &newest, 0, TIME_MAX)) ||
+        !(at = wire_get_long_within(at, end, &oldest, 0, TIME_MAX)))
         return error_set(error, -EBADMSG, "malformed delivery-batch of %zu bytes", size);
     reader->at = at;
     reader->end = end;

@@ -6,7 +6,8 @@
 SCHEMAS/ids.txt lists `id record version`, SCHEMAS/RECORD-vVERSION.avsc is the schema of each. The highest version of a
 record becomes a struct with a reader and a writer; every older version gets a reader into that same struct by Avro's
 rules of schema resolution, worked out here, so that a version that could not be read stops the build. DIR/records.h and
-DIR/records.c are the result; what they hold is described in event/codec.h.
+DIR/records.c are the result; what they hold is described in event/codec.h. Readers refuse values that SCHEMAS/ranges.txt,
+if it is there, does not allow.
 
 A union must be the only field of a top-level record: its struct is a kind and a C union of the branches.
 
@@ -17,7 +18,7 @@ import json
 import sys
 from pathlib import Path
 
-from schemas import (REQUIRED, Array, Enum, Primitive, Record, SchemaError, Union, is_batch, is_union,
+from schemas import (REQUIRED, Array, Enum, Primitive, Ranges, Record, SchemaError, Union, is_batch, is_union,
                      min_size, read_versions, snake, spell)
 
 LONGEST_VARINT = 10
@@ -52,9 +53,14 @@ def c_string(text):
     return '"' + "".join(escapes.get(b, c) for b, c in zip(text.encode(), plain)) + '"'
 
 
+def c_long(number):
+    return "INT64_MIN" if number == -2**63 else f"INT64_C({number})"
+
+
 class Generator:
-    def __init__(self, versions, module):
+    def __init__(self, versions, ranges, module):
         self.versions = versions
+        self.ranges = ranges
         self.module = module
         self.header = []
         self.source = []
@@ -179,22 +185,28 @@ class Generator:
     def suffix(self, writer, reader):
         return "" if writer == reader else f"_v{self.top.number}"
 
-    def get(self, writer, reader, target):
-        """A C expression that reads a value into target, a pointer, and is NULL when it is malformed."""
+    def get(self, writer, reader, target, allowed=None):
+        """A C expression that reads a value into target, a pointer, and is NULL when it is malformed or not allowed."""
         if isinstance(writer, Primitive) and isinstance(reader, Primitive):
             same = f"wire_get_{reader.name}" if writer == reader else None
             function = PROMOTIONS.get((writer.name, reader.name), same)
             if not function:
                 raise self.incompatible(f"{spell(writer)} became {spell(reader)}")
+            if allowed:
+                return f"{function}_within(at, end, {target}, {c_long(allowed.least)}, {c_long(allowed.greatest)})"
             return f"{function}(at, end, {target})"
         if type(writer) is not type(reader):
             raise self.incompatible(f"{spell(writer)} became {spell(reader)}")
         if not isinstance(writer, Array) and writer.name != reader.name:
             raise self.incompatible(f"{writer.name} became {reader.name}")
         name = base_name(reader) + self.suffix(writer, reader)
+        if allowed:
+            name += f"_to_{allowed.greatest}" + (f"_from_{-allowed.least}" if allowed.least else "")
         if self.once(f"read {name}"):
-            make = {Enum: self.make_enum_reader, Array: self.make_array_reader, Record: self.make_record_reader}
-            if isinstance(reader, Record) and is_union(reader):
+            make = {Enum: self.make_enum_reader, Record: self.make_record_reader}
+            if isinstance(reader, Array):
+                self.make_array_reader(writer, reader, name, allowed)
+            elif isinstance(reader, Record) and is_union(reader):
                 self.make_union_reader(writer, reader, name)
             else:
                 make[type(reader)](writer, reader, name)
@@ -219,9 +231,9 @@ class Generator:
         self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, "
                       f"enum {base_name(reader)} *value)", "".join(lines))
 
-    def make_array_reader(self, writer, reader, name):
+    def make_array_reader(self, writer, reader, name, allowed):
         item = c_type(reader.items)
-        get = self.get(writer.items, reader.items, "&items[count]")
+        get = self.get(writer.items, reader.items, "&items[count]", allowed)
         self.function(
             f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, {c_type(reader)} *array, "
             "struct codec *scratch)",
@@ -242,7 +254,7 @@ class Generator:
         for f in writer.fields:
             target = reader.field(f.name)
             if target:
-                steps.append(self.get(f.type, target.type, f"&record->{f.name}"))
+                steps.append(self.get(f.type, target.type, f"&record->{f.name}", self.ranges.of(reader, target)))
             else:
                 steps.append(self.skip(f.type))
         defaults = "".join(f"    record->{f.name} = {self.default(reader, f)};\n"
@@ -262,7 +274,7 @@ class Generator:
         if f.type == Primitive("string"):
             return f"(struct event_text){{.data = {c_string(f.default)}, .size = {len(f.default.encode())}}}"
         if isinstance(f.type, Primitive) and f.type.name != "bytes":
-            return "INT64_MIN" if f.default == -2**63 else json.dumps(f.default)
+            return c_long(f.default) if f.type.name == "long" else json.dumps(f.default)
         raise SchemaError(f"{record.name}.{f.name}: this default is not supported")
 
     def make_union_reader(self, writer, reader, name):
@@ -342,6 +354,8 @@ class Generator:
         self.header.append(f"/* {newest.type.name} */\n")
         self.header.append(f"enum {{ {name.upper()}_SCHEMA_ID = {newest.id} }};\n")
         versions = [v for v in self.versions if v.record == record]
+        for version in versions if is_batch(newest.type) else []:
+            self.ranges.of_all(version.type)  # lib/deliver and event/delivery.c hold to them
         if not is_batch(newest.type):
             self.declare(newest.type)
             readers = []
@@ -355,6 +369,7 @@ class Generator:
     def generate(self):
         for record in dict.fromkeys(v.record for v in self.versions):
             self.generate_record(record)
+        self.ranges.refuse_unused()
         rows = "".join(f"    {{.id = {v.id},\n     .record = \"{v.record}\",\n     .json = {c_string(v.text)},\n"
                        f"     .find_end = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
         size = f"{self.module.upper()}_SCHEMAS"
@@ -377,7 +392,8 @@ def main():
     parser.add_argument("schemas", type=Path, help="directory with ids.txt and the .avsc files")
     arguments = parser.parse_args()
     try:
-        header, source = Generator(read_versions(arguments.schemas), arguments.out_dir.name).generate()
+        generator = Generator(read_versions(arguments.schemas), Ranges(arguments.schemas), arguments.out_dir.name)
+        header, source = generator.generate()
     except (SchemaError, OSError) as error:
         sys.exit(f"generate.py: {error}")
     arguments.out_dir.mkdir(parents=True, exist_ok=True)

@@ -56,6 +56,14 @@ class Union:
 
 
 @dataclass(frozen=True)
+class Range:
+    """A line of ranges.txt."""
+
+    least: int
+    greatest: int
+
+
+@dataclass(frozen=True)
 class Version:
     """One line of ids.txt."""
 
@@ -145,6 +153,52 @@ def read_versions(folder):
     if strangers:
         raise SchemaError(f"ids.txt: no id for {', '.join(sorted(strangers))}")
     return versions
+
+
+class Ranges:
+    """FOLDER/ranges.txt: what fields may have. Without that file, anything."""
+
+    def __init__(self, folder):
+        self.path = folder / "ranges.txt"
+        self.by_name = {}  # field, RECORD.FIELD or RECORD: its Range, or None: any value
+        self.unused = set()
+        for line in self.path.read_text().splitlines() if self.path.exists() else []:
+            if not line.strip() or line.startswith("#"):
+                continue
+            least, greatest, *names = line.split()
+            for name in names:
+                if name in self.by_name:
+                    raise SchemaError(f"{self.path}: {name} stands there twice")
+                self.by_name[name] = None if least == "*" else Range(int(least), int(greatest))
+        self.unused = set(self.by_name)
+
+    def of(self, record, field):
+        """None: any value."""
+        if not self.by_name or not has_numbers(field.type):
+            return None
+        for name in f"{record.name}.{field.name}", record.name, field.name:
+            if name in self.by_name:
+                self.unused.discard(name)
+                return self.by_name[name]
+        raise SchemaError(f"{self.path}: no range for {record.name}.{field.name}")
+
+    def of_all(self, type_):
+        """Of each field in the type, which somebody reads by hand."""
+        for f in type_.fields if isinstance(type_, Record) else []:
+            self.of(type_, f)
+            self.of_all(f.type)
+        if isinstance(type_, Array):
+            self.of_all(type_.items)
+        for branch in type_.branches if isinstance(type_, Union) else []:
+            self.of_all(branch)
+
+    def refuse_unused(self):
+        if self.unused:
+            raise SchemaError(f"{self.path}: no field is called {', '.join(sorted(self.unused))}")
+
+
+def has_numbers(type_):
+    return has_numbers(type_.items) if isinstance(type_, Array) else type_ in (Primitive("int"), Primitive("long"))
 
 
 def refuse_namesakes(versions):

@@ -40,7 +40,7 @@ static inline size_t event_texts_size_max(const struct event_texts *texts) {
 }
 
 /* One line of schemas/ids.txt. `find_end` returns where a bare record of this schema ends, NULL when it is malformed: it
- * accepts exactly what the record's reader of the same schema accepts. */
+ * accepts exactly what the record's reader of the same schema accepts, and records with values that are out of range. */
 struct event_schema {
     uint32_t id;
     const char *record; /* as in ids.txt, such as friend-command */

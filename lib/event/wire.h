@@ -39,6 +39,17 @@ static inline const uint8_t *wire_get_int_as_long(const uint8_t *at, const uint8
     return at;
 }
 
+/* The same for a value that must lie within least and greatest. */
+#define WIRE_WITHIN(GET, TYPE)                                                                                         \
+    static inline const uint8_t *GET##_within(const uint8_t *at, const uint8_t *end, TYPE *value, int64_t least,       \
+                                              int64_t greatest) {                                                      \
+        at = GET(at, end, value);                                                                                      \
+        return at && *value >= least && *value <= greatest ? at : NULL;                                                \
+    }
+WIRE_WITHIN(wire_get_long, int64_t)
+WIRE_WITHIN(wire_get_int, int32_t)
+WIRE_WITHIN(wire_get_int_as_long, int64_t)
+
 static inline const uint8_t *wire_get_boolean(const uint8_t *at, const uint8_t *end, bool *value) {
     if (at >= end || *at > 1) return NULL;
     *value = *at;

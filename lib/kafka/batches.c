@@ -2,6 +2,8 @@
 #include "kafka/consumer_private.h"
 #include "kafka/traces.h"
 
+#define TIME_MAX INT64_C(253402300799999)
+
 enum { TURN_BYTES = 1 << 20, LEAST = 4 }; /* of a batch, so that large records do not hold up the loop for seconds */
 
 static void offset_lost(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
@@ -51,6 +53,9 @@ static void take_trouble(struct kafka_consumer *consumer, const rd_kafka_message
     }
 }
 
+/* A producer's clock may say anything: what is no time until the year 9999 counts as the nearest that is. */
+static int64_t within(int64_t time_ms) { return time_ms < 0 ? 0 : time_ms > TIME_MAX ? TIME_MAX : time_ms; }
+
 /* Fills records from messages and moves the positions; returns how many. */
 static size_t take_records(struct kafka_consumer *consumer, size_t count) {
     size_t records = 0;
@@ -72,7 +77,7 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
             .topic = topic,
             .partition = m->partition,
             .offset = m->offset,
-            .timestamp = rd_kafka_message_timestamp(m, &unused),
+            .timestamp = within(rd_kafka_message_timestamp(m, &unused)),
             .key = m->key,
             .key_size = m->key_len,
             .value = m->payload,

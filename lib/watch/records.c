@@ -6,6 +6,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 
+#define COUNT_MAX (INT64_C(1) << 53)
+
 enum { HEADER = 5, ACK_MAX = 3 * VARINT_MAX + 1, ACK_MIN = 4 };
 
 uint64_t watch_hash(const void *what, size_t size) {
@@ -57,6 +59,12 @@ static const uint8_t *get_header(const void *value, size_t size, uint32_t id) {
 
 static const uint8_t *get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
     return at ? zigzag_get(at, end, value) : NULL;
+}
+
+/* What is counted on from: not so high that it could overflow. */
+static const uint8_t *get_count(const uint8_t *at, const uint8_t *end, int64_t *value) {
+    at = get_long(at, end, value);
+    return at && *value >= 0 && *value <= COUNT_MAX ? at : NULL;
 }
 
 static const uint8_t *get_hash(const uint8_t *at, const uint8_t *end, uint64_t *value) {
@@ -155,8 +163,8 @@ int watch_roll_decode(const void *value, size_t size, struct watch_roll *out) {
     const uint8_t *end = (const uint8_t *)value + size;
     const uint8_t *at = get_header(value, size, WATCH_ROLL_CALL_ID);
     at = get_int(at, end, 0, WATCH_ROUTE_MAX, &out->route);
-    at = get_long(at, end, &out->number);
-    at = get_long(at, end, &out->count);
+    at = get_count(at, end, &out->number);
+    at = get_count(at, end, &out->count);
     at = get_hash(at, end, &out->hash);
     at = get_bool(at, end, &out->more);
     int64_t count = at ? count_acks(at, end) : -1;

@@ -103,3 +103,18 @@ def test_a_queue_that_takes_less_is_no_trouble(cluster, users, throw):
     eventually(lambda: counted(cluster.ingest, 'starling_dead_letters_lost_total', 'profiles') == 1)
     again = os.urandom(60_000)
     assert_cut(*letter_of(cluster, 'profiles', partition, throw('profiles', partition, again)), b'abcdefgh', again)
+
+
+def test_numbers_that_nobody_can_calculate_with_are_dead_letters(cluster, users):
+    """Valid Avro, but until - now and its like would overflow."""
+    ada, = users(1)
+    for topic, record in (('sharing', ('sharing', {'mode': 'FRIENDS', 'until': -2**63})),
+                          ('locations', ('location', {'user': ada, 'lat': 2**31 - 1, 'lng': 0, 'time': 2**63 - 1, 'kind': 'REPORT',
+                                                      'session': 0, 'route': -1, 'opted': -1, 'accuracy': -1})),
+                          ('friend-commands', ('friend-command', {'kind': 'REMOVE', 'from': ada, 'to': ada + 1, 'time': 2**63 - 1,
+                                                                  'since': -2**63}))):
+        place = cluster.topics.produce(topic, ada, record)
+        _, headers = letter_of(cluster, topic, place.partition, place.offset)
+        assert 'out of range' in headers['__connect.errors.exception.message']
+    cluster.share(ada)
+    eventually(lambda: cluster.http(ada).ok('GET', '/v1/sharing')['mode'] == 'friends', what='it goes on')

@@ -30,6 +30,16 @@ def lines_of(path):
     return [line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith('#')]
 
 
+# What readers take of a field, by RECORD.FIELD, RECORD or FIELD; None: anything.
+RANGES = {name: None if least == '*' else (int(least), int(greatest))
+          for least, greatest, *names in lines_of(SCHEMAS / 'ranges.txt') for name in names}
+
+
+def range_of(record, field):
+    names = f'{record}.{field}', record, field
+    return next((RANGES[name] for name in names if name in RANGES), None)
+
+
 def versions(folder):
     """[(id, record, version, schema)] in the order of ids.txt."""
     return [(int(number), record, int(version), load(folder, record, version))
@@ -55,8 +65,8 @@ def types_of(schema):
     return {**found, schema['name']: schema} if 'name' in schema else found
 
 
-def sample(schema, dice, types):
-    """A random value as fastavro writes it; a union's as (branch, value)."""
+def sample(schema, dice, types, allowed=None):
+    """A random value as fastavro writes it, within its range; a union's as (branch, value)."""
     if isinstance(schema, list):
         branch = dice.choice(schema)
         return branch['name'], sample(branch, dice, types)
@@ -64,11 +74,12 @@ def sample(schema, dice, types):
     if kind in types:
         return sample(types[kind], dice, types)
     if kind == 'record':
-        return {field['name']: sample(field['type'], dice, types) for field in schema['fields']}
+        record = schema['name'].split('.')[-1]
+        return {field['name']: sample(field['type'], dice, types, range_of(record, field['name'])) for field in schema['fields']}
     if kind == 'enum':
         return dice.choice(schema['symbols'])
     if kind == 'array':
-        return [sample(schema['items'], dice, types) for _ in range(dice.choice([0, 1, 2, 70]))]
+        return [sample(schema['items'], dice, types, allowed) for _ in range(dice.choice([0, 1, 2, 70]))]
     if kind == 'boolean':
         return dice.random() < 0.5
     if kind == 'bytes':
@@ -77,8 +88,9 @@ def sample(schema, dice, types):
         return ''.join(dice.choice('aZ "\\\n友é🌍') for _ in range(dice.choice([0, 1, 5, 100])))
     if kind == 'bytes':
         return dice.randbytes(dice.choice([0, 1, 5, 100]))
-    if dice.random() < 0.3:
-        return dice.choice(EXTREMES[kind])
+    if dice.random() < 0.3 or allowed:
+        extreme = dice.choice(EXTREMES[kind])
+        return extreme if not allowed or allowed[0] <= extreme <= allowed[1] else dice.choice([*allowed, dice.randint(*allowed)])
     bits = dice.randrange({'int': 32, 'long': 64}[kind])
     return dice.randrange(-2**bits, 2**bits)
 
@@ -278,6 +290,8 @@ REFUSED = {
     'union beside others': (folder_of(record('Visit', union(record('Came', X)), X)), 'a union must be the only field'),
     'union inside': (folder_of(record('Visit', {'name': 'y', 'type': record('Stay', union(record('Came', X)))})),
                      'a union must be the only field of a top-level record'),
+    'no range': ({**folder_of(record('Visit', X)), 'ranges.txt': '0 9 y\n'}, 'no range for Visit.x'),
+    'range of nothing': ({**folder_of(record('Visit', X)), 'ranges.txt': '0 9 x y\n'}, 'no field is called y'),
     'array of a union': (folder_of(record('Visit', array([record('Came', X)]))), 'this array is not supported'),
 }
 

@@ -1,6 +1,7 @@
 #include "event_samples.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,14 +44,59 @@ static void fill_bytes(avro_value_t *value, uint64_t *seed) {
     avro_value_set_bytes(value, bytes, size);
 }
 
-static void fill(avro_value_t *value, uint64_t *seed) {
+/* The range of that name of schemas/ranges.txt. */
+static bool range_of(const struct sample_ranges *ranges, const char *name, struct sample_range *range) {
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (strcmp(ranges->items[i].name, name) != 0) continue;
+        *range = ranges->items[i];
+        return true;
+    }
+    return false;
+}
+
+static struct sample_range field_range(const struct sample_ranges *ranges, const char *record, const char *field) {
+    char both[200];
+    struct sample_range range = {"", INT64_MIN, INT64_MAX};
+    snprintf(both, sizeof both, "%s.%s", record, field);
+    if (!range_of(ranges, both, &range) && !range_of(ranges, record, &range)) range_of(ranges, field, &range);
+    return range;
+}
+
+static void read_ranges(struct sample_ranges *ranges) {
+    char line[1000], *rest = NULL;
+    FILE *file = fopen(STARLING_SOURCE_DIR "/schemas/ranges.txt", "re");
+    if (!file) abort();
+    while (fgets(line, sizeof line, file)) {
+        struct sample_range range = {"", INT64_MIN, INT64_MAX};
+        const char *word = strtok_r(line, " \n", &rest);
+        if (!word || *word == '#') continue;
+        if (*word != '*') range.least = strtoll(word, NULL, 10);
+        word = strtok_r(NULL, " \n", &rest);
+        if (*word != '*') range.greatest = strtoll(word, NULL, 10);
+        while ((word = strtok_r(NULL, " \n", &rest))) {
+            if (ranges->count == SAMPLE_RANGES_MAX) abort();
+            snprintf(range.name, sizeof range.name, "%s", word);
+            ranges->items[ranges->count++] = range;
+        }
+    }
+    fclose(file);
+}
+
+static int64_t within(struct sample_range range, int64_t value, uint64_t *seed) {
+    if (value >= range.least && value <= range.greatest) return value;
+    if (sample_below(seed, 4) == 0) return sample_below(seed, 2) ? range.least : range.greatest;
+    return range.least + (int64_t)sample_below(seed, (uint64_t)range.greatest - (uint64_t)range.least + 1);
+}
+
+static void fill(avro_value_t *value, const struct sample_ranges *ranges, struct sample_range range, uint64_t *seed) {
     avro_value_t child;
     size_t count = 0;
+    const char *name;
     avro_schema_t schema = avro_value_get_schema(value);
     switch (avro_value_get_type(value)) {
     case AVRO_BOOLEAN: avro_value_set_boolean(value, (int)sample_below(seed, 2)); break;
-    case AVRO_INT32: avro_value_set_int(value, random_int(seed)); break;
-    case AVRO_INT64: avro_value_set_long(value, random_long(seed)); break;
+    case AVRO_INT32: avro_value_set_int(value, (int32_t)within(range, random_int(seed), seed)); break;
+    case AVRO_INT64: avro_value_set_long(value, within(range, random_long(seed), seed)); break;
     case AVRO_STRING: fill_text(value, seed); break;
     case AVRO_BYTES: fill_bytes(value, seed); break;
     case AVRO_ENUM:
@@ -59,19 +105,19 @@ static void fill(avro_value_t *value, uint64_t *seed) {
     case AVRO_RECORD:
         avro_value_get_size(value, &count);
         for (size_t i = 0; i < count; i++) {
-            avro_value_get_by_index(value, i, &child, NULL);
-            fill(&child, seed);
+            avro_value_get_by_index(value, i, &child, &name);
+            fill(&child, ranges, field_range(ranges, avro_schema_name(schema), name), seed);
         }
         break;
     case AVRO_ARRAY:
         for (uint64_t i = sample_below(seed, 10); i > 0; i--) {
             avro_value_append(value, &child, NULL);
-            fill(&child, seed);
+            fill(&child, ranges, range, seed);
         }
         break;
     case AVRO_UNION:
         avro_value_set_branch(value, (int)sample_below(seed, avro_schema_union_size(schema)), &child);
-        fill(&child, seed);
+        fill(&child, ranges, range, seed);
         break;
     default: abort(); /* a type that the generator would have refused */
     }
@@ -86,6 +132,8 @@ struct samples *samples_new(const struct event_schema *schema, uint64_t seed) {
     avro_generic_value_new(iface, &samples->value);
     avro_value_iface_decref(iface);
     avro_schema_decref(parsed);
+    bool ours = schema >= event_schemas && schema < event_schemas + EVENT_SCHEMAS;
+    if (ours) read_ranges(&samples->ranges);
     return samples;
 }
 
@@ -106,7 +154,7 @@ static void write_value(struct samples *samples, struct buffer *out) {
 
 void samples_next(struct samples *samples, struct buffer *out) {
     avro_value_reset(&samples->value);
-    fill(&samples->value, &samples->seed);
+    fill(&samples->value, &samples->ranges, (struct sample_range){"", INT64_MIN, INT64_MAX}, &samples->seed);
     write_value(samples, out);
 }
 

@@ -11,16 +11,28 @@
 uint64_t sample_random(uint64_t *seed);
 uint64_t sample_below(uint64_t *seed, uint64_t limit);
 
+/* What schemas/ranges.txt says. */
+struct sample_range {
+    char name[64];
+    int64_t least, greatest;
+};
+enum { SAMPLE_RANGES_MAX = 200 };
+struct sample_ranges {
+    struct sample_range items[SAMPLE_RANGES_MAX];
+    size_t count;
+};
+
 struct samples {
     const struct event_schema *schema;
     avro_value_t value; /* the last sample, or what samples_parse read */
     uint64_t seed;
+    struct sample_ranges ranges; /* none for schemas that are not ours */
 };
 
 struct samples *samples_new(const struct event_schema *schema, uint64_t seed);
 void samples_free(struct samples *samples);
 
-/* Replaces value by a random one (extremes are frequent), and out by its bare Avro bytes. */
+/* Replaces value by a random one within its ranges (extremes are frequent), and out by its bare Avro bytes. */
 void samples_next(struct samples *samples, struct buffer *out);
 
 /* Has avro-c read bare Avro bytes into value, and replaces out by what it writes for that. False: it could not. */

@@ -16,7 +16,7 @@
 #include "event_samples.h"
 
 static const struct roster_friend roster_friends[] = {{.user = 7, .lat = 1, .lng = -1, .time = 1000},
-                                                      {.user = 8, .lat = INT32_MIN, .lng = INT32_MAX, .time = 0}};
+                                                      {.user = 8, .lat = -900000000, .lng = 1800000000, .time = 0}};
 static const struct nearby_item items[] = {
     {.kind = NEARBY_ITEM_MOVE, .move = {.user = 1, .lat = 2, .lng = 3, .time = 4}},
     {.kind = NEARBY_ITEM_ROSTER,
@@ -54,7 +54,7 @@ static void test_every_kind_of_item_comes_back(void **state) {
         append_item(&got, &item);
         assert_int_equal(got.size, expected.size);
         assert_memory_equal(got.data, expected.data, expected.size);
-        if (i == 1) assert_int_equal(item.roster.friends.items[1].lng, INT32_MAX);
+        if (i == 1) assert_int_equal(item.roster.friends.items[1].lng, 1800000000);
         for (size_t size = 0; size < expected.size; size++)
             assert_int_equal(delivery_read_nearby(codec, expected.data, size, &item), -EBADMSG);
         buffer_byte(&expected, 0);
@@ -66,12 +66,13 @@ static void test_every_kind_of_item_comes_back(void **state) {
 }
 
 static const int64_t longs[] = {INT64_MAX, 5, 0};
+static const int64_t partitions[] = {INT32_MAX, 5, 0};
 static const struct post_ref refs[] = {{.author = 8, .id = 907}, {.author = INT64_MAX, .id = 1}};
 static const struct timeline_item timeline_items[] = {
     {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 8, .id = 907}},
     {.kind = TIMELINE_ITEM_BACKLOG, .backlog = {.author = 8, .ids = {longs, 3}, .cut = 4}},
     {.kind = TIMELINE_ITEM_BACKLOG, .backlog = {.author = 8, .ids = {NULL, 0}, .cut = 0}},
-    {.kind = TIMELINE_ITEM_BEGIN, .begin = {.wanted = {longs, 3}}},
+    {.kind = TIMELINE_ITEM_BEGIN, .begin = {.wanted = {partitions, 3}}},
     {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = 7, .request = -1}},
     {.kind = TIMELINE_ITEM_ANSWER, .answer = {.request = 6, .partition = 1023, .posts = {refs, 2}, .cut = 5}},
     {.kind = TIMELINE_ITEM_HOT, .hot = {.id = INT64_MAX}},

@@ -134,7 +134,7 @@ static void test_records_that_are_none(void **state) {
     assert_complaint(disk, disk->users, user, user_size, &of_handle, "not a user's names");
     assert_complaint(disk, disk->handles, handle, handle_size, &of_user, "not a handle's user");
     assert_complaint(disk, disk->users, user, user_size, &bad, "a handle that is none");
-    assert_complaint(disk, disk->handles, handle, handle_size, &nobody, "negative");
+    assert_complaint(disk, disk->handles, handle, handle_size, &nobody, "not a handle's user");
 
     // On the disk, a value that is none is damage.
     struct name_of_handle name;

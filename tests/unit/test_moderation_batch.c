@@ -50,7 +50,7 @@ static void records_are_checked(void **state) {
     assert_true(check_record(&comment, "post:1", 0, &error) < 0);
     assert_string_equal(error.text, "the key is no subject and comment");
     assert_true(check_record(&nobodys, "post:1", 77, &error) < 0);
-    assert_string_equal(error.text, "the comment has no author");
+    assert_string_equal(error.text, "a comment-wide with a value that is out of range");
 }
 
 static void tombstones_need_a_comment_in_the_key(void **state) {

@@ -211,6 +211,7 @@ static int like(const struct comment_command *command, struct thread *thread, bo
     if (thread->likes == wanted) return THREAD_DONE;
     if (wanted && comment->state != COMMENT_VISIBLE && !comment_command_imports(command))
         return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && command->blocked) return COMMENT_REFUSAL_BLOCKED;
     thread->likes = wanted;
     comment->likes += wanted ? 1 : -1;
     thread->subject.counters++;

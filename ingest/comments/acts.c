@@ -1,24 +1,30 @@
 #include "ingest/comments/acts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "ingest/comments/answers.h"
+#include "ingest/comments/facts.h"
 #include "subjects/words.h"
 
 /* ---- commands ---- */
 
-/* Writes the command, without subject, key and time as yet, and answers in that form. */
-static void act(struct comments_gateway *gateway, const struct call *call, const char *subject,
-                const struct comment_command *wanted, enum answer_form form) {
+static struct comment_wish *new_wish(struct comments_gateway *gateway, const char *subject, enum answer_form form) {
     struct comment_wish *wish = mem_alloc(sizeof *wish);
     *wish = (struct comment_wish){.gateway = gateway, .form = form, .offset = -1};
     strcpy(wish->subject, subject);
     client_key_choose(&gateway->chance, NULL, wish->key);
-    comment_wish_send(wish, call->request, wanted);
+    return wish;
+}
+
+/* Writes the command, without subject, key and time as yet, and answers in that form. */
+static void act(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                const struct comment_command *wanted, enum answer_form form) {
+    comment_wish_send(new_wish(gateway, subject, form), call->request, wanted);
 }
 
 /* A command that changes no settings of the subject, and knows nothing about its owner. */
@@ -48,8 +54,43 @@ static void act_on_comment(struct comments_gateway *gateway, const struct call *
 
 static const struct event_text NO_REASON = {.data = "", .size = 0};
 
+/* A like until the facts are known. */
+struct new_like {
+    struct comment_wish *wish;
+    struct http_request *request;
+    struct comment_command command;
+};
+
+static void like_facts_found(void *context, enum facts_outcome outcome, const struct facts *facts) {
+    struct new_like *like = context;
+    like->command.blocked = facts->blocked;
+    if (outcome == FACTS_KNOWN) {
+        comment_wish_send(like->wish, like->request, &like->command);
+        like->wish = NULL; // the command's
+    } else if (outcome == FACTS_NO_COMMENT) {
+        comment_refused(like->request, "no_comment", ANSWER_LIKES, 0);
+    } else {
+        comments_owner_away(like->request);
+    }
+    free(like->wish);
+    free(like);
+}
+
 static void put_like(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_LIKE, NO_REASON, ANSWER_LIKES);
+    char subject[SUBJECT_MAX + 1];
+    if (!comments_subject(call, subject)) return;
+    struct new_like *like = mem_alloc(sizeof *like);
+    *like = (struct new_like){.wish = new_wish(state, subject, ANSWER_LIKES),
+                              .request = call->request,
+                              .command = plain_command(call, COMMENT_COMMAND_LIKE)};
+    like->command.comment = call->values[2].id;
+    like->command.text = NO_REASON;
+    facts_ask(state, &(struct facts_wish){.subject = subject,
+                                          .user = call->claims.user,
+                                          .about = like->command.comment,
+                                          .authors_only = true,
+                                          .context = like,
+                                          .done = like_facts_found});
 }
 
 static void delete_like(void *state, const struct call *call) {

@@ -19,9 +19,9 @@ static const struct refusal {
     {"no_comment", 404, "no_comment", "there is no such comment under this subject"},
     {"closed", 409, "subject_closed", "the subject takes no more comments"},
     {"banned", 403, "banned", "the user may not comment"},
-    {"not_allowed", 403, "not_allowed", "the subject does not let this user comment"},
+    {"not_allowed", 403, "not_allowed", "the user may not do this here"},
     {"level", 403, "level_too_low", "the subject wants a higher account level"},
-    {"blocked", 403, "blocked", "one of the two users has blocked the other"},
+    {"blocked", 403, "not_allowed", "the user may not do this here"}, // a block is never told
     {"not_yours", 403, "not_your_comment", "somebody else has written this comment, and owns the subject"},
     {"not_visible", 409, "comment_not_visible", "the comment is held, hidden or deleted"},
     {"no_root", 400, "not_a_root", "a reply cannot be pinned"},

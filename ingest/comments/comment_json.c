@@ -39,7 +39,7 @@ static size_t begin_span(struct shown_comments *shown) {
 
 /* ---- comments ---- */
 
-enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_NUMBER, FORM_REPLIES, FORM_STATE };
+enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_ROOT, FORM_NUMBER, FORM_REPLIES, FORM_STATE };
 
 /* The members of a comment, in the order in which owners write them. */
 static const struct part {
@@ -47,7 +47,7 @@ static const struct part {
     enum part_form form;
 } PARTS[] = {
     {"id", FORM_ID},           {"user", FORM_USER},    {"text", FORM_TEXT},
-    {"time", FORM_NUMBER},     {"floor", FORM_NUMBER}, {"root", FORM_TEXT},
+    {"time", FORM_NUMBER},     {"floor", FORM_NUMBER}, {"root", FORM_ROOT},
     {"reply_to", FORM_TEXT},   {"likes", FORM_NUMBER}, {"reply_count", FORM_NUMBER},
     {"replies", FORM_REPLIES}, {"state", FORM_STATE},
 };
@@ -58,8 +58,8 @@ struct passed_comment {
     struct shown_comments *shown;
     struct json_scan *scan;
     const struct comment_names *names;
-    int levels; /* of replies below it */
-    int64_t id, user;
+    int levels;             /* of replies below it */
+    int64_t id, user, root; /* root 0: it is one */
     bool visible;
 };
 
@@ -97,8 +97,8 @@ static bool read_state(struct passed_comment *comment, const struct json_bytes *
            json_bytes_are(value, "\"deleted\"");
 }
 
-static bool read_id(struct passed_comment *comment, const struct json_bytes *value) {
-    return value->size > 2 && value->data[0] == '"' && ids_parse(value->data + 1, value->size - 2, &comment->id);
+static bool read_id(const struct json_bytes *value, int64_t *id) {
+    return value->size > 2 && value->data[0] == '"' && ids_parse(value->data + 1, value->size - 2, id);
 }
 
 /* Appends the part whose value comes next. */
@@ -114,8 +114,9 @@ static bool put_part(struct passed_comment *comment, enum part_form form) {
     if (!json_scan_value(comment->scan, &value)) return false;
     buffer_append(body, value.data, value.size);
     switch (form) {
-    case FORM_ID: return read_id(comment, &value);
+    case FORM_ID: return read_id(&value, &comment->id);
     case FORM_TEXT: return is_text(&value);
+    case FORM_ROOT: return json_bytes_are(&value, "null") || read_id(&value, &comment->root);
     case FORM_NUMBER: return is_number(&value);
     case FORM_STATE: return read_state(comment, &value);
     default: return false;
@@ -151,7 +152,7 @@ static bool put_comment(struct shown_comments *shown, struct json_scan *scan, co
     if (!levels) return false;
     buffer_byte(&shown->body, '{');
     if (!put_parts(&comment)) return false;
-    known_authors_put(names->authors, comment.id, comment.user);
+    known_authors_put(names->authors, comment.id, comment.user, comment.root);
     if (comment.visible) add_place(shown, comment.id);
     buffer_byte(&shown->body, '}');
     shown->spans[span].comment = comment.id;

@@ -16,10 +16,10 @@ struct facts_question {
     struct comments_gateway *gateway;
     struct facts_wish wish;
     struct known_subject subject;
-    size_t waiting; /* answers, and one for the asker itself */
-    bool asked;     /* about the subject, and not only known */
-    bool silent;    /* the subject's owner did not answer */
-    int64_t author; /* of the comment that is answered; -1: not known yet */
+    size_t waiting;                 /* answers, and one for the asker itself */
+    bool asked;                     /* about the subject, and not only known */
+    bool silent;                    /* the subject's owner did not answer */
+    struct comment_authors authors; /* of the comment that it is about; -1: not known yet */
     enum facts_outcome outcome;
     struct facts facts;
     bool second; /* the second round is asked */
@@ -84,17 +84,34 @@ static void post_answered(void *context, int code, unsigned status, const char *
     settle(question);
 }
 
+/* Notes the author of the comment that is a member of the reply; and its id. */
+static bool read_author(struct facts_question *question, const json_t *item, int64_t root, int64_t *id,
+                        int64_t *author) {
+    const char *text;
+    if (json_want_text(item, "id", &text, NULL) || !ids_parse(text, strlen(text), id) ||
+        json_want_int(item, "user", 0, INT64_MAX, author, NULL))
+        return false;
+    known_authors_put(question->gateway->authors, *id, *author, root);
+    return true;
+}
+
 static void comment_answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct facts_question *question = context;
     json_t *reply;
     if (read_reply(question, code, status, text, size, &reply)) {
-        const json_t *item = json_object_get(reply, "item");
-        if (!reply && question->outcome <= FACTS_AWAY)
+        const json_t *root = json_object_get(reply, "root");
+        struct comment_authors read = {-1, -1};
+        int64_t id = 0;
+        bool good = reply && (json_is_null(root) || read_author(question, root, 0, &id, &read.root)) &&
+                    read_author(question, json_object_get(reply, "item"), id, &id, &read.comment);
+        if (json_is_null(root)) read.root = read.comment;
+        if (good)
+            question->authors = read;
+        else if (!reply && question->outcome <= FACTS_AWAY)
             question->outcome = FACTS_NO_COMMENT;
-        else if (json_want_int(item, "user", 0, INT64_MAX, &question->author, NULL) && question->outcome == FACTS_KNOWN)
+        else if (question->outcome == FACTS_KNOWN)
             question->outcome = FACTS_AWAY;
     }
-    if (question->author >= 0) known_authors_put(question->gateway->authors, question->wish.answers, question->author);
     json_decref(reply);
     settle(question);
 }
@@ -204,7 +221,8 @@ static void ask_follows(struct facts_question *question) {
 /* ---- rounds ---- */
 
 static void ask_relations(struct facts_question *question) {
-    int64_t user = question->wish.user, owner = question->facts.owner, author = question->author;
+    int64_t user = question->wish.user, owner = question->facts.owner, author = question->authors.comment,
+            root = question->authors.root;
     enum comment_subject_who who = question->silent ? COMMENT_SUBJECT_FOLLOWERS : question->subject.who_may;
     bool followers = who == COMMENT_SUBJECT_FOLLOWERS;
     question->facts.who_may = (enum comment_command_who)who;
@@ -213,6 +231,7 @@ static void ask_relations(struct facts_question *question) {
         if (followers) ask_follows(question);
     }
     if (author >= 0 && author != user && author != owner) ask_friendship(question, author, author_answered);
+    if (root >= 0 && root != user && root != owner && root != author) ask_friendship(question, root, author_answered);
 }
 
 /* The facts known of a subject whose owner does not answer count, however old. That nobody had registered it does not: somebody may have
@@ -250,19 +269,20 @@ static void settle(struct facts_question *question) {
 
 void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish) {
     struct facts_question *question = mem_alloc(sizeof *question);
-    *question = (struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .author = -1};
+    *question = (struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .authors = {-1, -1}};
     const struct known_subject *known = known_subjects_find(gateway->subjects, wish->subject);
-    if (known && clock_coarse_ms() - known->heard_ms <= FRESH_MS) {
+    snprintf(question->subject.subject, sizeof question->subject.subject, "%s", wish->subject);
+    if (wish->authors_only) {
+        question->subject.owner = question->subject.author = -1;
+    } else if (known && clock_coarse_ms() - known->heard_ms <= FRESH_MS) {
         question->subject = *known;
     } else {
-        snprintf(question->subject.subject, sizeof question->subject.subject, "%s", wish->subject);
         question->asked = true;
         ask_subject(question, "subject", 0, SUBJECT_TIMEOUT_MS, subject_answered);
         ask_post(question);
     }
     question->wish.subject = NULL; // the caller's
-    if (wish->answers) question->author = known_authors_find(gateway->authors, wish->answers);
-    if (wish->answers && question->author < 0)
-        ask_subject(question, "one", wish->answers, TIMEOUT_MS, comment_answered);
+    if (wish->about && !known_authors_find(gateway->authors, wish->about, &question->authors))
+        ask_subject(question, "one", wish->about, TIMEOUT_MS, comment_answered);
     settle(question);
 }

@@ -1,8 +1,8 @@
-/* Facts that the decision about a new comment needs of others, asked of their owners before the command is written.
+/* Facts that the decision about a new comment or a like needs of others, asked of their owners before the command is written.
  *
- *     the subject (comments)   the post's author (feed)   the author of the comment that is answered (comments)     at once
+ *     the subject (comments)   the post's author (feed)   the authors of the comment that it is about (comments)    at once
  *                                      v
- *     blocks and friendship with both (routers), and whether the user follows the owner (feed)                      at once
+ *     blocks and friendship with all (routers), and whether the user follows the owner (feed)                       at once
  *                                      v
  *     the facts; or some owner is away, or there is no such post or comment
  *
@@ -32,7 +32,8 @@ enum facts_outcome {
 struct facts_wish {
     const char *subject; /* copied */
     int64_t user;
-    int64_t answers; /* the comment; 0: none */
+    int64_t about;     /* the comment that is answered or liked; 0: none */
+    bool authors_only; /* only blocks between the user and its authors matter: its own, and its root's */
     void *context;
     void (*done)(void *context, enum facts_outcome outcome, const struct facts *facts); /* once */
 };

@@ -6,14 +6,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { SUBJECTS = 4096 /* 0.8 MiB */, AUTHORS = 65536 /* 1 MiB */ };
+enum { SUBJECTS = 4096 /* 0.8 MiB */, AUTHORS = 65536 /* 1.5 MiB */ };
 
 struct known_subjects {
     struct known_subject entries[SUBJECTS]; /* by hash; an empty subject: free */
 };
 
 struct author_entry {
-    int64_t comment, user; /* comment 0: free */
+    int64_t comment, user, root; /* comment 0: free; root 0: it is one */
 };
 
 struct known_authors {
@@ -48,11 +48,20 @@ struct known_authors *known_authors_new(void) {
 
 void known_authors_free(struct known_authors *known) { free(known); }
 
-int64_t known_authors_find(const struct known_authors *known, int64_t comment) {
+/* NULL: it is not known. */
+static const struct author_entry *entry_of(const struct known_authors *known, int64_t comment) {
     const struct author_entry *entry = &known->entries[hash_fold((uint64_t)comment) % AUTHORS];
-    return entry->comment == comment && comment ? entry->user : -1;
+    return entry->comment == comment && comment ? entry : NULL;
 }
 
-void known_authors_put(struct known_authors *known, int64_t comment, int64_t user) {
-    known->entries[hash_fold((uint64_t)comment) % AUTHORS] = (struct author_entry){comment, user};
+bool known_authors_find(const struct known_authors *known, int64_t comment, struct comment_authors *authors) {
+    const struct author_entry *entry = entry_of(known, comment);
+    const struct author_entry *root = entry && entry->root ? entry_of(known, entry->root) : entry;
+    if (!root) return false;
+    *authors = (struct comment_authors){entry->user, root->user};
+    return true;
+}
+
+void known_authors_put(struct known_authors *known, int64_t comment, int64_t user, int64_t root) {
+    known->entries[hash_fold((uint64_t)comment) % AUTHORS] = (struct author_entry){comment, user, root};
 }

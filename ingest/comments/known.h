@@ -26,12 +26,18 @@ const struct known_subject *known_subjects_find(const struct known_subjects *kno
 void known_subjects_put(struct known_subjects *known, const struct known_subject *entry);
 void known_subjects_forget(struct known_subjects *known, const char *subject);
 
-/* The authors of comments, which never change. */
+/* The authors of comments and the roots that these are under, which never change. */
+struct comment_authors {
+    int64_t comment, root; /* users; the same user where the comment is a root */
+};
+
 struct known_authors;
 
 struct known_authors *known_authors_new(void);
-void known_authors_free(struct known_authors *known);                               /* NULL is fine */
-int64_t known_authors_find(const struct known_authors *known, int64_t comment);     /* -1: not known */
-void known_authors_put(struct known_authors *known, int64_t comment, int64_t user); /* comment: not 0 */
+void known_authors_free(struct known_authors *known); /* NULL is fine */
+/* False: one of the two is not known. */
+bool known_authors_find(const struct known_authors *known, int64_t comment, struct comment_authors *authors);
+/* comment: not 0. root: the comment that it is under; 0: it is a root. */
+void known_authors_put(struct known_authors *known, int64_t comment, int64_t user, int64_t root);
 
 #endif

@@ -178,7 +178,7 @@ static void start(struct comments_gateway *gateway, const struct call *call, con
     facts_ask(gateway, &(struct facts_wish){
                            .subject = wish->subject,
                            .user = made->user,
-                           .answers = made->answers,
+                           .about = made->answers,
                            .context = made,
                            .done = facts_found,
                        });

@@ -47,7 +47,7 @@ static void answer(void *context, struct http_request *request, unsigned status,
     else if (!json_is_string(refused))
         reply_pending(request, wish->other);
     else if (strcmp(json_string_value(refused), "blocked") == 0)
-        http_problem(request, 403, "blocked", "one of the two users has blocked the other", 0);
+        http_problem(request, 403, "not_allowed", "the user may not do this here", 0); // a block is never told
     else
         http_problem(request, 409, "following_limit", "the user follows as many others as anybody may", 0);
 }

@@ -135,7 +135,7 @@ def test_facts_about_the_owner_are_in_the_command(comments, owner, feed, subject
     for blocker, blocked in ((site, ada), (ben, site)):  # in either direction
         comments.http(blocker).put(f'/v1/blocks/{blocked}').raise_for_status()
     for blocked in (ada, ben):
-        refused(comments.http(blocked).post(comments.path(name), json={'text': 'a'}), 403, 'blocked')
+        refused(comments.http(blocked).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
 
 
 def test_a_blocked_user_cannot_answer(comments, subject, users):
@@ -143,8 +143,19 @@ def test_a_blocked_user_cannot_answer(comments, subject, users):
     ada, ben = users(2)
     made = comments.write(name, ada, 'a')
     comments.http(ada).put(f'/v1/blocks/{ben}').raise_for_status()
-    refused(comments.http(ben).post(comments.path(name), json={'text': 'b', 'reply_to': made['id']}), 403, 'blocked')
+    cem, = users(1)
+    below = comments.write(name, cem, 'c', reply_to=made['id'])
+    ruled, = users(1)
+    comments.register(f'site:ruled-by-{ruled}', owner=ruled, who_may='nobody')
+    ordinary = comments.http(ben).post(comments.path(f'site:ruled-by-{ruled}'), json={'text': 'b'})
+    answers = [comments.http(ben).post(comments.path(name), json={'text': 'b', 'reply_to': answered['id']})
+               for answered in (made, below)]  # the latter stands under the blocker's root
+    likes = [comments.http(ben).put(comments.path(name, liked['id']) + '/like') for liked in (made, below)]
+    told = {(response.status_code, *(response.json()[name] for name in ('code', 'detail'))) for response in (ordinary, *answers, *likes)}
+    assert len(told) == 1 and told.pop()[:2] == (403, 'not_allowed')  # nothing tells a block from a subject's rules
+    assert comments.http(ben).delete(comments.path(name, made['id']) + '/like').status_code == 200
     comments.write(name, ben, 'a root of his own')
+    assert comments.http(cem).put(comments.path(name, made['id']) + '/like').status_code == 200
 
 
 def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, users):

@@ -123,7 +123,7 @@ def test_refusals_have_names(comments, subject, users):
     assert comments.moderate(name, held['id'], 'visible', mod)['text'] == 'held'
     comments.check(name)
     comments.http(site).put(f'/v1/blocks/{ben}').raise_for_status()
-    refused(http.post(comments.path(name), json={'text': 'a'}), 403, 'blocked')
+    refused(http.post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
 
 
 DECIDED = 'comments', 'comment-texts', 'reactions', 'comments-wide', 'moderation-log'

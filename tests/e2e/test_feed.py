@@ -313,7 +313,7 @@ def test_blocks_end_follows_both_ways(feed, users):
     assert feed.home(ada) == []
     for user, other in ((ada, ben), (ben, ada)):
         refused = feed.http(user).put(f'/v1/follows/{other}')
-        assert (refused.status_code, refused.json()['code']) == (403, 'blocked')
+        assert (refused.status_code, refused.json()['code']) == (403, 'not_allowed')
     feed.http(ben).ok('DELETE', f'/v1/blocks/{ada}')
     eventually(lambda: feed.http(ada).put(f'/v1/follows/{ben}').status_code == 200, 20)
 

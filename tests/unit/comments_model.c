@@ -186,6 +186,7 @@ static int react(struct model_subject *subject, const struct comment_command *co
     bool *mark = report ? &about->reported[command->user] : &about->likes[command->user];
     if (*mark == wanted) return DONE;
     if (wanted && !imports(command) && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && !report && command->blocked) return COMMENT_REFUSAL_BLOCKED;
     *mark = wanted;
     if (!report) subject->counters++;
     return DONE;

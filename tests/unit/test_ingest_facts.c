@@ -111,9 +111,8 @@ static void done(void *context, enum facts_outcome outcome, const struct facts *
 static void ask(struct facts_world *world, const char *subject, int64_t user, int64_t answers) {
     world->done = false;
     asked_count = 0;
-    facts_ask(
-        &world->gateway,
-        &(struct facts_wish){.subject = subject, .user = user, .answers = answers, .context = world, .done = done});
+    facts_ask(&world->gateway,
+              &(struct facts_wish){.subject = subject, .user = user, .about = answers, .context = world, .done = done});
 }
 
 #define SITE "/peer/comments/subject/site/1"
@@ -187,13 +186,15 @@ static void a_block_counts_whoever_has_made_it(void **state) {
 static void an_answer_asks_about_the_author_too(void **state) {
     struct facts_world *world = *state;
     ask(world, "site:1", USER, 9);
-    say("/peer/comments/one/site/1/9", 0, 200, "{\"item\":{\"user\":70},\"root\":null}");
+    say("/peer/comments/one/site/1/9", 0, 200, "{\"item\":{\"id\":\"9\",\"user\":70},\"root\":null}");
     say(SITE, 0, 200, SUBJECT("everyone"));
     assert_int_equal(open_questions(), 4);
     say_friendship(USER, OWNER, "friends", "friends");
     say_friendship(USER, AUTHOR, "none", "blocked");
     assert_known(world, OWNER, false, true, true);
-    assert_int_equal(known_authors_find(world->gateway.authors, 9), AUTHOR);
+    struct comment_authors known = {0};
+    assert_true(known_authors_find(world->gateway.authors, 9, &known));
+    assert_true(known.comment == AUTHOR && known.root == AUTHOR);
 
     ask(world, "site:1", AUTHOR, 9); /* one's own comment; its author is known now */
     assert_int_equal(asked_count, 2);
@@ -204,6 +205,36 @@ static void an_answer_asks_about_the_author_too(void **state) {
     say("/peer/comments/one/site/1/10", 0, 404, "{}");
     assert_true(world->done);
     assert_int_equal(world->outcome, FACTS_NO_COMMENT);
+}
+
+static void under_a_root_its_author_counts_whomever_one_answers(void **state) {
+    struct facts_world *world = *state;
+    ask(world, "site:1", USER, 11);
+    say("/peer/comments/one/site/1/11", 0, 200,
+        "{\"item\":{\"id\":\"11\",\"user\":70},\"root\":{\"id\":\"4\",\"user\":71}}");
+    say(SITE, 0, 200, SUBJECT("everyone"));
+    assert_int_equal(open_questions(), 6);
+    say_friendship(USER, OWNER, "none", "none");
+    say_friendship(USER, AUTHOR, "none", "none");
+    say_friendship(USER, 71, "none", "blocked");
+    assert_known(world, OWNER, false, false, true);
+}
+
+static void a_like_asks_about_the_authors_only(void **state) {
+    struct facts_world *world = *state;
+    world->done = false;
+    asked_count = 0;
+    facts_ask(
+        &world->gateway,
+        &(struct facts_wish){
+            .subject = world->post, .user = USER, .about = 12, .authors_only = true, .context = world, .done = done});
+    assert_int_equal(open_questions(), 1);
+    char path[100];
+    snprintf(path, sizeof path, "/peer/comments/one/post/%lld/12", (long long)world->post_id);
+    say(path, 0, 200, "{\"item\":{\"id\":\"12\",\"user\":70},\"root\":{\"id\":\"4\",\"user\":60}}");
+    assert_int_equal(open_questions(), 2);
+    say_friendship(USER, AUTHOR, "none", "blocked");
+    assert_true(world->done && world->outcome == FACTS_KNOWN && world->facts.blocked);
 }
 
 static void the_author_of_a_post_owns_it(void **state) {
@@ -308,10 +339,16 @@ static void the_end_of_the_gateway_ends_it(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(nothing_is_asked_about_oneself),         TEST(only_what_the_subject_needs_is_asked),
-        TEST(a_block_counts_whoever_has_made_it),     TEST(an_answer_asks_about_the_author_too),
-        TEST(the_author_of_a_post_owns_it),           TEST(a_subject_that_nobody_registered_has_no_owner),
-        TEST(an_owner_who_is_away_lets_nobody_write), TEST(a_silent_comments_process_holds_nobody_up),
+        TEST(nothing_is_asked_about_oneself),
+        TEST(only_what_the_subject_needs_is_asked),
+        TEST(a_block_counts_whoever_has_made_it),
+        TEST(an_answer_asks_about_the_author_too),
+        TEST(under_a_root_its_author_counts_whomever_one_answers),
+        TEST(a_like_asks_about_the_authors_only),
+        TEST(the_author_of_a_post_owns_it),
+        TEST(a_subject_that_nobody_registered_has_no_owner),
+        TEST(an_owner_who_is_away_lets_nobody_write),
+        TEST(a_silent_comments_process_holds_nobody_up),
         TEST(the_end_of_the_gateway_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,7 +223,7 @@ test('what is refused is said where it was tried, and the text stays', async () 
     await button(root.id, 'Reply').click();
     await page.keyboard.type('Hello');
     await page.keyboard.press('Control+Enter');
-    await shows('.comment .line-form .problem', ['You cannot answer here, as one of you has blocked the other.']);
+    await shows('.comment .line-form .problem', ['You cannot do this here.']);
     await page.keyboard.press('Escape');
     assert.equal(await focused(), root.id);
     await button(root.id, 'Report').click();

@@ -92,7 +92,7 @@ class CommentsOwner:
             return self.threads.write(subject, id, user, command['text'], id >> 22,
                                       reply_to=about if kind == 'REPLY' else None, **facts).id
         if kind in ('LIKE', 'UNLIKE'):
-            self.threads.like(subject, about, user, kind == 'LIKE')
+            self.threads.like(subject, about, user, kind == 'LIKE', command['blocked'])
         elif kind in ('PIN', 'UNPIN'):
             self.threads.pin(subject, about, user, kind == 'PIN', moderator)
         elif kind == 'DELETE':

@@ -93,10 +93,12 @@ class Threads:
             raise Refused('no_comment')
         return known, known.comments[id]
 
-    def like(self, subject, id, user, wanted=True):
+    def like(self, subject, id, user, wanted=True, blocked=False):
         known, comment = self._comment(subject, id)
         if wanted and user not in comment.likes and comment.state != 'visible':
             raise Refused('not_visible')
+        if wanted and blocked:
+            raise Refused('blocked')
         known.counters += (user in comment.likes) != wanted
         (comment.likes.add if wanted else comment.likes.discard)(user)
         return comment

@@ -123,7 +123,7 @@ def run(options, folder, stack) -> list[dict]:
     stack.callback(broker.kill)
     (folder / 'cluster').mkdir(exist_ok=True)
     cluster = Cluster(broker, folder / 'cluster', partitions=options.partitions,
-                      settings={'ingest:ingest.user.rate': 100_000, 'ingest:ingest.user.burst': 1_000_000,
+                      settings={'ingest:ingest.user.rate': 100_000, 'ingest:ingest.user.burst': 1_000_000, 'ingest:ingest.user.reports.rate': 0,
                                 'ingest:ingest.address.rate': 100_000, 'ingest:ingest.address.burst': 1_000_000})
     stack.callback(cluster.kill)
     cluster.start(routers=0, fanouts=0, sinks=0)

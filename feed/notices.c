@@ -12,16 +12,33 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 
+enum { EXCESS_MAX = NOTICES_KEPT + 64 /* that are looked at together */ };
+
+struct kept_notice {
+    uint8_t key[NOTICE_KEY_SIZE];
+    enum notice_kind kind;
+    int64_t sender;
+    bool gone;
+};
+
+/* A user's notices, newest first. */
+struct kept_notices {
+    struct kept_notice items[EXCESS_MAX];
+    size_t count, left; /* left: not gone */
+};
+
 struct notices {
     struct kept *kept;
+    struct kept_notices trimmed;
     int32_t partitions;
     struct codec *codec;
 };
 
 struct notices *notices_new(struct store *store, int32_t partitions) {
     struct notices *notices = mem_alloc(sizeof *notices);
-    *notices = (struct notices){
-        .kept = kept_new(store, "notices", partitions), .partitions = partitions, .codec = codec_new()};
+    notices->kept = kept_new(store, "notices", partitions);
+    notices->partitions = partitions;
+    notices->codec = codec_new();
     return notices;
 }
 
@@ -86,24 +103,106 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
     return code;
 }
 
-int notices_excess(struct notices *notices, int32_t partition, int64_t user,
-                   void (*each)(void *context, const uint8_t key[NOTICE_KEY_SIZE]), void *context,
-                   struct error *error) {
+int notice_shown(struct blocks *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
+                 int64_t other, bool *shown, struct error *error) {
+    struct relation_half mute = {user, other, RELATION_MUTED};
+    bool blocked = false, muted = false;
+    int code = blocks_has(blocks, partition, user, other, &blocked, error);
+    if (!code && !blocked) code = relation_lists_has(relations, partition, &mute, &muted, NULL, error);
+    *shown = !blocked && !muted;
+    return code;
+}
+
+/* ---- trimming ---- */
+
+static int read_kept(struct notices *notices, int32_t partition, int64_t user, struct kept_notices *kept,
+                     struct error *error) {
     struct store_cursor *cursor = cursor_of(notices, partition, user);
     struct notice_key key;
-    for (int i = 0; at_notice(cursor, user, &key); i++) {
+    struct notice notice;
+    int code = 0;
+    for (; !code && kept->count < EXCESS_MAX && at_notice(cursor, user, &key); store_cursor_next(cursor)) {
         size_t size;
-        const uint8_t *bytes = store_cursor_key(cursor, &size);
-        if (i >= NOTICES_KEPT) {
-            each(context, bytes);
-            kept_drop(notices->kept, partition, bytes, size);
+        const uint8_t *value = store_cursor_value(cursor, &size);
+        if (event_decode_notice(notices->codec, value, size, &notice, error)) {
+            code = -EBADMSG;
+            break;
         }
-        store_cursor_next(cursor);
+        struct kept_notice *item = &kept->items[kept->count++];
+        *item = (struct kept_notice){.kind = key.kind, .sender = notice.user};
+        notice_key_write(item->key, &key);
     }
-    int code = store_cursor_error(cursor, error);
+    if (!code) code = store_cursor_error(cursor, error);
     store_cursor_free(cursor);
-    int written = kept_write(notices->kept, code ? &(struct error){.text = ""} : error);
-    return code ? code : written;
+    kept->left = kept->count;
+    return code;
+}
+
+static void go(struct kept_notices *kept, struct kept_notice *item) {
+    kept->left -= !item->gone;
+    item->gone = true;
+}
+
+/* Somebody who follows again and again is one notice, the newest. */
+static void drop_repeated_follows(struct kept_notices *kept) {
+    for (size_t i = 0; i < kept->count; i++) {
+        const struct kept_notice *newer = &kept->items[i];
+        if (newer->kind != NOTICE_OF_FOLLOW || newer->gone) continue;
+        for (size_t j = i + 1; j < kept->count; j++) {
+            struct kept_notice *item = &kept->items[j];
+            if (item->kind == NOTICE_OF_FOLLOW && item->sender == newer->sender) go(kept, item);
+        }
+    }
+}
+
+static size_t count_like(const struct kept_notices *kept, const struct kept_notice *like, bool by_sender) {
+    size_t count = 0;
+    for (size_t i = 0; i < kept->count; i++) {
+        const struct kept_notice *item = &kept->items[i];
+        count += !item->gone && (by_sender ? item->sender == like->sender : item->kind == like->kind);
+    }
+    return count;
+}
+
+/* The oldest notice of the sender who has most, or of the kind that has most. *most: how many that has. */
+static struct kept_notice *oldest_of_most(struct kept_notices *kept, bool by_sender, size_t *most) {
+    struct kept_notice *found = NULL;
+    *most = 0;
+    for (size_t i = kept->count; i > 0; i--) {
+        struct kept_notice *item = &kept->items[i - 1];
+        size_t count = item->gone ? 0 : count_like(kept, item, by_sender);
+        if (count <= *most) continue;
+        *most = count;
+        found = item;
+    }
+    return found;
+}
+
+/* What has to go next, so that no sender and no kind pushes the others out. */
+static struct kept_notice *next_to_go(struct kept_notices *kept, const struct notice_key *hidden) {
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    size_t most;
+    if (hidden) notice_key_write(bytes, hidden);
+    for (size_t i = 0; hidden && i < kept->count; i++)
+        if (!kept->items[i].gone && !memcmp(kept->items[i].key, bytes, sizeof bytes)) return &kept->items[i];
+    struct kept_notice *found = oldest_of_most(kept, true, &most);
+    return most > NOTICES_OF_ONE ? found : oldest_of_most(kept, false, &most);
+}
+
+int notices_trim(struct notices *notices, int32_t partition, int64_t user, const struct notice_key *hidden,
+                 void (*each)(void *context, const uint8_t key[NOTICE_KEY_SIZE]), void *context, struct error *error) {
+    struct kept_notices *kept = &notices->trimmed;
+    kept->count = 0;
+    int code = read_kept(notices, partition, user, kept, error);
+    if (code) return code;
+    drop_repeated_follows(kept);
+    while (kept->left > NOTICES_KEPT) go(kept, next_to_go(kept, hidden));
+    for (size_t i = 0; i < kept->count; i++) {
+        if (!kept->items[i].gone) continue;
+        each(context, kept->items[i].key);
+        kept_drop(notices->kept, partition, kept->items[i].key, NOTICE_KEY_SIZE);
+    }
+    return kept_write(notices->kept, error);
 }
 
 /* ---- writing ---- */

@@ -1,5 +1,5 @@
-/* The notices of users of attached partitions: the records of the topic `notices` on disk (feed/kept.h). The newest 200 of each user
- * count; the owner writes tombstones for older ones. One thread.
+/* The notices of users of attached partitions: the records of the topic `notices` on disk (feed/kept.h). A user has 200 at most; the owner
+ * writes tombstones for others. One thread.
  *
  * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; kept_reset and reading the topic from its beginning mend
  * it.
@@ -9,10 +9,12 @@
 
 #include "decider/decider.h"
 #include "event/codec.h"
+#include "feed/blocks.h"
 #include "feed/kept.h"
+#include "feed/relations.h"
 #include "users/notice.h"
 
-enum { NOTICES_KEPT = 200 };
+enum { NOTICES_KEPT = 200, NOTICES_OF_ONE = 20 };
 
 struct notices;
 
@@ -30,10 +32,16 @@ typedef bool notices_each_one(void *context, const struct notice_key *key, const
 int notices_each(struct notices *notices, int32_t partition, int64_t user, notices_each_one *each, void *context,
                  struct error *error);
 
-/* Calls `each` for the keys of a user's notices beyond the newest 200, and forgets them: each is named once, though its tombstone is
- * read back only later. One whose tombstone gets lost is one too many again on the next disk. */
-int notices_excess(struct notices *notices, int32_t partition, int64_t user,
-                   void (*each)(void *context, const uint8_t key[NOTICE_KEY_SIZE]), void *context, struct error *error);
+/* Whether a notice about `other` is shown to the user now: not if the user has muted the other, or one of the two has blocked the other. */
+int notice_shown(struct blocks *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
+                 int64_t other, bool *shown, struct error *error);
+
+/* Forgets a user's notices beyond 200, and calls `each` with their keys: each is named once, though its tombstone is read back only later.
+ * One whose tombstone gets lost is one too many again on the next disk. An earlier notice that the same user follows goes first, then
+ * `hidden` (a new notice that the user is not shown now; NULL: none), then the oldest of a sender who has more than NOTICES_OF_ONE, then
+ * the oldest of the kind that has most. */
+int notices_trim(struct notices *notices, int32_t partition, int64_t user, const struct notice_key *hidden,
+                 void (*each)(void *context, const uint8_t key[NOTICE_KEY_SIZE]), void *context, struct error *error);
 
 /* ---- within the decider's transaction ---- */
 

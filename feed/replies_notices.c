@@ -15,16 +15,13 @@ struct notice_page {
     struct error *error;
 };
 
-/* Notices of those whom the user has muted, and where one of the two has blocked the other, are left out. */
 static bool is_shown(struct notice_page *page, int64_t user, int64_t other) {
     const struct replies_options *options = &page->replies->options;
-    struct relation_half mute = {user, other, RELATION_MUTED};
-    bool blocked = false, muted = false;
-    if (page->hidden) return true;
-    page->code = blocks_has(options->blocks, page->partition, user, other, &blocked, page->error);
-    if (!page->code && !blocked)
-        page->code = relation_lists_has(options->relations, page->partition, &mute, &muted, NULL, page->error);
-    return !page->code && !blocked && !muted;
+    bool shown = true;
+    if (!page->hidden)
+        page->code =
+            notice_shown(options->blocks, options->relations, page->partition, user, other, &shown, page->error);
+    return !page->code && shown;
 }
 
 static bool is_behind(const struct notice_key *key, const struct notice_key *after) {

@@ -211,14 +211,23 @@ static void drop_notice(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
     outbox_notice_gone(((struct partitions *)context)->options.outbox, key);
 }
 
-/* Deletes the notices of a user beyond the newest ones. All notices of the batch are stored, so one look for each user is enough. */
+/* Deletes what of a user's notices is too much. All notices of the batch are stored, so one look for each user is enough, but for notices
+ * that are not shown now: each of these goes before others. */
 static int tell_notice(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    const struct partitions_options *options = &partitions->options;
     struct notice_key key;
-    if (!record->value || !notice_key_read(record->key, record->key_size, &key)) return 0;
+    struct notice notice;
+    bool shown;
+    if (!record->value || !notice_key_read(record->key, record->key_size, &key) ||
+        event_decode_notice(partitions->codec, record->value, record->value_size, &notice, error))
+        return 0;
     int64_t *trimmed = &partitions->trimmed[hash_fold((uint64_t)key.user) % TRIMMED];
-    if (*trimmed == key.user) return 0;
+    int code =
+        notice_shown(options->blocks, options->relations, record->partition, key.user, notice.user, &shown, error);
+    if (code || (*trimmed == key.user && shown)) return code;
     *trimmed = key.user;
-    return notices_excess(partitions->options.notices, record->partition, key.user, drop_notice, partitions, error);
+    return notices_trim(options->notices, record->partition, key.user, shown ? NULL : &key, drop_notice, partitions,
+                        error);
 }
 
 static int tell(struct partitions *partitions, const struct kafka_record *record, struct error *error) {

@@ -60,7 +60,8 @@ static void make_gauges(struct router_metrics *m, struct metrics *s) {
         gauge(s, "starling_router_public_placed_users", "Users who share publicly and have reported recently");
     m->presence_bytes = gauge(s, "starling_router_presence_bytes", "Memory of presence");
     m->outbox_bytes = gauge(s, "starling_router_outbox_bytes", "Memory of the outbox");
-    m->reports_held = gauge(s, "starling_router_reports_held", "Reports held while far behind, one a user");
+    m->reports_held = gauge(s, "starling_router_reports_held",
+                            "Reports held while far behind, or of users whose joins cost too much; one a user");
     m->commands_queued = gauge(s, "starling_router_commands_queued", "Friend commands read and not handled yet");
     m->overlay = gauge(s, "starling_router_overlay_halves", "Halves written and not read back yet");
     m->store_memtables = gauge(s, "starling_router_store_memtable_bytes", "Memory of RocksDB's memtables");

@@ -1,10 +1,12 @@
 /* Overload: when the router is far behind, it holds reports of its own partitions that are older than max.lag.s (backlog.h) until a newer
  * report of the same user supersedes them, or until reading has caught up. So the backlog costs one join a user and not one a
- * report. The history, which other processes write, has all of them. Loop's thread. */
+ * report. The same is done with the reports of one user whose joins have compared more friends than joins.user.rate allows: they are
+ * joined once a second. The history, which other processes write, has all of them. Loop's thread. */
 #ifndef ROUTER_OVERLOAD_H
 #define ROUTER_OVERLOAD_H
 
 #include "base/loop.h"
+#include "budget/rates.h"
 #include "deliver/deliver.h"
 #include "kafka/consumer.h"
 #include "router/backlog.h"
@@ -15,7 +17,8 @@ struct overload;
 struct overload_options {
     uv_loop_t *loop;
     int32_t partitions;
-    int64_t limit_s; /* 0: reports are never held */
+    int64_t limit_s;     /* 0: reports are not held for their age */
+    struct rates *joins; /* friends that were compared, by user; borrowed */
     struct router_metrics *metrics;
     struct deliver *outbox; /* while it is blocked, no held reports are joined */
     void *context;
@@ -33,11 +36,12 @@ bool overload_take(struct overload *overload, const struct kafka_record *record,
 /* Joins all held reports: before partitions change hands or are read again, and before reading ends. */
 void overload_settle(struct overload *overload);
 
-/* Ten times a second: once reading has caught up, begins to join the held reports, some in each turn of the loop. lag_ms: how far
- * reading is behind. */
+/* Ten times a second: once reading has caught up, begins to join the held reports, some in each turn of the loop; once a second if they
+ * are held for their number. lag_ms: how far reading is behind. */
 void overload_measure(struct overload *overload, int64_t lag_ms);
 
-bool overload_holding(const struct overload *overload); /* some reports are held: presence is older than it looks */
+/* Reports are held because the router is behind: presence is older than it looks. */
+bool overload_holding(const struct overload *overload);
 
 /* Lowers the partitions' next offsets to what may be committed. */
 void overload_lower(const struct overload *overload, int64_t *offsets);

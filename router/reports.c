@@ -17,6 +17,7 @@ struct reports {
     struct reports_options options;
     struct owner *owner;
     struct overload *overload;
+    struct rates *joins; /* friends that were compared, by user */
     struct codec *codec;
     struct join_result result;
     struct id_list friends; /* of the user at hand */
@@ -101,6 +102,7 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
         return;
     }
     join_reserve(result, reports->friends.count);
+    rates_charge(reports->joins, (uint64_t)event->user, (int64_t)reports->friends.count + 1, now_us / 1000);
     join_friends(&context, reports->friends.items, reports->friends.count, &reports->roundings, result);
     options->metrics->superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
     size_t told = telling_result(options->outbox, result, received, now_us);
@@ -214,10 +216,13 @@ void reports_lower(const struct reports *reports, int64_t *offsets) { overload_l
 struct reports *reports_new(const struct reports_options *options) {
     struct reports *reports = mem_alloc(sizeof *reports);
     *reports = (struct reports){.options = *options, .codec = codec_new(), .lagging = true};
+    reports->joins = rates_new(
+        &(struct rates_options){options->registry, "joins", "user", options->joins_rate, options->joins_burst});
     struct overload_options overload = {
         .loop = options->loop,
         .partitions = options->partitions,
         .limit_s = options->max_lag_s,
+        .joins = reports->joins,
         .metrics = options->metrics,
         .outbox = options->outbox,
         .context = reports,
@@ -231,6 +236,7 @@ struct reports *reports_new(const struct reports_options *options) {
 void reports_free(struct reports *reports) {
     if (!reports) return;
     overload_free(reports->overload);
+    rates_free(reports->joins);
     codec_free(reports->codec);
     join_result_free(&reports->result);
     id_list_free(&reports->friends);

@@ -20,9 +20,11 @@ struct reports_options {
     int32_t partitions, routes;
     int64_t inactive_ms;
     double radius_m;
-    struct grid rounded; /* of places that friends see rounded */
-    int64_t max_lag_s;   /* router.max.lag.s */
-    size_t input;        /* the owner's number of the topic locations */
+    struct grid rounded;             /* of places that friends see rounded */
+    int64_t max_lag_s;               /* router.max.lag.s */
+    int64_t joins_rate, joins_burst; /* router.joins.user.* */
+    struct metrics *registry;
+    size_t input; /* the owner's number of the topic locations */
     struct tracer *tracer;
     struct presence *presence;
     struct report_clock *clock;

@@ -30,6 +30,12 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Reports that have waited longer than that, in seconds, are joined only if no newer one of the same user waits "
          "behind them: a router that is far behind catches up the sooner. 0: all are joined."},
+    {"joins.user.rate", CONFIG_INT, AT(joins_rate), "20000", .min = 0, .max = 1000000000,
+     .doc =
+         "How many friends a second may be compared with a user's place; the reports of one beyond that are joined once a second, the "
+         "newest of them. 0: any number."},
+    {"joins.user.burst", CONFIG_INT, AT(joins_burst), "200000", .min = 1, .max = 1000000000,
+     .doc = "How many friends may be compared at once with the place of a user who has rested."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "20000", .min = 1, .max = 100000,
      .doc = "How many friend commands one transaction holds at most."},
     {"discover.precision", CONFIG_INT, AT(discover_precision), "5", .min = GRID_PRECISION_MIN,

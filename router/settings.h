@@ -13,6 +13,7 @@ struct router_settings {
     int64_t max_lag_s;
     int64_t clock_wall_max_ahead_s, clock_stream_max_jump_s;
     int64_t commands_batch;
+    int64_t joins_rate, joins_burst;
     int64_t outbox_flush_behind_ms;
     int64_t discover_precision, discover_max, discover_delay_s;
     int64_t discover_rate, discover_burst;

@@ -12,7 +12,10 @@
 #include "ingest/account/erasing_private.h"
 
 enum {
-    ERASURES_MAX = 64,
+    RUNNING_MAX = 256,
+    REPORTS_MAX = 1024, /* of erasures that have ended, until they are fetched; the oldest goes first */
+    COST = 60,
+    BURST = 5 * COST, /* seconds between two erasures of one user, and how many may follow each other at once */
     PASSES_MAX = 20,
     LATER_PASS = 2, /* what the first one removed is counted */
     PEER_TIMEOUT_MS = 5000,
@@ -101,7 +104,10 @@ static void forget_erasure(struct erasing *erasing, struct erasure *erasure) {
     struct erasure **at = &erasing->first;
     while (*at != erasure) at = &(*at)->next;
     *at = erasure->next;
-    erasing->count--;
+    if (erasure->done)
+        erasing->reports--;
+    else
+        held_give(erasing->running, (uint64_t)erasure->user, 1);
     erasure_free(erasure);
 }
 
@@ -114,12 +120,22 @@ static void ask_later(struct erasure *erasure) {
         loop_timer_again(erasure->again, AGAIN_MS, 0);
 }
 
+/* It waits to be fetched, and takes nobody's place. */
+static void keep_report(struct erasing *erasing, struct erasure *erasure) {
+    held_give(erasing->running, (uint64_t)erasure->user, 1);
+    erasure->done = true;
+    if (++erasing->reports <= REPORTS_MAX) return;
+    struct erasure *oldest = NULL;
+    for (struct erasure *at = erasing->first; at; at = at->next)
+        if (at != erasure && at->done && (!oldest || at->heard_us < oldest->heard_us)) oldest = at;
+    forget_erasure(erasing, oldest);
+}
+
 /* The user is forgotten when a pass over everything has found nothing. */
 static void pass_over(struct erasure *erasure) {
     struct erasing *erasing = erasure->erasing;
-    erasure->done = erasure->found == 0;
-    if (!erasure->done &&
-        erasure->pass >= PASSES_MAX) { // the user goes on writing: whoever still wants the end asks again
+    bool done = erasure->found == 0;
+    if (!done && erasure->pass >= PASSES_MAX) { // the user goes on writing: whoever still wants the end asks again
         log_warn(erasing->log, "a user cannot be forgotten", LOG_INT("user", erasure->user),
                  LOG_INT("passes", erasure->pass));
         erasure->stage = STAGE_ACCOUNT;
@@ -127,7 +143,7 @@ static void pass_over(struct erasure *erasure) {
         forget_erasure(erasing, erasure);
         return;
     }
-    if (!erasure->done) {
+    if (!done) {
         erasure->pass++;
         erasure->found = 0;
         erasure->stage = STAGE_ACCOUNT;
@@ -136,6 +152,7 @@ static void pass_over(struct erasure *erasure) {
     }
     erasing->erased->value++;
     log_info(erasing->log, "a user is forgotten", LOG_INT("user", erasure->user), LOG_INT("passes", erasure->pass));
+    keep_report(erasing, erasure);
     if (answer(erasure, INT64_MAX)) forget_erasure(erasing, erasure);
 }
 
@@ -213,17 +230,31 @@ static struct erasure *begin_erasure(struct erasing *erasing, int64_t user) {
         .heard_us = clock_monotonic_us(),
     };
     erasing->first = erasure;
-    erasing->count++;
     return erasure;
 }
 
 /* It had ended, and nobody fetched the report. The user may have written since. */
 static void look_once_more(struct erasure *erasure) {
     erasure->done = false;
+    erasure->erasing->reports--;
     erasure->pass = LATER_PASS;
     erasure->found = 0;
     erasure->stage = STAGE_ACCOUNT;
     erasing_ask(erasure);
+}
+
+/* Whether one may run for the user now; else the request is answered. */
+static bool may_run(struct erasing *erasing, const struct call *call) {
+    uint64_t user = (uint64_t)call->claims.user;
+    int wait_s = rates_take(erasing->begun, user, COST, clock_coarse_ms());
+    if (wait_s) {
+        http_problem(call->request, 429, "too_many_writes", "the user was forgotten a moment ago", wait_s);
+        return false;
+    }
+    if (held_take(erasing->running, user, 1)) return true;
+    http_problem(call->request, 503, "too_many_erasures", "as many users as may be are being forgotten just now",
+                 RETRY_AFTER_S);
+    return false;
 }
 
 /* A request waits for an erasure that is under way, begins one, or fetches the report of one that has ended meanwhile. */
@@ -231,11 +262,7 @@ static void delete_me(void *state, const struct call *call) {
     struct erasing *erasing = state;
     struct erasure *erasure = find_erasure(erasing, call->claims.user);
     bool begun = !erasure;
-    if (begun && erasing->count == ERASURES_MAX) {
-        http_problem(call->request, 503, "too_many_erasures", "as many users as may be are being forgotten just now",
-                     RETRY_AFTER_S);
-        return;
-    }
+    if ((begun || erasure->done) && !may_run(erasing, call)) return;
     if (begun) erasure = begin_erasure(erasing, call->claims.user);
     struct erasing_waiter *waiter = mem_alloc(sizeof *waiter);
     *waiter = (struct erasing_waiter){
@@ -270,6 +297,10 @@ struct erasing *erasing_new(struct account_gateway *account, const struct produc
         .erased = metrics_counter(service_metrics(service), "starling_ingest_erased_users_total",
                                   "Users who were forgotten.", NULL),
     };
+    struct metrics *metrics = service_metrics(service);
+    erasing->running = held_new(
+        &(struct held_options){.metrics = metrics, .what = "erasures", .by = "user", .each = 1, .in_all = RUNNING_MAX});
+    erasing->begun = rates_new(&(struct rates_options){metrics, "erasure_seconds", "user", 1, BURST});
     erasing->tick = loop_timer_new(erasing->loop, TICK_MS, TICK_MS, tick, erasing);
     return erasing;
 }
@@ -289,6 +320,8 @@ void erasing_stop(struct erasing *erasing) {
 void erasing_free(struct erasing *erasing) {
     if (!erasing) return;
     while (erasing->first) forget_erasure(erasing, erasing->first);
+    held_free(erasing->running);
+    rates_free(erasing->begun);
     free(erasing);
 }
 

@@ -3,6 +3,8 @@
 #define INGEST_ACCOUNT_ERASING_PRIVATE_H
 
 #include "ingest/account/erasing.h"
+#include "budget/held.h"
+#include "budget/rates.h"
 #include "ingest/write.h"
 #include "json/json.h"
 
@@ -35,7 +37,9 @@ struct erasing {
     int64_t wait_ms; /* for outcomes, and until a request gets 202 */
     struct metric *erased;
     struct erasure *first;
-    size_t count;
+    struct held *running;
+    struct rates *begun; /* seconds */
+    size_t reports;      /* of erasures that have ended */
     struct loop_timer *tick;
     bool stopped;
 };

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
+#include "budget/rates.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "geo/geo.h"
@@ -20,6 +21,7 @@ static const char AVRO_TYPE[] = "application/avro";
 struct locations {
     struct locations_options options;
     struct codec *codec;
+    struct rates *users;
     struct metric *reports, *refused;
 };
 
@@ -219,6 +221,14 @@ static void produce(const struct call *call, struct batch *batch) {
     buffer_free(&record);
 }
 
+/* Whether the user may send so many reports now; else the request is answered. Gateways report for many. */
+static bool may_report(struct locations *locations, const struct call *call, size_t count) {
+    if (call->claims.gateway) return true;
+    int wait_s = rates_take(locations->users, (uint64_t)call->claims.user, (int64_t)count, clock_coarse_ms());
+    if (wait_s) http_problem(call->request, 429, "too_many_reports", "the user reports more than anybody may", wait_s);
+    return !wait_s;
+}
+
 static void post_locations(void *state, const struct call *call) {
     struct locations *locations = state;
     bool avro = is_avro(call);
@@ -238,9 +248,11 @@ static void post_locations(void *state, const struct call *call) {
         locations->refused->value++;
         http_problem_at(call->request, refusal.status, refusal.code, refusal.error.text, refusal.index);
         batch_free(batch);
-        return;
+    } else if (!may_report(locations, call, batch->count)) {
+        batch_free(batch);
+    } else {
+        produce(call, batch);
     }
-    produce(call, batch);
 }
 
 struct locations *locations_new(const struct locations_options *options) {
@@ -248,6 +260,8 @@ struct locations *locations_new(const struct locations_options *options) {
     *locations = (struct locations){
         .options = *options,
         .codec = codec_new(),
+        .users = rates_new(
+            &(struct rates_options){options->metrics, "reports", "user", options->user_rate, options->user_burst}),
         .reports = metrics_counter(options->metrics, "starling_ingest_reports_total",
                                    "Reports that Kafka acknowledged.", NULL),
         .refused = metrics_counter(options->metrics, "starling_ingest_refused_total",
@@ -259,6 +273,7 @@ struct locations *locations_new(const struct locations_options *options) {
 void locations_free(struct locations *locations) {
     if (!locations) return;
     codec_free(locations->codec);
+    rates_free(locations->users);
     free(locations);
 }
 

@@ -13,6 +13,7 @@ struct locations_options {
     struct writer *writer;
     const struct sharing_modes *modes;
     size_t max_batch;
+    int64_t user_rate, user_burst; /* of reports */
     struct place_times times;
 };
 

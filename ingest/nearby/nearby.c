@@ -68,6 +68,8 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .writer = options->writer,
         .modes = user_copies_modes(nearby->copies),
         .max_batch = (size_t)nearby->settings.max_batch,
+        .user_rate = nearby->settings.reports_rate,
+        .user_burst = nearby->settings.reports_burst,
         .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
     });
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));

@@ -6,7 +6,7 @@
 
 struct nearby_settings {
     const char *router_group, *history_group;
-    int64_t max_batch;
+    int64_t max_batch, reports_rate, reports_burst;
 };
 
 extern const struct config_section NEARBY_SECTION; /* values: struct nearby_settings */

@@ -85,6 +85,13 @@ int rates_take(struct rates *rates, uint64_t key, int64_t amount, int64_t now_ms
     return 0;
 }
 
+int rates_owing(const struct rates *rates, uint64_t key, int64_t now_ms) {
+    const uint64_t *entry = map_find(rates->full_at, key);
+    if (!entry && map_count(rates->full_at) == RATES_MAX) entry = &rates->others_full_at;
+    int64_t wait_ns = entry ? (int64_t)*entry + rates->interval_ns - now_ms * 1000000 - rates->burst_ns : 0;
+    return wait_ns > 0 ? (int)((wait_ns + SECOND_NS - 1) / SECOND_NS) : 0;
+}
+
 void rates_charge(struct rates *rates, uint64_t key, int64_t amount, int64_t now_ms) {
     int64_t now_ns = now_ms * 1000000, cost_ns;
     if (!rates->interval_ns) return;

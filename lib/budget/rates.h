@@ -28,6 +28,9 @@ void rates_free(struct rates *rates); /* NULL is fine */
  * amount beyond the burst is allowed to a key that has rested, which then waits until it is paid off. now_ms never falls. */
 int rates_take(struct rates *rates, uint64_t key, int64_t amount, int64_t now_ms);
 
+/* The seconds after which the key may take a unit; 0: at once. Counts nothing, and a key that is not known takes no memory. */
+int rates_owing(const struct rates *rates, uint64_t key, int64_t now_ms);
+
 /* Counts units that turn out to have been taken; the key waits that much longer, at most for what two bursts take. */
 void rates_charge(struct rates *rates, uint64_t key, int64_t amount, int64_t now_ms);
 

@@ -81,7 +81,7 @@ def test_far_behind_only_the_newest_report_of_each_is_joined(make_cluster, users
 @pytest.mark.timeout(240)
 def test_users_with_very_many_friends_hold_up_nobody(make_cluster, users, tmp_path):
     """Two with 5,000 friends each, all in one place, and one with none: every report of theirs reaches every friend."""
-    cluster = make_cluster()
+    cluster = make_cluster(settings={'router:joins.user.rate': 0})
     cluster.start(ingests=0, fanouts=0, sinks=0)
     router = cluster.routers[0]
     first, second, lonely, *friends = users(3 + BIG - 1)

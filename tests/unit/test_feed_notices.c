@@ -80,6 +80,8 @@ static void see_key(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
     seen->times[seen->count++] = read.time;
 }
 
+static void see_nothing(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {}
+
 static void test_the_newest_are_shown_and_others_are_named(void **state) {
     struct disk *disk = *state;
     struct seen seen = {.max = MANY}, excess = {.max = MANY};
@@ -91,15 +93,80 @@ static void test_the_newest_are_shown_and_others_are_named(void **state) {
     assert_int_equal(notices_each(disk->notices, disk->partition, USER, see, &seen, &disk->error), 0);
     assert_int_equal(seen.count, NOTICES_KEPT);
     for (int i = 0; i < NOTICES_KEPT; i++) assert_int_equal(seen.times[i], START + MANY - 1 - i);
-    assert_int_equal(notices_excess(disk->notices, disk->partition, USER, see_key, &excess, &disk->error), 0);
+    assert_int_equal(notices_trim(disk->notices, disk->partition, USER, NULL, see_key, &excess, &disk->error), 0);
     assert_int_equal(excess.count, MANY - NOTICES_KEPT);
 
     excess.count = 0; // each is named once, also before its tombstone is read back
-    assert_int_equal(notices_excess(disk->notices, disk->partition, USER, see_key, &excess, &disk->error), 0);
+    assert_int_equal(notices_trim(disk->notices, disk->partition, USER, NULL, see_key, &excess, &disk->error), 0);
     assert_int_equal(excess.count, 0);
     seen = (struct seen){.max = 3};
     assert_int_equal(notices_each(disk->notices, disk->partition, USER, see, &seen, &disk->error), 0);
     assert_int_equal(seen.count, 3);
+}
+
+static void take_of(struct disk *disk, enum notice_kind kind, int64_t sender, int64_t time) {
+    struct notice_key key = {
+        .user = USER, .time = time, .kind = kind, .number = kind == NOTICE_OF_FOLLOW ? sender : time};
+    struct notice notice = {.what = (enum notice_what)(kind - 1), .user = sender, .time = time};
+    struct buffer value = {0};
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    notice_key_write(bytes, &key);
+    event_encode_notice(&value, &notice);
+    kept_take(notices_kept(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes, value.data,
+              value.size);
+    assert_int_equal(kept_write(notices_kept(disk->notices), &disk->error), 0);
+    assert_int_equal(notices_trim(disk->notices, disk->partition, USER, NULL, see_nothing, NULL, &disk->error), 0);
+    buffer_free(&value);
+}
+
+/* How many are there of a kind; *all: of any. */
+struct kinds {
+    int of[NOTICE_OF_REPLY + 1], all;
+    int64_t oldest_reply;
+};
+
+static bool count_kind(void *context, const struct notice_key *key, const struct notice *notice) {
+    struct kinds *kinds = context;
+    kinds->of[key->kind]++;
+    kinds->all++;
+    if (key->kind == NOTICE_OF_REPLY) kinds->oldest_reply = key->time;
+    return true;
+}
+
+static struct kinds count_kinds(struct disk *disk) {
+    struct kinds kinds = {.all = 0};
+    assert_int_equal(notices_each(disk->notices, disk->partition, USER, count_kind, &kinds, &disk->error), 0);
+    return kinds;
+}
+
+static void test_nobody_pushes_out_others(void **state) {
+    struct disk *disk = *state;
+    for (int i = 0; i < 30; i++) take_of(disk, NOTICE_OF_REPLY, 1000 + i, START + i);
+    for (int i = 0; i < 215; i++) take_of(disk, NOTICE_OF_FOLLOW, 7, START + 100 + i); // a stranger, again and again
+    struct kinds kinds = count_kinds(disk);
+    assert_true(kinds.of[NOTICE_OF_FOLLOW] == 1 && kinds.of[NOTICE_OF_REPLY] == 30);
+
+    for (int i = 0; i < 300; i++)
+        take_of(disk, NOTICE_OF_MENTION, 8, START + 1000 + i); // one who mentions without an end
+    kinds = count_kinds(disk);
+    assert_true(kinds.of[NOTICE_OF_FOLLOW] == 1 && kinds.of[NOTICE_OF_REPLY] == 30 && kinds.all == NOTICES_KEPT);
+
+    for (int i = 0; i < 300; i++) take_of(disk, NOTICE_OF_FOLLOW, 5000 + i, START + 2000 + i); // very many who follow
+    kinds = count_kinds(disk);
+    assert_true(kinds.of[NOTICE_OF_REPLY] == 30 && kinds.oldest_reply == START && kinds.all == NOTICES_KEPT);
+
+    struct notice_key hidden = {.user = USER, .time = START + 9999, .kind = NOTICE_OF_REPLY, .number = START + 9999};
+    struct seen gone = {.max = MANY};
+    struct buffer value = {0};
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    notice_key_write(bytes, &hidden);
+    event_encode_notice(&value, &(struct notice){.what = NOTICE_REPLY, .user = 9, .time = hidden.time});
+    kept_take(notices_kept(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes, value.data,
+              value.size);
+    assert_int_equal(kept_write(notices_kept(disk->notices), &disk->error), 0);
+    assert_int_equal(notices_trim(disk->notices, disk->partition, USER, &hidden, see_key, &gone, &disk->error), 0);
+    assert_true(gone.count == 1 && gone.times[0] == hidden.time); // one that the user is not shown goes first
+    buffer_free(&value);
 }
 
 static void test_records_that_are_none(void **state) {
@@ -141,6 +208,7 @@ static void test_records_that_are_none(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_newest_are_shown_and_others_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_pushes_out_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records_that_are_none, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

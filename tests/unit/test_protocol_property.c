@@ -276,7 +276,8 @@ static bool hold(struct world *w, struct router *r, int partition, const struct 
         w->skipped++;
     else if (backlog_take(r->backlog, event->user, &item))
         router_join(w, r, &item.event);
-    if (!r->behind || event->kind != LOCATION_REPORT) return false;
+    bool costly = w->overload && hash_u64(w->hiding++) % 8 == 0; // its user's joins cost too much
+    if (!(r->behind || costly) || event->kind != LOCATION_REPORT) return false;
     item = (struct backlog_item){.event = *event, .partition = partition, .offset = r->position[partition] - 1};
     backlog_put(r->backlog, &item);
     return true;
@@ -667,6 +668,7 @@ static void step(struct world *w) {
         r->behind = !r->behind;
         if (!r->behind) settle(w, r);
     }
+    if (w->overload && hash_u64(w->hiding++) % 40 == 0) settle(w, &w->routers[hash_u64(w->hiding++) % ROUTERS]);
     if (w->chaos && hash_u64(w->hiding++) % 20 == 0) hide(w);
     if (hash_u64(w->hiding++) % 20 == 0) mute(w);
     if (hash_u64(w->hiding++) % 20 == 0) choose_rounding(w);

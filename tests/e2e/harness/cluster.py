@@ -148,7 +148,7 @@ class Cluster:
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
                        'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
-                       'ingest.user.rate': 0, 'ingest.user.changes.rate': 0,
+                       'ingest.user.rate': 0, 'ingest.user.changes.rate': 0, 'ingest.user.reports.rate': 0,
                        'ingest.address.rate': 0},  # tests ask as fast as they can
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),

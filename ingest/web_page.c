@@ -1,6 +1,5 @@
 #include "ingest/web_page.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "service/http_file.h"
+#include "service/http_host.h"
 #include "service/listen.h"
 
 static const char MAP_PATH[] = "/map.geojson";
@@ -127,25 +127,13 @@ void web_page_free(struct web_page *page) {
 
 /* ---- requests ---- */
 
-/* The host of a Host field, with or without a port, is this machine's loopback. */
-static bool is_loopback_host(const char *host) {
-    char name[32];
-    struct in_addr v4;
-    size_t size = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    if (size >= sizeof name || size > strlen(host)) return false;
-    memcpy(name, host, size);
-    name[size] = '\0';
-    if (!strcmp(name, "localhost") || !strcmp(name, "[::1]")) return true;
-    return inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
-}
-
 /* Somebody at this machine asks: no proxy that runs on it, and no page of another name that resolves to it. */
 static bool is_local(const struct http_request *request) {
     static const char *const PROXIES[] = {"X-Forwarded-For", "Forwarded", "Via"};
     const char *host = http_header(request, "Host");
     for (size_t i = 0; i < ARRAY_SIZE(PROXIES); i++)
         if (http_header(request, PROXIES[i])) return false;
-    return host && is_loopback_host(host);
+    return host && http_host_is_loopback(host);
 }
 
 bool web_page_serve(const struct web_page *page, struct http_request *request) {

@@ -194,6 +194,8 @@ static void router_free(void *state) {
 }
 
 static int router_check(const struct service_settings *common, struct error *error) {
+    if (!*common->peer_token)
+        return error_set(error, -EINVAL, "peer.token must be set: strangers' delays follow from it");
     return notifying_check(ROUTER_SECTION.values, error);
 }
 

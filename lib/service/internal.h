@@ -30,7 +30,6 @@ struct service {
     struct topic_list topics; // of definition->uses
     struct denials *denials;
     struct http_server *ops, *peers; // peers: NULL without peer.listen
-    bool ops_is_loopback;            // only this machine reaches ops.listen
     struct process_metrics *process;
     struct broker *broker;
     struct daemon_traces *traces; // NULL: spans are not exported

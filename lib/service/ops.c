@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "service/http_host.h"
 #include "service/internal.h"
 #include "service/listen.h"
 
@@ -196,14 +197,34 @@ static bool bears_peer_token(const struct service *service, const struct http_re
     return *wanted && token && token_equals(wanted, token, size);
 }
 
-/* Other machines may read, but whoever ends a process has the daemons' secret. */
+/* The client names this process as itself, not by a stranger's name that was made to resolve to this machine. */
+static bool is_meant(const struct service *service, const struct http_request *request) {
+    const char *host = http_header(request, "Host");
+    struct address listens = {.host = ""}, advertised = {.host = ""};
+    char machine[256] = "";
+    address_parse(service->settings.ops_listen, &listens, NULL);
+    if (*service->settings.peer_advertise) address_parse(service->settings.peer_advertise, &advertised, NULL);
+    gethostname(machine, sizeof machine - 1);
+    return !host || http_host_is_ours(host, (const char *const[]){listens.host, advertised.host, machine}, 3);
+}
+
+static bool refuse_misdirected(const struct service *service, struct http_request *request) {
+    if (is_meant(service, request)) return false;
+    http_problem(request, 421, "misdirected", "Host is neither an address nor a name of this process", 0);
+    return true;
+}
+
+/* Everybody who reaches the port may read, but whoever ends a process has the daemons' secret, and is no page in a browser. */
 static void reply_drain(struct service *service, struct http_request *request) {
     static const char TEXT[] = "{\"draining\":true}\n";
-    if (!service->ops_is_loopback && !bears_peer_token(service, request)) {
+    if (http_header(request, "Origin")) {
+        http_problem(request, 403, "forbidden", "pages may not drain a process", 0);
+        return;
+    }
+    if (!bears_peer_token(service, request)) {
         http_problem(request, 401, "unauthorized",
-                     *service->settings.peer_token
-                         ? "the peer token is missing or wrong"
-                         : "ops.listen can be reached from other machines: peer.token must be set and sent",
+                     *service->settings.peer_token ? "the peer token is missing or wrong"
+                                                   : "peer.token must be set, and sent",
                      0);
         return;
     }
@@ -227,6 +248,7 @@ static void handle_ops(void *context, struct http_request *request) {
         {"/drain", true, reply_drain},
     };
     const char *method = http_method(request);
+    if (refuse_misdirected(context, request)) return;
     for (size_t i = 0; i < ARRAY_SIZE(PAGES); i++) {
         if (strcmp(http_path(request), PAGES[i].path)) continue;
         if (PAGES[i].post ? !strcmp(method, "POST") : !strcmp(method, "GET") || !strcmp(method, "HEAD"))
@@ -241,7 +263,8 @@ static void handle_ops(void *context, struct http_request *request) {
 /* Before the body of a stranger is read. */
 static void admit_peer(void *context, struct http_request *request) {
     const struct service *service = context;
-    if (*service->settings.peer_token && !bears_peer_token(service, request))
+    if (refuse_misdirected(service, request)) return;
+    if (!bears_peer_token(service, request))
         http_problem(request, 401, "unauthorized", "the peer token is missing or wrong", 0);
 }
 
@@ -256,12 +279,8 @@ static void handle_peer(void *context, struct http_request *request) {
 }
 
 int service_open_ops(struct service *service, struct error *error) {
-    struct address address;
     service->process = process_metrics_new(service->metrics, service->definition->name);
-    int code = address_parse(service->settings.ops_listen, &address, error);
-    if (code) return error_prefix(error, code, "ops.listen");
-    service->ops_is_loopback = address_is_loopback(&address);
-    code = http_server_new(
+    int code = http_server_new(
         &(struct http_server_options){
             .loop = &service->loop,
             .listen = service->settings.ops_listen,

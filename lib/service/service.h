@@ -4,7 +4,7 @@
  *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line (exit code 2);
  *      with --check it ends here: exit code 0, or 1 and the reason;
  *   2. serves ops HTTP at once: /metrics, /healthz (200 while the loop turns), /readyz (200 when every condition holds, else
- *      503 naming those that do not; also what it cannot serve), POST /drain (off loopback with the peer token);
+ *      503 naming those that do not; also what it cannot serve), POST /drain (with the peer token);
  *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
  *      the condition "kafka" by asking every few seconds, and fails when the partition counts have changed;
  *   4. calls start; the daemon marks its conditions by service_ready; the first time that all hold, a service manager that asked for

@@ -24,8 +24,9 @@ static const struct config_property COMMON[] = {
     {"topics.prefix", CONFIG_STRING, AT(topics_prefix), "starling.", .doc = "What the names of all topics start with."},
     {"ops.listen", CONFIG_STRING, AT(ops_listen), "",
      .doc =
-         "host:port of /metrics, /healthz, /readyz and POST /drain. Only POST /drain asks for a token, the peer.token, and only if "
-         "this is no loopback address. Port 0 takes any free one."},
+         "host:port of /metrics, /healthz, /readyz and POST /drain. Only POST /drain asks for a token, the peer.token. Port 0 takes "
+         "any free one. The field Host of requests here and at peer.listen must be an address, a name without a dot, this "
+         "machine's name, or a host of ops.listen or peer.advertise: others get 421."},
     {"peer.listen", CONFIG_STRING, AT(peer_listen), "",
      .doc =
          "host:port for requests of other daemons; empty: none are answered. Here and in other addresses to listen on, an IPv6 "
@@ -35,8 +36,8 @@ static const struct config_property COMMON[] = {
             "peer.listen itself, with this machine's name where it listens on every interface."},
     {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
      .doc =
-         "Secret that the daemons share: sent with requests to others and wanted in requests of others. May be empty as "
-         "long as peer.listen is a loopback address."},
+         "Secret that the daemons share: sent with requests to others and wanted in requests of others. Must be set unless "
+         "peer.listen is empty."},
     {"log.level", CONFIG_CHOICE, AT(log_level), "info", .choices = LOG_LEVELS,
      .doc = "The least important lines that are logged."},
     {"log.format", CONFIG_CHOICE, AT(log_format), "logfmt", .choices = LOG_FORMATS,
@@ -176,8 +177,9 @@ static int check_peers(const struct service_settings *settings, struct error *er
     if (!*settings->peer_listen) return 0;
     int code = address_parse(settings->peer_listen, &address, error);
     if (code) return error_prefix(error, code, "peer.listen");
-    if (!*settings->peer_token && !address_is_loopback(&address))
-        return error_set(error, -EINVAL, "peer.listen %s can be reached from other machines: peer.token must be set",
+    if (!*settings->peer_token)
+        return error_set(error, -EINVAL,
+                         "peer.token (or peer.token.file) must be set: at peer.listen %s peers are known by it",
                          settings->peer_listen);
     if (*settings->peer_advertise && (code = address_parse(settings->peer_advertise, &address, error)))
         return error_prefix(error, code, "peer.advertise");

@@ -710,7 +710,7 @@ def test_a_drain_is_even_and_its_phones_are_told_when_to_come(make_cluster, user
     for phone in phones:
         phone.hello(*HOME)
     began = time.monotonic()
-    assert Http(f'http://{stage.edge.ops}').post('/drain').status_code == 202
+    assert stage.edge.drain().status_code == 202
     assert stage.edge.get('/readyz').status_code == 503
     with pytest.raises(OSError):
         stage.cluster.phone(1)
@@ -755,7 +755,7 @@ class Many:
         self.cluster, self.count = cluster, count
         self.command = cluster.add('fanout', start=False, settings={
             **SETTINGS, 'ops.listen': f'127.0.0.1:{first}', 'peer.listen': '', 'edge.processes': count, **settings})
-        self.ops = [Http(f'http://127.0.0.1:{first + index}') for index in range(count)]
+        self.ops = [Http(f'http://127.0.0.1:{first + index}', cluster.keys.peer_token) for index in range(count)]
         self.command.start(wait=False)
         eventually(lambda: all(map(self.ready, range(count))), 60, what='all processes are ready')
 

@@ -203,6 +203,7 @@ static struct child spawn(const char *const *arguments) {
     if (child.pid == 0) {
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
+        setenv("STARLING_PEER_TOKEN", "secret", 0);
         int code = service_main(argc, argv, &DEFINITION);
         for (int i = 0; i < argc; i++) free(argv[i]);
         exit(code);
@@ -254,7 +255,8 @@ static char *ask(int port, const char *method, const char *path, const char *hea
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct buffer text = {.size = 0};
-    char *request = mem_format("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path, headers);
+    char *request = mem_format("%s %s HTTP/1.1\r\n%sConnection: close\r\n%s\r\n", method, path,
+                               strstr(headers, "Host:") ? "" : "Host: x\r\n", headers);
     if (!connect(fd, (struct sockaddr *)&address, sizeof address) &&
         send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
         for (ssize_t got; (got = recv(fd, buffer_reserve(&text, 4096), 4096, 0)) > 0;)
@@ -279,8 +281,9 @@ static void expect_from(int port, const char *method, const char *path, const ch
     free(reply);
 }
 
-#define get(port, path, part) answers(port, "GET", path, "", part)
-#define expect(port, path, part) expect_from(port, "GET", path, "", part)
+#define BEARER "Authorization: Bearer secret\r\n"
+#define get(port, path, part) answers(port, "GET", path, BEARER, part)
+#define expect(port, path, part) expect_from(port, "GET", path, BEARER, part)
 #define HTTP_OK "HTTP/1.1 200 "
 #define HTTP_UNAVAILABLE "HTTP/1.1 503 "
 
@@ -312,8 +315,7 @@ static void command_line_is_checked(void **state) {
     refuses(ARGUMENTS("--set", "test.number=10"), 2, "test.number");
     refuses(ARGUMENTS("--set", "kafka.client.id=x"), 2, "kafka.client.id");
     refuses(ARGUMENTS("--set", "kafka.group.id=x"), 2, "kafka.group.id");
-    refuses(ARGUMENTS("--set", "peer.listen=0.0.0.0:0"), 2, "peer.token");
-    refuses(ARGUMENTS("--set", "peer.listen=:0"), 2, "peer.token");
+    refuses(ARGUMENTS("--set", "peer.token="), 2, "peer.token (or peer.token.file) must be set");
     refuses(ARGUMENTS("--set", "peer.listen=nonsense"), 2, "peer.listen");
     refuses(ARGUMENTS("--set", "peer.advertise=nonsense"), 2, "peer.advertise");
     refuses(ARGUMENTS("--set", "ops.listen=127.0.0.1:x"), 1, "ops.listen");
@@ -427,27 +429,29 @@ static void tells_the_service_manager(void **state) {
 static void drains_by_http(void **state) {
     struct child child = run(NULL);
     wait_for(shared->started);
-    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 202 ");
-    expect_from(child.ops_port, "POST", "/drain", "", "{\"draining\":true}");
+    expect_from(child.ops_port, "POST", "/drain", BEARER, "HTTP/1.1 202 ");
+    expect_from(child.ops_port, "POST", "/drain", BEARER, "{\"draining\":true}");
     ends(&child, 0);
     assert_int_equal(shared->drained, 1);
 }
 
-/* Other machines may look at the process, but end it only with the daemons' secret. */
-static void drains_by_http_from_elsewhere_with_the_token(void **state) {
-    struct child child = run((const char *[]){"--set", "ops.listen=0.0.0.0:0", "--set", "peer.token=swordfish", NULL});
+/* Anybody may look at the process, but only the daemons' secret ends it, also on this machine; and never a page. */
+static void drains_by_http_with_the_token(void **state) {
+    struct child child = run((const char *[]){"--set", "peer.token=swordfish", NULL});
     wait_for(shared->started);
     expect(child.ops_port, "/healthz", HTTP_OK);
     expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 401 ");
     expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer sword\r\n", "HTTP/1.1 401 ");
+    expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer swordfish\r\nOrigin: http://127.0.0.1\r\n",
+                "HTTP/1.1 403 ");
     expect(child.ops_port, "/readyz", "\"draining\":false");
     expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer swordfish\r\n", "HTTP/1.1 202 ");
     ends(&child, 0);
     assert_int_equal(shared->drained, 1);
 }
 
-static void drains_by_http_from_elsewhere_never_without_a_token(void **state) {
-    struct child child = run((const char *[]){"--set", "ops.listen=:0", NULL});
+static void drains_by_http_never_without_a_token(void **state) {
+    struct child child = run(ARGUMENTS("--set", "peer.listen=", "--set", "peer.token="));
     wait_for(shared->started);
     expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer \r\n", "HTTP/1.1 401 ");
     expect_from(child.ops_port, "POST", "/drain", "", "peer.token must be set");
@@ -459,7 +463,7 @@ static void a_signal_after_a_drain_by_http_is_the_first(void **state) {
     shared->drain_hangs = true;
     struct child child = run(NULL);
     wait_for(shared->started);
-    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 202 ");
+    expect_from(child.ops_port, "POST", "/drain", BEARER, "HTTP/1.1 202 ");
     kill(child.pid, SIGTERM);
     usleep(500000);
     assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0);
@@ -563,7 +567,7 @@ static void failure_while_draining_waits_for_workers(void **state) {
     shared->drain_hangs = shared->drain_works = true;
     struct child child = run(NULL);
     wait_for(shared->started);
-    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 202 ");
+    expect_from(child.ops_port, "POST", "/drain", BEARER, "HTTP/1.1 202 ");
     expect(child.peer_port, "/peer/fail", HTTP_OK);
     ends(&child, 1);
     assert_int_equal(shared->worked, 1);
@@ -664,6 +668,35 @@ static void address_for_peers_can_be_told(void **state) {
     }
 }
 
+/* A page whose name was made to resolve to this machine names itself in Host. */
+static void hosts_are_names_of_this_process(void **state) {
+    struct child child = run(ARGUMENTS("--set", "peer.advertise=router-7.example:9220"));
+    static const struct {
+        const char *host, *answer;
+    } CASES[] = {
+        {"127.0.0.1:9110", HTTP_OK},
+        {"[::1]:9110", HTTP_OK},
+        {"localhost", HTTP_OK},
+        {"router-1:9110", HTTP_OK},
+        {"Router-7.example", HTTP_OK},
+        {"evil.example", "HTTP/1.1 421 "},
+        {"router-7.example.evil.example", "HTTP/1.1 421 "},
+        {"127.0.0.1.evil.example", "HTTP/1.1 421 "},
+        {"[::1]evil.example", "HTTP/1.1 421 "},
+        {"[::1]evil", "HTTP/1.1 421 "},
+        {"localhost:80evil", "HTTP/1.1 421 "},
+    };
+    wait_for(shared->started);
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        char *headers = mem_format("Host: %s\r\n" BEARER, CASES[i].host);
+        expect_from(child.ops_port, "GET", "/healthz", headers, CASES[i].answer);
+        expect_from(child.peer_port, "GET", "/peer/x", headers, CASES[i].answer);
+        free(headers);
+    }
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+}
+
 static bool has_ipv6(void) {
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
@@ -697,7 +730,7 @@ static void pending_peer_is_answered_at_the_end(void **state) {
     wait_for(shared->started);
     pid_t asking = fork();
     if (asking == 0) {
-        char *reply = ask(child.peer_port, "GET", "/peer/hold", "");
+        char *reply = ask(child.peer_port, "GET", "/peer/hold", BEARER);
         _exit(strncmp(reply, HTTP_UNAVAILABLE, strlen(HTTP_UNAVAILABLE)) ? 1 : 0);
     }
     wait_for(shared->held);
@@ -716,8 +749,8 @@ int main(void) {
         TEST(becomes_ready_and_drains),
         TEST(tells_the_service_manager),
         TEST(drains_by_http),
-        TEST(drains_by_http_from_elsewhere_with_the_token),
-        TEST(drains_by_http_from_elsewhere_never_without_a_token),
+        TEST(drains_by_http_with_the_token),
+        TEST(drains_by_http_never_without_a_token),
         TEST(a_signal_after_a_drain_by_http_is_the_first),
         TEST(reloads_and_goes_on),
         TEST(second_signal_ends_at_once),
@@ -734,6 +767,7 @@ int main(void) {
         TEST(topics_that_do_not_fit_fail_once),
         TEST(peers_need_the_token),
         TEST(address_for_peers_can_be_told),
+        TEST(hosts_are_names_of_this_process),
         TEST(ipv6_addresses_stand_in_brackets),
         TEST(pending_peer_is_answered_at_the_end),
     };

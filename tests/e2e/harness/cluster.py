@@ -78,6 +78,9 @@ class Daemon(Process):
         """From the ops HTTP."""
         return Http(f'http://{self.ops}').get(path, timeout=5)
 
+    def drain(self) -> requests.Response:
+        return Http(f'http://{self.ops}', self.settings['peer.token']).post('/drain')
+
     def ready(self) -> bool:
         try:
             return self.get('/readyz').status_code == 200

@@ -114,11 +114,6 @@ int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka
         err = write_some(producer, record, source, queue, reason, size /= 2);
     free(queue);
     free(source);
-    if (!err) {
-        producer->pending++;
-        return 0;
-    }
-    if (!producer->options.transactional_id) count(producer, record->topic, true);
-    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
-    return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
+    if (err && !producer->options.transactional_id) count(producer, record->topic, true);
+    return kafka_producer_taken(producer, err);
 }

@@ -75,6 +75,11 @@ void kafka_health_down(struct kafka_health *health, const char *reason) {
     snprintf(health->reason, sizeof health->reason, "%s", reason);
 }
 
+void kafka_health_ask(struct kafka_health *health) {
+    bool due = clock_monotonic_us() - health->asked_us >= PROBE_EVERY_MS * 1000;
+    if (due && !health->probing && !health->fatal) probe(health);
+}
+
 static void gone_for_good(struct kafka_health *health, const char *reason) {
     if (health->fatal) return;
     health->fatal = true;
@@ -124,8 +129,7 @@ static void read_answers(struct kafka_health *health) {
 
 void kafka_health_poll(struct kafka_health *health) {
     read_answers(health);
-    bool due = clock_monotonic_us() - health->asked_us >= PROBE_EVERY_MS * 1000;
-    if (due && !health->up && !health->fatal && !health->probing) probe(health);
+    if (!health->up) kafka_health_ask(health);
     if (!health->news) return;
     health->news = false;
     if (health->on_broker) health->on_broker(health->context, health->up, health->up ? NULL : health->reason);

@@ -87,6 +87,7 @@ struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_set
                                       void (*on_broker)(void *context, bool up, const char *reason), void *context);
 void kafka_health_free(struct kafka_health *health); /* before the client */
 void kafka_health_down(struct kafka_health *health, const char *reason);
+void kafka_health_ask(struct kafka_health *health);  /* now, although it is up */
 void kafka_health_poll(struct kafka_health *health); /* calls on_broker when there is news */
 bool kafka_health_up(const struct kafka_health *health);
 bool kafka_health_fatal(const struct kafka_health *health);         /* it never comes up again */

@@ -13,18 +13,26 @@ enum {
     REPORTS_A_TURN = 10000, /* so that a flood of acknowledgements does not hold up the loop */
 };
 
-/* One event of the queue; returns how many reports it held. */
-static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *event) {
+static void count_failure(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
+    struct metric *unwritten = producer->options.settings->unwritten;
+    if (err && unwritten && !producer->options.transactional_id) unwritten->value++;
+}
+
+/* One event of a queue; returns how many reports it held. */
+static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *event, size_t *pending) {
     size_t reports = 0;
     if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR) {
         rd_kafka_resp_err_t err = rd_kafka_event_error(event);
-        kafka_health_error(producer->health, producer->client, err, rd_kafka_event_error_string(event));
+        if (pending == &producer->pending) // and not of a client that was replaced
+            kafka_health_error(producer->health, producer->client, err, rd_kafka_event_error_string(event));
         return reports;
     }
     const rd_kafka_message_t *message;
     while ((message = rd_kafka_event_message_next(event))) {
         reports++;
-        producer->pending--;
+        --*pending;
+        if (pending == &producer->pending) kafka_renewal_reported(producer, message->err);
+        count_failure(producer, message->err);
         kafka_traces_reported(producer, message);
         const struct topic *topic = rd_kafka_topic_opaque(message->rkt);
         kafka_refused(producer->options.settings, message->err, "Write", "topic", rd_kafka_topic_name(message->rkt));
@@ -38,12 +46,11 @@ static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *even
     return reports;
 }
 
-/* Returns whether there may be more. */
-static bool take_events(struct kafka_producer *producer, int timeout_ms) {
+bool kafka_producer_take(struct kafka_producer *producer, rd_kafka_queue_t *queue, size_t *pending, int timeout_ms) {
     for (size_t reports = 0; reports < REPORTS_A_TURN;) {
-        rd_kafka_event_t *event = rd_kafka_queue_poll(producer->queue, timeout_ms);
+        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, timeout_ms);
         if (!event) return false;
-        reports += take_event(producer, event);
+        reports += take_event(producer, event, pending);
         rd_kafka_event_destroy(event);
         timeout_ms = 0;
     }
@@ -52,19 +59,24 @@ static bool take_events(struct kafka_producer *producer, int timeout_ms) {
 
 static void woken(void *context) {
     struct kafka_producer *producer = context;
-    bool more = take_events(producer, 0);
-    kafka_wake_again(producer->wake, more);
+    bool more = kafka_producer_take(producer, producer->queue, &producer->pending, 0);
     kafka_health_poll(producer->health);
+    more |= kafka_renewal_look(producer);
+    kafka_wake_again(producer->wake, more);
 }
 
-/* The meaning of librdkafka's answer to the sender. */
-static int sent(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
+int kafka_producer_taken(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
     if (!err) {
         producer->pending++;
+        if (!producer->waits_us) producer->waits_us = clock_monotonic_us();
         return 0;
     }
     if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
-    return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
+    if (err != RD_KAFKA_RESP_ERR__FATAL) return -EINVAL;
+    if (producer->options.transactional_id) return -EIO;
+    producer->spoiled = true;
+    kafka_wake_again(producer->wake, true);
+    return -EHOSTDOWN;
 }
 
 static int32_t choose(const struct kafka_producer *producer, const struct topic *topic, int32_t partition,
@@ -92,7 +104,7 @@ int kafka_producer_send(struct kafka_producer *producer, const struct topic *top
                                opaque)
                   ? rd_kafka_last_error()
                   : RD_KAFKA_RESP_ERR_NO_ERROR;
-    return sent(producer, err);
+    return kafka_producer_taken(producer, err);
 }
 
 int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *topic, int32_t partition,
@@ -103,12 +115,12 @@ int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *
     if (!handle) return -EINVAL;
     int32_t where = choose(producer, topic, partition, key, key_size);
     // producev takes pointers to const data as to plain ones; it copies.
-    return sent(producer,
-                rd_kafka_producev(producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(where),
-                                  RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                                  RD_KAFKA_V_KEY((void *)(uintptr_t)key, key_size),
-                                  RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value_size),
-                                  RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END));
+    return kafka_producer_taken(
+        producer,
+        rd_kafka_producev(producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(where),
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY((void *)(uintptr_t)key, key_size),
+                          RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value_size), RD_KAFKA_V_TIMESTAMP(timestamp),
+                          RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END));
 }
 
 int kafka_producer_send_whole(struct kafka_producer *producer, const struct kafka_record *record) {
@@ -126,10 +138,12 @@ int kafka_producer_send_whole(struct kafka_producer *producer, const struct kafk
         RD_KAFKA_V_VALUE((void *)(uintptr_t)record->value, record->value_size), RD_KAFKA_V_TIMESTAMP(record->timestamp),
         RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
     if (err) rd_kafka_headers_destroy(headers); // taken only on success
-    return sent(producer, err);
+    return kafka_producer_taken(producer, err);
 }
 
-size_t kafka_producer_pending(const struct kafka_producer *producer) { return producer->pending; }
+size_t kafka_producer_pending(const struct kafka_producer *producer) {
+    return producer->pending + (producer->old ? producer->old->pending : 0);
+}
 
 bool kafka_producer_up(const struct kafka_producer *producer) { return kafka_health_up(producer->health); }
 
@@ -161,17 +175,38 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
     };
     const struct kafka_property fixed[] = {{"transactional.id", options->transactional_id}, {NULL, NULL}};
     rd_kafka_conf_t *conf = NULL;
-    int code = kafka_conf_new(options->settings, ours, fixed, &producer->opaque, &conf, error);
+    int code = kafka_conf_new(options->settings, ours, fixed, producer->opaque, &conf, error);
     if (code) return code;
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
     return kafka_client_new(RD_KAFKA_PRODUCER, conf, &producer->client, error);
+}
+
+int kafka_producer_open(struct kafka_producer *producer, struct error *error) {
+    const struct kafka_producer_options *options = &producer->options;
+    struct kafka_opaque *before = producer->opaque;
+    producer->opaque = mem_alloc(sizeof *producer->opaque);
+    *producer->opaque = (struct kafka_opaque){.log = options->settings->log, .owner = producer};
+    int code = make_client(producer, error);
+    if (code) {
+        free(producer->opaque);
+        producer->opaque = before;
+        return code;
+    }
+    producer->queue = rd_kafka_queue_get_main(producer->client);
+    producer->handles = (struct kafka_handles){.count = 0};
+    producer->pending = 0;
+    producer->health =
+        kafka_health_new(producer->client, options->settings, producer->wake, options->on_broker, options->context);
+    producer->renewed_us = clock_monotonic_us();
+    kafka_wake_queue(producer->wake, producer->queue);
+    return 0;
 }
 
 int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **out, struct error *error) {
     struct kafka_producer *producer = mem_alloc(sizeof *producer);
     *producer = (struct kafka_producer){
         .options = *options,
-        .opaque = {.log = options->settings->log, .owner = producer},
+        .opaque = NULL,
         .client = NULL,
         .queue = NULL,
         .wake = NULL,
@@ -184,20 +219,17 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
         .dead = NULL,
         .dead_count = 0,
         .traced = NULL,
+        .waits_us = 0,
+        .renewed_us = 0,
+        .patience_ms = 0,
+        .spoiled = false,
+        .told = false,
+        .old = NULL,
     };
     if (options->metrics) kafka_dead_letters_count(producer, options->metrics);
-    int code = make_client(producer, error);
-    if (code) goto finish;
-    producer->queue = rd_kafka_queue_get_main(producer->client);
     producer->wake = kafka_wake_new(options->loop, woken, woken, producer);
-    if (!producer->wake) {
-        code = error_set(error, -EMFILE, "no descriptor left for a Kafka producer");
-        goto finish;
-    }
-    producer->health =
-        kafka_health_new(producer->client, options->settings, producer->wake, options->on_broker, options->context);
-    kafka_wake_queue(producer->wake, producer->queue);
-finish:
+    int code = producer->wake ? kafka_producer_open(producer, error)
+                              : error_set(error, -EMFILE, "no descriptor left for a Kafka producer");
     if (code) {
         kafka_producer_free(producer, 0);
         return code;
@@ -211,22 +243,25 @@ static void drain(struct kafka_producer *producer, int flush_ms) {
     while (producer->pending) {
         int64_t left = (deadline - clock_monotonic_us()) / 1000;
         if (left <= 0) break;
-        take_events(producer, (int)left);
+        kafka_producer_take(producer, producer->queue, &producer->pending, (int)left);
     }
     // The senders of the rest hear that it is lost.
     if (producer->pending) rd_kafka_purge(producer->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    for (int tries = 0; producer->pending && tries < 10; tries++) take_events(producer, 100);
+    for (int tries = 0; producer->pending && tries < 10; tries++)
+        kafka_producer_take(producer, producer->queue, &producer->pending, 100);
 }
 
 void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
     if (!producer) return;
     if (producer->queue) kafka_wake_forget(producer->queue);
-    if (producer->queue && producer->health) drain(producer, flush_ms);
+    if (producer->health) drain(producer, flush_ms);
+    kafka_renewal_free(producer);
     kafka_health_free(producer->health);
     kafka_wake_free(producer->wake);
     if (producer->queue) rd_kafka_queue_destroy(producer->queue);
     kafka_handles_free(&producer->handles);
     if (producer->client) rd_kafka_destroy(producer->client);
+    free(producer->opaque);
     kafka_membership_release(producer->membership);
     kafka_traces_free(producer->traced);
     free(producer->dead);

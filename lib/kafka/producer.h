@@ -1,4 +1,8 @@
-/* A producer on the event loop. acks=all, idempotent, murmur2 partitioner as Java's. Loop's thread but where said. */
+/* A producer on the event loop. acks=all, idempotent, murmur2 partitioner as Java's. Loop's thread but where said.
+ *
+ * librdkafka may lose the sequence of an idempotent client's records when leaders change, after which it never writes again, or every
+ * record fails. A producer without transactions then makes a new client by itself, and does so when brokers answer and yet nothing is
+ * acknowledged for 8 s. Records that were under way in the old client are reported as failed; like any that are, they may have been written. */
 #ifndef KAFKA_PRODUCER_H
 #define KAFKA_PRODUCER_H
 
@@ -35,7 +39,7 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
 
 /* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY (friendships: by the user, the key's
  * first 8 bytes) or explicit. 0; -EAGAIN: the queue is full (nothing was taken); -EHOSTDOWN: the queue is full because
- * no broker can be reached; -EIO: librdkafka has given up (on_broker said why); -EINVAL otherwise (too large, unknown
+ * no broker can be reached, or the client is about to be made anew; -EIO: librdkafka has given up the transaction; -EINVAL otherwise (too large, unknown
  * partition). */
 int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque);

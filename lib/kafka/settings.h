@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/metrics.h"
 #include "topics/topic.h"
 #include "trace/tracer.h"
 
@@ -30,6 +31,11 @@ struct kafka_settings {
      * NULL: not wanted. */
     void (*on_refused)(void *context, const char *reason);
     void *refused_context;
+    /* Of a producer without transactions: no record of it is acknowledged any more, for that reason, or (reason NULL) one is again.
+     * Alternately, on the producer's loop. NULL: not wanted. */
+    void (*on_writes)(void *context, const char *reason);
+    void *writes_context;
+    struct metric *unwritten; /* counts such producers' records that were not acknowledged. NULL: nobody counts */
     /* For consumers: they read each topic's dead letter queue, which has one partition, instead of the topic. */
     bool dead_letters;
     struct tracer *tracer; /* of the clients' loop; NULL: nothing is traced */

@@ -40,6 +40,21 @@ static bool is_news(struct broker *broker, int code) {
     return news;
 }
 
+static void tell_condition(struct broker *broker) {
+    service_ready(broker->service, "kafka", broker->told == 0 && !broker->service->unacknowledged);
+}
+
+void broker_writes(void *context, const char *reason) {
+    struct service *service = context;
+    if (reason) {
+        service->unacknowledged++;
+        log_warn(service->log, "Kafka does not take what is written", LOG_TEXT("reason", reason));
+    } else if (!--service->unacknowledged) {
+        log_info(service->log, "Kafka takes what is written again");
+    }
+    if (service->broker) tell_condition(service->broker);
+}
+
 /* Only once: a service that fails again while it drains ends without draining. */
 static void fail(struct broker *broker, const char *reason) {
     question_cancel(broker->question);
@@ -50,7 +65,7 @@ static void failed(void *context, int code, const char *reason) {
     struct broker *broker = context;
     struct log *log = broker->service->log;
     bool news = is_news(broker, code);
-    service_ready(broker->service, "kafka", false);
+    tell_condition(broker);
     if (code == -EINVAL)
         fail(broker, reason);
     else if (news && code == -EACCES)
@@ -71,7 +86,7 @@ static void answered(void *context) {
         log_info(service->log, "Kafka is there", LOG_TEXT("servers", service->kafka.bootstrap),
                  LOG_INT("partitions", shape->partitions[TOPIC_SPACE_USERS]),
                  LOG_INT("delivery_partitions", shape->partitions[TOPIC_SPACE_ROUTES]));
-    service_ready(service, "kafka", true);
+    tell_condition(broker);
     question_ask_later(broker->question, WATCH_PERIOD_MS);
     if (!service->started) {
         broker->first = *shape;

@@ -32,6 +32,7 @@ struct service {
     struct http_server *ops, *peers; // peers: NULL without peer.listen
     struct process_metrics *process;
     struct broker *broker;
+    unsigned unacknowledged;      /* producers whose records are not acknowledged any more */
     struct daemon_traces *traces; // NULL: spans are not exported
     struct auth *auth;            // NULL until the daemon asks for it
     struct loop_timer *auth_timer;
@@ -78,8 +79,10 @@ void keys_refresh(
     struct service *service); /* reads them again if they have changed; says so, or why they cannot be used */
 void keys_free(struct service *service);
 
-/* broker.c. Asks for the topics until they are there, calls service_begin then, and keeps the condition "kafka". */
+/* broker.c. Asks for the topics until they are there, calls service_begin then, and keeps the condition "kafka": the
+ * topics are there, and what is written is acknowledged. */
 int broker_new(struct service *service, struct broker **broker, struct error *error);
+void broker_writes(void *context, const char *reason); /* kafka_settings.on_writes of the service */
 void broker_free(struct broker *broker); /* NULL is fine; a question under way ends in the background, on the loop */
 
 #endif

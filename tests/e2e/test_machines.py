@@ -1,5 +1,6 @@
 """Several machines, for real: three brokers and two sets of daemons in network namespaces of their own. A broker is lost for good, lines are
 cut and healed, others are slow and lose packets. Everything acknowledged is there afterwards; lists, pages and threads are exact."""
+import concurrent.futures
 import pathlib
 import signal
 import subprocess
@@ -10,13 +11,14 @@ import pytest
 
 from harness.busy import Busy
 from harness.processes import die_with_parent
-from harness.waiting import eventually
+from harness.waiting import eventually, now_ms
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 KINDS = 'ingest', 'router', 'fanout', 'feed', 'comments'
 CUT_S = 10  # longer than a session: the others have taken over
 SLOW_S = 6
+LONG_CUT_S, AGAIN_S = 40, 15
 LINE = 40, 10, 0.02  # ms, ± ms, share of packets that are lost
 
 
@@ -69,6 +71,42 @@ def test_daemons_are_cut_off_from_some_brokers_and_others_from_all(spread, busy,
     def trouble():
         cut(network, *((one, broker) for broker in brokers[:2]))
         cut(network, *((other, broker) for broker in brokers))
+
+    busy.during(trouble)
+    busy.check()
+
+
+def takes_writes(spread, gateway, user):
+    http = spread.http(user)
+    http.base = f'http://{gateway.settings["ingest.listen"]}'
+    report = http.post('/v1/locations', json={'lat': 1, 'lng': 1, 'time': now_ms()})
+    post = http.post('/v1/posts', json={'text': 'hello', 'key': f'{gateway.name}-{now_ms()}'})
+    assert (report.status_code, post.status_code) == (200, 201), report.text + post.text
+
+
+def served(spread, user):
+    """Every gateway takes reports and posts, every process is ready, and every edge has sent what its phones reported."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda gateway: takes_writes(spread, gateway, user), spread.of('ingest')))
+    for edge in spread.fanouts:
+        unsent = edge.metrics().total('starling_edge_unsent_sessions')
+        assert unsent == 0, f'{edge.name}: {unsent} sessions'
+    assert all(daemon.ready() for daemon in spread.daemons), [daemon.name for daemon in spread.daemons if not daemon.ready()]
+    return True
+
+
+@pytest.mark.timeout(400)
+def test_the_controllers_broker_is_cut_from_the_other_two(spread, busy, brokers, network, users):
+    """Clients reach all three. librdkafka's idempotent producers lose their place while leaders change to and fro."""
+    controller, (user,) = brokers.controller(), users(1)
+    spread.share(user)
+
+    def trouble():
+        with network.cut(*((controller.place, one.place) for one in brokers.members if one is not controller)):
+            time.sleep(LONG_CUT_S)
+        healed = time.monotonic()
+        eventually(lambda: served(spread, user), AGAIN_S, every=0.5)
+        print(f'served again {time.monotonic() - healed:.1f} s after the healing')
 
     busy.during(trouble)
     busy.check()

@@ -1,6 +1,7 @@
 """A cluster of Kafka brokers, each on a machine of its own: three copies of everything, two of which must be written."""
 import concurrent.futures
 import pathlib
+import re
 
 from confluent_kafka.admin import AdminClient
 
@@ -78,6 +79,12 @@ class Brokers:
         """The broker that keeps that consumer group's members and offsets."""
         admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 3, **self.client})
         return self.members[admin.describe_consumer_groups([group])[group].result(30).coordinator.id - 1]
+
+    def controller(self) -> Member:
+        """The active one: the last that said so. Members are told of any broker when they ask for it."""
+        said = [(int(epoch), member) for member in self.members
+                for epoch in re.findall(r'Becoming the active controller at epoch (\d+)', member.log())]
+        return max(said, key=lambda one: one[0])[1]
 
     def alive(self) -> bool:
         """Whether enough of them are there to write."""

@@ -17,8 +17,8 @@ struct decider_metrics decider_metrics_of(struct metrics *m, const char *prefix)
     return (struct decider_metrics){
         .commands = metrics_prefixed(m, metrics_counter, prefix, "commands_total",
                                      "Commands decided, dead letters included.", NULL),
-        .queued =
-            metrics_prefixed(m, metrics_gauge, prefix, "commands_queued", "Commands read and not decided yet.", NULL),
+        .queued = metrics_prefixed(m, metrics_gauge, prefix, "commands_queued",
+                                   "Commands read whose outcome is not committed yet.", NULL),
         .overlay = metrics_prefixed(m, metrics_gauge, prefix, "overlay_entries",
                                     "State that was written and is not read back.", NULL),
         .transactions =
@@ -165,7 +165,8 @@ void decider_overlays_commit(struct decider *decider) {
 }
 
 void decider_queue_tell(struct decider *decider) {
-    decider->options.metrics.queued->value = (double)decider->queue.count;
+    size_t waiting = decider->queue.count + (decider->stage >= STAGE_OPEN ? decider->taken : 0);
+    decider->options.metrics.queued->value = (double)(waiting > decider->again ? waiting : decider->again);
 }
 
 void decider_forget(struct decider *decider) {
@@ -177,6 +178,7 @@ void decider_forget(struct decider *decider) {
 
 void decider_revoke(struct decider *decider) {
     decider->revoked = true;
+    decider->again = 0; // perhaps another process decides them
     decider_forget(decider);
     if (decider->stage == STAGE_OPEN) {
         // The broker would refuse its offsets after the next assignment; until then they need not be waited for.

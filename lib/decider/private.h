@@ -55,6 +55,7 @@ struct decider {
     struct kafka_position *positions; /* of the transaction: the next command of each partition in it */
     size_t position_count;
     size_t taken; /* commands in it */
+    size_t again; /* commands that were read before a transaction failed, and wait to be read and decided again */
     int64_t opened_us;
     unsigned failures; /* in a row */
     int64_t pause_us;  /* no transaction is opened before */

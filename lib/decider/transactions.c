@@ -167,9 +167,9 @@ static int fill(struct decider *decider, struct error *error) {
     }
     if (!code && count) code = decide(decider, count, traced ? &scope : NULL, error);
     queue_drop(queue, taken);
+    decider->taken += taken;
     decider_queue_tell(decider);
     decider_overlays_tell(decider);
-    decider->taken += taken;
     return code;
 }
 
@@ -189,6 +189,9 @@ static void committed(struct decider *decider) {
     decider->failures = 0;
     decider->options.metrics.transactions->value++;
     decider->options.metrics.commands->value += (double)decider->taken;
+    decider->again -= decider->taken < decider->again ? decider->taken : decider->again;
+    decider->taken = 0;
+    decider_queue_tell(decider);
     if (decider->revoked) {
         // Other state may have been written since by another owner: nothing of this is to be relied on.
         decider_overlays_clear(decider);
@@ -227,10 +230,13 @@ static void commit_done(void *context) {
         return;
     }
     note_failure(decider);
-    if (revoked)
+    if (revoked) {
         decider_overlays_clear(decider);
-    else
+    } else {
+        size_t waiting = decider->taken + decider->queue.count;
+        if (decider->again < waiting) decider->again = waiting;
         decider_forget(decider);
+    }
     if (decider->code != -EAGAIN && decider->code != -ESTALE) producer_drop(decider);
     // A stale member is told by the group what it owns; until then nothing of it may be asked for.
     decider->options.on_reset(decider->options.context);

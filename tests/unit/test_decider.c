@@ -393,6 +393,21 @@ static void a_transaction_that_fails_is_decided_again(void **state) {
     assert_int_equal((int)w->metrics.failed->value, 3);
 }
 
+static void commands_that_wait_are_shown(void **state) {
+    struct world *w = *state;
+    UNTIL(w, decider_ready(w->decider));
+    fake_gate(FAKE_TRANSACTION_COMMIT, true);
+    command(w, &ADDING, 'a', 5, 0);
+    UNTIL(w, fake_waiting(FAKE_TRANSACTION_COMMIT));
+    assert_int_equal((int)w->metrics.queued->value, 1);
+    fake_fail(FAKE_TRANSACTION_COMMIT, -EAGAIN, 1);
+    fake_gate(FAKE_TRANSACTION_COMMIT, false);
+    UNTIL(w, w->resets == 1);
+    assert_int_equal((int)w->metrics.queued->value, 1); // it waits in the topic again
+    settle(w);
+    assert_int_equal((int)w->metrics.queued->value, 0);
+}
+
 static void an_abort_that_fails_is_the_end_of_a_producer(void **state) {
     struct world *w = *state;
     fake_fail(FAKE_TRANSACTION_COMMIT, -EAGAIN, 1);
@@ -651,6 +666,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(commands_of_all_topics_are_in_one_transaction),
         TEST(a_transaction_that_fails_is_decided_again),
+        TEST(commands_that_wait_are_shown),
         TEST(an_abort_that_fails_is_the_end_of_a_producer),
         TEST(a_commit_without_an_answer_counts_once),
         TEST(what_is_revoked_meanwhile_is_decided_under_the_next_assignment),

@@ -112,7 +112,7 @@ compose_up() {
         note "a city of $city people lives"
     fi
     say "starling is up: http://$STARLING_PUBLISH:8080/"
-    note "Be user 1: http://$STARLING_PUBLISH:8080/#token=$(make_token 1 '' 86400)&at=52.52,13.405"
+    note "Be user 1: paste this token there: $(make_token 1 '' 86400)"
     note "The second gateway: port 8082. Edges: ws://$STARLING_PUBLISH:8081/ and :8083/. Prometheus: port 9090."
     [ -n "$PACKAGES" ] || note "Grafana: http://$STARLING_PUBLISH:3000/"
     note "Sign in as anybody: ./dev compose token USER    Stop: ./dev compose down"

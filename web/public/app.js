@@ -24,7 +24,7 @@ import { Me } from './me.js';
 import { Notices } from './notices.js';
 import { keepPage, workOffline } from './offline.js';
 import { translatePage } from './preferences.js';
-import { INVITATION_KEY, PROBLEM_KEY, TOKEN_KEY } from './session.js';
+import { INVITATION_KEY, PROBLEM_KEY, TOKEN_KEY, USER_KEY } from './session.js';
 import { Status } from './status.js';
 import { Strangers } from './strangers.js';
 import { Tabs } from './tabs.js';
@@ -91,19 +91,20 @@ const gate = new Gate({
     provider: config.oidc?.issuer ?? null,
     place: () => place,
     leave: (start) => {
-        moveTo(start);
+        if (isElsewhere(start)) {
+            keepPlace(start);
+            sessionStorage.removeItem(USER_KEY); // it is whoever's comes back
+        }
         location.assign('signin.html');
     },
     mayCancel: () => Boolean(client && client.state !== 'closed'),
-    submit: (token, start) => {
-        if (formatPosition(start) !== formatPosition(place)) moveTo(start, true);
-        signIn(token);
-    },
+    submit: signIn,
 });
 
 // ---- signing in -------------------------------------------------------------------------------------------------
 
-function signIn(token) {
+/** @param {string} token @param {{lat: number, lng: number} | null} [start] where to begin, if that is elsewhere */
+function signIn(token, start = null) {
     const subject = subjectOf(token);
     if (subject === null) {
         gate.open(t('noToken'));
@@ -116,14 +117,24 @@ function signIn(token) {
     }
     sessionStorage.setItem(TOKEN_KEY, token);
     gate.close();
+    const before = sessionStorage.getItem(USER_KEY);
+    const chosen = isElsewhere(start) ? start : null;
+    if (before !== null && before !== subject) {
+        // Where the device is, what is drawn and what is not sent yet was another user's.
+        follow(false);
+        wander(false);
+        client?.close();
+        client = null;
+        feed.forget();
+        forgetPlace();
+    }
+    sessionStorage.setItem(USER_KEY, subject);
+    if (chosen) moveTo(chosen, true);
     if (client && subject === user) {
         api.renew(token);
         client.renew(token);
         feed.renewed();
     } else {
-        // Where the device is, and what is drawn, was another user's.
-        if (user !== null) follow(false);
-        wander(false);
         card.close();
         trail.signOut();
         client?.close();
@@ -201,8 +212,7 @@ function signOut() {
     wander(false);
     client?.close();
     client = null;
-    moveTo(DEFAULT_PLACE, true); // the next user is not told where this one was
-    sessionStorage.removeItem(PLACE_KEY);
+    forgetPlace();
     feed.forget();
     notices.signOut();
     friends.signOut();
@@ -219,29 +229,41 @@ function signOut() {
     gate.openEmpty();
 }
 
+/** The next user is not told where this one was. */
+function forgetPlace() {
+    moveTo(DEFAULT_PLACE, true);
+    sessionStorage.removeItem(PLACE_KEY);
+    sessionStorage.removeItem(USER_KEY);
+}
+
 /**
- * #token=JWT&at=LAT,LNG, of which nothing stays in the address bar. A link must not sign anybody in as somebody else where people have
- * a provider, nor move who is signed in.
+ * #token=JWT&at=LAT,LNG, of which nothing stays in the address bar. Whoever follows a link must not report their place as somebody else
+ * without knowing: only a demonstration takes a token so, and it asks first.
  */
 function signInFromAddress() {
     const given = new URLSearchParams(location.hash.slice(1));
     if (!given.has('token') && !given.has('at') && !given.has('friend')) return false;
     history.replaceState(null, '', location.pathname + location.search);
-    const brought = config.oidc === null ? given.get('token') : null;
-    const at = parsePosition(given.get('at') ?? '');
-    if (at && brought !== null) moveTo(at, true);
-    const token = brought ?? sessionStorage.getItem(TOKEN_KEY);
     if (given.has('friend')) sessionStorage.setItem(INVITATION_KEY, given.get('friend'));
-    if (token) signIn(token.trim());
+    const brought = config.demo ? given.get('token')?.trim() : null;
+    if (brought) {
+        gate.ask(brought, () => signIn(brought, parsePosition(given.get('at') ?? '')));
+        return true;
+    }
+    const token = sessionStorage.getItem(TOKEN_KEY);
+    if (token) signIn(token);
     return Boolean(token);
 }
 
 // ---- where I am -------------------------------------------------------------------------------------------------
 
+const isElsewhere = (at) => at !== null && formatPosition(at) !== formatPosition(place);
+const keepPlace = ({ lat, lng }) => sessionStorage.setItem(PLACE_KEY, `${lat}, ${lng}`);
+
 function moveTo(to, centre = false) {
     client?.move(to);
     place = client?.position ?? { lat: to.lat, lng: to.lng };
-    sessionStorage.setItem(PLACE_KEY, `${place.lat}, ${place.lng}`);
+    keepPlace(place);
     map.setPlace(place);
     if (centre) map.centre();
     if (document.activeElement !== $('place')) $('place').value = formatPosition(place);

@@ -7,7 +7,7 @@ import { t } from './texts.js';
 /** @typedef {{user: string, name: string, friends: number, token: string}} Person */
 
 /** @returns {Promise<Person[]>} nobody, where there is no demonstration */
-async function readPeople() {
+export async function readPeople() {
     try {
         const response = await fetch('/demo/people.json', { cache: 'no-store' });
         if (!response.ok) return []; // they are not there yet

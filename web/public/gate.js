@@ -1,8 +1,8 @@
 // The sheet for signing in, which lies in front of everything else, says why it is there, and has every way on.
 
-import { offerPeople } from './demo.js';
+import { offerPeople, readPeople } from './demo.js';
 import { focusMain } from './dom.js';
-import { formatPosition, parsePosition } from './format.js';
+import { displayName, formatPosition, parsePosition, subjectOf } from './format.js';
 import { t } from './texts.js';
 
 const $ = (id) => document.getElementById(id);
@@ -32,6 +32,7 @@ export class Gate {
         });
         $('start-here').addEventListener('click', () => this.#findDevice());
         $('cancel').addEventListener('click', () => this.close());
+        $('ask-no').addEventListener('click', () => (this.#mayCancel() ? this.close() : this.open()));
         if (provider === null) return;
         $('provider').hidden = false;
         $('provider').textContent = t('signInWith', { provider: new URL(provider).host });
@@ -48,13 +49,25 @@ export class Gate {
         $('gate-problem').hidden = message === '';
         $('start').value = formatPosition(this.#place());
         $('cancel').hidden = !this.#mayCancel();
-        $('gate').hidden = false;
-        $('app').inert = true;
+        this.#show(false);
         // Tokens are for developers where there is a provider.
         $('by-token').classList.toggle('folded', this.#provider !== null);
         $('by-token').open ||= this.#provider === null;
         $($('by-token').open ? 'token' : 'provider').focus();
         if (this.#demo) offerPeople($('people'), ({ token }) => this.#signIn(token));
+    }
+
+    /** Asks before a token that came with the address is used. @param {string} token @param {() => void} yes */
+    async ask(token, yes) {
+        const user = subjectOf(token);
+        if (user === null) return this.open(t('noToken'));
+        this.open();
+        this.#show(true);
+        $('ask-yes').onclick = yes;
+        $('ask-yes').focus();
+        const say = (person) => ($('ask-words').textContent = t('signInAs', { name: displayName(person) }));
+        say({ user, name: null });
+        say((await readPeople()).find((person) => person.user === user) ?? { user, name: null });
     }
 
     /** The same, with nothing in it. */
@@ -67,6 +80,13 @@ export class Gate {
         $('gate').hidden = true;
         $('app').inert = false;
         if ($('gate').contains(document.activeElement)) focusMain();
+    }
+
+    #show(asking) {
+        $('gate').hidden = false;
+        $('app').inert = true;
+        $('ask').hidden = !asking;
+        $('ways').hidden = asking;
     }
 
     #signIn(token) {

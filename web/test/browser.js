@@ -56,8 +56,8 @@ export async function restart() {
     await server.listen(port);
 }
 
-/** luck: what Math.random says, always; clock: time can be moved on (page.clock). The rest is Playwright's. */
-export async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, { luck, clock, ...options } = {}) {
+/** The page at that address, or, without one, signed in as the owner of the token. luck: what Math.random says, always; clock: time can be moved on (page.clock). The rest is Playwright's. */
+export async function open(hash, { luck, clock, token = TOKEN, ...options } = {}) {
     context = await browser.newContext({ viewport: { width: 1200, height: 760 }, locale: 'en-IE', serviceWorkers: 'block', ...options });
     page = await context.newPage();
     if (luck !== undefined) await page.addInitScript((value) => (Math.random = () => value), luck);
@@ -70,8 +70,18 @@ export async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, 
     page.on('request', (request) => {
         if (!request.url().startsWith(address)) complaints.push(`request to ${request.url()}`);
     });
-    await page.goto(address + hash);
+    if (hash === undefined) await page.addInitScript(signInOnce, [token, `${HERE.lat}, ${HERE.lng}`]);
+    await page.goto(address + (hash ?? ''));
 }
+
+/** Not again when the page is loaded again. */
+function signInOnce([token, place]) {
+    if (sessionStorage.getItem('signed-in')) return;
+    for (const [key, value] of Object.entries({ 'starling.token': token, 'starling.place': place, 'signed-in': 'yes' })) sessionStorage.setItem(key, value);
+}
+
+/** The tab is signed in there when the page is loaded next. */
+export const keep = (token, { lat, lng }) => page.evaluate((kept) => Object.assign(sessionStorage, kept), { 'starling.token': token, 'starling.place': `${lat}, ${lng}` });
 
 export const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, SCREENS, TOKEN, becomes, complaints, eachTest, isAccessible, open, page, server, showFeed, state } from './browser.js';
+import { HERE, OUT, SCREENS, TOKEN, becomes, complaints, eachTest, isAccessible, keep, open, page, server, showFeed, state } from './browser.js';
 
 eachTest(({ feed }) => {
     feed.fill(30);
@@ -33,7 +33,8 @@ for (const [name, options] of Object.entries(SCREENS)) {
         assert.deepEqual(await foreign(), []);
         await isAccessible('signing in');
         await page.screenshot({ path: `${OUT}chinese-gate-${name}.png` });
-        await page.goto(`${page.url()}#token=${TOKEN}&at=39.9847,116.3184`);
+        await keep(TOKEN, HERE);
+        await page.reload();
         await state('online');
         await page.waitForSelector('#list > li');
         assert.match(await page.textContent('#list .distance'), /^\d[\d.]* (米|公里)$/);

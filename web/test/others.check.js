@@ -16,7 +16,9 @@ const sideways = () => page.evaluate(() => document.documentElement.scrollWidth 
 
 /** Signed in as a moderator; search answers what is given. */
 async function moderating(options, status, answer) {
-    await open(`moderation.html#token=${fakeToken(1)}`, options);
+    await open('moderation.html', options);
+    await page.fill('#token', fakeToken(1));
+    await page.click('#sign-in-form button');
     await page.waitForSelector('#search-form:not([hidden])');
     await page.route('**/v1/moderation/comments**', (route) => route.fulfill({ status, json: route.request().method() === 'PUT' ? { state: 'hidden' } : answer }));
 }

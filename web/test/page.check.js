@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeToken } from './fake-server.js';
-import { HERE, OUT, SCREENS, TOKEN, address, becomes, complaints, context, eachTest, isAccessible, open, page, restart, server, state, tab } from './browser.js';
+import { HERE, OUT, SCREENS, TOKEN, address, becomes, complaints, context, eachTest, isAccessible, keep, open, page, restart, server, state, tab } from './browser.js';
 
 eachTest();
 
@@ -57,14 +57,20 @@ test('signs in by hand, and says what is wrong with a token', async () => {
     await becomes(async () => [server.sessions, 0]);
 });
 
-test('a token in the address signs in and leaves the address bar', async () => {
-    await open();
+test('a link signs nobody in and moves nobody, and leaves the address bar', async () => {
+    await open(`#token=${fakeToken(43)}&at=1,2`);
+    await page.waitForSelector('#gate:not([hidden])');
+    assert.equal(await page.isVisible('#ask'), false);
+    assert.deepEqual([await page.evaluate(() => location.href), server.sessions], [address, 0]);
+    await keep(TOKEN, HERE);
+    await page.reload();
     await state('online');
-    assert.equal(await page.evaluate(() => location.href), address);
-    const before = await place();
-    await page.evaluate(() => (location.hash = '#at=1,2'));
-    await becomes(async () => [await page.evaluate(() => location.href), address]);
-    assert.deepEqual(await place(), before, 'a link moves nobody');
+    for (const hash of ['#at=1,2', `#token=${fakeToken(43)}&at=1,2`]) {
+        await page.evaluate((to) => (location.hash = to), hash);
+        await becomes(async () => [await page.evaluate(() => location.href), address]);
+        assert.deepEqual(await place(), HERE);
+        assert.equal(await page.evaluate(() => sessionStorage.getItem('starling.token')), TOKEN);
+    }
 });
 
 test('shows the nearest twenty, then more to the last, with focus kept on the way', async () => {
@@ -226,7 +232,7 @@ test('connected elsewhere: says so and does not come back by itself', async () =
 });
 
 test('a token that has expired before is not even tried, and says so in front', async () => {
-    await open(`#token=${fakeToken(42, Date.now() - 1000)}`);
+    await open(undefined, { token: fakeToken(42, Date.now() - 1000) });
     await page.waitForSelector('#gate:not([hidden])');
     assert.match(await page.textContent('#gate-problem'), /expired/);
     assert.deepEqual([server.reports.length, await page.evaluate(() => sessionStorage.getItem('starling.token'))], [0, null]);

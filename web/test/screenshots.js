@@ -40,6 +40,7 @@ for (const [name, options] of Object.entries(PICTURES)) {
     const context = await browser.newContext({ locale: 'en-IE', serviceWorkers: 'block', ...options });
     const page = await context.newPage();
     await page.goto(address);
+    await page.click('#ask-yes');
     await page.waitForSelector('#state[data-state="online"]');
     await page.waitForSelector('#list > li');
     await page.waitForSelector('#home > article', { state: 'attached' });

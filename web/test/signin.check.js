@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeToken } from './fake-server.js';
-import { OUT, SCREENS, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
+import { OUT, SCREENS, TOKEN, becomes, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
 
 eachTest();
 
@@ -40,6 +40,32 @@ test('by keys alone: people, token, place, signing in, language', async () => {
     await page.focus('#people [data-user="50"]');
     await page.keyboard.press('Enter');
     await state('online');
+});
+
+test('a link of a demonstration asks first, and whoever it makes somebody else is not reported where they were', async () => {
+    server.people = people();
+    await open();
+    await state('online');
+    await page.fill('#text', 'What Mira writes');
+    const link = (hash) => page.evaluate((to) => (location.hash = to), hash);
+    await link(`#token=${fakeToken(50)}`);
+    await page.waitForFunction(() => /sign in as Ada 0 <b>\./.test(document.getElementById('ask-words').textContent));
+    await isAccessible('asking');
+    await page.screenshot({ path: `${OUT}asking.png` });
+    await page.click('#ask-no');
+    await page.waitForSelector('#gate', { state: 'hidden' });
+    assert.equal(await page.evaluate(() => sessionStorage.getItem('starling.token')), TOKEN);
+    const before = server.reports.length;
+    await link(`#token=${fakeToken(50)}`);
+    await page.click('#ask-yes');
+    await page.waitForFunction(() => document.getElementById('state').dataset.state === 'online' && sessionStorage.getItem('starling.user') === '50');
+    await becomes(async () => [server.reports.length > before, true]);
+    for (const { lat, lng } of server.reports.slice(before)) assert.deepEqual([lat, lng], [52.52, 13.405]);
+    assert.equal(await page.inputValue('#text'), '');
+    await link(`#token=${fakeToken(51)}&at=1,2`);
+    await page.click('#ask-yes');
+    await becomes(async () => [(({ lat, lng }) => [lat, lng])(server.reports.at(-1)), [1, 2]]);
+    assert.deepEqual(complaints, []);
 });
 
 test('without a demonstration nobody is offered, and nobody is asked for', async () => {

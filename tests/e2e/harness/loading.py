@@ -34,7 +34,7 @@ class Load:
 
 def session(token, place) -> dict:
     """What a tab keeps of somebody who is signed in."""
-    return {'starling.token': token, 'starling.place': f'{place[0]}, {place[1]}'}
+    return {'starling.token': token, **({'starling.place': f'{place[0]}, {place[1]}'} if place else {})}
 
 
 def load(browser, address, kept, waits_for='#list > li', slow=False, again=False) -> Load:

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser
 
 from .cluster import PAGE
 from .geo import distance_m
+from .loading import session
 from .waiting import eventually
 
 WIDE = {'width': 1280, 'height': 800}
@@ -35,7 +36,7 @@ class Screen:
 
     def __init__(self, browser: Browser, address: str, viewport: dict, luck: float | None = None, **options):
         assert PAGE.is_dir(), 'make the page first: npm --prefix web ci && npm --prefix web run build'
-        self.address, self.allowed = address, None
+        self.address, self.allowed, self.opened = address, None, 0
         self.requests, self.sockets, self.frames, self._complaints = [], [], [], []
         options.setdefault('service_workers', 'block')  # a page that was kept would hide that its server is away
         self._context = browser.new_context(viewport=viewport, **options)
@@ -74,9 +75,12 @@ class Screen:
     # what a person does
 
     def open(self, token=None, at=None):
-        """The page's address; with token and place it signs in by itself."""
-        parts = ([f'token={token}'] if token else []) + ([f'at={at[0]},{at[1]}'] if at else [])
-        self.page.goto(f'{self.address}/' + ('#' + '&'.join(parts) if parts else ''))
+        """The page; with a token, as a tab that is signed in and is at that place."""
+        if token:
+            self.opened += 1  # not again when the page is loaded again
+            kept = json.dumps({**session(token, at), 'opened': self.opened})
+            self.page.add_init_script(f'{{ const kept = {kept}; if (+(sessionStorage.opened ?? 0) < kept.opened) Object.assign(sessionStorage, kept); }}')
+        self.page.goto(f'{self.address}/')
         return self
 
     def sign_in(self, token: str, lat: float, lng: float):

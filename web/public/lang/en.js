@@ -71,6 +71,7 @@ export default {
     postsOfFollowed: 'Posts of those whom I follow',
 
     // ---- signing in ----
+    signInAs: 'A link brought you here to sign in as {name}. Where you are will be reported as theirs.',
     gateTitle: 'See which friends are near, and what they post',
     beSomebody: 'Who do you want to be?',
     demoHelp: 'This is a demonstration: these people are simulated, and anybody may be one of them. Or sign in with a token.',

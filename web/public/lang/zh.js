@@ -70,6 +70,7 @@ export default {
     postsOfFollowed: '我关注的人的动态',
 
     // ---- signing in ----
+    signInAs: '链接要让你以{name}的身份登录。你的位置将作为{name}的位置上报。',
     gateTitle: '看看哪些朋友在附近，他们发了什么',
     beSomebody: '你想成为谁？',
     demoHelp: '这是一个演示：这些人都是模拟的，任何人都可以成为其中一位。也可以用令牌登录。',

@@ -197,8 +197,6 @@ byId('search-form').addEventListener('submit', (event) => {
 byId('older').addEventListener('click', () => readPage(byId('older').dataset.after));
 byId('sign-out').addEventListener('click', () => signOut());
 
-const given = new URLSearchParams(location.hash.slice(1)).get('token');
-if (given) history.replaceState(null, '', location.pathname);
-const token = given ?? sessionStorage.getItem(TOKEN);
+const token = sessionStorage.getItem(TOKEN);
 if (token) signIn(token);
 else show(false);

@@ -435,10 +435,10 @@ export class ApiError extends Error {
 /** No answer came: no network, the connection was refused, or it took too long. */
 export class Unreachable extends ApiError {
     /**
-     * refused: nobody listens there. certificate: it is not trusted here. tls: https: to a port that speaks http:. null: not known, as always in
-     * browsers.
+     * refused: nobody listens there. certificate: it is not trusted here. tls: https: to a port that speaks http:. origin: the
+     * server answers, but does not allow this page's origin (`ingest.cors.origins`); browsers tell no more than that. null: not known.
      */
-    readonly why: 'refused' | 'unknown_host' | 'certificate' | 'tls' | null;
+    readonly why: 'origin' | 'refused' | 'unknown_host' | 'certificate' | 'tls' | null;
 }
 /** 202: the command is safe, its outcome was not known in time. The same request again finds it out. */
 export class Undecided extends ApiError {}

@@ -65,6 +65,7 @@ export class StarlingClient {
 
     /** @param {import('../index.js').ClientOptions} options */
     constructor(options) {
+        if (typeof options.url !== 'string') throw new TypeError(`url is ${options.url}, and must be the address of an edge: wss://...`);
         this.#url = options.url;
         this.#network = options.network ?? browserNetwork();
         this.#clockOffset = options.clockOffsetMs ?? 0;

@@ -29,6 +29,10 @@ export class ApiError extends Error {
 export class Unreachable extends ApiError {
     /** @type {import('../index.js').Unreachable['why']} */
     why = null;
+
+    get passing() {
+        return this.why !== 'origin';
+    }
 }
 export class Undecided extends ApiError {}
 export class BadRequest extends ApiError {}
@@ -187,15 +191,16 @@ export function notConnected(url, error) {
 }
 
 const UNREACHABLE = new Map([
+    ['origin', "The server does not allow this page's origin (ingest.cors.origins): "],
     ['refused', 'Nobody listens at '],
     ['unknown_host', 'The host is not known: '],
     ['certificate', 'The certificate is not trusted here: '],
     ['tls', 'What answers does not speak what the address says, https: or http:: '],
 ]);
 
-/** No answer came. @param {string} url of the API @param {unknown} error */
-export function unreachable(url, error) {
-    const cause = /** @type {any} */ (causeOf(error));
+/** No answer came. @param {string} url of the API @param {unknown} error @param {string | null} [why] where something else has told */
+export function unreachable(url, error, why = null) {
+    const cause = /** @type {any} */ (why ?? causeOf(error));
     const known = UNREACHABLE.get(cause);
     const made = new Unreachable(0, 'unreachable', known ? known + url : 'The server cannot be reached.', null, {}, error);
     made.why = known ? cause : null;

@@ -22,8 +22,9 @@ export class Requests {
     #more = new WeakMap();
 
     /** @param {import('../index.js').ApiOptions} options */
-    constructor({ url = '', token, fetch, patienceMs, clock, random }) {
-        this.#url = url.replace(/\/$/, '');
+    constructor(options) {
+        const { token, fetch, patienceMs, clock, random } = options;
+        this.#url = addressOf(options).replace(/\/$/, '');
         this.#tokens = new TokenSource(token);
         this.#fetch = fetch ?? ((/** @type {any} */ input, /** @type {any} */ init) => globalThis.fetch(input, init));
         this.#patienceMs = patienceMs ?? PATIENCE_MS;
@@ -67,7 +68,7 @@ export class Requests {
             });
             text = await response.text();
         } catch (error) {
-            throw unreachable(this.#url, error);
+            throw await this.#noAnswer(error);
         }
         const answer = parsed(text);
         const { status, headers } = response;
@@ -82,6 +83,23 @@ export class Requests {
             retryAfterMs,
             answer ?? {},
         );
+    }
+
+    /**
+     * Browsers hide from a page why its request to another origin had no answer. They do tell whether there is a server: one that answers
+     * what needs no permission does not allow the page's origin.
+     * @param {unknown} error
+     */
+    async #noAnswer(error) {
+        const { location } = globalThis;
+        if (!(error instanceof TypeError) || !location?.origin || new URL(this.#url || '/', location.href).origin === location.origin) {
+            return unreachable(this.#url, error);
+        }
+        const open = await this.#fetch(this.#url || '/', { mode: 'no-cors', cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) }).then(
+            () => true,
+            () => false,
+        );
+        return unreachable(this.#url, error, open ? 'origin' : null);
     }
 
     /** A question, asked once: the JSON of the answer. @param {string} path @param {object} [query] */
@@ -159,6 +177,13 @@ export class Requests {
             page = await this.patiently(() => more(next));
         }
     }
+}
+
+/** Left out: the page's own origin. One that is given is text. @param {{url?: unknown}} options */
+function addressOf(options) {
+    if (!('url' in options)) return '';
+    if (typeof options.url !== 'string') throw new TypeError(`url is ${options.url}, and must be the address of the API; leave it out for the page's own origin`);
+    return options.url;
 }
 
 /** @param {string} text */

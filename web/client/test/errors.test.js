@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as starling from '../index.js';
+import { StarlingApi, StarlingClient } from '../index.js';
 import { causeOf, connectionEnded, notConnected } from '../src/errors.js';
 import { FakeClock, FakeSocket } from './fakes.js';
 
@@ -154,4 +155,37 @@ test('a position that is none says what is wrong', () => {
     assert.equal(client.position, null);
     assert.throws(() => new starling.StarlingClient({ url: 'ws://h/', token: 't', position: { lat: 1 } }), starling.InvalidPosition);
     client.close();
+});
+
+test('an address that is none is a TypeError at once', () => {
+    for (const url of [undefined, null, 8080]) {
+        assert.throws(() => new StarlingApi({ url, token: 't' }), TypeError);
+        assert.throws(() => new StarlingClient({ url, token: 't' }), TypeError);
+    }
+    new StarlingApi({ token: 't' }); // the page's own origin
+});
+
+test("a browser's refused origin says so, once", async () => {
+    globalThis.location = new URL('https://app.example/');
+    const asked = [];
+    let there = true;
+    const fetch = async (url, { mode }) => {
+        asked.push(`${mode ?? 'cors'} ${url}`);
+        if (mode === 'no-cors' && there) return {};
+        throw new TypeError('Failed to fetch');
+    };
+    try {
+        const api = new StarlingApi({ url: 'https://api.example', token: 't', fetch, patienceMs: 0 });
+        const error = await api.follow('7').catch((thrown) => thrown);
+        assert.deepEqual([error.why, error.passing, error.constructor.name], ['origin', false, 'Unreachable']);
+        assert.match(error.message, /ingest\.cors\.origins/);
+        assert.deepEqual(asked, ['cors https://api.example/v1/follows/7', 'no-cors https://api.example']);
+        there = false;
+        assert.deepEqual(await api.follow('7').catch(({ why, passing }) => [why, passing]), [null, true]);
+        asked.length = 0;
+        await new StarlingApi({ token: 't', fetch, patienceMs: 0 }).follow('7').catch(() => {});
+        assert.equal(asked.length, 1, 'the own origin is allowed');
+    } finally {
+        delete globalThis.location;
+    }
 });

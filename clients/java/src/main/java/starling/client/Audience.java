@@ -7,7 +7,7 @@ import java.util.Map;
 /** A page of the friends who can see me now. */
 public final class Audience extends Page<Audience.Watcher> {
     /** A friend who can see me. */
-    public static final class Watcher {
+    public static final class Watcher extends Shown {
         public final long user;
         /** I am on this friend's list now. */
         public final boolean near;

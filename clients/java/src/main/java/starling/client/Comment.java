@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** A comment or a reply. */
-public final class Comment {
+public final class Comment extends Shown {
     public enum State {
         VISIBLE,
         /** It waits for a moderator. */

@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.List;
 
 /** A comment with its neighbours. */
-public final class CommentAround {
+public final class CommentAround extends Shown {
     public final Comment item;
     /** Null: the comment is a root. */
     public final Comment root;

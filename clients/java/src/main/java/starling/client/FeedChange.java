@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.List;
 
 /** A {@link LiveFeed} has changed. */
-public final class FeedChange {
+public final class FeedChange extends Shown {
     public enum Cause {
         /** Everything listed was read again. */
         PAGE,

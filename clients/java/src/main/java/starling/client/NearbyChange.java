@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.List;
 
 /** The list of near friends has changed. */
-public final class NearbyChange {
+public final class NearbyChange extends Shown {
     public enum Cause {
         /** A page came, or does not come. */
         PAGE,

@@ -3,7 +3,7 @@ package starling.client;
 import java.util.Map;
 
 /** Somebody follows, mentions or answers me. */
-public final class Notice {
+public final class Notice extends Shown {
     /** The same event has the same one. */
     public final String id;
     /** follow, mention or reply. */

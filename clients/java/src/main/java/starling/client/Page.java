@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.List;
 
 /** A page of a list. */
-public class Page<T> {
+public class Page<T> extends Shown {
     /** Not to be changed. */
     public final List<T> items;
     /** For `after`; null: this was the last page. */

@@ -2,12 +2,12 @@ package starling.client;
 
 import java.util.List;
 
-/** A page of user ids. */
-public final class People extends Page<Long> {
+/** A page of users, of whom only the id is told. */
+public final class People extends Page<User> {
     /** Of all pages. */
     public final long total;
 
-    People(List<Long> items, Object next, long total) {
+    People(List<User> items, Object next, long total) {
         super(items, next);
         this.total = total;
     }

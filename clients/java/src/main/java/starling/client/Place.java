@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Where I was. */
-public final class Place {
+public final class Place extends Shown {
     public final double lat;
     public final double lng;
     /** ms since the epoch. */

@@ -3,7 +3,7 @@ package starling.client;
 import java.util.Map;
 
 /** What somebody is called, and looks like. */
-public class Profile {
+public class Profile extends Shown {
     public final long user;
     /** Null: no profile yet. */
     public final String name;

@@ -3,7 +3,7 @@ package starling.client;
 import java.util.Map;
 
 /** Where I am, or was. */
-public final class Report {
+public final class Report extends Shown {
     public final double lat;
     public final double lng;
     /** When the position was taken, ms since the epoch; null: when it is sent. */

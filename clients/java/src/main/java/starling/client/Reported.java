@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /** What became of reports. */
-public final class Reported {
+public final class Reported extends Shown {
     public final long accepted;
     /** Left out because their users do not share. */
     public final long sharingOff;

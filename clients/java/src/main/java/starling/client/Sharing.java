@@ -3,7 +3,7 @@ package starling.client;
 import java.util.Map;
 
 /** Who sees me. */
-public final class Sharing {
+public final class Sharing extends Shown {
     /** off: nobody sees me. friends: my friends do. public: strangers around who share publicly, too, by cells. */
     public final String mode;
     /** When sharing ends by itself, ms since the epoch; null: it has no end, or is off. */

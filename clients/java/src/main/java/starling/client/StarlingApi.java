@@ -94,6 +94,11 @@ public final class StarlingApi {
                 version == null ? "" : version.toString());
     }
 
+    /** The newest page of my notices. */
+    public Page<Notice> getNotices() throws ApiException {
+        return getNotices(null, null);
+    }
+
     /** A page of my notices, newest first. The server keeps 200. */
     public Page<Notice> getNotices(String after, Integer limit) throws ApiException {
         Map<String, Object> page = get(paged(requests.path("notices"), after, limit));
@@ -345,7 +350,7 @@ public final class StarlingApi {
     /** Whether I leave the user out of my list of near friends. */
     public boolean mutesNearby(long user) throws ApiException {
         People page = people(paged(requests.path("nearby", "mutes"), before(user), 1));
-        return !page.items.isEmpty() && page.items.get(0) == user;
+        return !page.items.isEmpty() && page.items.get(0).user == user;
     }
 
     /**
@@ -374,7 +379,7 @@ public final class StarlingApi {
     /** Whether the user follows the other one. */
     public boolean follows(long user, long other) throws ApiException {
         People page = getFollowing(user, before(other), 1);
-        return !page.items.isEmpty() && page.items.get(0) == other;
+        return !page.items.isEmpty() && page.items.get(0).user == other;
     }
 
     /**
@@ -429,11 +434,11 @@ public final class StarlingApi {
 
     private People people(HttpUrl.Builder url) throws ApiException {
         Map<String, Object> page = get(url);
-        List<Long> users = new ArrayList<>();
+        List<User> users = new ArrayList<>();
         for (Object item : Json.asList(page.get("items"))) {
             Map<String, Object> one = Json.asObject(item);
             if (one != null && one.get("user") instanceof Long) {
-                users.add((Long) one.get("user"));
+                users.add(new User(one));
             }
         }
         return new People(users, page.get("next"), Json.asLong(page.get("total"), 0));

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Somebody around who shares with everybody, as I do. */
-public final class Stranger {
+public final class Stranger extends Shown {
     public final long user;
     /** Null: not known. */
     public final String name;

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Map;
 
 /** A change of a thread of comments. Apply gone, items and counters in this order. */
-public final class ThreadChange {
+public final class ThreadChange extends Shown {
     /** The new numbers of a comment. */
-    public static final class Counters {
+    public static final class Counters extends Shown {
         public final String id;
         public final long likes;
         public final long replyCount;

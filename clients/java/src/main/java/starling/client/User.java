@@ -3,7 +3,7 @@ package starling.client;
 import java.util.Map;
 
 /** Somebody's profile. Handle and counts are null, too, while the process that has them does not answer. */
-public final class User {
+public final class User extends Shown {
     public final long user;
     /** Null: no profile yet. */
     public final String name;

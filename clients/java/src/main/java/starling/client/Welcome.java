@@ -3,7 +3,7 @@ package starling.client;
 import java.util.Map;
 
 /** The server's answer to a good hello. */
-public final class Welcome {
+public final class Welcome extends Shown {
     public final long user;
     /** Ms since the epoch. */
     public final long serverTime;

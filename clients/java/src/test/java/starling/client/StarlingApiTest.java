@@ -203,7 +203,7 @@ public final class StarlingApiTest {
         api.deletePost("5");
         assertEquals(1, api.getPosts(7, 1L, 2L, "c", 3).items.size());
         assertEquals("v", api.getFeed(null, 20).version);
-        Page<Notice> notices = api.getNotices(null, null);
+        Page<Notice> notices = api.getNotices();
         assertEquals(Arrays.asList("5", "8"), Arrays.asList(notices.items.get(0).post, notices.items.get(0).comment));
         assertEquals("x", api.getReplies("post:5", "8", "y", 4, true).next);
         assertEquals(42, api.getComment("post:5", "8", false).user);
@@ -220,7 +220,9 @@ public final class StarlingApiTest {
         assertTrue(api.follow(7) && !api.unfollow(7) && api.mute(7) && !api.unmute(7));
         assertTrue(api.muteNearby(7) && !api.unmuteNearby(7));
         assertTrue(api.roundFor(7) && !api.exactFor(7));
-        assertEquals(9, api.getFollowers(7, "2", 5).total);
+        People followers = api.getFollowers(7, "2", 5);
+        assertEquals(Arrays.asList(3L, 9L), Arrays.asList(followers.items.get(0).user, followers.total));
+        assertTrue(followers.toString(), followers.toString().matches("People\\{.*total=9.*") && followers.toString().contains("[User{user=3, "));
         assertTrue(api.follows(7, 4) && !api.follows(7, 4));
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
         answer(202, "{}");

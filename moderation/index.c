@@ -12,11 +12,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "moderation/database.h"
+#include "moderation/folding.h"
 #include "moderation/words.h"
 
-/* Another layout, or other rules of terms: the file is begun anew. So it is with another SQLite, whose letters may fold otherwise:
- * terms are removed by making them again. */
-enum { VERSION = 1 };
+/* Another layout, or other rules of terms: the file is begun anew. So it is with other tables of Unicode, by which letters may fold
+ * otherwise: terms are removed by making them again. */
+enum { VERSION = 2 };
 
 /* Pages (4 KiB) in the write-ahead log: from CHECKPOINT_PAGES on each commit copies what it can into the file; from RESTART_PAGES
  * (64 MiB) on it also waits for the searches that still read the log. */
@@ -188,9 +189,9 @@ static void remove_files(struct index *index) {
 static int create(struct index *index, struct error *error) {
     shut(index);
     remove_files(index);
-    char *stamp = mem_format("BEGIN;%s INSERT INTO marks VALUES ('sqlite', '%s'), ('partitions', %d);"
+    char *stamp = mem_format("BEGIN;%s INSERT INTO marks VALUES ('unicode', '%s'), ('partitions', %d);"
                              "PRAGMA user_version=%d; COMMIT",
-                             SCHEMA, sqlite3_libversion(), index->partitions, VERSION);
+                             SCHEMA, folding_version(), index->partitions, VERSION);
     int code = open_file(index, error);
     if (!code) code = database_run(index->db, stamp, error);
     if (!code) code = prepare_all(index, error);
@@ -223,9 +224,9 @@ static bool is_true(sqlite3 *db, const char *sql) {
 
 /* Whether the file that is open can be gone on with. */
 static bool usable(struct index *index) {
-    char *question = mem_format("SELECT user_version = %d AND (SELECT value FROM marks WHERE name = 'sqlite') = '%s'"
+    char *question = mem_format("SELECT user_version = %d AND (SELECT value FROM marks WHERE name = 'unicode') = '%s'"
                                 " FROM pragma_user_version",
-                                VERSION, sqlite3_libversion());
+                                VERSION, folding_version());
     bool yes = is_true(index->db, question);
     free(question);
     int64_t age = clock_wall_ms() - read_mark(index, "current", 0);
@@ -270,11 +271,11 @@ int index_open(const char *path, int partitions, int64_t cache, struct index **o
         .lock = -1,
         .partitions = partitions,
         .cache = cache,
+        .words = words_new(),
         .next = mem_zero((size_t)partitions, sizeof *index->next),
         .reached = mem_zero((size_t)partitions, sizeof *index->reached),
     };
-    int code = words_new(&index->words, error);
-    if (!code) code = open_or_create(index, error);
+    int code = open_or_create(index, error);
     if (code) {
         index_close(index);
         return code;

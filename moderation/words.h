@@ -1,8 +1,7 @@
 /* The terms that the search index knows a text by, and the expression that finds texts.
  *
- * Letters and numbers are split and folded as SQLite's tokenizer unicode61 does it: lower case, without diacritics. Chinese,
- * Japanese and Korean have no spaces between words, so such a *run* of characters is known by its single characters and by all
- * pairs of neighbours. A word of two characters then is one term, and a longer one is a phrase of pairs:
+ * Texts are folded (moderation/folding.h), and split where there are no letters, numbers or symbols. Chinese, Japanese, Korean and emoji
+ * have no spaces between words, so such a *run* of characters is known by its single characters and by all pairs of neighbours. A word of two characters then is one term, and a longer one is a phrase of pairs:
  *
  *     text      Café 中国人, 国                  query     中国人 CAFE
  *     terms     wcafe w中国 w国人 b c中 c人 c国   expression  "w中国 w国人" AND "wcafe"
@@ -18,14 +17,13 @@
 #define MODERATION_WORDS_H
 
 #include "base/buffer.h"
-#include "base/error.h"
 
 enum { WORDS_SIZE_MAX = 96 }; /* bytes of a word that count */
 
 struct words;
 
-int words_new(struct words **words, struct error *error); /* -ENOTSUP: this SQLite has no FTS5 */
-void words_free(struct words *words);                     /* NULL is fine */
+struct words *words_new(void);
+void words_free(struct words *words); /* NULL is fine */
 
 /* Appends the terms of a text, each followed by a space. */
 void words_put_terms(struct words *words, struct buffer *out, const char *text, size_t size);

@@ -372,7 +372,7 @@ static const struct sign {
     {"a", "a", false},  {"B", "b", false},   {"b", "b", false},  {"\xc3\xa9", "e", false}, {"E", "e", false},
     {"7", "7", false},  {"中", "中", true},  {"国", "国", true}, {"人", "人", true},       {"の", "の", true},
     {"한", "한", true}, {" ", NULL, false},  {" ", NULL, false}, {"\"", NULL, false},      {"*", NULL, false},
-    {"-", NULL, false}, {"，", NULL, false}, {"😀", NULL, false},
+    {"-", NULL, false}, {"，", NULL, false}, {"😀", "😀", true},
 };
 
 enum { SIGNS_MAX = 24 };

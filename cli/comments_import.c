@@ -13,7 +13,7 @@
 #include "event/topics.h"
 #include "subjects/subject.h"
 
-enum { PACE_EVERY = 1000, WAIT_S = 120 };
+enum { PACE_EVERY = 1000, WAIT_S = 120, WRONG_TOLD = 20 };
 
 struct importing {
     const struct cli *cli;
@@ -22,12 +22,13 @@ struct importing {
     struct moving *moving;
     struct progress progress;
     double share; /* of the file that is read */
-    int64_t sent;
+    int64_t sent, wrong;
 };
 
 static const struct cli_command IMPORT_COMMAND = {
     .name = "comments import",
-    .synopsis = "FILE [--authors FILE] [--subjects FILE] [--type TYPE] [--owner USER] [--salt TEXT] [--wait SECONDS]",
+    .synopsis =
+        "FILE [--authors FILE] [--subjects FILE] [--type TYPE] [--owner USER] [--salt TEXT] [--skip] [--wait SECONDS]",
     .summary = "comments from lines of JSON, WordPress's export or Disqus's",
 };
 
@@ -44,6 +45,12 @@ static int put_profile(void *context, int64_t user, const char *name, struct err
     return setup_profile(((struct importing *)context)->setup, user, name, error);
 }
 
+static void tell_wrong(void *context, const struct error *reason) {
+    struct importing *import = context;
+    if (++import->wrong <= WRONG_TOLD) fprintf(stderr, "starling comments import: %s\n", reason->text);
+    if (import->wrong == WRONG_TOLD) fprintf(stderr, "starling comments import: and so on\n");
+}
+
 static void show_left(void *context, int64_t left, const char *what) {
     fprintf(stderr, "starling comments import: %" PRId64 " %s yet\n", left, what);
 }
@@ -57,6 +64,15 @@ static void tell(const struct importing *import) {
     if (counts->skipped)
         fprintf(stderr, "starling comments import: %" PRId64 " were left out: spam, pingbacks, or no text\n",
                 counts->skipped);
+    if (counts->hidden)
+        fprintf(stderr,
+                "starling comments import: %" PRId64 " are held: their pages are drafts, private or have a password\n",
+                counts->hidden);
+    if (counts->gone)
+        fprintf(stderr, "starling comments import: %" PRId64 " of deleted pages were left out\n", counts->gone);
+    if (counts->wrong)
+        fprintf(stderr, "starling comments import: %" PRId64 " times something was wrong, and skipped\n",
+                counts->wrong);
     if (counts->cut)
         fprintf(stderr, "starling comments import: %" PRId64 " texts were cut to %d characters\n", counts->cut,
                 COMMENT_TEXT_POINTS_MAX);
@@ -85,7 +101,7 @@ static int import_file(struct importing *import, const struct moving_options *mo
 }
 
 static int start(struct cli *cli, struct moving_options *moving, struct moving_file_options *file, const char *owner,
-                 const char *wait) {
+                 const char *wait, bool skip) {
     struct importing import = {.cli = cli};
     struct error error = {.text = ""};
     char subject[SUBJECT_MAX + 1];
@@ -102,6 +118,7 @@ static int start(struct cli *cli, struct moving_options *moving, struct moving_f
     file->share = &import.share;
     moving->context = &import;
     moving->send = send_command;
+    moving->wrong = skip ? tell_wrong : NULL;
     moving->profile = put_profile;
     int code = import_file(&import, moving, file, (int)wait_s, &error);
     pace_free(import.pace);
@@ -114,6 +131,7 @@ int comments_import(int argc, char **argv) {
     struct moving_options moving = {.salt = ""};
     struct moving_file_options file = {.type = "article", .owner = -1};
     const char *owner = NULL, *wait = NULL;
+    bool skip = false;
     const struct cli_option options[] = {
         {"authors", "FILE", "lines AUTHOR,USER: which user an e-mail address, a login or name:NAME is", &moving.authors,
          NULL},
@@ -123,13 +141,14 @@ int comments_import(int argc, char **argv) {
         {"owner", "USER", "of subjects whose author is not among the authors (none: such a subject ends the import)",
          &owner, NULL},
         {"salt", "TEXT", "goes into the numbers of guests: the same for all files of a site", &moving.salt, NULL},
+        {"skip", NULL, "leaves out what is wrong in the file, and tells it (the import ends there)", NULL, &skip},
         {"wait", "SECONDS", "waits so long at most until all are decided (120)", &wait, NULL},
     };
     struct cli cli;
     bool done;
     int code = cli_open(&cli, &IMPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    code = start(&cli, &moving, &file, owner, wait);
+    code = start(&cli, &moving, &file, owner, wait, skip);
     cli_close(&cli);
     return code;
 }

@@ -145,12 +145,13 @@ int moving_begin(struct moving *moving, const struct moving_subject *subject, st
         .closing = subject->closed ? COMMENT_COMMAND_CLOSED : COMMENT_COMMAND_OPENED,
     };
     size_t size = strlen(subject->subject);
+    *moving->subject = 0; // what follows is not of the one before
+    forget_sent(moving);
     if (!subject_valid(subject->subject, size))
         return error_set(error, -EINVAL, "subject %.64s: must be TYPE:ID, such as post:123", subject->subject);
     memcpy(moving->subject, subject->subject, size + 1);
     moving->owner = subject->owner;
     moving->counts.subjects++;
-    forget_sent(moving);
     return send_command(moving, &command, error);
 }
 
@@ -166,7 +167,7 @@ static struct event_text cut(struct moving *moving, const char *text) {
 static int check(const struct moving *moving, const struct moving_comment *comment, struct error *error) {
     size_t key_size = strlen(comment->key);
     bool deleted = comment->state == COMMENT_COMMAND_DELETED;
-    if (!*moving->subject) return error_set(error, -EINVAL, "a comment without a subject before it");
+    if (!*moving->subject) return error_set(error, -EINVAL, "comment %.32s has no subject before it", comment->id);
     if (!key_size || key_size > COMMENT_CLIENT_KEY_MAX)
         return error_set(error, -EINVAL, "the key of comment %.32s is empty or longer than 64 bytes", comment->id);
     if (comment->time < 1 || comment->time > clock_wall_ms() + DAY_MS)
@@ -241,6 +242,24 @@ int moving_pin(struct moving *moving, const char *comment, struct error *error) 
 }
 
 void moving_skip(struct moving *moving) { moving->counts.skipped++; }
+
+void moving_leave(struct moving *moving) { moving->counts.gone++; }
+
+enum comment_command_state moving_hide(struct moving *moving, enum comment_command_state state) {
+    if (state != COMMENT_COMMAND_VISIBLE) return state;
+    moving->counts.hidden++;
+    return COMMENT_COMMAND_HELD;
+}
+
+bool moving_passes(const struct moving *moving) { return moving->options.wrong != NULL; }
+
+int moving_pass(struct moving *moving, int code, const char *path, long line, struct error *error) {
+    if (code != -EINVAL || !moving_passes(moving)) return code;
+    error_prefix(error, code, "%s:%ld", path, line);
+    moving->counts.wrong++;
+    moving->options.wrong(moving->options.context, error);
+    return 0;
+}
 
 const struct moving_counts *moving_counts(const struct moving *moving) { return &moving->counts; }
 

@@ -14,8 +14,16 @@
 
 #define MOVING_GUESTS (INT64_C(1) << 52) /* guests are from here to 2^53 - 1: numbers that JavaScript has too */
 
+/* Whether everybody may read the page that has the comments. */
+enum moving_page {
+    MOVING_PUBLIC,
+    MOVING_HIDDEN, /* a draft, private, behind a password: what is visible there is held here */
+    MOVING_GONE    /* deleted: its comments are left out */
+};
+
 struct moving_subject {
     const char *subject; /* "post:123" */
+    enum moving_page page;
     int64_t owner;
     bool closed;
     enum comment_command_who who_may;
@@ -43,14 +51,18 @@ struct moving;
 
 struct moving_counts {
     int64_t subjects, comments, likes, pins, guests;
-    int64_t cut;     /* texts that were longer than a comment may be */
-    int64_t skipped; /* spam, pingbacks, and comments without a text */
+    int64_t cut;          /* texts that were longer than a comment may be */
+    int64_t skipped;      /* spam, pingbacks, and comments without a text */
+    int64_t hidden, gone; /* comments of such pages: held, and left out */
+    int64_t wrong;        /* parts of the file that cannot be taken */
 };
 
 struct moving_options {
     const char *authors; /* a file of lines AUTHOR,USER: an e-mail address, a login or a name; NULL: none */
     const char *salt;    /* goes into the numbers of guests */
     void *context;
+    /* What is wrong is told, and left out with all that needs it. NULL: it ends the import. */
+    void (*wrong)(void *context, const struct error *reason);
     int (*send)(void *context, const struct comment_command *command, struct error *error);
     int (*profile)(void *context, int64_t user, const char *name, struct error *error); /* of a guest, once a run */
 };
@@ -66,6 +78,14 @@ int moving_like(struct moving *moving, const char *comment, int64_t user, struct
 int moving_pin(struct moving *moving, const char *comment, struct error *error);
 
 void moving_skip(struct moving *moving); /* counts one that is left out */
+
+/* A part of a file gave that code: 0 if the import goes on. An error is told with the file and the line (0: none). */
+int moving_pass(struct moving *moving, int code, const char *path, long line, struct error *error);
+bool moving_passes(const struct moving *moving); /* it goes on after what is wrong */
+
+/* A comment of a page that is not public is given on: its state. */
+enum comment_command_state moving_hide(struct moving *moving, enum comment_command_state state);
+void moving_leave(struct moving *moving); /* counts one of a page that is gone */
 
 const struct moving_counts *moving_counts(const struct moving *moving);
 

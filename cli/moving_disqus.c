@@ -64,8 +64,10 @@ static int take_thread(struct moving_disqus *disqus, struct moving_file *file, x
     char name[SUBJECT_MAX + 1], *id = id_of(node);
     xmlNodePtr author = moving_child(node, "author");
     char *login = author ? moving_text(author, "username") : mem_string("");
-    struct moving_subject subject = {.subject = name, .closed = is_true(node, "isClosed")};
-    int code = moving_file_owner(file, login, &subject.owner, error);
+    struct moving_subject subject = {.subject = name,
+                                     .page = is_true(node, "isDeleted") ? MOVING_GONE : MOVING_PUBLIC,
+                                     .closed = is_true(node, "isClosed")};
+    int code = subject.page == MOVING_GONE ? 0 : moving_file_owner(file, login, &subject.owner, error);
     if (code) {
         // Nothing else is looked at.
     } else if (!*id || !subject_of(file, node, id, name, sizeof name)) {
@@ -132,8 +134,9 @@ int moving_disqus_end(struct moving_disqus *disqus, struct moving_file *file, st
     int code = 0;
     for (size_t i = 0; !code && i < disqus->count; i++) {
         long line = 0;
-        code = moving_thread_give(disqus->threads[i].thread, file->moving, &line, error);
+        code = moving_thread_give(disqus->threads[i].thread, file->moving, file->options->path, &line, error);
         file->line = line ? line : disqus->threads[i].line;
+        code = moving_pass(file->moving, code, file->options->path, file->line, error);
         moving_thread_free(disqus->threads[i].thread);
         disqus->threads[i].thread = NULL;
     }

@@ -96,7 +96,7 @@ int moving_file_owner(const struct moving_file *file, const char *login, int64_t
 }
 
 int moving_file_read(const struct moving_file_options *options, struct moving *moving, struct error *error) {
-    struct moving_file file = {.options = options, .moving = moving, .subjects = text_map_new()};
+    struct moving_file file = {.options = options, .moving = moving, .bytes_line = 1, .subjects = text_map_new()};
     int code = options->subjects ? listed_read(options->subjects, "WHAT,SUBJECT", take_subject, &file, error) : 0;
     if (!code) code = open_file(&file, error);
     if (!code) code = read_all(&file, error);

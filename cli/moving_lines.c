@@ -81,7 +81,9 @@ static int take_mark(struct moving_file *file, const json_t *line, bool like, st
 static int take_line(struct moving_file *file, struct error *error) {
     static const char *const TYPES[] = {"subject", "comment", "like", "pin", NULL};
     int type = 0;
-    json_t *line = json_parse(file->text.data, file->text.size, error);
+    char *text = (char *)file->text.data;
+    size_t mark = file->line == 1 ? (size_t)(text_after_mark(text) - text) : 0;
+    json_t *line = json_parse(text + mark, strcspn(text + mark, "\r\n"), error);
     if (!line) return -EINVAL;
     int code = json_given(line, "type") ? want_word(line, "type", TYPES, &type, error)
                                         : error_set(error, -EINVAL, "type: must be there");
@@ -110,7 +112,7 @@ int moving_lines(struct moving_file *file, struct error *error) {
     file->line = 1;
     while ((code = next_line(file, error)) == 1) {
         bool blank = strspn(buffer_cstring(&file->text), " \t\r\n") == file->text.size;
-        code = blank ? 0 : take_line(file, error);
+        code = blank ? 0 : moving_pass(file->moving, take_line(file, error), file->options->path, file->line, error);
         if (code) return code;
         file->line++;
         moving_file_share(file);

@@ -20,6 +20,7 @@ struct moving_file {
     size_t name_count;
     struct buffer text; /* scratch */
     long line;          /* of an error; 0: none is known */
+    long bytes_line;    /* up to which an XML file is read */
 };
 
 void moving_file_share(struct moving_file *file); /* says how much is read */

@@ -76,8 +76,16 @@ static void find_above(struct moving_thread *thread) {
     text_map_free(ids);
 }
 
-static int give(struct gathered *item, struct moving *moving, long *line, struct error *error) {
+struct giving {
+    struct moving *moving;
+    const char *path;
+    enum moving_page page;
+    long *line;
+};
+
+static int give(struct gathered *item, const struct giving *giving, struct error *error) {
     const struct gathered *above = item->above;
+    struct moving *moving = giving->moving;
     struct moving_comment comment = item->comment;
     item->given = true;
     if (item->left_out) {
@@ -86,12 +94,15 @@ static int give(struct gathered *item, struct moving *moving, long *line, struct
     }
     while (above && above->left_out) above = above->above;
     comment.parent = above ? above->comment.id : NULL;
-    *line = item->line;
-    return moving_take(moving, &comment, error);
+    *giving->line = item->line;
+    if (giving->page == MOVING_HIDDEN) comment.state = moving_hide(moving, comment.state);
+    int code = moving_take(moving, &comment, error);
+    item->left_out = code != 0; // if that does not end the import, replies answer the comment above
+    return moving_pass(moving, code, giving->path, item->line, error);
 }
 
 /* Gives on what stands above it first. A circle is cut where it was entered. */
-static int give_chain(struct gathered *item, struct moving *moving, long *line, struct error *error) {
+static int give_chain(struct gathered *item, const struct giving *giving, struct error *error) {
     int code = 0;
     while (!code && !item->given) {
         struct gathered *top = item;
@@ -103,17 +114,21 @@ static int give_chain(struct gathered *item, struct moving *moving, long *line, 
             top->above->on_the_way = true;
         }
         for (struct gathered *at = item; at; at = at == top ? NULL : at->above) at->on_the_way = false;
-        code = give(top, moving, line, error);
+        code = give(top, giving, error);
     }
     return code;
 }
 
-int moving_thread_give(struct moving_thread *thread, struct moving *moving, long *line, struct error *error) {
+int moving_thread_give(struct moving_thread *thread, struct moving *moving, const char *path, long *line,
+                       struct error *error) {
+    const struct giving giving = {.moving = moving, .path = path, .page = thread->subject.page, .line = line};
     *line = 0;
-    if (!thread->count) return 0;
+    for (size_t i = 0; giving.page == MOVING_GONE && i < thread->count; i++)
+        (thread->items[i]->left_out ? moving_skip : moving_leave)(moving);
+    if (!thread->count || giving.page == MOVING_GONE) return 0;
     find_above(thread);
     qsort(thread->items, thread->count, sizeof(struct gathered *), by_time);
     int code = moving_begin(moving, &thread->subject, error);
-    for (size_t i = 0; !code && i < thread->count; i++) code = give_chain(thread->items[i], moving, line, error);
+    for (size_t i = 0; !code && i < thread->count; i++) code = give_chain(thread->items[i], &giving, error);
     return code;
 }

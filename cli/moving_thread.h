@@ -15,8 +15,9 @@ void moving_thread_free(struct moving_thread *thread);                         /
 /* Copies the comment. line: in the file, for errors. left_out: it is not given on. */
 void moving_thread_add(struct moving_thread *thread, const struct moving_comment *comment, long line, bool left_out);
 
-/* Gives the subject and its comments on. *line: where the comment of an error is; 0: the subject's. A thread without comments gives
- * nothing. */
-int moving_thread_give(struct moving_thread *thread, struct moving *moving, long *line, struct error *error);
+/* Gives the subject and its comments on, as its page wants them. path: of the file, for what is wrong. *line: where the comment of an
+ * error is; 0: the subject's. A thread without comments gives nothing. */
+int moving_thread_give(struct moving_thread *thread, struct moving *moving, const char *path, long *line,
+                       struct error *error);
 
 #endif

@@ -59,6 +59,16 @@ static void add_comment(struct moving_thread *thread, xmlNodePtr node) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
 }
 
+/* What is neither published nor in the trash is a draft, waits for its day, or is private. */
+static enum moving_page page_of(xmlNodePtr item) {
+    char *status = moving_text(item, "status"), *password = moving_text(item, "post_password");
+    bool gone = strcmp(status, "trash") == 0;
+    bool public = (!*status || strcmp(status, "publish") == 0) && !*password;
+    free(status);
+    free(password);
+    return gone ? MOVING_GONE : public ? MOVING_PUBLIC : MOVING_HIDDEN;
+}
+
 static bool has_comments(xmlNodePtr item) { return moving_child(item, "comment") != NULL; }
 
 /* The list may name an article by its link, its slug or its id; else its id names its subject. */
@@ -76,8 +86,8 @@ int moving_wxr_item(struct moving_file *file, xmlNodePtr item, struct error *err
     if (!subject_of(file, item, name, sizeof name))
         return error_set(error, -EINVAL, "the article has no post_id, link or post_name that can name a subject");
     char *creator = moving_text(item, "creator"), *status = moving_text(item, "comment_status");
-    struct moving_subject subject = {.subject = name, .closed = strcmp(status, "closed") == 0};
-    int code = moving_file_owner(file, creator, &subject.owner, error);
+    struct moving_subject subject = {.subject = name, .page = page_of(item), .closed = strcmp(status, "closed") == 0};
+    int code = subject.page == MOVING_GONE ? 0 : moving_file_owner(file, creator, &subject.owner, error);
     free(creator);
     free(status);
     if (code) return code;
@@ -86,7 +96,7 @@ int moving_wxr_item(struct moving_file *file, xmlNodePtr item, struct error *err
         if (child->type == XML_ELEMENT_NODE && strcmp((const char *)child->name, "comment") == 0)
             add_comment(thread, child);
     long line = 0;
-    code = moving_thread_give(thread, file->moving, &line, error);
+    code = moving_thread_give(thread, file->moving, file->options->path, &line, error);
     if (line) file->line = line;
     moving_thread_free(thread);
     return code;

@@ -125,8 +125,24 @@ struct xml {
     bool malformed; /* `error` says why */
 };
 
+/* Control characters are no XML, but stand in comments of old sites. */
+static void blank_out(struct moving_file *file, char *bytes, int size) {
+    for (int i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        struct error error;
+        file->bytes_line += c == '\n';
+        if (c >= ' ' || c == '\t' || c == '\n' || c == '\r') continue;
+        bytes[i] = ' ';
+        int code = error_set(&error, -EINVAL, "a control character (%d) is a blank now", c);
+        moving_pass(file->moving, code, file->options->path, file->bytes_line, &error);
+    }
+}
+
 static int read_bytes(void *context, char *buffer, int size) {
-    return gzread(((struct moving_file *)context)->file, buffer, (unsigned)size);
+    struct moving_file *file = context;
+    int read = gzread(file->file, buffer, (unsigned)size);
+    if (moving_passes(file->moving)) blank_out(file, buffer, read);
+    return read;
 }
 
 #if LIBXML_VERSION >= 21200
@@ -170,6 +186,7 @@ static int take_element(struct xml *xml, struct error *error) {
     if (!node || xml->malformed) return -EINVAL; // its reason is noted
     int code = xml->disqus ? moving_disqus_element(xml->disqus, xml->file, node, error)
                            : moving_wxr_item(xml->file, node, error);
+    code = moving_pass(xml->file->moving, code, xml->file->options->path, xml->file->line, error);
     moving_file_share(xml->file);
     return code ? code : 1;
 }

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/pairs.h"
 
@@ -23,7 +24,7 @@ static bool take_id(const char **at, int64_t *id) {
         if (value > (INT64_MAX - (*digit - '0')) / 10) return false;
         value = value * 10 + (*digit - '0');
     }
-    if (digit == *at || (*digit && !is_blank(*digit))) return false;
+    if (digit == *at || (*digit && *digit != '#' && !is_blank(*digit))) return false;
     while (is_blank(*digit)) digit++;
     *at = digit;
     *id = value;
@@ -33,7 +34,7 @@ static bool take_id(const char **at, int64_t *id) {
 int pairs_parse_line(const char *line, int64_t *a, int64_t *b) {
     while (is_blank(*line)) line++;
     if (!*line || *line == '#') return 0;
-    return take_id(&line, a) && take_id(&line, b) && !*line ? 1 : -EINVAL;
+    return take_id(&line, a) && take_id(&line, b) && (!*line || *line == '#') ? 1 : -EINVAL;
 }
 
 /* Why gzgets gave nothing: 0 the end, else a negative errno with the reason. */
@@ -69,16 +70,17 @@ int pairs_read(const char *path, double *share, int (*pair)(void *context, int64
     int code = 0;
     int64_t number = 0;
     while (!code && gzgets(file, line, sizeof line)) {
+        char *text = number ? line : text_after_mark(line);
         // Where the reading of the file itself is, compressed or not: what is read ahead is little.
         if (number++ % LOOK_EVERY == 0 && size) *share = (double)gzoffset(file) / (double)size;
         int64_t a, b;
         size_t length = strlen(line);
         // Two ids fit into a line many times over; a longer one is a comment, or another kind of file.
         bool cut = length == sizeof line - 1 && line[length - 1] != '\n';
-        int found = pairs_parse_line(line, &a, &b);
-        if (cut && found == 0) {
-            for (int c = 0; c != '\n' && c != -1;) c = gzgetc(file);
-        } else if (cut || found < 0) {
+        bool comment = strchr(text, '#') != NULL;
+        int found = pairs_parse_line(text, &a, &b);
+        for (int c = 0; cut && comment && c != '\n' && c != -1;) c = gzgetc(file);
+        if ((cut && !comment) || found < 0) {
             code = error_set(error, -EINVAL, "%s:%" PRId64 ": not two ids", path, number);
         } else if (found) {
             code = pair(context, a, b);

@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-/* 1: two ids, divided by blanks or a comma; 0: a blank line or a comment (#); -EINVAL: anything else. */
+/* 1: two ids, divided by blanks or a comma, with or without a comment (#) behind them; 0: a blank line or a comment; -EINVAL: anything
+ * else. */
 int pairs_parse_line(const char *line, int64_t *a, int64_t *b);
 
 /* As cli_read_pairs, keeping in *share how much of the file is read, 0 to 1 (0 all along where its size is not known). */

@@ -8,6 +8,9 @@
 /* Of a number of seconds, minutes, hours or days. */
 enum { COUNT_DIGITS = 9 };
 
+/* Of a number that counts milliseconds: smaller ones are seconds, years or dates. */
+static const int64_t LEAST_MS = 100000000000;
+
 /* Exactly `count` digits within a range at *at, which moves behind them. */
 static bool take_digits(const char **at, int count, int min, int max, int *value) {
     int read = 0;
@@ -70,15 +73,23 @@ static bool take_offset(const char **at, int64_t *ms) {
     return true;
 }
 
-bool when_parse(const char *text, int64_t *ms) {
-    if (cli_int(text, 0, INT64_MAX, ms)) return true;
-    const char *at = text;
+/* 2026-01-31 or 20260131, as days since 1970-01-01. */
+static bool take_date(const char **at, int64_t *days) {
     int year, month, day;
-    int64_t days, clock = 0, offset = 0;
-    if (!take_digits(&at, 4, 1970, 9999, &year) || !take_char(&at, '-') || !take_digits(&at, 2, 1, 12, &month) ||
-        !take_char(&at, '-') || !take_digits(&at, 2, 1, 31, &day) || !days_of(year, month, day, &days)) {
-        return false;
+    if (!take_digits(at, 4, 1970, 9999, &year)) return false;
+    bool divided = take_char(at, '-');
+    return take_digits(at, 2, 1, 12, &month) && take_char(at, '-') == divided && take_digits(at, 2, 1, 31, &day) &&
+           days_of(year, month, day, days);
+}
+
+bool when_parse(const char *text, int64_t *ms) {
+    const char *at = text;
+    int64_t number, days, clock = 0, offset = 0;
+    if (cli_int(text, 0, INT64_MAX, &number) && (number == 0 || number >= LEAST_MS)) {
+        *ms = number;
+        return true;
     }
+    if (!take_date(&at, &days)) return false;
     if (*at) {
         if (!take_char(&at, 'T') && !take_char(&at, ' ')) return false;
         if (!take_clock(&at, &clock) || !take_offset(&at, &offset) || *at) return false;

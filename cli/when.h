@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Milliseconds since the Unix epoch ("1767225600000"), or ISO 8601: a date, with or without a time of day, a fraction of a
- * second and an offset ("2026-01-31", "2026-01-31T12:00:00.5+08:00", "2026-01-31 12:00Z"). Without an offset: UTC. The years
+/* Milliseconds since the Unix epoch ("1767225600000"; 0, or from March 1973 on, as smaller numbers are meant otherwise), or ISO 8601: a
+ * date, with or without a time of day, a fraction of a second and an offset ("2026-01-31", "20260131", "2026-01-31T12:00:00.5+08:00", "2026-01-31 12:00Z"). Without an offset: UTC. The years
  * 1970 to 9999. False: neither. */
 bool when_parse(const char *text, int64_t *ms);
 

@@ -76,6 +76,12 @@ static int on_command(void *context, const struct comment_command *command, stru
     return 0;
 }
 
+/* Without the file's folder. */
+static void on_wrong(void *context, const struct error *reason) {
+    const char *name = strrchr(reason->text, '/');
+    buffer_format(&((struct said *)context)->out, "WRONG %s\n", name ? name + 1 : reason->text);
+}
+
 static int on_profile(void *context, int64_t user, const char *name, struct error *error) {
     struct said *said = context;
     assert_in_range(user, MOVING_GUESTS, 2 * MOVING_GUESTS - 1);
@@ -84,14 +90,20 @@ static int on_profile(void *context, int64_t user, const char *name, struct erro
     return 0;
 }
 
-/* Prints the comments that a file describes, or "error: ...". The caller frees it. */
-static char *read_with(const char *path, const char *authors, const char *subjects) {
+/* Prints the comments that a file describes, or "error: ...". skip: what is wrong does not end it. The caller frees it. */
+static char *read_file(const char *path, const char *authors, const char *subjects, bool skip) {
     struct said said = {.guest_count = 0};
     struct moving *moving = NULL;
     struct error error = {.text = ""};
     double share = 0;
     const struct moving_options options = {
-        .authors = authors, .salt = "salt", .context = &said, .send = on_command, .profile = on_profile};
+        .authors = authors,
+        .salt = "salt",
+        .context = &said,
+        .wrong = skip ? on_wrong : NULL,
+        .send = on_command,
+        .profile = on_profile,
+    };
     const struct moving_file_options file = {
         .path = path, .type = "article", .subjects = subjects, .owner = 5, .share = &share};
     int code = moving_new(&options, &moving, &error);
@@ -104,11 +116,18 @@ static char *read_with(const char *path, const char *authors, const char *subjec
         const struct moving_counts *counts = moving_counts(moving);
         buffer_format(&said.out, "%d %d %d %d, %d skipped, %d cut", (int)counts->subjects, (int)counts->comments,
                       (int)counts->likes, (int)counts->pins, (int)counts->skipped, (int)counts->cut);
+        if (counts->hidden || counts->gone || counts->wrong)
+            buffer_format(&said.out, ", %d hidden, %d gone, %d wrong", (int)counts->hidden, (int)counts->gone,
+                          (int)counts->wrong);
     }
     moving_free(moving);
     char *text = mem_string(buffer_cstring(&said.out));
     buffer_free(&said.out);
     return text;
+}
+
+static char *read_with(const char *path, const char *authors, const char *subjects) {
+    return read_file(path, authors, subjects, false);
 }
 
 static void expect(const char *name, const char *content, const char *expected) {
@@ -216,7 +235,7 @@ static void bad_files(void **state) {
     expect("b1", "{\"type\":\"subject\",\"subject\":\"post:1\",\"owner\":3}\n{\"type\":\"comment\",\"id\":\"1\"}",
            "error: b1:2: user: a number, or email, login or name must be there");
     expect("b2", "\n\n{\"type\":\"comment\",\"id\":\"1\",\"user\":1,\"time\":1,\"text\":\"x\"}\n",
-           "error: b2:3: a comment without a subject before it");
+           "error: b2:3: comment 1 has no subject before it");
     expect("b3", "{\"type\":\"subject\",\"subject\":\"nothing\",\"owner\":3}\n",
            "error: b3:1: subject nothing: must be TYPE:ID, such as post:123");
     expect("b4",
@@ -240,6 +259,69 @@ static void bad_files(void **state) {
     assert_string_equal(said, "error: bad-authors:2: must be AUTHOR,USER");
     free(said);
     free(list);
+}
+
+#define ITEM(ID, REST)                                                                                                 \
+    "<item><post_id>" ID "</post_id>" REST                                                                             \
+    "<comment><comment_id>1</comment_id><comment_author>A</comment_author><comment_date_gmt>2014-05-05 "               \
+    "12:00:00</comment_date_gmt><comment_content>x</comment_content><comment_approved>1</comment_approved></comment>"  \
+    "</item>\n"
+
+/* Comments are not more public than the pages that had them. */
+static void pages_that_are_not_public(void **state) {
+    expect("pages",
+           "<rss><channel>\n" ITEM("1", "<status>publish</status>") ITEM("2", "<status>private</status>")
+               ITEM("3", "<status>trash</status>") ITEM("4", "<post_password>p</post_password>")
+                   ITEM("5", "<status>draft</status>") "</channel></rss>",
+           "REGISTER article:1 owner=5 closing=0 who=0 review=0 level=0\n"
+           "GUEST g0 A\n"
+           "POST article:1 g0 wp:1 t=1399291200000 s=0 [x]\n"
+           "REGISTER article:2 owner=5 closing=0 who=0 review=0 level=0\n"
+           "POST article:2 g0 wp:1 t=1399291200000 s=1 [x]\n"
+           "REGISTER article:4 owner=5 closing=0 who=0 review=0 level=0\n"
+           "POST article:4 g0 wp:1 t=1399291200000 s=1 [x]\n"
+           "REGISTER article:5 owner=5 closing=0 who=0 review=0 level=0\n"
+           "POST article:5 g0 wp:1 t=1399291200000 s=1 [x]\n"
+           "4 4 0 0, 0 skipped, 0 cut, 3 hidden, 1 gone, 0 wrong");
+    expect(
+        "threads",
+        "<disqus xmlns:dsq='http://disqus.com/disqus-internals'><thread dsq:id='9'><id>a</id><isDeleted>true</isDeleted>"
+        "</thread><post dsq:id='1'><message>x</message><createdAt>2014-05-05T12:00:00Z</createdAt><thread dsq:id='9'/>"
+        "</post></disqus>",
+        "0 0 0 0, 0 skipped, 0 cut, 0 hidden, 1 gone, 0 wrong");
+}
+
+static void expect_skipping(const char *name, const char *content, const char *expected) {
+    char *path = write_file(name, content), *said = read_file(path, NULL, NULL, true);
+    assert_string_equal(said, expected);
+    free(said);
+    free(path);
+}
+
+static void what_is_wrong_is_skipped_if_that_is_wanted(void **state) {
+    expect_skipping("s1",
+                    "\xEF\xBB\xBF{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
+                    "{\"type\":\"comment\",\"id\":\"2\",\"user\":1,\"time\":1,\"text\":\"x\",\"reply_to\":\"9\"}\n"
+                    "{\"type\":\"comment\",\"id\":\"3\",\"user\":1,\"time\":2,\"text\":\"y\"}\n{\"type\":\n",
+                    "REGISTER a:b owner=3 closing=0 who=0 review=0 level=0\n"
+                    "WRONG s1:2: comment 2 answers 9, which is not before it\n"
+                    "POST a:b 1 3 t=2 s=0 [y]\n"
+                    "WRONG s1:4: malformed JSON in line 1, column 8: unexpected token near end of file\n"
+                    "1 1 0 0, 0 skipped, 0 cut, 0 hidden, 0 gone, 2 wrong");
+    expect_skipping(
+        "s2",
+        "<disqus xmlns:dsq='http://disqus.com/disqus-internals'>\n<post dsq:id='1'><thread dsq:id='9'/></post>\n"
+        "<thread dsq:id='9'><id>a</id></thread>\n"
+        "<post dsq:id='2'><message>no\x0btime</message><thread dsq:id='9'/></post>\n"
+        "<post dsq:id='3'><message>y</message><createdAt>2014-05-05T12:00:00Z</createdAt><parent dsq:id='2'/>"
+        "<thread dsq:id='9'/></post></disqus>",
+        "WRONG s2:4: a control character (11) is a blank now\n"
+        "WRONG s2:2: post 1 is of thread 9, which is not before it\n"
+        "REGISTER article:a owner=5 closing=0 who=0 review=0 level=0\n"
+        "WRONG s2:4: comment 2 has no time between 1970 and now\n"
+        "GUEST g0 guest\n"
+        "POST article:a g0 disqus:3 t=1399291200000 s=0 [y]\n"
+        "1 1 0 0, 0 skipped, 0 cut, 0 hidden, 0 gone, 3 wrong");
 }
 
 /* A guest whose name is a user's login is not that user. */
@@ -373,6 +455,8 @@ int main(void) {
         cmocka_unit_test(lines),
         cmocka_unit_test(odd_parents),
         cmocka_unit_test(bad_files),
+        cmocka_unit_test(pages_that_are_not_public),
+        cmocka_unit_test(what_is_wrong_is_skipped_if_that_is_wanted),
         cmocka_unit_test(a_name_is_no_login),
         cmocka_unit_test(times_to_come_are_refused),
         cmocka_unit_test(a_long_text_is_cut),

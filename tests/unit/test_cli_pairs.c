@@ -51,10 +51,10 @@ static int see(void *context, int64_t a, int64_t b) {
 }
 
 static void lines_hold_two_ids(void **state) {
-    static const char *const RIGHT[] = {"1 2", " 1\t2\r\n", "1,2\n", "1, 2 ", "01 2"};
+    static const char *const RIGHT[] = {"1 2", " 1\t2\r\n", "1,2\n", "1, 2 ", "01 2", "1 2 # friends\n", "1,2#"};
     static const char *const NONE[] = {"", "\n", "  \r\n", "# 1 2", " #\n"};
     static const char *const WRONG[] = {"1",     "1 2 3", "a b", "1 b", "-1 2", "1.5 2", "1 9223372036854775808",
-                                        "1 2 #", "1;2"};
+                                        "1 # 2", "1#2",   "1;2"};
     for (size_t i = 0; i < ARRAY_SIZE(RIGHT); i++) {
         int64_t a = 0, b = 0;
         assert_int_equal(pairs_parse_line(RIGHT[i], &a, &b), 1);

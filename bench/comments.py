@@ -120,7 +120,7 @@ def measure_decide(world, process) -> dict:
 def cluster_of(broker, folder, options, name, stack, **settings) -> Cluster:
     (folder / name).mkdir()
     cluster = Cluster(broker, folder / name, options.partitions, options.partitions, settings={
-        'comments:kafka.session.timeout.ms': 60000, 'ingest:ingest.max.connections': 12000, **settings})
+        'comments:kafka.session.timeout.ms': 60000, 'ingest:ingest.max.connections': 12000, 'ingest:ingest.network.connections': 0, **settings})
     stack.callback(cluster.kill)
     cluster.create_topics()
     return cluster

@@ -21,10 +21,11 @@ enum {
     BODY_S = 10,
     REPLY_S = 20,
     LEAST_RATE = 4096,
-    LOOK_MS = 500,     /* how often it is looked for those who exceed their time */
-    ACCEPT_BATCH = 64, /* then the others of the loop have their turn */
-    ACCEPT_SHARE = 16, /* of all places: a newcomer has time to speak before others take its place */
-    PAUSE_MS = 1000    /* when the process has no descriptor left */
+    LOOK_MS = 500,          /* how often it is looked for those who exceed their time */
+    ACCEPT_BATCH = 64,      /* then the others of the loop have their turn */
+    ACCEPT_SHARE = 16,      /* of all places: a newcomer has time to speak before others take its place */
+    UNSENT_MAX = 64 * 1024, /* bytes that the kernel takes ahead; the rest of an answer counts in a budget */
+    PAUSE_MS = 1000         /* when the process has no descriptor left */
 };
 
 uint64_t http_server_key(struct http_server *server) { return ++server->serial | 3ull << 62; }
@@ -51,12 +52,13 @@ static void let_in(struct http_server *server, int fd, const struct sockaddr_in6
     const struct sockaddr *any = (const struct sockaddr *)address;
     bool proxy = server->options.proxies && http_proxies_trust(server->options.proxies, any);
     uint64_t network = proxy ? http_server_key(server) : network_of(any);
-    int on = 1;
+    int on = 1, unsent = UNSENT_MAX;
     if (!take_place(server, network)) {
         close(fd);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
     http_connection_open(server, fd, address, network);
 }
 

@@ -106,30 +106,38 @@ int64_t door_delay(struct door *door, int64_t least_ms) {
     return admission_delay(&door->admission, clock_coarse_ms(), least_ms, chance_next(&door->chance));
 }
 
-/* How long somebody who is not let in now has to stay away at least, and why; 0: the phone is let in. */
-static int64_t refusal(struct door *door, struct metric **reason) {
-    if (sessions_count(door->options.sessions) >= (size_t)door->options.settings->max_sessions) {
-        *reason = door->metrics.full;
-        return FULL_LEAST_MS;
-    }
-    if (door->behind) {
-        *reason = door->metrics.behind;
-        return BEHIND_LEAST_MS;
-    }
-    *reason = door->metrics.storm;
-    return admission_take(&door->admission, clock_coarse_ms()) ? 0 : STORM_LEAST_MS;
+int64_t door_delay_alone(struct door *door) { return FULL_LEAST_MS + chance_next(&door->chance) % FULL_LEAST_MS; }
+
+/* A place is free, or was made so. */
+static bool has_place(struct door *door) {
+    struct sessions *sessions = door->options.sessions;
+    if (sessions_count(sessions) < (size_t)door->options.settings->max_sessions) return true;
+    struct session *waiting = sessions_waiting(sessions);
+    if (waiting) session_leave(sessions, waiting, WS_OVERLOADED, "overloaded", door_delay(door, FULL_LEAST_MS));
+    return waiting;
 }
 
-bool door_admits(struct door *door, struct ws_connection *connection) {
+static void turn_away(struct door *door, struct ws_connection *connection, struct metric *reason, int64_t after_ms) {
     struct buffer *frame = sessions_frame(door->options.sessions);
-    struct metric *reason;
-    int64_t least_ms = refusal(door, &reason);
-    if (!least_ms) return true;
-    reason->value++;
-    frame_reconnect(frame, door_delay(door, least_ms));
+    if (reason) reason->value++; // else a budget has counted it
+    frame_reconnect(frame, after_ms);
     ws_send(connection, frame);
     ws_close(connection, WS_OVERLOADED, "overloaded");
-    return false;
+}
+
+struct session *door_admit(struct door *door, struct ws_connection *connection) {
+    struct sessions *sessions = door->options.sessions;
+    struct session *session = NULL;
+    if (!has_place(door))
+        turn_away(door, connection, door->metrics.full, door_delay(door, FULL_LEAST_MS));
+    else if (door->behind)
+        turn_away(door, connection, door->metrics.behind, door_delay(door, BEHIND_LEAST_MS));
+    else if (!(session = session_new(sessions, connection)))
+        turn_away(door, connection, NULL, door_delay_alone(door));
+    if (!session || admission_take(&door->admission, clock_coarse_ms())) return session;
+    session_free(sessions, session);
+    turn_away(door, connection, door->metrics.storm, door_delay(door, STORM_LEAST_MS));
+    return NULL;
 }
 
 static struct metric *refused_counter(struct metrics *m, const char *labels) {

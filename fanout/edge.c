@@ -15,6 +15,7 @@
 #include "event/programs.h"
 #include "fanout/edge_private.h"
 #include "fanout/fanout.h"
+#include "service/http_origin.h"
 #include "ws/ws.h"
 
 enum { TICK_MS = 10 };
@@ -56,10 +57,14 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     return 0;
 }
 
-/* Refuses a certificate that cannot be used before Kafka is asked for anything: most likely its files belong to somebody else. */
+/* Refuses proxies that cannot be read, and a certificate that cannot be used before Kafka is asked for anything: most likely its files belong to somebody else. */
 static int edge_check(const struct service_settings *common, struct error *error) {
     const struct fanout_settings *settings = FANOUT_SECTION.values;
+    struct http_proxies *proxies;
     (void)common;
+    int code = http_proxies_new(settings->trusted_proxies, &proxies, error);
+    if (code) return error_prefix(error, code, "edge.trusted.proxies");
+    http_proxies_free(proxies);
     return *settings->tls_certificate ? ws_certificate_check(settings->tls_certificate, settings->tls_key, error) : 0;
 }
 

@@ -6,8 +6,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "budget/network.h"
 #include "fanout/frames.h"
 #include "fanout/request.h"
+#include "service/http_origin.h"
 
 enum { OVERLOAD_ROOM = 64 /* connections beyond the limit at once, to be told so */ };
 
@@ -16,9 +18,10 @@ static const int64_t TOKEN_MAX_MS = INT64_C(10) * 366 * 24 * 3600 * 1000; /* nob
 struct phone_server {
     struct phones_options options;
     struct ws_server *server;
+    struct http_proxies *proxies; /* NULL: none are trusted */
     uint64_t floods; /* connections closed because of too many messages */
     struct {
-        struct metric *refused, *late, *origins, *dead, *floods, *certificate;
+        struct metric *refused, *late, *evicted, *origins, *dead, *floods, *certificate;
     } metrics;
 };
 
@@ -58,7 +61,11 @@ static int hello(struct phone_server *phones, struct session *session, const str
     }
     int64_t left_ms = claims.expires_ms - clock_wall_ms();
     session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS));
-    if (!session_greeted(session)) session_greet(sessions, session, claims.user, routes_choose(phones->options.routes));
+    if (!session_greeted(session) &&
+        !session_greet(sessions, session, claims.user, routes_choose(phones->options.routes))) {
+        session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->options.door));
+        return 0;
+    }
     say_welcome(phones, session);
     screens_hello(phones->options.screens, session, request->object);
     session_schedule(sessions, session);
@@ -108,10 +115,17 @@ static void on_message(void *context, struct ws_connection *connection, const ch
     sessions_flush_ready(sessions);
 }
 
+/* The phone's network. 0, which has no limit: a proxy or a test on this machine. */
+static uint64_t origin(void *context, const struct sockaddr *peer, const char *forwarded) {
+    static const uint64_t THIS_MACHINE = (uint64_t)0xffff << 32 | 0x7f000001; /* 127.0.0.1; of ::1 it is 0 */
+    const struct phone_server *phones = context;
+    uint64_t number = http_origin_behind(phones->proxies, http_address_of(peer), forwarded);
+    return number == THIS_MACHINE ? 0 : network_of_address(number);
+}
+
 static void on_open(void *context, struct ws_connection *connection) {
     struct phone_server *phones = context;
-    if (door_admits(phones->options.door, connection))
-        ws_set_context(connection, session_new(phones->options.sessions, connection));
+    ws_set_context(connection, door_admit(phones->options.door, connection));
 }
 
 static void on_writable(void *context, struct ws_connection *connection) {
@@ -140,6 +154,7 @@ static void collect(void *context) {
     const struct ws_counts *counts = ws_server_counts(phones->server);
     phones->metrics.refused->value = (double)counts->refused;
     phones->metrics.late->value = (double)counts->late;
+    phones->metrics.evicted->value = (double)counts->evicted;
     phones->metrics.origins->value = (double)counts->origins;
     phones->metrics.dead->value = (double)counts->dead;
     phones->metrics.floods->value = (double)(counts->floods + phones->floods);
@@ -154,6 +169,7 @@ static void metrics_start(struct phone_server *phones) {
     struct metrics *m = phones->options.metrics;
     phones->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
     phones->metrics.late = handshake_counter(m, "reason=\"late\"");
+    phones->metrics.evicted = handshake_counter(m, "reason=\"crowded\"");
     phones->metrics.origins = handshake_counter(m, "reason=\"origin\"");
     phones->metrics.dead =
         metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL);
@@ -169,7 +185,9 @@ int phones_new(const struct phones_options *options, struct phone_server **made,
     const struct fanout_settings *settings = options->settings;
     struct phone_server *phones = mem_alloc(sizeof *phones);
     *phones = (struct phone_server){.options = *options};
-    int result = ws_server_new(
+    int result = http_proxies_new(settings->trusted_proxies, &phones->proxies, error); /* edge_check has read it */
+    if (result) goto finish;
+    result = ws_server_new(
         &(struct ws_server_options){
             .loop = options->loop,
             .listen = settings->listen,
@@ -183,15 +201,18 @@ int phones_new(const struct phones_options *options, struct phone_server **made,
             .tls_key = settings->tls_key,
             .context = phones,
             .callbacks = {on_open, on_message, on_writable, on_close},
+            .origin = origin,
         },
         &phones->server, error);
-    if (result) {
-        free(phones);
-        return result;
-    }
+    if (result) goto finish;
     metrics_start(phones);
     *made = phones;
-    return 0;
+finish:
+    if (result) {
+        http_proxies_free(phones->proxies);
+        free(phones);
+    }
+    return result;
 }
 
 struct ws_server *phones_server(const struct phone_server *phones) {
@@ -211,5 +232,6 @@ void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context
 void phones_free(struct phone_server *phones) {
     if (!phones) return;
     ws_server_free(phones->server);
+    http_proxies_free(phones->proxies);
     free(phones);
 }

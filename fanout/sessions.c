@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "budget/held.h"
 #include "fanout/frames.h"
 #include "fanout/wheel.h"
 
@@ -14,6 +15,7 @@ enum {
     LINE = 64,
     TICK_MS = 10,     /* granularity of deadlines */
     FLUSH_SLICE = 32, /* sessions that are flushed in one go before the loop turns */
+    HELLO_LEAST_MS = 200,
     EVERY_SCREEN = 0xff
 };
 
@@ -25,6 +27,8 @@ struct sessions {
     struct session *first;
     struct map *users; /* user -> first of its sessions */
     size_t count;
+    struct session *waiting, *waiting_last; /* not greeted */
+    struct held *by_user, *by_network;
     struct session *ready; /* owing and quiet: flushed at the end of the batch */
     struct session **ready_tail;
     struct wheel deadlines;
@@ -38,7 +42,15 @@ struct sessions {
 /* The part of a session that only this file looks at. */
 struct rest {
     struct session *next, **link; /* sessions->first */
-    int64_t user;
+    union {
+        struct {
+            int64_t user;
+            struct session *twin_before; /* NULL: it is the user's newest */
+        };
+        struct { /* while it waits for its hello */
+            struct session *older, *newer;
+        };
+    };
     int64_t opened_ms; /* clock_coarse_ms, as all times here; 0: none */
     int64_t token_expires_ms;
     struct talk talk;
@@ -68,19 +80,43 @@ struct session *sessions_of(const struct sessions *sessions, int64_t user) {
 
 void sessions_prefetch(const struct sessions *sessions, int64_t user) { map_prefetch(sessions->users, (uint64_t)user); }
 
+static void table_add(struct sessions *sessions, struct session *session, int64_t user) {
+    uint64_t *first = map_put(sessions->users, (uint64_t)user, NULL);
+    session->twin = (struct session *)(uintptr_t)*first;
+    rest_of(session)->user = user;
+    rest_of(session)->twin_before = NULL;
+    if (session->twin) rest_of(session->twin)->twin_before = session;
+    *first = (uint64_t)(uintptr_t)session;
+}
+
 static void table_remove(struct sessions *sessions, struct session *session) {
-    uint64_t user = (uint64_t)rest_of(session)->user, *first = map_find(sessions->users, user);
-    struct session *at = (struct session *)(uintptr_t)*first, *before = NULL;
-    while (at != session) {
-        before = at;
-        at = at->twin;
-    }
-    if (before)
-        before->twin = session->twin;
+    struct rest *rest = rest_of(session);
+    if (session->twin) rest_of(session->twin)->twin_before = rest->twin_before;
+    if (rest->twin_before)
+        rest->twin_before->twin = session->twin;
     else if (session->twin)
-        *first = (uint64_t)(uintptr_t)session->twin;
+        *map_find(sessions->users, (uint64_t)rest->user) = (uint64_t)(uintptr_t)session->twin;
     else
-        map_remove(sessions->users, user, NULL);
+        map_remove(sessions->users, (uint64_t)rest->user, NULL);
+}
+
+static void waiting_add(struct sessions *sessions, struct session *session) {
+    struct rest *rest = rest_of(session);
+    rest->older = sessions->waiting_last;
+    rest->newer = NULL;
+    *(rest->older ? &rest_of(rest->older)->newer : &sessions->waiting) = session;
+    sessions->waiting_last = session;
+}
+
+static void waiting_remove(struct sessions *sessions, struct session *session) {
+    const struct rest *rest = rest_of(session);
+    *(rest->older ? &rest_of(rest->older)->newer : &sessions->waiting) = rest->newer;
+    *(rest->newer ? &rest_of(rest->newer)->older : &sessions->waiting_last) = rest->older;
+}
+
+struct session *sessions_waiting(const struct sessions *sessions) {
+    struct session *first = sessions->waiting;
+    return first && clock_coarse_ms() >= rest_of(first)->opened_ms + HELLO_LEAST_MS ? first : NULL;
 }
 
 struct session *sessions_first(const struct sessions *sessions) {
@@ -274,7 +310,10 @@ void sessions_trace(struct sessions *sessions, int64_t user, unsigned place) {
 
 /* ---- a session's life ---- */
 
+static uint64_t network_of_session(const struct rest *rest) { return rest->connection ? ws_origin(rest->connection) : 0; }
+
 struct session *session_new(struct sessions *sessions, struct ws_connection *connection) {
+    if (connection && ws_origin(connection) && !held_take(sessions->by_network, ws_origin(connection), 1)) return NULL;
     struct rest *rest = pool_take(sessions->memory);
     memset(rest, 0, offsetof(struct rest, head) + sessions->bytes);
     rest->connection = connection;
@@ -284,13 +323,25 @@ struct session *session_new(struct sessions *sessions, struct ws_connection *con
     rest->head.route = ROUTE_NONE;
     if (rest->next) rest_of(rest->next)->link = &rest->next;
     sessions->first = &rest->head;
+    waiting_add(sessions, &rest->head);
     sessions->metrics.sessions->value = (double)++sessions->count;
     session_schedule(sessions, &rest->head);
     return &rest->head;
 }
 
+/* It does not count any more. */
+static void give_back(struct sessions *sessions, struct session *session) {
+    const struct rest *rest = rest_of(session);
+    if (network_of_session(rest)) held_give(sessions->by_network, network_of_session(rest), 1);
+    if (session->greeted)
+        held_give(sessions->by_user, (uint64_t)rest->user, 1);
+    else
+        waiting_remove(sessions, session);
+}
+
 void session_free(struct sessions *sessions, struct session *session) {
     struct rest *rest = rest_of(session);
+    if (!session->leaving) give_back(sessions, session);
     for (size_t place = 0; place < sessions->options.screens->count; place++)
         tracer_forget(sessions->options.tracer, session, place);
     screens_free(sessions->options.screens, session);
@@ -303,14 +354,14 @@ void session_free(struct sessions *sessions, struct session *session) {
     pool_give(sessions->memory, rest);
 }
 
-void session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
-    uint64_t *first = map_put(sessions->users, (uint64_t)user, NULL);
+bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
+    if (!held_take(sessions->by_user, (uint64_t)user, 1)) return false;
+    waiting_remove(sessions, session);
+    table_add(sessions, session, user);
     session->greeted = true;
     session->route = route;
-    session->twin = (struct session *)(uintptr_t)*first;
-    rest_of(session)->user = user;
-    *first = (uint64_t)(uintptr_t)session;
     sessions->metrics.hellos->value++;
+    return true;
 }
 
 void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms) {
@@ -328,6 +379,7 @@ void session_leave(struct sessions *sessions, struct session *session, int code,
                    int64_t reconnect_ms) {
     if (session->leaving) return;
     screens_leave(sessions->options.screens, session);
+    give_back(sessions, session);
     session->leaving = true;
     if (reconnect_ms >= 0) {
         frame_reconnect(&sessions->frame, reconnect_ms);
@@ -394,6 +446,13 @@ static void metrics_start(struct sessions *sessions) {
 struct sessions *sessions_new(const struct sessions_options *options) {
     struct sessions *sessions = mem_alloc(sizeof *sessions);
     *sessions = (struct sessions){.options = *options, .users = map_new(), .bytes = sizeof(struct session)};
+    sessions->by_user = held_new(&(struct held_options){
+        .metrics = options->metrics, .what = "sessions", .by = "user", .each = options->settings->user_sessions});
+    sessions->by_network = held_new(&(struct held_options){.metrics = options->metrics,
+                                                           .what = "connections",
+                                                           .by = "network",
+                                                           .each = options->settings->network_sessions,
+                                                           .in_all = options->settings->max_sessions});
     for (size_t i = 0; i < options->screens->count; i++) {
         sessions->offsets[i] = sessions->bytes;
         sessions->bytes += (options->screens->at[i].screen->session_bytes + 7) / 8 * 8;
@@ -415,6 +474,8 @@ void sessions_free(struct sessions *sessions) {
     loop_idle_free(sessions->flusher);
     wheel_free(&sessions->deadlines);
     pool_free(sessions->memory);
+    held_free(sessions->by_user);
+    held_free(sessions->by_network);
     map_free(sessions->users);
     buffer_free(&sessions->frame);
     free(sessions);

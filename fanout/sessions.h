@@ -7,11 +7,14 @@
  *
  *     users         user ---> session ---> session (session_twin)      newest first
  *     all           session ---> session ---> ...                      newest first
+ *     waiting       session ---> session ---> ...                      those without a hello, oldest first
  *     ready         sessions that are flushed at the end of the batch
  *
  * A session that owes its phone something is flushed when edge.flush.window.ms have passed since its last frame, and at once if
  * they have passed already. A phone that does not take frames is slow: nothing is built for it until it takes them again, and it is
  * closed after edge.slow.close.s.
+ *
+ * Users and networks have budgets of sessions. One that leaves does not count any more, though it may take seconds to go.
  *
  * Loop's thread. Nothing here is called back by lib/ws before it returns.
  */
@@ -60,17 +63,19 @@ struct tracer *sessions_tracer(const struct sessions *sessions);       /* NULL: 
 size_t sessions_offset(const struct sessions *sessions, size_t place); /* of a screen's part: for session_part */
 void sessions_tick(struct sessions *sessions);                         /* deadlines that have passed */
 
-/* connection: NULL for a session that is never sent anything. */
+/* connection: NULL for a session that is never sent anything. NULL: its network has too many. */
 struct session *session_new(struct sessions *sessions, struct ws_connection *connection);
 void session_free(struct sessions *sessions, struct session *session);
 
-/* From now on it is the user's, on that route (sessions_of finds it). */
-void session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route);
+/* From now on it is the user's, on that route (sessions_of finds it). False: the user has too many. */
+bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route);
 void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms); /* its token; monotonic */
 void session_reroute(struct sessions *sessions, struct session *session, int32_t route);
 /* Closes it; reconnect_ms < 0: it is not told when to come back. */
 void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,
                    int64_t reconnect_ms);
+/* The session that has waited for its hello for the longest, and for a moment at least; NULL: there is none. */
+struct session *sessions_waiting(const struct sessions *sessions);
 void session_closed(struct sessions *sessions, struct session *session);   /* its connection is gone: frees it */
 void session_writable(struct sessions *sessions, struct session *session); /* the phone takes frames again */
 void session_schedule(struct sessions *sessions,

@@ -46,6 +46,16 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Sessions of this process. Further ones are closed with 1013; where other processes share the port, the listener "
          "is closed, so that they come to those."},
+    {"edge.user.sessions", CONFIG_INT, AT(user_sessions), "16", .max = 1000000,
+     .doc = "Sessions of one user at a process; further ones are closed with 1013. 0: any number."},
+    {"edge.network.sessions", CONFIG_INT, AT(network_sessions), "4500", .max = 1000000,
+     .doc =
+         "Connections of one network (the first 24 bits of an IPv4 address, the first 64 of an IPv6 address) at a process; "
+         "further ones are closed with 1013. 127.0.0.1 and ::1 have no limit. 0: any number."},
+    {"edge.trusted.proxies", CONFIG_STRING, AT(trusted_proxies), "",
+     .doc =
+         "Balancers in front whose `X-Forwarded-For` says where a phone is: addresses and networks, such as 10.0.0.0/8. "
+         "Those that are not named here are one network to the edge. Empty: none."},
     {"edge.hello.rate", CONFIG_INT, AT(hello_rate), "2000", .max = 1000000,
      .doc =
          "New connections that this process takes in a second, and as many at once. Others are closed with 1013 and "

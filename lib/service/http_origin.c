@@ -131,7 +131,7 @@ uint64_t http_origin_behind(const struct http_proxies *proxies, struct http_addr
     return network_address_in(peer.bytes);
 }
 
-static struct http_address address_of(const struct sockaddr *socket) {
+struct http_address http_address_of(const struct sockaddr *socket) {
     struct http_address address = {.bytes = {0}};
     if (socket->sa_family == AF_INET6) {
         memcpy(address.bytes, &((const struct sockaddr_in6 *)(const void *)socket)->sin6_addr, sizeof address.bytes);
@@ -143,14 +143,14 @@ static struct http_address address_of(const struct sockaddr *socket) {
 }
 
 bool http_proxies_trust(const struct http_proxies *proxies, const struct sockaddr *peer) {
-    struct http_address address = address_of(peer);
+    struct http_address address = http_address_of(peer);
     return is_trusted(proxies, &address);
 }
 
 uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies) {
     struct buffer forwarded = {.size = 0};
     if (proxies) http_field_gather(request->fields, request->field_count, "X-Forwarded-For", &forwarded);
-    uint64_t origin = http_origin_behind(proxies, address_of(http_request_peer(request)), buffer_cstring(&forwarded));
+    uint64_t origin = http_origin_behind(proxies, http_address_of(http_request_peer(request)), buffer_cstring(&forwarded));
     buffer_free(&forwarded);
     return origin;
 }

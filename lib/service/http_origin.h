@@ -22,6 +22,8 @@ struct http_address {
     unsigned char bytes[16]; /* of IPv6; an IPv4 address is ::ffff:a.b.c.d */
 };
 
+struct http_address http_address_of(const struct sockaddr *socket);
+
 /* False: the text is no address. Pure. */
 bool http_address_read(const char *text, size_t size, struct http_address *address);
 

@@ -208,4 +208,6 @@ void ws_close(struct ws_connection *connection, int code, const char *reason) {
 
 void ws_set_context(struct ws_connection *connection, void *context) { connection->context = context; }
 
+uint64_t ws_origin(const struct ws_connection *connection) { return connection->origin; }
+
 void *ws_context(const struct ws_connection *connection) { return connection->context; }

@@ -103,7 +103,7 @@ static void accept_write(const char *key, char accept[ACCEPT_ROOM]) {
 }
 
 enum handshake_result handshake_answer(char *request, size_t size, const struct handshake_rules *rules,
-                                       struct buffer *out) {
+                                       struct buffer *out, struct buffer *forwarded) {
     struct upgrade upgrade;
     char accept[ACCEPT_ROOM];
     upgrade_read(&upgrade, request, size);
@@ -112,6 +112,7 @@ enum handshake_result handshake_answer(char *request, size_t size, const struct 
         refuse(out, "403 Forbidden", "", "origin not allowed");
         return HANDSHAKE_ORIGIN;
     }
+    http_field_gather(upgrade.head.fields, upgrade.head.field_count, "X-Forwarded-For", forwarded);
     accept_write(upgrade.key, accept);
     buffer_format(out,
                   "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

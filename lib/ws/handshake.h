@@ -25,9 +25,9 @@ enum handshake_result {
  * looked through again. */
 size_t handshake_size(const char *text, size_t size, size_t known);
 
-/* Appends the answer to a whole request, which is overwritten. */
+/* Appends the answer to a whole request, which is overwritten. forwarded: the values of its X-Forwarded-For are appended. */
 enum handshake_result handshake_answer(char *request, size_t size, const struct handshake_rules *rules,
-                                       struct buffer *answer);
+                                       struct buffer *answer, struct buffer *forwarded);
 
 /* Appends the answer to a request that is longer than HANDSHAKE_MAX. */
 void handshake_too_long(struct buffer *answer);

@@ -6,6 +6,13 @@ static bool is_older(const struct hub *hub, const struct ws_connection *connecti
     return connection && connection->since + ms <= uv_now(hub->loop);
 }
 
+struct ws_connection *hub_idlest(const struct hub *hub) {
+    struct ws_connection *idle[] = {hub->handshaking.first, hub->closing.first, hub->finishing.first}, *idlest = NULL;
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (idle[i] && (!idlest || idle[i]->since < idlest->since)) idlest = idle[i];
+    return idlest;
+}
+
 static void hub_tick(void *context) {
     struct hub *hub = context;
     while (is_older(hub, hub->handshaking.first, hub->handshake_ms)) {
@@ -63,6 +70,7 @@ void hub_release(struct hub *hub) {
     streams_free(hub->streams);
     tls_pair_free(hub->pair);
     buffer_free(&hub->answer);
+    buffer_free(&hub->forwarded);
     free(hub->subprotocol);
     free(hub->origins);
 }

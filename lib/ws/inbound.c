@@ -169,11 +169,19 @@ static void refuse(struct ws_connection *connection) {
     finish(connection);
 }
 
+static uint64_t origin_of(const struct ws_connection *connection) {
+    struct hub *hub = connection->hub;
+    struct sockaddr_storage peer;
+    if (!hub->origin || stream_peer(connection->stream, &peer)) return 0;
+    return hub->origin(hub->context, (const struct sockaddr *)&peer, buffer_cstring(&hub->forwarded));
+}
+
 static void handshake_came(struct ws_connection *connection, uint8_t *request, size_t size) {
     struct hub *hub = connection->hub;
     struct handshake_rules rules = {.subprotocol = hub->subprotocol, .origins = hub->origins};
     buffer_clear(&hub->answer);
-    switch (handshake_answer((char *)request, size, &rules, &hub->answer)) {
+    buffer_clear(&hub->forwarded);
+    switch (handshake_answer((char *)request, size, &rules, &hub->answer, &hub->forwarded)) {
     case HANDSHAKE_REFUSED:
         hub->counts.refused++;
         refuse(connection);
@@ -184,6 +192,7 @@ static void handshake_came(struct ws_connection *connection, uint8_t *request, s
         return;
     case HANDSHAKE_TAKEN: break;
     }
+    connection->origin = origin_of(connection);
     if (connection_write(connection, hub->answer.data, hub->answer.size))
         connection_kill(connection);
     else

@@ -60,6 +60,7 @@ struct ws_connection {
     struct stream *stream; /* a server's */
     struct lws *wsi;       /* a client's; NULL: it does not exist (any more) */
     void *context;
+    uint64_t origin; /* as the callback of that name said */
     struct ws_queue *queue;
     struct ws_connection *next, *previous;
     uint64_t since; /* uv_now */
@@ -83,12 +84,14 @@ struct hub {
     uint64_t handshake_ms, ping_ms;
     void *context;
     struct ws_callbacks callbacks;
+    uint64_t (*origin)(void *context, const struct sockaddr *peer, const char *forwarded); /* may be NULL */
     struct ws_queue handshaking, open, closing, finishing, ending;
     unsigned connections; /* in all queues */
     unsigned opened;
     struct loop_timer *tick;
     struct loop_idle *ender;  /* on while some are ending */
     struct buffer answer;     /* to a handshake */
+    struct buffer forwarded;  /* of a handshake */
     struct loop_idle *finish; /* only during the shutdown */
     /* Of a client's hub only. */
     struct lws_context *lws;
@@ -107,6 +110,8 @@ void hub_start(struct hub *hub);
 /* Closes every connection with `code`, then calls closed. */
 void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context);
 void hub_release(struct hub *hub); /* after closed, or when it was never started */
+/* Of the connections that are not open yet, or not any more, the one that has waited for the longest; NULL: there is none. */
+struct ws_connection *hub_idlest(const struct hub *hub);
 
 /* connection.c. A connection in `handshaking`. */
 struct ws_connection *connection_new(struct hub *hub, bool client);

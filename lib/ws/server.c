@@ -15,6 +15,7 @@ enum {
     HANDSHAKE_S = 10,
     BACKLOG = 4096,
     ACCEPT_BATCH = 64, /* then the others of the loop have their turn */
+    EVICT_BATCH = 16,  /* connections that make room for others at once */
     PAUSE_MS = 1000    /* when the process has no descriptor left */
 };
 
@@ -74,7 +75,7 @@ static void server_adopt(struct ws_server *server, int fd) {
 static void server_accept_ready(void *context);
 
 static void server_watch(struct ws_server *server) {
-    bool room = server->hub.connections < server->max_connections;
+    bool room = server->hub.connections < server->max_connections || hub_idlest(&server->hub);
     bool wanted = server->fd >= 0 && server->accepting && room && !server->pause;
     if (wanted && !server->watch) {
         server->watch = loop_watch_new(server->hub.loop, server->fd, server_accept_ready, server);
@@ -91,8 +92,18 @@ static void server_pause_over(void *context) {
     server_watch(server);
 }
 
+/* Those who are silent, or are over, make room for those who come: their places are free in the next turn. */
+static void server_evict(struct ws_server *server) {
+    struct ws_connection *idlest;
+    for (int n = 0; n < EVICT_BATCH && (idlest = hub_idlest(&server->hub)); n++) {
+        server->hub.counts.evicted++;
+        connection_kill(idlest);
+    }
+}
+
 static void server_accept_ready(void *context) {
     struct ws_server *server = context;
+    if (server->hub.connections >= server->max_connections) server_evict(server);
     for (int n = 0; n < ACCEPT_BATCH && server->hub.connections < server->max_connections; n++) {
         int fd = accept4(server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
@@ -139,6 +150,7 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
         .ping_ms = options->ping_s * 1000ull,
         .context = options->context,
         .callbacks = options->callbacks,
+        .origin = options->origin,
         .released = server_has_room,
         .owner = made,
     };

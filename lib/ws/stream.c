@@ -89,6 +89,11 @@ void stream_free(struct stream *stream) {
 
 int stream_socket(const struct stream *stream) { return stream->ssl ? -1 : stream->fd; }
 
+int stream_peer(const struct stream *stream, struct sockaddr_storage *peer) {
+    socklen_t size = sizeof *peer;
+    return getpeername(stream->fd, (struct sockaddr *)peer, &size) ? -errno : 0;
+}
+
 size_t stream_kept(const struct stream *stream) { return stream->kept.size - stream->kept_from; }
 
 /* Of a call of OpenSSL's that did not succeed; false: the stream is broken. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/loop.h"
 
@@ -32,6 +33,7 @@ void stream_free(struct stream *stream);
 
 /* Where bytes may be written directly while nothing is kept; -1: with TLS, nowhere. */
 int stream_socket(const struct stream *stream);
+int stream_peer(const struct stream *stream, struct sockaddr_storage *peer); /* its address; 0 or -errno */
 /* 0 or -errno: the stream is broken. */
 int stream_write(struct stream *stream, const void *bytes, size_t size);
 /* Keeps bytes that the kernel has refused; they go out behind the bytes that are kept already. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -35,6 +36,7 @@ struct ws_counts {    /* of a server's connections, since its start */
     uint64_t refused; /* no request, no WebSocket upgrade, one that lacks something, or not our subprotocol */
     uint64_t origins; /* an upgrade of a page that is not allowed */
     uint64_t late;    /* the handshake was not complete in time */
+    uint64_t evicted; /* made room for others: the one whose handshake has taken longest, or whose end has */
     uint64_t dead;    /* did not answer a ping */
     uint64_t floods;  /* closed with 1008: too many pings (20 a second), or frames that end no message (200 a second) */
 };
@@ -58,13 +60,16 @@ struct ws_server_options {
     const char *listen;       /* host:port; port 0: any free one */
     const char *subprotocol;  /* "starling.v1"; a client that does not offer it is refused */
     size_t max_message;       /* bytes; beyond: closed with 1009 */
-    unsigned max_connections; /* accepting pauses there, those in the handshake included */
+    unsigned max_connections; /* those in the handshake included; there, evicted connections make room, else accepting pauses */
     unsigned ping_s;          /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
     unsigned handshake_s;     /* upgrade must be complete by then. 0: 10 */
     const char *origins; /* which a browser's page may have, separated by commas; "" or NULL: any. No origin is fine */
     const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
     void *context;
     struct ws_callbacks callbacks;
+    /* Called before on_open: a number for where the client is, which ws_origin then gives. forwarded: what proxies say of it
+     * (X-Forwarded-For, with commas between several), "" if none does. NULL: the number is 0. */
+    uint64_t (*origin)(void *context, const struct sockaddr *peer, const char *forwarded);
 };
 
 /* At start-up, not inside a callback of the loop. */
@@ -103,6 +108,7 @@ void ws_prefetch(const struct ws_connection *connection);
 void ws_close(struct ws_connection *connection, int code, const char *reason);
 void ws_set_context(struct ws_connection *connection, void *context);
 void *ws_context(const struct ws_connection *connection);
+uint64_t ws_origin(const struct ws_connection *connection); /* of a server */
 
 struct ws_clients; /* many client connections on one loop */
 

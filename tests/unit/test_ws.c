@@ -171,6 +171,43 @@ static void waits_at_the_connection_limit(void **state) {
     ws_world_free(world);
 }
 
+/* Those who say nothing wait at most until somebody needs the place. */
+static void the_silent_make_room(void **state) {
+    enum { ROOM = 20 };
+    struct ws_server_options options = ws_world_server_options(NULL);
+    options.max_connections = ROOM;
+    options.handshake_s = 300;
+    struct ws_world *world = ws_world_new(&options, NULL);
+    int silent[3 * ROOM];
+    for (int i = 0; i < 3 * ROOM; i++) silent[i] = wire_connect(world, 0);
+    for (int i = 0; i < 3; i++) ws_world_connect(world, NULL);
+    ws_world_until(world, &world->at_client.opened, 3);
+    assert_true(ws_server_counts(world->server)->evicted >= 2 * ROOM + 3);
+    for (int i = 0; i < 3 * ROOM; i++) close(silent[i]);
+    ws_world_run(world, 300);
+    assert_int_equal(world->at_client.closed, 0);
+    ws_world_free(world);
+}
+
+static uint64_t say_origin(void *context, const struct sockaddr *peer, const char *forwarded) {
+    assert_int_equal(peer->sa_family, AF_INET);
+    return strtoull(forwarded, NULL, 10);
+}
+
+static void the_origin_is_what_the_caller_makes_of_it(void **state) {
+    struct ws_server_options options = ws_world_server_options(NULL);
+    options.origin = say_origin;
+    struct ws_world *world = ws_world_new(&options, NULL);
+    int fd = wire_connect(world, 0);
+    wire_request(world, fd,
+                 "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL
+                 "\r\nX-Forwarded-For: 42\r\nX-Forwarded-For: 7\r\n");
+    assert_non_null(strstr(wire_response(world, fd), " 101 "));
+    assert_int_equal(ws_origin(world->at_server.connection), 42);
+    close(fd);
+    ws_world_free(world);
+}
+
 static void two_servers_share_a_port(void **state) {
     enum { MANY = 60 };
     struct ws_world *world = ws_world_new(NULL, NULL), second = {.port = world->port};
@@ -264,6 +301,8 @@ int main(void) {
         cmocka_unit_test(failed_attempts_are_told_later),
         cmocka_unit_test(accepting_can_be_switched_off_and_on),
         cmocka_unit_test(waits_at_the_connection_limit),
+        cmocka_unit_test(the_silent_make_room),
+        cmocka_unit_test(the_origin_is_what_the_caller_makes_of_it),
         cmocka_unit_test(two_servers_share_a_port),
         cmocka_unit_test(a_live_peer_is_kept_by_pings),
         cmocka_unit_test(shutting_down_inside_on_close_ends),

@@ -157,16 +157,11 @@ void terminal_fit(struct buffer *out, size_t start, int columns) {
     for (; used < columns; used++) buffer_byte(out, ' ');
 }
 
-static bool obeyed(const char *at, size_t length) {
-    unsigned char first = (unsigned char)at[0], second = (unsigned char)at[1];
-    return length == 1 ? first < 0x20 || first == 0x7f : length == 2 && first == 0xc2 && second < 0xa0;
-}
-
 void terminal_put_text(struct buffer *out, const char *text) {
     size_t left = strlen(text);
     while (left) {
         size_t length = text_utf8_length(text, left);
-        if (!length || obeyed(text, length)) {
+        if (!length || text_is_control(text, length)) {
             buffer_byte(out, '?');
             length = length ? length : 1;
         } else {

@@ -23,6 +23,7 @@ enum { TICK_MS = 10 };
 static void tick(void *context) {
     struct edge *edge = context;
     door_look(edge->door, TICK_MS);
+    phones_check_keys(edge->phones);
     sessions_tick(edge->sessions);
     if (!edge->clock.stream) screens_expire(&edge->screens);
     sessions_flush_ready(edge->sessions);

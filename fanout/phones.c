@@ -19,6 +19,7 @@ struct phone_server {
     struct phones_options options;
     struct ws_server *server;
     struct http_proxies *proxies; /* NULL: none are trusted */
+    uint32_t key_changes;         /* of the keys that sessions were last checked against */
     uint64_t floods; /* connections closed because of too many messages */
     struct {
         struct metric *refused, *late, *evicted, *origins, *dead, *floods, *certificate;
@@ -60,12 +61,13 @@ static int hello(struct phone_server *phones, struct session *session, const str
         return 0;
     }
     int64_t left_ms = claims.expires_ms - clock_wall_ms();
-    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS));
     if (!session_greeted(session) &&
         !session_greet(sessions, session, claims.user, routes_choose(phones->options.routes))) {
         session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->options.door));
         return 0;
     }
+    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS),
+                  claims.key);
     say_welcome(phones, session);
     screens_hello(phones->options.screens, session, request->object);
     session_schedule(sessions, session);
@@ -213,6 +215,13 @@ finish:
         free(phones);
     }
     return result;
+}
+
+void phones_check_keys(struct phone_server *phones) {
+    uint32_t changes = auth_changes(phones->options.auth);
+    if (changes == phones->key_changes) return;
+    phones->key_changes = changes;
+    sessions_check_keys(phones->options.sessions, phones->options.auth);
 }
 
 struct ws_server *phones_server(const struct phone_server *phones) {

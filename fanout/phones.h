@@ -33,6 +33,8 @@ int phones_new(const struct phones_options *options, struct phone_server **phone
 struct ws_server *phones_server(const struct phone_server *phones); /* for the door */
 /* Reads the certificate and its key again, for connections from then on. 0, or the old ones stay. */
 int phones_renew(struct phone_server *phones, struct error *error);
+/* Closes sessions whose token's key was taken from the JWKS since the last time. */
+void phones_check_keys(struct phone_server *phones);
 /* Closes all connections with 1012 and calls closed then; phones_free comes after that. */
 void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context);
 void phones_free(struct phone_server *phones); /* NULL is fine */

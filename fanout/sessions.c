@@ -43,17 +43,18 @@ struct sessions {
 struct rest {
     struct session *next, **link; /* sessions->first */
     union {
-        struct {
+        struct { /* once it is a user's */
             int64_t user;
             struct session *twin_before; /* NULL: it is the user's newest */
+            int64_t token_expires_ms;    /* clock_coarse_ms, as all times here; 0: none */
         };
         struct { /* while it waits for its hello */
             struct session *older, *newer;
+            int64_t opened_ms;
         };
     };
-    int64_t opened_ms; /* clock_coarse_ms, as all times here; 0: none */
-    int64_t token_expires_ms;
     struct talk talk;
+    uint32_t key; /* of its token */
 
     /* A flush looks at these. */
     _Alignas(LINE) struct session *ready_next;
@@ -364,8 +365,9 @@ bool session_greet(struct sessions *sessions, struct session *session, int64_t u
     return true;
 }
 
-void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms) {
+void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms, uint32_t key) {
     rest_of(session)->token_expires_ms = expires_ms;
+    rest_of(session)->key = key;
     if (session->greeted) session_schedule(sessions, session);
 }
 
@@ -386,6 +388,14 @@ void session_leave(struct sessions *sessions, struct session *session, int code,
         session_send(sessions, session);
     }
     ws_close(rest_of(session)->connection, code, reason);
+}
+
+void sessions_check_keys(struct sessions *sessions, const struct auth *auth) {
+    for (struct session *session = sessions->first, *next; session; session = next) {
+        next = session_next(session);
+        if (session->greeted && !auth_has_key(auth, rest_of(session)->key))
+            session_leave(sessions, session, WS_POLICY, "bad_token", -1);
+    }
 }
 
 void session_closed(struct sessions *sessions, struct session *session) {

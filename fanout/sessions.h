@@ -31,6 +31,7 @@
 #include "fanout/screen_set.h"
 #include "fanout/settings.h"
 #include "fanout/talk.h"
+#include "service/auth.h"
 #include "trace/tracer.h"
 #include "ws/ws.h"
 
@@ -69,7 +70,10 @@ void session_free(struct sessions *sessions, struct session *session);
 
 /* From now on it is the user's, on that route (sessions_of finds it). False: the user has too many. */
 bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route);
-void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms); /* its token; monotonic */
+/* Its token, once it is a user's: until when it is good (monotonic), and its key (auth_has_key). */
+void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms, uint32_t key);
+/* Closes those whose token's key does not count any more. */
+void sessions_check_keys(struct sessions *sessions, const struct auth *auth);
 void session_reroute(struct sessions *sessions, struct session *session, int32_t route);
 /* Closes it; reconnect_ms < 0: it is not told when to come back. */
 void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,

@@ -7,10 +7,14 @@
 
 #include "base/text.h"
 
-/* Characters of text that is known to be UTF-8. */
-static size_t points_of(const char *text, size_t size) {
+/* Characters of text that is known to be UTF-8; *overrides: it holds some of those. */
+static size_t points_of(const char *text, size_t size, bool *overrides) {
     size_t points = 0;
-    for (size_t at = 0, length; at < size && (length = text_utf8_length(text + at, size - at)); at += length) points++;
+    *overrides = false;
+    for (size_t at = 0, length; at < size && (length = text_utf8_length(text + at, size - at)); at += length) {
+        *overrides |= text_is_override(text + at, length);
+        points++;
+    }
     return points;
 }
 
@@ -19,9 +23,13 @@ bool client_text_read(const json_t *object, const char *member, size_t max, stru
     const char *given;
     if (json_want_text(object, member, &given, error)) return false;
     *text = (struct event_text){.data = given, .size = strlen(given)};
-    size_t points = points_of(given, text->size);
-    if (points && points <= max) return true;
-    error_set(error, -EINVAL, "\"%s\" must have 1 to %zu characters", member, max);
+    bool overrides;
+    size_t points = points_of(given, text->size, &overrides);
+    if (points && points <= max && !overrides) return true;
+    if (overrides)
+        error_set(error, -EINVAL, "\"%s\" must not hold U+202D or U+202E", member);
+    else
+        error_set(error, -EINVAL, "\"%s\" must have 1 to %zu characters", member, max);
     return false;
 }
 

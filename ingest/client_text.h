@@ -8,7 +8,7 @@
 
 enum { CLIENT_KEY_MAX = 64 /* bytes */ };
 
-/* Reads a text of 1 to max code points from the object's member. False: it is none, and the error says why. *text points into the
+/* Reads a text of 1 to max code points, without overrides of direction, from the object's member. False: it is none, and the error says why. *text points into the
  * object. */
 bool client_text_read(const json_t *object, const char *member, size_t max, struct event_text *text,
                       struct error *error);

@@ -23,7 +23,6 @@ struct read_request {
     int64_t reader;   /* -1: a service */
     int64_t *blocked; /* whom the reader has blocked */
     size_t blocked_count;
-    bool blocked_known;
     /* Makes an answer of the owner's. */
     bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
     bool tagged;            /* the answer has an ETag */
@@ -55,7 +54,7 @@ static void no_comment(struct http_request *request) {
     http_problem(request, 404, "no_comment", "there is no such comment under this subject", 0);
 }
 
-/* A page without likes that were wanted, or without a text, or for a reader of whom nobody says whom he has blocked, is not to be kept. */
+/* A page without likes that were wanted, or without a text, is not to be kept. */
 static void liked_known(void *context, const int64_t *liked, size_t count) {
     struct read_request *asked = context;
     const struct shown_comments *shown = page_copy_shown(asked->copy);
@@ -63,7 +62,7 @@ static void liked_known(void *context, const int64_t *liked, size_t count) {
         .liked = liked, .liked_count = count, .blocked = asked->blocked, .blocked_count = asked->blocked_count};
     struct buffer body = {0};
     shown_comments_put(&body, shown, &reader);
-    if (asked->tagged && shown->complete && asked->blocked_known && (liked || asked->user < 0))
+    if (asked->tagged && shown->complete && (liked || asked->user < 0))
         reply_tagged(asked, &reader, &body);
     else
         http_reply_json(asked->request, 200, &body);
@@ -121,7 +120,11 @@ static void ask_for_page(struct read_request *asked) {
 
 static void blocked_heard(void *context, const struct blocked_list *list) {
     struct read_request *asked = context;
-    asked->blocked_known = list->known;
+    if (!list->known) { /* nobody sees somebody whom he may have blocked */
+        comments_owner_away(asked->request);
+        read_free(asked);
+        return;
+    }
     asked->blocked_count = list->count;
     if (list->count) {
         asked->blocked = mem_alloc(list->count * sizeof *asked->blocked);

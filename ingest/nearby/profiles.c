@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/topics.h"
 #include "users/user_json.h"
 
@@ -45,6 +46,8 @@ static int parse_profile(const json_t *object, struct profile *profile, struct e
     *profile = (struct profile){.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
     if (profile->name.size == 0 || profile->name.size > NAME_MAX_BYTES)
         return error_set(error, -EINVAL, "\"name\" must have 1 to %d bytes", NAME_MAX_BYTES);
+    const char *fault = text_name_fault(name, profile->name.size);
+    if (fault) return error_set(error, -EINVAL, "\"name\" %s", fault);
     if (profile->avatar_url.size > URL_MAX_BYTES)
         return error_set(error, -EINVAL, "\"avatar_url\" must have at most %d bytes", URL_MAX_BYTES);
     if (*url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)

@@ -58,7 +58,7 @@ struct adjacency_build {
 
 int adjacency_build_clear(struct adjacency *adjacency, struct error *error) {
     const char *folder = adjacency->build_folder;
-    int code = mkdir(folder, 0777) && errno != EEXIST ? error_set(error, -errno, "%s: %s", folder, strerror(errno)) : 0;
+    int code = mkdir(folder, 0700) && errno != EEXIST ? error_set(error, -errno, "%s: %s", folder, strerror(errno)) : 0;
     DIR *dir = code ? NULL : opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.') continue;

@@ -14,7 +14,7 @@ int folders_make(const char *path, struct error *error) {
         if (*at && *at != '/') continue;
         char kept = *at;
         *at = 0;
-        if (mkdir(copy, 0777) && errno != EEXIST) code = error_set(error, -errno, "%s: %s", copy, strerror(errno));
+        if (mkdir(copy, 0700) && errno != EEXIST) code = error_set(error, -errno, "%s: %s", copy, strerror(errno));
         *at = kept;
         if (!kept) break;
     }

@@ -58,6 +58,65 @@ int64_t text_utf8_points(const char *text, size_t size) {
     return points;
 }
 
+/* The character's number; it is valid UTF-8. */
+static uint32_t point_of(const char *text, size_t length) {
+    uint32_t point = length == 1 ? (uint8_t)text[0] : (uint32_t)(uint8_t)text[0] & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) point = point << 6 | ((uint8_t)text[i] & 0x3fU);
+    return point;
+}
+
+struct span {
+    uint32_t first, last;
+};
+
+static bool lies_in(const struct span *spans, size_t count, uint32_t point) {
+    for (size_t i = 0; i < count; i++)
+        if (point >= spans[i].first && point <= spans[i].last) return true;
+    return false;
+}
+
+bool text_is_control(const char *at, size_t length) {
+    static const struct span CONTROLS[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
+                                           {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+    return lies_in(CONTROLS, sizeof CONTROLS / sizeof *CONTROLS, point_of(at, length));
+}
+
+bool text_is_override(const char *at, size_t length) {
+    uint32_t point = point_of(at, length);
+    return point == 0x202d || point == 0x202e;
+}
+
+/* Blanks, and what some letters are followed by: nothing is seen of them alone. */
+static bool is_blank(uint32_t point) {
+    static const struct span BLANKS[] = {
+        {' ', ' '},       {0xa0, 0xa0},     {0xad, 0xad},     {0x34f, 0x34f},   {0x115f, 0x1160}, {0x1680, 0x1680},
+        {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x2000, 0x200d}, {0x202f, 0x202f}, {0x205f, 0x206f}, {0x2800, 0x2800},
+        {0x3000, 0x3000}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff9, 0xfffb},
+        {0xe0000, 0xe0fff}};
+    return lies_in(BLANKS, sizeof BLANKS / sizeof *BLANKS, point);
+}
+
+static bool is_joiner(uint32_t point) { return point == 0x200c || point == 0x200d; }
+
+const char *text_name_fault(const char *text, size_t size) {
+    bool seen = false;
+    uint32_t before = ' ';
+    for (size_t at = 0, length; at < size; at += length) {
+        length = text_utf8_length(text + at, size - at);
+        if (!length) return "is no valid UTF-8";
+        uint32_t point = point_of(text + at, length);
+        if (text_is_control(text + at, length)) return "holds a line break, or a control or direction character";
+        if (point == 0x200b || point == 0x2060 || point == 0xfeff) return "holds a character of no width";
+        /* Joiners belong between letters, of Persian or Hindi, and between the parts of an emoji, which may end with U+FE0F. */
+        bool ends = at + length == size, misplaced = is_blank(before) && before != 0xfe0f;
+        if (is_joiner(point) && (ends || misplaced)) return "holds a joiner that joins nothing";
+        if (is_joiner(before) && is_blank(point)) return "holds a joiner that joins nothing";
+        seen |= !is_blank(point);
+        before = point;
+    }
+    return seen ? NULL : "shows nothing";
+}
+
 static void quote_control(struct buffer *out, unsigned code) {
     switch (code) {
     case '"': buffer_append(out, "\\\"", 2); break;
@@ -86,8 +145,8 @@ void text_quote(struct buffer *out, const char *text, size_t size) {
             buffer_string(out, "\xef\xbf\xbd");
         else if (length == 1)
             quote_control(out, byte);
-        else if (byte == 0xc2 && (uint8_t)text[i + 1] < 0xa0)
-            quote_control(out, (uint8_t)text[i + 1]);
+        else if ((byte == 0xc2 || byte == 0xd8 || byte == 0xe2) && text_is_control(text + i, length))
+            quote_control(out, point_of(text + i, length));
         else
             buffer_append(out, text + i, length);
         i += length ? length : 1;

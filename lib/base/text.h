@@ -8,8 +8,8 @@
 
 #include "base/buffer.h"
 
-/* Appends a JSON string, quotes included. Control characters are escaped, U+007F to U+009F too (a terminal would obey
- * them); each byte that is no part of valid UTF-8 becomes U+FFFD. */
+/* Appends a JSON string, quotes included. Control characters are escaped, U+007F to U+009F and those of direction too (a terminal would
+ * obey them); each byte that is no part of valid UTF-8 becomes U+FFFD. */
 void text_quote(struct buffer *out, const char *text, size_t size);
 
 /* Appends a JSON string of hexadecimal digits, two a byte. */
@@ -26,6 +26,15 @@ bool text_number(const char *text, size_t size, int64_t max, int64_t *value);
 
 /* The length in bytes of the valid UTF-8 character that text starts with, 0 when there is none. */
 size_t text_utf8_length(const char *text, size_t size);
+
+/* Whether the character, which is valid UTF-8, changes how what stands around it is shown: of C0 and C1, U+007F, the separators of lines and
+ * paragraphs, and marks, overrides and isolates of direction. */
+bool text_is_control(const char *at, size_t length);
+/* Whether it reverses the order of what follows it, whatever that is (U+202D, U+202E): no language needs it. */
+bool text_is_override(const char *at, size_t length);
+
+/* Whether a text of valid UTF-8 can be a name: one line, of which something is seen. NULL, or what is wrong. */
+const char *text_name_fault(const char *text, size_t size);
 
 /* How many characters (code points) the text has; -1: it is not valid UTF-8, or holds a NUL. */
 int64_t text_utf8_points(const char *text, size_t size);

@@ -42,6 +42,8 @@ struct auth {
     bool jwks_young;         /* when it was read: a change in the same tick of the file system's clock would not show */
     struct jwks *jwks;       /* NULL: none */
     char *audience, *issuer; /* NULL: any */
+    int64_t max_life_ms;
+    uint32_t numbers, changes; /* of JWKS keys: the last one that was given, and how often the set changed */
     struct token_cache *known;
 };
 
@@ -110,12 +112,25 @@ static bool is_young(const struct version *version) {
     return version->changed.tv_sec >= clock_wall_ms() / 1000 - YOUNG_S;
 }
 
+/* A key that was there before keeps its number. 0 are the keys of files, which stay. */
+static void number_keys(struct auth *auth, struct jwks *jwks) {
+    for (size_t i = 0; i < jwks_count(jwks); i++) {
+        struct jwks_key *key = jwks_at(jwks, i);
+        const struct jwks_key *before = auth->jwks ? jwks_find(auth->jwks, key->id) : NULL;
+        bool same = before && !strcmp(before->algorithm, key->algorithm) && before->size == key->size &&
+                    !memcmp(before->bytes, key->bytes, key->size);
+        key->number = same ? before->number : ++auth->numbers;
+    }
+}
+
 static int jwks_take(struct auth *auth, const struct key *file, struct error *error) {
     struct jwks *jwks;
     int code = jwks_parse((const char *)file->bytes, file->size, &jwks, error);
     if (code) return error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
+    number_keys(auth, jwks);
     jwks_free(auth->jwks);
     auth->jwks = jwks;
+    auth->changes++;
     token_cache_clear(auth->known);
     return 1;
 }
@@ -146,11 +161,26 @@ size_t auth_keys(const struct auth *auth) {
     return (auth->secret.bytes != NULL) + (auth->public_key.bytes != NULL) + (auth->jwks ? jwks_count(auth->jwks) : 0);
 }
 
+size_t auth_refused_keys(const struct auth *auth, const char **reason) {
+    *reason = "";
+    return auth->jwks ? jwks_refused(auth->jwks, reason) : 0;
+}
+
+bool auth_has_key(const struct auth *auth, uint32_t key) {
+    bool found = !key;
+    for (size_t i = 0; !found && auth->jwks && i < jwks_count(auth->jwks); i++)
+        found = jwks_at(auth->jwks, i)->number == key;
+    return found;
+}
+
+uint32_t auth_changes(const struct auth *auth) { return auth->changes; }
+
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error) {
     struct auth *made = mem_alloc(sizeof *made);
     *made = (struct auth){
         .audience = given(options->audience) ? mem_string(options->audience) : NULL,
         .issuer = given(options->issuer) ? mem_string(options->issuer) : NULL,
+        .max_life_ms = options->max_life_ms,
         .known = token_cache_new(),
     };
     int code = 0;
@@ -186,6 +216,7 @@ struct choice {
     jwt_alg_t algorithm;
     const unsigned char *bytes;
     size_t size;
+    uint32_t number;
 };
 
 static jwt_alg_t algorithm_of(const char *name) {
@@ -202,7 +233,7 @@ static int choose_key(const struct auth *auth, const char *algorithm, const char
     if (key) {
         if (strcmp(key->algorithm, algorithm))
             return error_set(error, -EACCES, "the token's algorithm is not its key's");
-        *choice = (struct choice){algorithm_of(algorithm), key->bytes, key->size};
+        *choice = (struct choice){algorithm_of(algorithm), key->bytes, key->size, key->number};
         return 0;
     }
     const struct key *file = !strcmp(algorithm, "HS256")   ? &auth->secret
@@ -211,7 +242,7 @@ static int choose_key(const struct auth *auth, const char *algorithm, const char
     if (!file || !file->bytes)
         return error_set(error, -EACCES,
                          auth->jwks ? "the token's key is not known" : "the token's algorithm is not accepted");
-    *choice = (struct choice){algorithm_of(algorithm), file->bytes, file->size};
+    *choice = (struct choice){algorithm_of(algorithm), file->bytes, file->size, 0};
     return 0;
 }
 
@@ -280,6 +311,19 @@ static int check_parties(const struct auth *auth, const json_t *json, struct err
     return 0;
 }
 
+/* Cuts what the token says of its end to the longest life. */
+static int limit_life(const struct auth *auth, const json_t *json, int64_t now_ms, struct auth_claims *claims,
+                      struct error *error) {
+    int64_t begin_ms = now_ms;
+    if (!auth->max_life_ms) return 0;
+    if (date_want(json, "iat", &begin_ms, NULL) == -EINVAL)
+        return error_set(error, -EACCES, "the token's iat is not usable");
+    int64_t end_ms = (begin_ms < now_ms ? begin_ms : now_ms) + auth->max_life_ms;
+    if (end_ms <= now_ms) return error_set(error, -ETIME, "the token is older than tokens may be (auth.token.max.life.s)");
+    if (end_ms < claims->expires_ms) claims->expires_ms = end_ms;
+    return 0;
+}
+
 static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *claims, struct error *error) {
     struct auth_claims read = {.user = -1};
     if (date_want(json, "exp", &read.expires_ms, NULL)) return error_set(error, -EACCES, "the token has no usable exp");
@@ -319,6 +363,7 @@ static int verify_unknown(const struct auth *auth, const char *token, size_t siz
     char *text = NULL;
     json_t *json = NULL;
     struct choice key = {.bytes = NULL};
+    struct auth_claims read;
     int code = read_header(auth, copy, &key, error);
     if (code) goto finish;
     code = -EACCES;
@@ -333,7 +378,10 @@ static int verify_unknown(const struct auth *auth, const char *token, size_t siz
         goto finish;
     }
     code = check_parties(auth, json, error);
-    if (!code) code = claims_read(json, now_ms, claims, error);
+    if (!code) code = claims_read(json, now_ms, &read, error);
+    if (!code) code = limit_life(auth, json, now_ms, &read, error);
+    read.key = key.number;
+    if (!code) *claims = read;
 finish:
     json_decref(json);
     free(text);
@@ -344,8 +392,14 @@ finish:
 
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
                 struct error *error) {
-    if (token_cache_find(auth->known, token, size, now_ms, claims)) return 0;
-    int code = verify_unknown(auth, token, size, now_ms, claims, error);
-    if (!code) token_cache_put(auth->known, token, size, claims);
+    struct auth_claims read;
+    int code = 0;
+    if (!token_cache_find(auth->known, token, size, &read)) {
+        code = verify_unknown(auth, token, size, now_ms, &read, error);
+        if (!code) token_cache_put(auth->known, token, size, &read);
+    } else if (read.expires_ms <= now_ms) {
+        code = error_set(error, -ETIME, "the token has expired");
+    }
+    if (!code) *claims = read;
     return code;
 }

@@ -1,7 +1,7 @@
 /* JWT verification: by the keys of a JWKS file, which may rotate, and by a secret file (HS256) and a public key (PEM) file
  * (RS256). A token whose `kid` is in the JWKS is checked by that key alone; any other by the file of its algorithm. The
  * algorithm is pinned to the key: what a token says of it must be the key's, so that a public key is never an HMAC secret and
- * "none" is nothing. exp is required, exp and nbf are checked (60 s leeway for nbf only), and aud and iss where
+ * "none" is nothing. exp is required, exp and nbf are checked (60 s leeway for nbf only), the longest life, and aud and iss where
  * the options say what they must be. Any one thread. */
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H
@@ -20,6 +20,7 @@ struct auth_options {
     const char *rs256_public_key_file; /* "" or NULL: not accepted */
     const char *jwks_file;             /* JSON Web Key Set; "" or NULL: none */
     const char *audience, *issuer;     /* what `aud` must be or hold, what `iss` must be; "" or NULL: not looked at */
+    int64_t max_life_ms;               /* of a token, from its iat on, or else from when it is first seen; 0: any */
 };
 
 struct auth_claims {
@@ -27,7 +28,8 @@ struct auth_claims {
     bool gateway;       /* `scope` (space separated) holds "gateway" */
     bool moderator;     /* `scope` holds "moderator" */
     int32_t level;      /* `level`, the user's account level; 0 where it is no whole number from 0 to 2^31-1 */
-    int64_t expires_ms; /* `exp` */
+    int64_t expires_ms; /* `exp`, or the end of its longest life */
+    uint32_t key;       /* that it was checked with: auth_has_key */
 };
 
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error);
@@ -37,6 +39,11 @@ void auth_free(struct auth *auth);
  * cannot be used, with the reason in error (said once a change), and the keys are as before. */
 int auth_refresh(struct auth *auth, struct error *error);
 size_t auth_keys(const struct auth *auth); /* how many keys count */
+/* How many keys of the JWKS file are left out, and why the first of them is. */
+size_t auth_refused_keys(const struct auth *auth, const char **reason);
+/* Whether a key of claims still counts; the answer changes with the count of changes only. */
+bool auth_has_key(const struct auth *auth, uint32_t key);
+uint32_t auth_changes(const struct auth *auth);
 
 /* A token that was verified before is not computed anew, unless keys have changed since. 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */

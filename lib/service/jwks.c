@@ -24,7 +24,8 @@ enum {
 
 struct jwks {
     struct jwks_key *keys;
-    size_t count;
+    size_t count, refused;
+    struct error first_refused;
 };
 
 static void key_free(struct jwks_key *key) {
@@ -48,6 +49,15 @@ const struct jwks_key *jwks_find(const struct jwks *jwks, const char *id) {
 }
 
 size_t jwks_count(const struct jwks *jwks) { return jwks->count; }
+
+struct jwks_key *jwks_at(struct jwks *jwks, size_t i) {
+    return &jwks->keys[i];
+}
+
+size_t jwks_refused(const struct jwks *jwks, const char **reason) {
+    *reason = jwks->first_refused.text;
+    return jwks->refused;
+}
 
 /* The value of a base64url character, -1: it is none. */
 static int sextet(char c) {
@@ -196,7 +206,7 @@ static const struct kind *kind_of(const json_t *json) {
     return NULL;
 }
 
-static int add_key(struct jwks *jwks, const json_t *json, struct error *error) {
+static int read_key(struct jwks *jwks, const json_t *json, struct error *error) {
     const struct kind *kind = kind_of(json);
     const char *id;
     if (!kind) return 0;
@@ -211,6 +221,13 @@ static int add_key(struct jwks *jwks, const json_t *json, struct error *error) {
     return 0;
 }
 
+static void add_key(struct jwks *jwks, size_t i, const json_t *json) {
+    struct error error;
+    if (!read_key(jwks, json, &error)) return;
+    error_prefix(&error, -EINVAL, "keys[%zu]", i);
+    if (!jwks->refused++) jwks->first_refused = error;
+}
+
 int jwks_parse(const char *text, size_t size, struct jwks **jwks, struct error *error) {
     struct jwks *made = mem_zero(1, sizeof *made);
     json_t *json = json_parse(text, size, error);
@@ -218,12 +235,11 @@ int jwks_parse(const char *text, size_t size, struct jwks **jwks, struct error *
     const json_t *keys = json_object_get(json, "keys");
     if (!code && (!json_is_array(keys) || json_array_size(keys) > KEYS_MAX))
         code = error_set(error, -EINVAL, "there is no list \"keys\" of at most %d", KEYS_MAX);
-    for (size_t i = 0; !code && i < json_array_size(keys); i++) {
-        code = add_key(made, json_array_get(keys, i), error);
-        if (code) error_prefix(error, code, "keys[%zu]", i);
-    }
+    for (size_t i = 0; !code && i < json_array_size(keys); i++) add_key(made, i, json_array_get(keys, i));
     if (!code && !made->count)
-        code = error_set(error, -EINVAL, "none of the keys is for RS256, ES256 (P-256) or HS256 signatures");
+        code = error_set(error, -EINVAL, "%s",
+                         made->refused ? made->first_refused.text
+                                       : "none of the keys is for RS256, ES256 (P-256) or HS256 signatures");
     json_decref(json);
     if (code) {
         jwks_free(made);

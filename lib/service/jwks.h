@@ -5,6 +5,7 @@
 #define SERVICE_JWKS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -15,14 +16,18 @@ struct jwks_key {
     const char *algorithm; /* "RS256", "ES256" or "HS256" */
     const void *bytes;     /* PEM of the public key (ended by a NUL that does not count), or the secret */
     size_t size;
+    uint32_t number; /* for auth.c, which tells by it the keys of one set from those of the next */
 };
 
-/* -EINVAL with the reason (which quotes no key): no JSON, no set, a usable kind of key that is broken, too weak, without kid
- * or with another's kid, or no usable key at all. */
+/* A key of a usable kind that is broken, too weak, without kid or with the kid of one before it is left out. -EINVAL with the reason
+ * (which quotes no key): no JSON, no set, or no usable key at all. */
 int jwks_parse(const char *text, size_t size, struct jwks **jwks, struct error *error);
 void jwks_free(struct jwks *jwks); /* NULL is fine */
 
 const struct jwks_key *jwks_find(const struct jwks *jwks, const char *id); /* NULL: none */
 size_t jwks_count(const struct jwks *jwks);
+struct jwks_key *jwks_at(struct jwks *jwks, size_t i);
+/* How many keys were left out, and why the first of them was. */
+size_t jwks_refused(const struct jwks *jwks, const char **reason);
 
 #endif

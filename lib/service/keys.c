@@ -3,14 +3,25 @@
 
 #include "service/internal.h"
 
-enum { KEYS_LOOK_MS = 2000 };
+enum { KEYS_LOOK_MS = 1000 };
+
+/* Tells how many keys count, and which do not. */
+static void note_keys(struct service *service) {
+    const char *reason;
+    size_t refused = auth_refused_keys(service->auth, &reason);
+    service->auth_keys->value = (double)auth_keys(service->auth);
+    service->auth_refused->value = (double)refused;
+    if (refused)
+        log_warn(service->log, "keys of tokens are left out", LOG_INT("keys", (int64_t)refused),
+                 LOG_TEXT("reason", reason));
+}
 
 void keys_refresh(struct service *service) {
     struct error error = {.text = ""};
     if (!service->auth) return;
     int code = auth_refresh(service->auth, &error);
     if (code > 0) {
-        service->auth_keys->value = (double)auth_keys(service->auth);
+        note_keys(service);
         log_info(service->log, "keys of tokens read again", LOG_INT("keys", (int64_t)auth_keys(service->auth)));
     } else if (code < 0) {
         service->auth_failures->value++;
@@ -28,6 +39,7 @@ static int make(const struct service_settings *settings, struct auth **auth, str
             .jwks_file = settings->auth_jwks_file,
             .audience = settings->auth_audience,
             .issuer = settings->auth_issuer,
+            .max_life_ms = settings->auth_max_life_s * 1000,
         },
         auth, error);
 }
@@ -51,7 +63,9 @@ int service_auth(struct service *service, struct auth **auth, struct error *erro
         metrics_gauge(service->metrics, "starling_auth_keys", "Keys that tokens are checked with.", NULL);
     service->auth_failures = metrics_counter(service->metrics, "starling_auth_reload_failures_total",
                                              "Changes of the JWKS file that could not be used.", NULL);
-    service->auth_keys->value = (double)auth_keys(service->auth);
+    service->auth_refused = metrics_gauge(service->metrics, "starling_auth_keys_refused",
+                                          "Keys of the JWKS file that are left out because they cannot be used.", NULL);
+    note_keys(service);
     /* By looking, not by being told: a file system of another machine, or a link that leads elsewhere now, tells nobody. */
     if (*settings->auth_jwks_file)
         service->auth_timer = loop_timer_new(&service->loop, KEYS_LOOK_MS, KEYS_LOOK_MS, keys_look, service);

@@ -51,12 +51,16 @@ static const struct config_property COMMON[] = {
     {"auth.jwks.file", CONFIG_STRING, AT(auth_jwks_file), "",
      .doc =
          "File with a JSON Web Key Set: a token whose `kid` is in it is checked by that key, with the key's algorithm "
-         "(RS256, ES256 or HS256). It is read again when it changes; one that cannot be used leaves the keys as they "
-         "were. Empty: none."},
+         "(RS256, ES256 or HS256). It is read again when it changes; one without a usable key leaves the keys as they "
+         "were. A key that is taken out ends the sessions of its tokens. Empty: none."},
     {"auth.audience", CONFIG_STRING, AT(auth_audience), "",
      .doc = "What a token's `aud` must be, or hold; empty: it is not looked at."},
     {"auth.issuer", CONFIG_STRING, AT(auth_issuer), "",
      .doc = "What a token's `iss` must be; empty: it is not looked at."},
+    {"auth.token.max.life.s", CONFIG_INT, AT(auth_max_life_s), "2592000", .min = 0, .max = 1e10,
+     .doc =
+         "Longest life of a token, in seconds: from its `iat`, or without one from when a process first sees it. `exp` may end it "
+         "earlier. 0: any."},
     {"data.dir", CONFIG_STRING, AT(data_dir), "",
      .doc = "Directory of what this process keeps on disk; every process has its own."},
     {"group.instance.id", CONFIG_STRING, AT(group_instance_id), "",

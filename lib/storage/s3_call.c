@@ -122,6 +122,7 @@ static CURLcode attempt(struct s3_server *server, const struct s3_call *call, co
     answer->etag[0] = answer->token[0] = 0;
     answer->status = 0;
     curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, server->signing);
     curl_easy_setopt(curl, CURLOPT_USERPWD, server->user);

@@ -147,7 +147,7 @@ int store_clone(const char *from, const char *path, struct store_progress *progr
     int code =
         store_exists(from) ? folders_make_above(path, error) : error_set(error, -ENOENT, "%s: not a store", from);
     if (!code) code = remove_folder(part, error);
-    if (!code && mkdir(part, 0777)) code = failed(part, error);
+    if (!code && mkdir(part, 0700)) code = failed(part, error);
     struct cloning cloning = {.to = part, .progress = progress ? progress : &unseen};
     if (!code) code = each_file(from, count_file, cloning.progress, error);
     if (!code) code = each_file(from, clone_file, &cloning, error);

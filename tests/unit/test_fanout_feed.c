@@ -123,7 +123,7 @@ static void world_free(struct world *w) {
 
 static struct session *arrive(struct world *w, int64_t user) {
     struct session *session = session_new(w->sessions, NULL);
-    session_renew(w->sessions, session, NEVER_MS);
+    session_renew(w->sessions, session, NEVER_MS, 0);
     session_greet(w->sessions, session, user, 0);
     return session;
 }

@@ -239,6 +239,21 @@ static void expiry_is_required_and_exact(void **state) {
     assert_int_equal(auth_verify(keys->both, TOKEN_HS256, sizeof TOKEN_HS256 - 1, end_ms, &claims, NULL), -ETIME);
 }
 
+static void tokens_have_a_longest_life(void **state) {
+    struct keys *keys = *state;
+    struct auth_options options = {.hs256_key_file = keys->secret, .max_life_ms = 60 * 1000};
+    struct auth *auth = NULL;
+    struct auth_claims claims;
+    assert_int_equal(auth_new(&options, &auth, NULL), 0);
+    int64_t end_ms = TOKENS_NOW_MS + options.max_life_ms; /* it has no iat, and is first seen now */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(auth_verify(auth, TOKEN_HS256, sizeof TOKEN_HS256 - 1, TOKENS_NOW_MS, &claims, NULL), 0);
+        assert_int_equal(claims.expires_ms, end_ms);
+        assert_int_equal(auth_verify(auth, TOKEN_HS256, sizeof TOKEN_HS256 - 1, end_ms, &claims, NULL), -ETIME);
+    }
+    auth_free(auth);
+}
+
 static void not_before_has_a_minute_of_leeway(void **state) {
     struct keys *keys = *state;
     assert_user(keys->both, TOKEN_NBF_PAST, 42);
@@ -326,6 +341,7 @@ int main(void) {
         cmocka_unit_test(unsigned_and_badly_signed_tokens_are_refused),
         cmocka_unit_test(malformed_tokens_are_refused),
         cmocka_unit_test(expiry_is_required_and_exact),
+        cmocka_unit_test_setup_teardown(tokens_have_a_longest_life, set_up, tear_down),
         cmocka_unit_test(not_before_has_a_minute_of_leeway),
         cmocka_unit_test(subject_is_a_user_id_in_its_only_spelling),
         cmocka_unit_test(gateways_are_told_by_their_scope),

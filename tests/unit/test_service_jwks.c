@@ -353,16 +353,50 @@ static void broken_and_weak_keys_are_refused(void **state) {
     refused(mem_string("{\"kty\":\"RSA\",\"kid\":\"r\",\"n\":\"A+/B\",\"e\":\"AQAB\"}"), "base64url");
     refused(mem_string("{\"kty\":\"RSA\",\"kid\":\"r\",\"n\":\"AQABA\",\"e\":\"AQAB\"}"), "base64url");
     refused(mem_string("{\"kty\":\"RSA\",\"kid\":\"r\",\"e\":\"AQAB\"}"), "\"n\" is missing");
-    char *one = ec_jwk(&world->ec, "e"), *again = rsa_jwk(&world->rsa, "e");
-    refused(mem_format("%s,%s", one, again), "another key's");
-    free(one);
-    free(again);
     /* A point that is not on the curve. */
     struct pair moved = {0};
     buffer_string(&moved.first, buffer_cstring(&world->ec.second));
     buffer_string(&moved.second, buffer_cstring(&world->ec.first));
     refused(ec_jwk(&moved, "e"), "no public key");
     pair_free(&moved);
+}
+
+/* An issuer's mistake in one key must not shut out everybody. */
+static void a_bad_key_costs_that_key(void **state) {
+    struct world *world = *state;
+    struct auth *auth;
+    const char *reason;
+    write_set(world->set, oct_jwk("too short", "o"), rsa_jwk(&world->rsa, "r"), ec_jwk(&world->ec, "r"));
+    auth = make(world->set, NULL);
+    assert_int_equal(auth_keys(auth), 1);
+    assert_int_equal(auth_refused_keys(auth, &reason), 2);
+    assert_string_equal(reason, "keys[0]: \"k\" has fewer than 32 bytes");
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "r"), 0);
+    assert_int_equal(verify(auth, "ES256", world->ec.private_pem, "r"), -EACCES); /* the first of a kid counts */
+    auth_free(auth);
+}
+
+static uint32_t key_of(struct auth *auth, const char *key, const char *id) {
+    struct auth_claims claims = {.key = 0};
+    char *token = token_of("RS256", key, id);
+    assert_int_equal(auth_verify(auth, token, strlen(token), NOW_MS, &claims, NULL), 0);
+    free(token);
+    return claims.key;
+}
+
+static void keys_that_stay_are_known_again(void **state) {
+    struct world *world = *state;
+    struct error error;
+    write_set(world->set, rsa_jwk(&world->rsa, "a"), rsa_jwk(&world->other_rsa, "b"), NULL);
+    struct auth *auth = make(world->set, NULL);
+    uint32_t a = key_of(auth, world->rsa.private_pem, "a"), b = key_of(auth, world->other_rsa.private_pem, "b");
+    uint32_t changes = auth_changes(auth);
+    assert_true(a != b && auth_has_key(auth, a) && auth_has_key(auth, b) && auth_has_key(auth, 0));
+    write_set(world->set, rsa_jwk(&world->other_rsa, "a"), rsa_jwk(&world->other_rsa, "b"), NULL);
+    assert_int_equal(auth_refresh(auth, &error), 1);
+    assert_true(auth_changes(auth) != changes);
+    assert_true(!auth_has_key(auth, a) && auth_has_key(auth, b)); /* of the same kid, but another key */
+    auth_free(auth);
 }
 
 static void a_set_that_cannot_be_used_stops_the_start(void **state) {
@@ -382,6 +416,8 @@ int main(void) {
         cmocka_unit_test(each_kind_of_key_counts),
         cmocka_unit_test(a_token_is_its_keys_alone),
         cmocka_unit_test(keys_rotate),
+        cmocka_unit_test(a_bad_key_costs_that_key),
+        cmocka_unit_test(keys_that_stay_are_known_again),
         cmocka_unit_test(what_is_not_for_tokens_is_passed_over),
         cmocka_unit_test(a_change_right_after_the_reading_is_seen),
         cmocka_unit_test(broken_and_weak_keys_are_refused),

@@ -37,7 +37,7 @@ compose_services() {
 make_secrets() {
     local file
     (umask 077 && mkdir -p "$COMPOSE_SECRETS")
-    for file in hs256.key peer.token; do
+    for file in hs256.key peer.token grafana.password; do
         [ -s "$COMPOSE_SECRETS/$file" ] || random_hex 32 >"$COMPOSE_SECRETS/$file"
         chmod 644 "$COMPOSE_SECRETS/$file"
     done
@@ -114,7 +114,7 @@ compose_up() {
     say "starling is up: http://$STARLING_PUBLISH:8080/"
     note "Be user 1: paste this token there: $(make_token 1 '' 86400)"
     note "The second gateway: port 8082. Edges: ws://$STARLING_PUBLISH:8081/ and :8083/. Prometheus: port 9090."
-    [ -n "$PACKAGES" ] || note "Grafana: http://$STARLING_PUBLISH:3000/"
+    [ -n "$PACKAGES" ] || note "Grafana: http://$STARLING_PUBLISH:3000/ (admin; the password is in compose/secrets/grafana.password)"
     note "Sign in as anybody: ./dev compose token USER    Stop: ./dev compose down"
 }
 

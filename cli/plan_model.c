@@ -117,6 +117,22 @@ static void plan_gateways(struct planning *planning) {
     set_processes(planning, tier, plan_enough(planning, tier->cores, 0));
 }
 
+/* Cores that each feed process needs for the hot posts of all. */
+static double hot_cores(const struct planning *planning, double push_max) {
+    const double *f = planning->figure;
+    return US * planning->load->posts * plan_hot_share(planning->load->followers, push_max) *
+           (f[FIGURE_FEED_HOT_READ_US] + f[FIGURE_FEED_HOT_PUT_US]);
+}
+
+/* The least round number of followers that leaves half of a process for its own work. */
+static double push_max_wanted(const struct planning *planning) {
+    double found = planning->load->push_max;
+    for (double step = 1000; hot_cores(planning, found) > planning->usable / 2; step *= 10)
+        for (double i = 1; i < 10 && hot_cores(planning, found) > planning->usable / 2; i++)
+            found = fmax(found, i * step);
+    return found;
+}
+
 static void plan_feeds(struct planning *planning) {
     const struct plan_load *load = planning->load;
     const double *f = planning->figure;
@@ -128,7 +144,7 @@ static void plan_feeds(struct planning *planning) {
     if (load->posts <= 0 && load->pages <= 0) return;
     double own = US * (load->pages * f[FIGURE_FEED_PAGE_US] + load->posts * f[FIGURE_FEED_POST_US] +
                        plan->entries * f[FIGURE_FEED_ENTRY_US]);
-    double shared = US * plan->hot * (f[FIGURE_FEED_HOT_READ_US] + f[FIGURE_FEED_HOT_PUT_US]);
+    double shared = hot_cores(planning, load->push_max);
     double hot_bytes = plan->hot * DAY_S * load->hot_days * f[FIGURE_FEED_HOT_BYTES];
     tier->memory = f[FIGURE_PROCESS_MB] * MB + OWNER_STORE + hot_bytes;
     tier->disk =
@@ -142,8 +158,11 @@ static void plan_feeds(struct planning *planning) {
         planning, US * (load->posts * f[FIGURE_BROKER_POST_US] + plan->entries * f[FIGURE_BROKER_ENTRY_US]));
     if (isnan(tier->processes)) {
         plan->refused = true;
-        plan_warn(plan, "No number of feed processes is enough: each takes all %.0f hot posts/s. Raise feed.push.max.",
-                  plan->hot);
+        plan_warn(
+            plan,
+            "No number of feed processes is enough: each takes all %.0f hot posts/s. With feed.push.max=%.0f (--push-max) "
+            "it would be.",
+            plan->hot, push_max_wanted(planning));
     }
     if (hot_bytes > GB)
         plan_warn(plan, "Hot posts take %.1f GB in each feed process. Raise feed.push.max, or lower feed.hot.days.",

@@ -368,7 +368,7 @@ bool session_greet(struct sessions *sessions, struct session *session, int64_t u
 void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms, uint32_t key) {
     rest_of(session)->token_expires_ms = expires_ms;
     rest_of(session)->key = key;
-    if (session->greeted) session_schedule(sessions, session);
+    session_schedule(sessions, session);
 }
 
 void session_reroute(struct sessions *sessions, struct session *session, int32_t route) {

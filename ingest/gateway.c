@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "budget/network.h"
 #include "event/programs.h"
 #include "ingest/description.h"
 #include "ingest/ingest.h"
@@ -48,27 +49,38 @@ static int look_at_token(struct gateway *gateway, struct call *call) {
     return token ? auth_verify(gateway->auth, token, size, clock_wall_ms(), &call->claims, &error) : -ENOENT;
 }
 
+static uint64_t network_of_call(const struct gateway *gateway, const struct call *call) {
+    return network_of_address(http_origin_network(call->request, limits_proxies(gateway->limits)));
+}
+
+/* Says so in the log. code: a literal. */
+static void refuse(struct gateway *gateway, const struct call *call, unsigned status, const char *code,
+                   const char *detail) {
+    service_refused(gateway->service, code, network_of_call(gateway, call));
+    http_problem(call->request, status, code, detail, 0);
+}
+
 /* Whether the token was good; answers if not. */
 static bool authenticated(struct gateway *gateway, const struct call *call, int code) {
     if (code == 0) return true;
     gateway->refused->value++;
     if (code == -ENOENT)
-        http_problem(call->request, 401, "no_token", "Authorization: Bearer is missing", 0);
+        refuse(gateway, call, 401, "no_token", "Authorization: Bearer is missing");
     else if (code == -ETIME)
-        http_problem(call->request, 401, "token_expired", "the token has expired", 0);
+        refuse(gateway, call, 401, "token_expired", "the token has expired");
     else
-        http_problem(call->request, 401, "bad_token", "the token is not accepted", 0);
+        refuse(gateway, call, 401, "bad_token", "the token is not accepted");
     return false;
 }
 
 /* Whether the caller may use the endpoint; answers if not. */
-static bool may(enum needs needs, const struct call *call) {
+static bool may(struct gateway *gateway, enum needs needs, const struct call *call) {
     if (needs == NEEDS_USER && call->claims.user < 0)
-        http_problem(call->request, 403, "not_a_user", "the token names no user", 0);
+        refuse(gateway, call, 403, "not_a_user", "the token names no user");
     else if (needs == NEEDS_GATEWAY && !call->claims.gateway)
-        http_problem(call->request, 403, "gateways_only", "only a token with scope gateway may do this", 0);
+        refuse(gateway, call, 403, "gateways_only", "only a token with scope gateway may do this");
     else if (needs == NEEDS_MODERATOR && (!call->claims.moderator || call->claims.user < 0))
-        http_problem(call->request, 403, "moderators_only", "only a user's token with scope moderator may do this", 0);
+        refuse(gateway, call, 403, "moderators_only", "only a user's token with scope moderator may do this");
     else
         return true;
     return false;
@@ -106,7 +118,7 @@ static bool may_serve(struct gateway *gateway, const struct call *call, int toke
     else if (match->kind == MATCH_BAD_VALUE)
         http_problem(call->request, 400, match->wrong, match->error.text, 0);
     else
-        return may(needs, call) && (!is_change(match->endpoint) || limits_change(gateway->limits, call));
+        return may(gateway, needs, call) && (!is_change(match->endpoint) || limits_change(gateway->limits, call));
     return false;
 }
 
@@ -118,7 +130,10 @@ static void admit(void *context, struct http_request *request) {
     *call = (struct call){.request = request, .claims = {.user = -1}};
     int token = look_at_token(gateway, call);
     endpoints_find(gateway->endpoints, request, &admission->match);
-    if (!limits_pass(gateway->limits, call, token == 0)) return;
+    if (!limits_pass(gateway->limits, call, token == 0)) {
+        service_refused(gateway->service, "too_many_requests", network_of_call(gateway, call));
+        return;
+    }
     if (!admission->match.endpoint)
         answer_astray(gateway, request, &admission->match);
     else if (may_serve(gateway, call, token, &admission->match))
@@ -330,10 +345,21 @@ static void drain_step(void *context) {
     service_finished(gateway->service);
 }
 
-static void gateway_drain(void *state) {
-    struct gateway *gateway = state;
+static void drain_begin(void *context) {
+    struct gateway *gateway = context;
+    loop_timer_free(gateway->drain_timer);
     http_server_quiesce(gateway->server);
     gateway->drain_timer = loop_timer_new(service_loop(gateway->service), 0, DRAIN_STEP_MS, drain_step, gateway);
+}
+
+/* A balancer that has not looked at /readyz yet still sends requests. */
+static void gateway_drain(void *state) {
+    struct gateway *gateway = state;
+    uint64_t notice_ms = (uint64_t)gateway->settings.drain_notice_s * 1000;
+    if (notice_ms)
+        gateway->drain_timer = loop_timer_new(service_loop(gateway->service), notice_ms, 0, drain_begin, gateway);
+    else
+        drain_begin(gateway);
 }
 
 /* Refuses settings with which a gateway would otherwise start, and answer everybody with 401 or 404. */

@@ -60,6 +60,10 @@ static const struct config_property PROPERTIES[] = {
          "each gateway; beyond that they are answered 429. 0: any number."},
     {"ingest.address.burst", CONFIG_INT, AT(address_burst), "1000", .min = 1, .max = 1000000,
      .doc = "How many of them may come at once from an address that has rested."},
+    {"ingest.drain.notice.s", CONFIG_INT, AT(drain_notice_s), "5", .min = 0, .max = 600,
+     .doc =
+         "A gateway that is told to end first serves for so many seconds while /readyz says 503, until balancers send it nothing "
+         "any more. 0: none."},
     {"ingest.trusted.proxies", CONFIG_STRING, AT(trusted_proxies), "",
      .doc =
          "Proxies in front of the gateway (addresses and networks, separated by spaces) whose X-Forwarded-For says from which "

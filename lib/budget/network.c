@@ -1,6 +1,9 @@
 #include "budget/network.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -23,3 +26,15 @@ uint64_t network_of_address(uint64_t address) {
 }
 
 uint64_t network_of(const struct sockaddr *socket) { return network_of_address(network_address(socket)); }
+
+void network_text(uint64_t network, char text[NETWORK_TEXT]) {
+    char host[INET6_ADDRSTRLEN] = "";
+    unsigned char bytes[16] = {0};
+    bool v4 = network >> 32 == MAPPED;
+    if (v4)
+        bytes_put_be32(bytes, (uint32_t)network);
+    else
+        bytes_put_be64(bytes, network);
+    inet_ntop(v4 ? AF_INET : AF_INET6, bytes, host, sizeof host);
+    snprintf(text, NETWORK_TEXT, "%s/%d", host, v4 ? 32 - V4_HOST_BITS : 64);
+}

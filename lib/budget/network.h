@@ -15,4 +15,8 @@ uint64_t network_of(const struct sockaddr *socket);
 uint64_t network_address_in(const unsigned char bytes[16]);
 uint64_t network_of_address(uint64_t address); /* of what network_address gave */
 
+enum { NETWORK_TEXT = 64 };
+/* A network as people write it: "10.1.2.0/24", "2001:db8::/64". */
+void network_text(uint64_t network, char text[NETWORK_TEXT]);
+
 #endif

@@ -20,6 +20,8 @@ static const char *const RESERVED[] = {
     NULL,
 };
 
+static const struct kafka_property NO_PROPERTIES[] = {{NULL, NULL}};
+
 static void log_line(const rd_kafka_t *client, int level, const char *facility, const char *text) {
     const struct kafka_opaque *opaque = rd_kafka_opaque(client);
     log_debug(opaque->log, "librdkafka", LOG_TEXT("facility", facility), LOG_TEXT("text", text));
@@ -106,6 +108,20 @@ int kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, rd_kafka_t **o
     }
     *out = client;
     return 0;
+}
+
+int kafka_settings_check(const struct config_pair *pairs, size_t count, struct error *error) {
+    /* Some values are looked at only by a client that begins, such as files of keys. Without brokers it connects to none. */
+    const struct kafka_settings settings = {.extra = pairs, .extra_count = count};
+    struct kafka_opaque opaque = {.log = NULL};
+    rd_kafka_conf_t *conf;
+    rd_kafka_t *client = NULL;
+    int code = kafka_conf_new(&settings, NO_PROPERTIES, NO_PROPERTIES, &opaque, &conf, error);
+    if (code) return code;
+    rd_kafka_conf_set_log_cb(conf, NULL);
+    code = kafka_client_new(RD_KAFKA_CONSUMER, conf, &client, error);
+    if (client) rd_kafka_destroy(client);
+    return code ? error_prefix(error, code, "kafka.*") : 0;
 }
 
 int kafka_code(rd_kafka_resp_err_t err) {

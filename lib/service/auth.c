@@ -319,7 +319,8 @@ static int limit_life(const struct auth *auth, const json_t *json, int64_t now_m
     if (date_want(json, "iat", &begin_ms, NULL) == -EINVAL)
         return error_set(error, -EACCES, "the token's iat is not usable");
     int64_t end_ms = (begin_ms < now_ms ? begin_ms : now_ms) + auth->max_life_ms;
-    if (end_ms <= now_ms) return error_set(error, -ETIME, "the token is older than tokens may be (auth.token.max.life.s)");
+    if (end_ms <= now_ms)
+        return error_set(error, -ETIME, "the token is older than tokens may be (auth.token.max.life.s)");
     if (end_ms < claims->expires_ms) claims->expires_ms = end_ms;
     return 0;
 }

@@ -10,8 +10,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "budget/network.h"
 #include "json/json.h"
 #include "service/http_host.h"
+#include "service/http_origin.h"
 #include "service/internal.h"
 #include "service/listen.h"
 
@@ -191,6 +193,13 @@ static bool token_equals(const char *wanted, const char *given, size_t size) {
     return difference == 0;
 }
 
+/* Answers, and says so in the log. code: a literal. */
+static void refuse(struct service *service, struct http_request *request, unsigned status, const char *code,
+                   const char *detail) {
+    service_refused(service, code, network_of_address(http_origin_network(request, NULL)));
+    http_problem(request, status, code, detail, 0);
+}
+
 static bool bears_peer_token(const struct service *service, const struct http_request *request) {
     size_t size = 0;
     const char *token = http_bearer(request, &size), *wanted = service->settings.peer_token;
@@ -208,9 +217,9 @@ static bool is_meant(const struct service *service, const struct http_request *r
     return !host || http_host_is_ours(host, (const char *const[]){listens.host, advertised.host, machine}, 3);
 }
 
-static bool refuse_misdirected(const struct service *service, struct http_request *request) {
+static bool refuse_misdirected(struct service *service, struct http_request *request) {
     if (is_meant(service, request)) return false;
-    http_problem(request, 421, "misdirected", "Host is neither an address nor a name of this process", 0);
+    refuse(service, request, 421, "misdirected", "Host is neither an address nor a name of this process");
     return true;
 }
 
@@ -218,14 +227,13 @@ static bool refuse_misdirected(const struct service *service, struct http_reques
 static void reply_drain(struct service *service, struct http_request *request) {
     static const char TEXT[] = "{\"draining\":true}\n";
     if (http_header(request, "Origin")) {
-        http_problem(request, 403, "forbidden", "pages may not drain a process", 0);
+        refuse(service, request, 403, "forbidden", "pages may not drain a process");
         return;
     }
     if (!bears_peer_token(service, request)) {
-        http_problem(request, 401, "unauthorized",
-                     *service->settings.peer_token ? "the peer token is missing or wrong"
-                                                   : "peer.token must be set, and sent",
-                     0);
+        refuse(service, request, 401, "unauthorized",
+               *service->settings.peer_token ? "the peer token is missing or wrong"
+                                             : "peer.token must be set, and sent");
         return;
     }
     reply_text(request, 202, "application/json", TEXT, sizeof TEXT - 1);
@@ -265,7 +273,7 @@ static void admit_peer(void *context, struct http_request *request) {
     const struct service *service = context;
     if (refuse_misdirected(service, request)) return;
     if (!bears_peer_token(service, request))
-        http_problem(request, 401, "unauthorized", "the peer token is missing or wrong", 0);
+        refuse(service, request, 401, "unauthorized", "the peer token is missing or wrong");
 }
 
 static void handle_peer(void *context, struct http_request *request) {

@@ -26,6 +26,10 @@ struct metrics *service_metrics(const struct service *service) {
 }
 bool service_draining(const struct service *service) { return service->draining; }
 
+void service_refused(struct service *service, const char *reason, uint64_t network) {
+    denials_refuse(service->denials, reason, network);
+}
+
 void service_finished(struct service *service) {
     service->finished = true;
     uv_stop(&service->loop);
@@ -150,7 +154,7 @@ static int service_open(struct service *service, struct error *error) {
     if (code) return code;
     service->client_id = make_client_id(service);
     make_topics(service);
-    service->denials = denials_new(service->log);
+    service->denials = denials_new(service->log, service->metrics);
     service->kafka = (struct kafka_settings){
         .topics = &service->topics,
         .uses = service->definition->uses,

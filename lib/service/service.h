@@ -92,6 +92,10 @@ bool service_draining(const struct service *service);
 /* How tokens are checked, by the common settings; the keys are read again when they change. Once; owned by the service. */
 int service_auth(struct service *service, struct auth **auth, struct error *error);
 
+/* A caller was refused: says so in the log, a line a minute for each reason and network (budget/network.h; 0: not known), and counts it.
+ * reason: a literal. */
+void service_refused(struct service *service, const char *reason, uint64_t network);
+
 /* condition: one that the definition names. */
 void service_ready(struct service *service, const char *condition, bool ready);
 void service_finished(struct service *service);

@@ -173,7 +173,7 @@ static int check_kafka(const struct config *config, struct error *error) {
             if (!strcmp(pairs[i].key, OURS[j]))
                 return error_set(error, -EINVAL, "kafka.%s cannot be set: the daemons depend on their own value",
                                  OURS[j]);
-    return 0;
+    return kafka_settings_check(pairs, count, error);
 }
 
 static int check_peers(const struct service_settings *settings, struct error *error) {

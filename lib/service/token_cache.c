@@ -38,8 +38,7 @@ void token_cache_free(struct token_cache *cache) {
 
 static size_t slot_of(const char *token, size_t size) { return hash_murmur2(token, size) % TOKEN_CACHE_SLOTS; }
 
-bool token_cache_find(const struct token_cache *cache, const char *token, size_t size,
-                      struct auth_claims *claims) {
+bool token_cache_find(const struct token_cache *cache, const char *token, size_t size, struct auth_claims *claims) {
     const struct known_token *known = &cache->slots[slot_of(token, size)];
     if (!known->bytes || known->size != size || memcmp(known->bytes, token, size) != 0) return false;
     *claims = known->claims;

@@ -13,8 +13,7 @@ struct token_cache *token_cache_new(void);
 void token_cache_free(struct token_cache *cache); /* NULL is fine */
 
 /* False: it is not known. One that has expired is, so that its life does not begin anew. */
-bool token_cache_find(const struct token_cache *cache, const char *token, size_t size,
-                      struct auth_claims *claims);
+bool token_cache_find(const struct token_cache *cache, const char *token, size_t size, struct auth_claims *claims);
 void token_cache_put(struct token_cache *cache, const char *token, size_t size, const struct auth_claims *claims);
 void token_cache_clear(struct token_cache *cache); /* other keys count now */
 

@@ -69,3 +69,15 @@ def test_names_and_texts_show_what_they_are(shared_cluster, users):
     for text in ('\u202egpj.exe', 'a\u202db'):
         refused = http.post('/v1/posts', json={'text': text})
         assert (refused.status_code, refused.json()['code']) == (400, 'bad_text')
+
+
+def test_refused_callers_are_in_the_log_and_counted(make_cluster, users):
+    cluster = make_cluster().start(fanouts=0, routers=0)
+    for _ in range(40):
+        assert requests.get(f'{cluster.http_url}/v1/profile', headers={'Authorization': 'Bearer x'}, timeout=5).status_code == 401
+        assert cluster.http(users(1)[0]).get('/v1/moderation/comments').status_code == 403
+        assert requests.get(f'http://{cluster.sinks[0].peer}/peer/history/1', timeout=5).status_code == 401
+    for daemon, reason in ((cluster.ingest, 'bad_token'), (cluster.ingest, 'moderators_only'), (cluster.sinks[0], 'unauthorized')):
+        lines = [line for line in daemon.log().splitlines() if 'access refused' in line and f'reason={reason}' in line]
+        assert len(lines) == 1 and 'network=127.0.0.0/24' in lines[0], lines
+        assert daemon.metrics().total('starling_access_refused_total', reason=reason) == 40

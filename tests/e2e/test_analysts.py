@@ -30,7 +30,7 @@ from harness.waiting import eventually, now_ms
 PACKAGE = REPOSITORY / 'clients/python-history'
 NOON = 492_324  # hours since the epoch: 2026-03-01 12:00
 EIGHT = 492_536  # 2026-03-10 08:00
-FOREVER = 2**53
+FOREVER, DAY_MS = 2**53, 24 * HOUR_MS
 
 
 def everything(folder, **more):
@@ -64,7 +64,14 @@ def test_ranges_and_users(tmp_path):
     assert (plain(starling_history.read(start, end, chosen, directory=archive.root))
             == archive.between(start, end, chosen) != [])
     assert starling_history.read(start, end, [], directory=archive.root).num_rows == 0
-    assert starling_history.read(end, start, directory=archive.root).num_rows == 0
+    assert starling_history.read(start, start, directory=archive.root).num_rows == 0
+    with pytest.raises(ValueError, match='before the start'):
+        starling_history.batches(end, start, directory=archive.root)
+    assert plain(starling_history.read(None, None, directory=archive.root)) == archive.between(0, FOREVER)
+    assert plain(starling_history.read(start, None, directory=archive.root)) == archive.between(start, FOREVER)
+    day = datetime.datetime.fromtimestamp(start / 1000, datetime.timezone.utc).date()
+    midnight = start // DAY_MS * DAY_MS
+    assert plain(starling_history.read(day, None, directory=archive.root)) == archive.between(midnight, FOREVER)
     frame = starling_history.read_pandas('2026-03-01T12:00Z', datetime.datetime(2026, 3, 1, 13), directory=archive.root)
     assert len(frame) == len(archive.between(NOON * HOUR_MS, (NOON + 1) * HOUR_MS))
     assert str(frame['time'].dtype) == 'datetime64[ms, UTC]'

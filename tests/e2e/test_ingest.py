@@ -729,6 +729,18 @@ def test_draining_answers_what_is_under_way(make_cluster, users):
     cluster.routers[0].resume()
 
 
+def test_a_gateway_serves_until_balancers_have_noticed_that_it_ends(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:ingest.drain.notice.s': 3}).start(routers=0, sinks=0, fanouts=0)
+    http = cluster.http(users(1)[0])
+    cluster.ingest.terminate()
+    eventually(lambda: cluster.ingest.get('/readyz').status_code == 503)
+    for _ in range(10):
+        assert Http(cluster.http_url, cluster.token(users(1)[0])).put('/v1/profile', json={'name': 'Mira'}).ok  # by a connection of its own
+        assert http.put('/v1/profile', json={'name': 'Ben'}).ok
+        time.sleep(0.1)
+    assert cluster.ingest.wait() == 0
+
+
 def test_readyz_tells_what_nobody_owns(make_cluster):
     """A gateway without owners is ready, and says what it cannot serve; it takes it back when they come."""
     cluster = make_cluster()

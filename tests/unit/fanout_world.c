@@ -101,8 +101,8 @@ void fanout_world_report(struct fanout_world *world, struct session *session, in
 
 struct session *fanout_world_arrive(struct fanout_world *world, int64_t user, bool with_view) {
     struct session *session = session_new(world->sessions, NULL);
-    session_renew(world->sessions, session, WORLD_TOKEN_MS, 0);
     session_greet(world->sessions, session, user, 0);
+    session_renew(world->sessions, session, WORLD_TOKEN_MS, 0);
     if (!with_view) return session;
     view_open(world->views, world->uplink, view_of(world, session), world->shares);
     fanout_world_report(world, session, 1);

@@ -114,7 +114,7 @@ static void quote_escapes(void **state) {
         {"\n\r\t\b\x01\x1f\x7f", "\"\\n\\r\\t\\u0008\\u0001\\u001f\\u007f\""},
         {"gr\xc3\xbc\xc3\x9f \xe4\xbd\xa0 \xf0\x9f\x90\xa6", "\"gr\xc3\xbc\xc3\x9f \xe4\xbd\xa0 \xf0\x9f\x90\xa6\""},
         {"\xc2\x80\xc2\x9f\xc2\xa0", "\"\\u0080\\u009f\xc2\xa0\""},   // C1 controls; no-break space stays
-        {"\u202egpj\u2069", "\"\\u202egpj\\u2069\""},               // a terminal would obey them
+        {"\u202egpj\u2069", "\"\\u202egpj\\u2069\""},                 // a terminal would obey them
         {"a\x80z", "\"a\xef\xbf\xbdz\""},                             // a lone continuation
         {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},                 // overlong
         {"\xe0\x9f\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, // overlong
@@ -142,13 +142,18 @@ static void quote_escapes(void **state) {
 }
 
 static void names_show_something(void **state) {
-    static const char *const GOOD[] = {"Mira", "\u5f20 \u4f1f", "a b", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
-                                       "\U0001f468\u200d\U0001f469", "\u2764\ufe0f\u200d\U0001f525", "\u0915\u094d\u200d\u0937"};
-    static const char *const BAD[] = {"",         " ",         "\u00a0\u3000", "\u3164",      "\u2800",   "a\nb",
-                                      "a\tb",     "\x7f",      "\xc2\x85",       "a\u2028b",    "\u202ea",  "a\u202c",
-                                      "\u2066a",  "a\u2069",   "a\u200bb",     "a\u200e",     "\u200fa",  "a\u2060",
-                                      "\ufeffa",  "\u200da",   "a\u200c",      "a \u200db",   "a\u200d b", "a\u061c",
-                                      "\u200c",   "\u00ad",    "\U000e0041"};
+    static const char *const GOOD[] = {"Mira",
+                                       "\u5f20 \u4f1f",
+                                       "a b",
+                                       "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+                                       "\U0001f468\u200d\U0001f469",
+                                       "\u2764\ufe0f\u200d\U0001f525",
+                                       "\u0915\u094d\u200d\u0937"};
+    static const char *const BAD[] = {"",        " ",       "\u00a0\u3000", "\u3164",    "\u2800",    "a\nb",
+                                      "a\tb",    "\x7f",    "\xc2\x85",     "a\u2028b",  "\u202ea",   "a\u202c",
+                                      "\u2066a", "a\u2069", "a\u200bb",     "a\u200e",   "\u200fa",   "a\u2060",
+                                      "\ufeffa", "\u200da", "a\u200c",      "a \u200db", "a\u200d b", "a\u061c",
+                                      "\u200c",  "\u00ad",  "\U000e0041"};
     for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++)
         if (text_name_fault(GOOD[i], strlen(GOOD[i]))) fail_msg("refused: %zu", i);
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++)

@@ -123,8 +123,8 @@ static void world_free(struct world *w) {
 
 static struct session *arrive(struct world *w, int64_t user) {
     struct session *session = session_new(w->sessions, NULL);
-    session_renew(w->sessions, session, NEVER_MS, 0);
     session_greet(w->sessions, session, user, 0);
+    session_renew(w->sessions, session, NEVER_MS, 0);
     return session;
 }
 

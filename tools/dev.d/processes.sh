@@ -39,24 +39,36 @@ start() {
     echo "$pid $(start_time "$pid")" >"$RUN/pid/$name"
 }
 
-# stop NAME SECONDS: asks it to end, and waits; after SECONDS it is killed.
+any_of_runs() {
+    local name
+    for name; do ! running "$name" || return 0; done
+    return 1
+}
+
+# stop SECONDS NAME...: asks all of them to end, and waits; what still runs after SECONDS is killed.
 stop() {
-    local name=$1 limit=$2 pid waited
-    if running "$name"; then
+    local limit=$1 name pid waited asked=()
+    shift
+    for name; do
+        running "$name" || continue
         read -r pid _ <"$RUN/pid/$name"
         kill -TERM "$pid" 2>/dev/null || true
-        for ((waited = 0; waited < limit * 10; waited++)); do
-            running "$name" || break
-            sleep 0.1
-        done
+        asked+=("$name")
+    done
+    for ((waited = 0; waited < limit * 10; waited++)); do
+        any_of_runs ${asked[@]+"${asked[@]}"} || break
+        sleep 0.1
+    done
+    for name in ${asked[@]+"${asked[@]}"}; do
         if running "$name"; then
+            read -r pid _ <"$RUN/pid/$name"
             note "$name did not end within $limit s and was killed"
             kill -KILL "$pid" 2>/dev/null || true
         else
             note "$name stopped"
         fi
-    fi
-    rm -f "$RUN/pid/$name" "$RUN/$name.properties"
+    done
+    for name; do rm -f "$RUN/pid/$name" "$RUN/$name.properties"; done
 }
 
 fail_of() {

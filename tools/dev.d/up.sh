@@ -10,7 +10,7 @@ declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9
 
 # The settings that a daemon needs to be a part of this pipeline. instance counts from 0.
 daemon_properties() {
-    local kind=$1 instance=$2 name=$3 ops peer setting
+    local kind=$1 instance=$2 name=$3 ops peer
     ops=$(free_port $((OPS_PORT[$kind] + instance)))
     peer=$(free_port $((PEER_PORT[$kind] + instance)))
     cat <<PROPERTIES
@@ -25,6 +25,7 @@ PROPERTIES
     case $kind in
     ingest)
         echo "ingest.listen=127.0.0.1:$(free_port 8080)"
+        echo "ingest.drain.notice.s=0"
         echo "web.dir=$ROOT/web/dist"
         echo "web.ws.url=$(ws_url)"
         # Tokens for everybody are for this machine alone: the gateway refuses this with another address.
@@ -32,10 +33,19 @@ PROPERTIES
         echo "web.map.geojson=$RUN/city.geojson"
         echo "web.map.attribution=An invented city"
         ;;
-    fanout) echo "edge.listen=127.0.0.1:$(fanout_port)" ;;
+    fanout)
+        echo "edge.listen=127.0.0.1:$(fanout_port)"
+        echo "edge.drain.s=1"
+        ;;
     history-sink) echo "history.dir=$RUN/history" ;;
     esac
-    for setting in "${SETTINGS[@]}"; do
+    settings_of "$kind"
+}
+
+# The settings of the command line that are for that kind of daemon.
+settings_of() {
+    local kind=$1 setting
+    for setting in ${SETTINGS[@]+"${SETTINGS[@]}"}; do
         if [[ $setting == "$kind:"* ]]; then
             echo "${setting#*:}"
         elif ! names_daemon "$setting" && knows "$kind" "${setting%%=*}"; then
@@ -108,27 +118,41 @@ any_running() {
     return 1
 }
 
-# outdated NAME KIND: a remark that says which build or settings a running daemon does not have yet.
+# outdated NAME: a remark that a running daemon is of an older build.
 outdated() {
-    local setting pid
+    local pid
     read -r pid _ <"$RUN/pid/$1"
     [[ $(readlink "/proc/$pid/exe") != *' (deleted)' ]] || echo ", of an older build: ./dev down to renew it"
-    for setting in ${SETTINGS[@]+"${SETTINGS[@]}"}; do
-        setting=${setting#"$2":}
-        grep -qxF -- "$setting" "$RUN/$1.properties" || ! knows "$2" "${setting%%=*}" ||
-            echo ", without $setting: ./dev down first"
-    done
+}
+
+# renewed_properties NAME SETTINGS: what a running daemon was started with, with these settings in place of those of the same keys.
+renewed_properties() {
+    local text setting
+    text=$(<"$RUN/$1.properties")
+    while read -r setting; do
+        # See daemon_properties.
+        [[ $setting != ingest.listen=* ]] || text=$(grep -v '^web\.demo\.dir=' <<<"$text")
+        [ -z "$setting" ] || text=$(grep -v "^${setting%%=*}=" <<<"$text")$'\n'$setting
+    done <<<"$2"
+    printf '%s\n' "$text"
 }
 
 # start_daemon KIND INSTANCE
 start_daemon() {
     local kind=$1 instance=$2 name=$1-$2
+    local properties
     if running "$name"; then
-        note "$name runs$(outdated "$name" "$kind")"
-        return 0
+        properties=$(renewed_properties "$name" "$(settings_of "$kind")")
+        if [ "$properties" = "$(<"$RUN/$name.properties")" ]; then
+            note "$name runs$(outdated "$name")"
+            return 0
+        fi
+        stop 20 "$name"
+    else
+        properties=$(daemon_properties "$kind" "$instance" "$name")
     fi
     mkdir -p "$RUN/data/$name" "$RUN/history" "$DEMO"
-    (umask 077 && daemon_properties "$kind" "$instance" "$name" >"$RUN/$name.properties")
+    (umask 077 && printf '%s\n' "$properties" >"$RUN/$name.properties")
     note "starting $name"
     start "$name" "$ROOT/build/starling-$kind" --config "$RUN/$name.properties"
     STARTED+=("$name")
@@ -266,15 +290,19 @@ command_down() {
     esac
     lock
     say "Stopping"
-    local kind file
-    [ ! -e "$RUN/pid/city" ] || stop city 10
-    # Edges first, so that phones' last reports still find everything behind them; Kafka last.
-    for kind in fanout ingest router feed comments history-sink moderation; do
-        for file in "$RUN/pid/$kind"-[0-9]*; do
-            [ ! -e "$file" ] || stop "$(basename "$file")" 20
-        done
+    local file name edges=() others=()
+    for file in "$RUN"/pid/*; do
+        name=$(basename "$file")
+        case $name in
+        '*' | kafka) ;;
+        city | fanout-*) edges+=("$name") ;;
+        *) others+=("$name") ;;
+        esac
     done
-    [ ! -e "$RUN/pid/kafka" ] || stop kafka 30
+    # Edges first, so that phones' last reports still find everything behind them; Kafka last.
+    stop 20 ${edges[@]+"${edges[@]}"}
+    stop 20 ${others[@]+"${others[@]}"}
+    stop 30 kafka
     release_ports
     if [ -n "$wipe" ]; then
         rm -rf "$RUN"

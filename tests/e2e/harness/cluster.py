@@ -148,6 +148,7 @@ class Cluster:
         assert kind in KINDS, kind
         own = {
             'ingest': {'ingest.listen': f'{place.address}:{free_port()}', 'web.dir': PAGE if PAGE.is_dir() else '',
+                       'ingest.drain.notice.s': 0,
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
                        'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),

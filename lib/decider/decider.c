@@ -63,6 +63,8 @@ struct decider *decider_new(const struct decider_options *options) {
         .courses = mem_zero(places, sizeof *decider->courses),
         .handled = mem_zero(places, sizeof *decider->handled),
         .places = places,
+        .pacing = pacing_new(options->batch),
+        .refused = {.offset = -1},
         .written = mem_zero(options->state_count, sizeof *decider->written),
         .positions = mem_zero(places, sizeof *decider->positions),
     };
@@ -218,8 +220,11 @@ void decider_take(struct decider *decider, const struct kafka_record *record) {
     struct course *course = &decider->courses[queued.place];
     if (course->expected < 0 || record->offset < course->expected) return;
     course->expected = record->offset + 1;
-    if (decider->options.read(decider->options.context, record, queue_reserve(&decider->queue), &error))
-        queued.dead = queue_dead_new(record, error.text);
+    void *item = queue_reserve(&decider->queue);
+    bool refused = queued.place == decider->refused.place && queued.offset == decider->refused.offset;
+    int code = refused ? error_set(&error, -EMSGSIZE, "what it would change is a record larger than its topic takes")
+                       : decider->options.read(decider->options.context, record, item, &error);
+    if (code) queued.dead = queue_dead_new(record, error.text);
     queue_add(&decider->queue, &queued);
     tracer_park(decider_tracer(decider), decider, decider_trace_number(&queued));
 }

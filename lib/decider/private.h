@@ -4,6 +4,7 @@
 
 #include "base/worker.h"
 #include "decider/decider.h"
+#include "decider/pacing.h"
 #include "decider/queue.h"
 #include "decider/waiters.h"
 
@@ -57,6 +58,13 @@ struct decider {
     size_t taken; /* commands in it */
     size_t again; /* commands that were read before a transaction failed, and wait to be read and decided again */
     int64_t opened_us;
+    struct pacing pacing;
+    size_t alone;   /* so many commands are decided one by one: the record of one of them is too large */
+    bool too_large; /* a record of the transaction */
+    struct {
+        size_t place;
+        int64_t offset;
+    } refused;         /* the command at fault; offset -1: none */
     unsigned failures; /* in a row */
     int64_t pause_us;  /* no transaction is opened before */
 

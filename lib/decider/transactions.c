@@ -8,7 +8,8 @@
 
 enum {
     INIT_TIMEOUT_MS = 10000,
-    COMMIT_TIMEOUT_MS = 8000, /* the transaction itself is given up by the broker after 5 s */
+    COMMIT_MORE_MS = 3000, /* than the broker allows the transaction itself */
+    TOO_LARGE = 1000000,   /* bytes; Kafka takes no record that is much larger, unless it is told to */
     RETRY_MS = 500,
     MANY = 500,         /* so many at once are bulk: their transaction waits for more of them, */
     HOLD_MS = 100,      /* so long; and takes no more when it is so old, */
@@ -21,7 +22,9 @@ enum {
 
 static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
                       int64_t offset) {
-    struct written *written = decider_written(context, topic);
+    struct decider *decider = context;
+    struct written *written = decider_written(decider, topic);
+    decider->too_large |= code == -EINVAL;
     if (!code && written && offset >= written->ends[partition]) written->ends[partition] = offset + 1;
 }
 
@@ -55,6 +58,7 @@ static void producer_start(struct decider *decider) {
         .metrics = decider->options.registry,
         .transactional_id = decider->transactional_id,
         .linger_ms = HOLD_MS, // committing sends what is left
+        .timeout_ms = (int)decider->pacing.allowed_ms,
         .context = decider,
         .on_delivered = delivered,
     };
@@ -64,6 +68,7 @@ static void producer_start(struct decider *decider) {
         producer_drop(decider);
         return;
     }
+    decider->pacing.producer_ms = decider->pacing.allowed_ms;
     decider->stage = STAGE_STARTING;
     worker_run(decider->worker, init_work, init_done, decider);
 }
@@ -77,7 +82,9 @@ void decider_start(void *context) {
 
 int decider_write(struct decider *decider, const struct topic *topic, int32_t partition, const void *key,
                   size_t key_size, const void *value, size_t value_size) {
-    return kafka_producer_send(decider->producer, topic, partition, key, key_size, value, value_size, NULL);
+    int code = kafka_producer_send(decider->producer, topic, partition, key, key_size, value, value_size, NULL);
+    decider->too_large |= code == -EINVAL && key_size + value_size > TOO_LARGE;
+    return code;
 }
 
 static void position_put(struct decider *decider, const struct queued_command *queued) {
@@ -140,10 +147,13 @@ static void finish_spans(struct decider *decider) {
     decider->traced_count = 0;
 }
 
+/* Commands that the transaction may hold. */
+static size_t limit_of(const struct decider *decider) { return decider->alone ? 1 : decider->pacing.limit; }
+
 /* One slice of the queue into the transaction; it ends before a traced command, or with one. */
 static int fill(struct decider *decider, struct error *error) {
     struct decider_queue *queue = &decider->queue;
-    size_t room = decider->options.batch - decider->taken, count = 0, taken = 0;
+    size_t room = limit_of(decider) - decider->taken, count = 0, taken = 0;
     struct trace_scope scope;
     bool traced = false;
     int code = 0;
@@ -177,16 +187,18 @@ static int fill(struct decider *decider, struct error *error) {
 
 static void commit_work(void *context) {
     struct decider *decider = context;
+    int timeout_ms = (int)decider->pacing.producer_ms + COMMIT_MORE_MS;
     if (!decider->code)
         decider->code = kafka_transaction_commit(decider->producer, decider->positions, decider->position_count,
-                                                 COMMIT_TIMEOUT_MS, &decider->reason);
+                                                 timeout_ms, &decider->reason);
     bool given_up = decider->code == -EAGAIN || decider->code == -ESTALE;
     // A producer whose abort fails too is replaced: a new one of the same id ends what it left.
-    if (given_up && kafka_transaction_abort(decider->producer, COMMIT_TIMEOUT_MS, NULL)) decider->code = -EIO;
+    if (given_up && kafka_transaction_abort(decider->producer, timeout_ms, NULL)) decider->code = -EIO;
 }
 
 static void committed(struct decider *decider) {
     decider->failures = 0;
+    decider->alone -= decider->taken < decider->alone ? decider->taken : decider->alone;
     decider->options.metrics.transactions->value++;
     decider->options.metrics.commands->value += (double)decider->taken;
     decider->again -= decider->taken < decider->again ? decider->taken : decider->again;
@@ -203,8 +215,28 @@ static void committed(struct decider *decider) {
         }
         waiters_handled(decider->waiters, decider->handled);
     }
+    if (pacing_outgrown(&decider->pacing)) producer_drop(decider);
     decider->options.on_handled(decider->options.context);
     decider_run(decider);
+}
+
+/* A record that its topic does not take fails each transaction that it is in: its command is found by deciding one by one, and goes to
+ * the dead letters instead. */
+static void find_too_large(struct decider *decider) {
+    if (decider->taken > 1) {
+        decider->alone = decider->taken;
+        return;
+    }
+    for (size_t place = 0; place < decider->places; place++) {
+        size_t position = decider->courses[place].position;
+        if (!position) continue;
+        decider->refused.place = place;
+        decider->refused.offset = decider->positions[position - 1].offset - 1;
+    }
+    log_error(decider->options.log,
+              "a command is refused: a record of its outcome is larger than the topic takes (max.message.bytes)",
+              LOG_TEXT("topic", decider->positions[0].topic->name),
+              LOG_INT("partition", decider->positions[0].partition), LOG_INT("offset", decider->refused.offset));
 }
 
 /* One that fails at once again and again must not keep the broker and the log busy. */
@@ -225,11 +257,15 @@ static void commit_done(void *context) {
     bool revoked = decider->revoked;
     decider->stage = STAGE_IDLE;
     finish_spans(decider);
+    int64_t took_ms = (clock_monotonic_us() - decider->opened_us) / 1000;
     if (!decider->code) {
+        pacing_committed(&decider->pacing, decider->taken, took_ms);
         committed(decider);
         return;
     }
     note_failure(decider);
+    pacing_failed(&decider->pacing, decider->taken, took_ms);
+    if (decider->too_large && decider->taken) find_too_large(decider);
     if (revoked) {
         decider_overlays_clear(decider);
     } else {
@@ -237,7 +273,8 @@ static void commit_done(void *context) {
         if (decider->again < waiting) decider->again = waiting;
         decider_forget(decider);
     }
-    if (decider->code != -EAGAIN && decider->code != -ESTALE) producer_drop(decider);
+    bool broken = decider->code != -EAGAIN && decider->code != -ESTALE;
+    if (broken || pacing_outgrown(&decider->pacing)) producer_drop(decider);
     // A stale member is told by the group what it owns; until then nothing of it may be asked for.
     decider->options.on_reset(decider->options.context);
 }
@@ -258,6 +295,7 @@ static bool open_transaction(struct decider *decider) {
     }
     positions_clear(decider);
     decider->taken = 0;
+    decider->too_large = false;
     decider->revoked = false;
     decider->opened_us = now_us;
     decider->code = kafka_transaction_begin(decider->producer, decider->consumer, &decider->reason);
@@ -274,7 +312,7 @@ static void run_transaction(struct decider *decider) {
     if (decider->code) decider->code = -EAGAIN;
     size_t left = decider->queue.count;
     int64_t left_ms = (left ? FULL_MS : HOLD_MS) - (clock_monotonic_us() - decider->opened_us) / 1000;
-    bool full = decider->taken >= decider->options.batch || left_ms <= 0;
+    bool full = decider->taken >= limit_of(decider) || left_ms <= 0;
     if (decider->code || full || (!left && decider->taken < MANY))
         decider_commit(decider);
     else

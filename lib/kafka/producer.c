@@ -9,6 +9,7 @@
 
 enum {
     TIMEOUT_DEFAULT_MS = 30000,
+    TRANSACTION_DEFAULT_MS = 5000,
     QUEUE_DEFAULT_BYTES = 64 << 20,
     REPORTS_A_TURN = 10000, /* so that a flood of acknowledgements does not hold up the loop */
 };
@@ -153,10 +154,11 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
     const struct kafka_producer_options *options = &producer->options;
     char linger[16], timeout[16], queue[24];
     snprintf(linger, sizeof linger, "%d", options->linger_ms);
-    snprintf(timeout, sizeof timeout, "%d", options->timeout_ms ? options->timeout_ms : TIMEOUT_DEFAULT_MS);
     snprintf(queue, sizeof queue, "%zu",
              (options->queue_bytes ? options->queue_bytes : QUEUE_DEFAULT_BYTES) / 1024 + 1);
     bool plain = !options->transactional_id;
+    int timeout_ms = plain ? TIMEOUT_DEFAULT_MS : TRANSACTION_DEFAULT_MS;
+    snprintf(timeout, sizeof timeout, "%d", options->timeout_ms ? options->timeout_ms : timeout_ms);
     const struct kafka_property ours[] = {
         {"acks", "all"},
         {"enable.idempotence", "true"},
@@ -166,7 +168,7 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
         // for what it holds open; so it is shorter than a session of the group, after which another process takes over. But a
         // transaction makes a dozen round trips, some of which lose a packet on bad lines: 2 s were too few for them.
         {"message.timeout.ms", plain ? timeout : NULL},
-        {"transaction.timeout.ms", plain ? NULL : "5000"},
+        {"transaction.timeout.ms", plain ? NULL : timeout},
         {"queue.buffering.max.kbytes", queue},
         {"queue.buffering.max.messages", "10000000"}, // the bytes are the limit
         // As much as brokers take by default (1,048,588) with what a batch adds: a record that they took can be written again.

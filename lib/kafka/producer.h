@@ -22,8 +22,8 @@ struct kafka_producer_options {
     struct metrics *metrics;
     const char *transactional_id; /* NULL: plain */
     int linger_ms;                /* queue.buffering.max.ms; 0: send at once */
-    int timeout_ms;               /* message.timeout.ms; 0: 30,000 */
-    size_t queue_bytes;           /* queue.buffering.max.kbytes; 0: 64 MiB */
+    int timeout_ms;     /* message.timeout.ms; 0: 30,000. Of a transactional one transaction.timeout.ms; 0: 5,000 */
+    size_t queue_bytes; /* queue.buffering.max.kbytes; 0: 64 MiB */
     void *context;
     /* A message's fate: code 0 acknowledged (offset says where), else negative errno. `opaque` as given to send. NULL:
      * not wanted. */
@@ -66,7 +66,7 @@ uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dea
  * the loop must go on meanwhile, as commit and abort wait for delivery reports. 0, or
  *   -EAGAIN  abort, then try again;
  *   -ESTALE  the group has moved on, and another member may own the partitions: abort, drop state;
- *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms (5 s),
+ *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms,
  *            or one whose commit got no answer in time, which may then be committed or not: the committed offsets say.
  * A transaction is bound to the consumer's assignment at its beginning: it never commits under a later assignment, however late a
  * worker gets to it. */

@@ -16,7 +16,14 @@
 #include "decider/decider.h"
 #include "fakes/kafka.h"
 
-enum { PARTITIONS = 2, KEYS = 26, REQUESTS = 1000, WAITERS = 3, TRACED = 13 /* commands of this amount are traced */ };
+enum {
+    PARTITIONS = 2,
+    KEYS = 26,
+    REQUESTS = 1000,
+    WAITERS = 3,
+    TRACED = 13 /* commands of this amount are traced */,
+    HUGE_ONE = 88888 /* their records are too large */
+};
 
 static const struct topic ADDING = {.name = "adding", .space = TOPIC_SPACE_USERS};
 static const struct topic TAKING = {.name = "taking", .space = TOPIC_SPACE_USERS};
@@ -86,6 +93,10 @@ static int decide_one(struct world *w, const struct decider_command *command) {
     char key[2] = {change->counter}, request[16];
     int number = change->counter - 'a';
     bool found, done = false;
+    if (change->amount == HUGE_ONE) {
+        static const uint8_t TEXT[2000000];
+        return decider_write(w->decider, &COUNTERS, partition_of(change->counter), key, 1, TEXT, sizeof TEXT);
+    }
     int64_t sum = look_up(w, key, w->counters[number].known, w->counters[number].sum, &found);
     snprintf(request, sizeof request, "#%d", change->request);
     if (change->request)
@@ -408,6 +419,23 @@ static void commands_that_wait_are_shown(void **state) {
     assert_int_equal((int)w->metrics.queued->value, 0);
 }
 
+static void a_record_that_is_too_large_costs_its_command_alone(void **state) {
+    struct world *w = *state;
+    UNTIL(w, decider_ready(w->decider));
+    for (char counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, counter, 5, 0);
+    command(w, &ADDING, 'b', HUGE_ONE, 0);
+    w->expected['b' - 'a'] -= HUGE_ONE;
+    for (char counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, counter, 7, 0);
+    settle(w);
+    assert_int_equal(fake_dead_count(&ADDING), 1);
+    assert_non_null(strstr(fake_dead_at(&ADDING, 0).reason, "larger"));
+    assert_true(w->metrics.failed->value <= 3);
+    double transactions = w->metrics.transactions->value;
+    command(w, &ADDING, 'a', 5, 0);
+    settle(w);
+    assert_true(w->metrics.transactions->value == transactions + 1);
+}
+
 static void an_abort_that_fails_is_the_end_of_a_producer(void **state) {
     struct world *w = *state;
     fake_fail(FAKE_TRANSACTION_COMMIT, -EAGAIN, 1);
@@ -667,6 +695,7 @@ int main(void) {
         TEST(commands_of_all_topics_are_in_one_transaction),
         TEST(a_transaction_that_fails_is_decided_again),
         TEST(commands_that_wait_are_shown),
+        TEST(a_record_that_is_too_large_costs_its_command_alone),
         TEST(an_abort_that_fails_is_the_end_of_a_producer),
         TEST(a_commit_without_an_answer_counts_once),
         TEST(what_is_revoked_meanwhile_is_decided_under_the_next_assignment),

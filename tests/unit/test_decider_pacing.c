@@ -1,0 +1,88 @@
+/* How many commands a transaction takes where Kafka is slow, and how long it may. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "decider/pacing.h"
+
+enum { MAX = 4000 };
+
+static void late_ones_get_smaller_and_grow_again_in_time(void **state) {
+    struct pacing pacing = pacing_new(MAX);
+    pacing_committed(&pacing, MAX, 3000);
+    assert_int_equal(pacing.limit, MAX / 2);
+    pacing_committed(&pacing, 100, 3000); // late with few: fewer, and more time
+    assert_int_equal(pacing.limit, 50);
+    assert_true(pacing_outgrown(&pacing));
+    pacing_committed(&pacing, 10, 10); // says nothing about 50
+    assert_int_equal(pacing.limit, 50);
+    int steps = 0;
+    for (; pacing.limit < MAX; steps++) {
+        size_t before = pacing.limit;
+        pacing_committed(&pacing, pacing.limit, 10);
+        assert_true(pacing.limit > before);
+    }
+    assert_in_range(steps, 8, 20);
+}
+
+static void what_fails_for_want_of_time_gets_more(void **state) {
+    struct pacing pacing = pacing_new(MAX);
+    pacing_failed(&pacing, MAX, 20); // fenced, or refused
+    assert_int_equal(pacing.limit, MAX);
+    assert_false(pacing_outgrown(&pacing));
+    for (int i = 0; i < 20; i++) pacing_failed(&pacing, pacing.limit, pacing.allowed_ms);
+    assert_int_equal(pacing.limit, 1);
+    assert_int_equal(pacing.allowed_ms, 60000);
+    assert_true(pacing_outgrown(&pacing));
+    pacing.producer_ms = pacing.allowed_ms;
+    for (int i = 0; i < 40; i++) pacing_committed(&pacing, 1, 10);
+    assert_int_equal(pacing.allowed_ms, 5000);
+    assert_false(pacing_outgrown(&pacing));
+}
+
+/* A Kafka that takes a time for each transaction and for each command: what is thrown away, and what is done of what could be. */
+static void goodput(int64_t each_ms, double command_ms, double at_least) {
+    struct pacing pacing = pacing_new(MAX);
+    double now_ms = 0, done = 0, thrown = 0, longest_ms = 0, last_ms = 0;
+    while (now_ms < 600000) {
+        size_t commands = pacing.limit; // there are always more
+        double took_ms = (double)each_ms + command_ms * (double)commands;
+        bool in_time = took_ms <= (double)pacing.producer_ms;
+        now_ms += in_time ? took_ms : (double)pacing.producer_ms;
+        if (in_time) {
+            pacing_committed(&pacing, commands, (int64_t)took_ms);
+            if (pacing_outgrown(&pacing)) pacing.producer_ms = pacing.allowed_ms;
+            done += (double)commands;
+            if (now_ms - last_ms > longest_ms) longest_ms = now_ms - last_ms;
+            last_ms = now_ms;
+        } else {
+            pacing_failed(&pacing, commands, pacing.producer_ms);
+            pacing.producer_ms = pacing.allowed_ms;
+            thrown += (double)commands;
+        }
+    }
+    // The most that anything could do: transactions as large as allowed.
+    double possible = 600000 / ((double)each_ms / MAX + command_ms);
+    if (done < at_least * possible) fail_msg("%.0f of %.0f, %.0f thrown away", done, possible, thrown);
+    assert_true(thrown < 3 * MAX);
+    assert_true(longest_ms < 60000);
+}
+
+static void slow_kafkas_are_used(void **state) {
+    goodput(50, 0.1, 0.9);
+    goodput(1000, 1, 0.6);
+    goodput(4000, 1, 0.6);
+    goodput(8000, 2, 0.5);
+    goodput(2000, 20, 0.7);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_ones_get_smaller_and_grow_again_in_time),
+        cmocka_unit_test(what_fails_for_want_of_time_gets_more),
+        cmocka_unit_test(slow_kafkas_are_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

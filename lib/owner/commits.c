@@ -57,6 +57,23 @@ void commits_make(struct owner *owner) {
     owner->metrics.commits->value++;
 }
 
+/* Readers stop at the first open transaction, whoever opened it. */
+static void measure_held(struct owner *owner) {
+    int64_t now_ms = clock_monotonic_us() / 1000, longest_ms = 0;
+    for (size_t i = 0; i < owner->command_count * (size_t)owner->options.partitions; i++) {
+        int32_t p = (int32_t)(i % (size_t)owner->options.partitions);
+        const struct topic *topic = owner->commands[i / (size_t)owner->options.partitions];
+        int64_t next = kafka_consumer_position(owner->consumer, topic, p);
+        bool waits = stages_commanding(owner->stages, p) && kafka_consumer_lag(owner->consumer, topic, p) > 0;
+        if (!waits || owner->unread[i].next != next) {
+            owner->unread[i].next = next;
+            owner->unread[i].since_ms = now_ms;
+        }
+        if (now_ms - owner->unread[i].since_ms > longest_ms) longest_ms = now_ms - owner->unread[i].since_ms;
+    }
+    owner->metrics.commands_held->value = (double)longest_ms / 1000;
+}
+
 void commits_second(struct owner *owner) {
     struct epochs *epochs = owner->options.epochs;
     uint64_t epoch = epochs_open(epochs);
@@ -68,6 +85,7 @@ void commits_second(struct owner *owner) {
     }
     commits_make(owner);
     inputs_hold(owner);
+    measure_held(owner);
     owner->metrics.unsettled->value = (double)(epochs_open(epochs) - epochs_settled(epochs));
 }
 

@@ -64,6 +64,9 @@ void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *
         .pause = metrics_prefixed(
             s, metrics_gauge_unknown, prefix, "takeover_pause_seconds",
             "Age of the oldest input that was handled first after the last assignment, by partition", NULL),
+        .commands_held = metrics_prefixed(
+            s, metrics_gauge, prefix, "commands_held_seconds",
+            "Time that the first command of a partition has not been read for, though it is there; the longest", NULL),
         .partition_stage =
             by_partition(s, prefix, "partition_stage",
                          "0 somebody else's, 1 stand-by catching up, 2 stand-by, 3 restoring, 4 live", partitions),

@@ -12,7 +12,7 @@ struct owner_metrics {
     struct metric *restore_records, *standby_records; /* of states, by what they were read for */
     struct metric *standbys, *current, *standby_lag;
     struct metric *left, *rate, *seconds_left; /* of restoring */
-    struct metric *pause;
+    struct metric *pause, *commands_held;
     struct metric **partition_stage, **partition_lag; /* by partition */
     struct metric **next;                             /* by input, then partition */
     double records_before;                            /* a second ago */

@@ -44,6 +44,7 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
     struct owner *owner = mem_alloc(sizeof *owner);
     *owner = (struct owner){
         .options = *options,
+        .unread = mem_zero(STAGES_TOPICS_MAX * partitions, sizeof *owner->unread),
         .resumed = mem_zero(partitions, sizeof *owner->resumed),
         .positions = mem_zero(partitions * options->topic_count + 1, sizeof *owner->positions),
         .lag_ms = INT64_MAX,
@@ -81,6 +82,7 @@ void owner_free(struct owner *owner) {
     states_free(owner);
     stages_free(owner->stages);
     owner_metrics_free(&owner->metrics);
+    free(owner->unread);
     free(owner->resumed);
     free(owner->positions);
     free(owner);

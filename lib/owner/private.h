@@ -41,6 +41,9 @@ struct owner {
     struct kafka_position *positions; /* room for all inputs and commands */
     struct loop_timer *retry;
     bool assigned, ever_assigned;
+    struct {
+        int64_t next, since_ms;
+    } * unread;    /* by command, then partition: the next command, and since when it is that */
     bool *resumed; /* by partition: the next input handled is the first after an assignment */
     bool held, blocked, commands_paused;
     uint64_t told_epoch; /* the last one whose offsets were settled */

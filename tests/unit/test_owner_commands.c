@@ -283,6 +283,26 @@ static void some_turns(struct world *w) {
     for (int i = 0; i < 30; i++) fake_turn(&w->loop);
 }
 
+static void test_an_open_transaction_of_others_is_shown(void **in) {
+    struct world *w = *in;
+    struct kafka_producer *foreign = NULL;
+    struct kafka_producer_options options = {.loop = &w->loop, .settings = &w->settings, .transactional_id = "foreign"};
+    start(w);
+    assign(0, 0);
+    FAKE_UNTIL(&w->loop, owner_ready(w->owner));
+    const struct metric *held = metrics_gauge(w->metrics, "test_commands_held_seconds", "", NULL);
+    assert_int_equal(kafka_producer_new(&options, &foreign, NULL), 0);
+    assert_int_equal(kafka_transactions_init(foreign, 1000, NULL), 0);
+    assert_int_equal(kafka_transaction_begin(foreign, NULL, NULL), 0);
+    assert_int_equal(kafka_producer_send(foreign, &ADDING, 0, "k", 1, "7 7", 3, NULL), 0);
+    add(0, 5, 2);
+    FAKE_UNTIL(&w->loop, held->value > 0);
+    assert_int_equal(w->decided[0], 0);
+    assert_int_equal(kafka_transaction_abort(foreign, 1000, NULL), 0);
+    FAKE_UNTIL(&w->loop, w->decided[0] == 1 && held->value == 0);
+    kafka_producer_free(foreign, 0);
+}
+
 /* ---- where commands begin ---- */
 
 static void test_commands_wait_until_state_is_read(void **in) {
@@ -483,6 +503,7 @@ int main(void) {
         TEST(test_a_repeated_key_has_its_first_outcome_also_after_a_take_over),
         TEST(test_a_transaction_that_was_aborted_is_decided_again),
         TEST(test_a_producer_that_is_replaced_goes_on),
+        TEST(test_an_open_transaction_of_others_is_shown),
         TEST(test_a_commit_without_answer_is_not_decided_again),
         TEST(test_commands_of_a_revoked_partition_are_not_decided),
         TEST(test_whoever_waits_hears_that_somebody_else_decides),

@@ -69,7 +69,8 @@ def test_i_write_follow_unfollow_and_delete(feed, screen, users):
     feed.following[me].add(ben)
     feed.wait_home(me)
     screen.wait_posts(lambda: feed.expected(me))
-    screen.page.click('#home article .actions button')
+    screen.page.click('#home article .menu summary')
+    screen.page.click('#home article .menu button')
     eventually(lambda: feed.listed(me, 'following', 20) == [], what='I do not follow any more')
     eventually(lambda: screen.posts() == [], what='no post is shown')
     screen.page.click('#feed-undo')
@@ -82,7 +83,8 @@ def test_i_write_follow_unfollow_and_delete(feed, screen, users):
     assert [post['text'] for post in mine] == ['Hello 😀']
     screen.page.click('#show-mine')
     screen.page.wait_for_selector(f'#mine article[data-post="{mine[0]["id"]}"]')
-    screen.page.click('#mine article .actions button')
+    screen.page.click('#mine article .menu summary')
+    screen.page.click('#mine article .menu button')
     screen.page.click('#mine article .danger')
     screen.page.wait_for_selector('#mine article', state='detached')
     assert feed.http(me).ok('GET', f'/v1/users/{me}/posts')['items'] == []

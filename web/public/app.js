@@ -2,6 +2,7 @@
 
 import { StarlingClient } from '../client/index.js';
 import { Api } from './api.js';
+import { Belongings } from './belongings.js';
 import { Card } from './card.js';
 import { loadConfig } from './config.js';
 import { focusMain } from './dom.js';
@@ -67,13 +68,15 @@ const map = new MapLater($('map'), {
 });
 const rows = new FriendRows($('list'), (friend) => pick(friend, true));
 const strangers = new Strangers(map);
-const friends = new Friends({ show: (person) => card.open(person), handle: () => $('handle').value });
+const friends = new Friends({ show: (person) => card.open(person), handle: () => $('handle').value, known });
 const card = new Card({
     friends,
     near: (who) => client?.known.find((one) => one.user === who),
     api: () => api,
     me: () => user,
+    follow: (person, following) => feed.follow(person, following),
 });
+document.addEventListener('card', ({ detail }) => card.open(detail));
 const trail = new Trail(map);
 const notices = new Notices(
     (who) => {
@@ -85,7 +88,8 @@ const notices = new Notices(
         feed.showComment(post, comment);
     },
 );
-const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news) });
+const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news), known });
+new Belongings({ api: () => api, erased: signOut });
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -100,6 +104,11 @@ const gate = new Gate({
     mayCancel: () => Boolean(client && client.state !== 'closed'),
     submit: signIn,
 });
+
+/** Whom I know by name. */
+function known() {
+    return [...friends.list, ...(client?.known ?? []), ...feed.followed];
+}
 
 // ---- signing in -------------------------------------------------------------------------------------------------
 
@@ -165,7 +174,10 @@ function signIn(token, start = null) {
 
 /** A request that is refused for its token brings the sheet to the front, once a token. */
 async function noticingRefusals(url, options) {
-    const response = await fetch(url, options);
+    const response = await fetch(url, options).catch((error) => {
+        client?.check(); // a socket does not notice by itself
+        throw error;
+    });
     const token = sessionStorage.getItem(TOKEN_KEY);
     if (response.status === 401 && options.headers.authorization === `Bearer ${token}` && refusedToken !== token) {
         refusedToken = token;

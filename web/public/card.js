@@ -38,12 +38,15 @@ export class Card {
     #from = null; // had the focus
     #asking = null; // what is to be done when it was confirmed
     #turns = 0; // of cards and mutes
+    #follow;
+    #following = null; // null: not known
 
     /**
-     * @param {{friends: import('./friends.js').Friends, near: (user: string) => any, api: () => any, me: () => string}} parts
-     *        near: somebody as my list has them
+     * @param {{friends: import('./friends.js').Friends, near: (user: string) => any, api: () => any, me: () => string,
+     *          follow: (person: any, following: boolean) => Promise<void>}} parts near: somebody as my list has them
      */
-    constructor({ friends, near, api, me }) {
+    constructor({ friends, near, api, me, follow }) {
+        this.#follow = follow;
         this.#friends = friends;
         this.#near = near;
         this.#api = api;
@@ -56,6 +59,7 @@ export class Card {
             $('card').close();
         });
         $('card').addEventListener('close', () => this.#from?.focus({ preventScroll: true }));
+        $('card-follow').addEventListener('click', () => this.#toggleFollow());
         $('card-link').addEventListener('click', () => this.#share());
         for (const id of Object.keys(MUTES)) $(id).addEventListener('click', () => this.#mute(id));
         for (const act of Object.keys(LABELS)) $(`card-${act}`).addEventListener('click', () => this.#press(act));
@@ -68,8 +72,10 @@ export class Card {
         this.#asking = null;
         this.#say('');
         for (const id of Object.keys(MUTES)) this.#muted(id, false);
+        this.#following = null;
         this.tick();
         this.#askHidden(person);
+        this.#askFollowing(person);
         if ($('card').open) return;
         this.#from = document.activeElement;
         $('card').show(); // beside the list and the map, which go on
@@ -106,6 +112,9 @@ export class Card {
             $(`card-${act}`).hidden = !shown;
             if (shown) setText($(`card-${act}`), t(this.#asking === act ? 'reallyDo' : (LABELS[act][state] ?? act)));
         }
+        $('card-follow').hidden = mine || this.#following === null;
+        setText($('card-follow'), t(this.#following ? 'unfollow' : 'follow'));
+        $('card-follow').setAttribute('aria-pressed', String(this.#following === true));
         $('card-mute').hidden = mine;
         $('card-hide').hidden = mine || state !== 'friends';
         $('card-round').hidden = mine || !ROUNDED.includes(state);
@@ -127,6 +136,21 @@ export class Card {
     async #round() {
         const { user } = this.#person;
         await this.#do(() => this.#friends.act(this.#friends.of(user)?.rounded ? 'exact' : 'round', user));
+    }
+
+    async #askFollowing(person) {
+        const following = person.user === this.#me() ? null : await this.#api().follows(this.#me(), person.user).catch(() => null);
+        if (this.#person === person) this.#following = following;
+        this.tick();
+    }
+
+    #toggleFollow() {
+        const person = this.#person;
+        const following = !this.#following;
+        return this.#do(async () => {
+            await this.#follow(person, following);
+            if (this.#person === person) this.#following = following;
+        }, (error) => error.message);
     }
 
     async #mute(id) {
@@ -156,12 +180,12 @@ export class Card {
         $(id).setAttribute('aria-pressed', String(muted));
     }
 
-    async #do(act) {
+    async #do(act, words = (error) => t('friendNotChanged', { why: reason(error) })) {
         this.#say('');
         try {
             await act();
         } catch (error) {
-            this.#say(t('friendNotChanged', { why: reason(error) }));
+            this.#say(words(error));
         }
         this.tick();
     }

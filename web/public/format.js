@@ -33,15 +33,27 @@ export function compass(degrees) {
     return t(COMPASS[Math.round(degrees / 45) % 8]);
 }
 
-/** @param {{name: string | null, user: string}} person */
+const CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g; // they turn the direction of text, also of what is not theirs
+const UNSEEN = /[\s\p{Cf}\p{Cc}\u115f\u1160\u2800\u3164\uffa0]/gu;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** A text of somebody's, without what would turn the direction of others. @param {string} text */
+export function plain(text) {
+    return text.replace(CONTROLS, '');
+}
+
+/** A name, by itself also within a sentence of another direction. @param {{name: string | null, user: string}} person */
 export function displayName({ name, user }) {
-    return name ?? t('nameOfUser', { user });
+    const shown = plain(name ?? '');
+    if (shown.replace(UNSEEN, '') === '') return t('nameOfUser', { user });
+    return RIGHT_TO_LEFT.test(shown) ? `\u2068${shown}\u2069` : shown;
 }
 
 /** Up to two letters, by code points. @param {{name: string | null, user: string}} person */
 export function initials({ name, user }) {
-    if (!name) return user.slice(-2);
-    const words = name.trim().split(/\s+/);
+    const shown = (name ?? '').replace(UNSEEN, ' ').trim();
+    if (shown === '') return user.slice(-2);
+    const words = shown.split(/\s+/);
     const letters = words.length > 1 ? [words[0], words[words.length - 1]] : [words[0]];
     return letters.map((word) => [...word][0] ?? '').join('').toUpperCase();
 }
@@ -146,4 +158,26 @@ export function sharingEnd(choice, now) {
     if (choice === 'hour') return now + 3_600_000;
     if (choice !== 'tonight') return null;
     return new Date(now).setHours(24, 0, 0, 0);
+}
+
+const MOST_FOUND = 6;
+
+/** Without case and accents. @param {string} text */
+const folded = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+
+/**
+ * Those of whose name or handle a word begins so, in their order, each once.
+ * @template {{user: string, name: string | null, handle?: string | null}} P
+ * @param {Iterable<P>} people @param {string} typed @returns {P[]}
+ */
+export function matching(people, typed) {
+    const wanted = folded(typed.trim().replace(/^@/, ''));
+    const found = new Map();
+    if (wanted === '') return [];
+    for (const person of people) {
+        if (found.has(person.user) || found.size === MOST_FOUND) continue;
+        const words = folded(`${person.name ?? ''} ${person.handle ?? ''}`);
+        if (words.startsWith(wanted) || words.includes(` ${wanted}`)) found.set(person.user, person);
+    }
+    return [...found.values()];
 }

@@ -1,6 +1,7 @@
 // My friends: who they are, who asks, whom I have asked and blocked; finding somebody, and an invitation as a link.
 
 import { make, setText } from './dom.js';
+import { Finder } from './finder.js';
 import { displayName, hueOf, initials, parseHandle, parseUser } from './format.js';
 import { t } from './texts.js';
 import { ago, reason, words } from './words.js';
@@ -33,12 +34,15 @@ export class Friends {
     /** @type {Friendship[]} */
     #list = [];
     #told = () => {};
+    #finder;
 
     /**
-     * @param {{show: (person: any) => void, handle: () => string}} parts show: opens somebody's card; handle: mine, or ''
+     * @param {{show: (person: any) => void, handle: () => string, known: () => Iterable<any>}} parts show: opens somebody's card;
+     *        handle: mine, or ''; known: who can be found by name
      */
-    constructor({ show, handle }) {
+    constructor({ show, handle, known }) {
         this.#show = show;
+        this.#finder = new Finder($('friend'), $('friend-found'), known, show);
         this.#handle = handle;
         $('friends').addEventListener('toggle', () => $('friends').open && this.read());
         $('friend-form').addEventListener('submit', (event) => {
@@ -61,7 +65,7 @@ export class Friends {
         this.#asked += 1;
         this.#list = [];
         $('friends').open = false;
-        $('friend').value = '';
+        this.#finder.clear();
         this.#complain('');
         this.#render();
     }
@@ -106,10 +110,16 @@ export class Friends {
         this.#told();
     }
 
-    /** Opens the card of somebody. @param {string} text a number, or a handle */
+    get list() {
+        return this.#list;
+    }
+
+    /** Opens the card of somebody. @param {string} text a number, a handle, or how a name begins */
     async find(text) {
         const api = this.#api;
         const [user, handle] = [parseUser(text), parseHandle(text)];
+        const known = user === null && $('friend').value === text ? this.#finder.first : undefined;
+        if (known) return this.#show(known);
         if (user === null && handle === null) return this.#complain(words.noPerson);
         this.#complain('');
         try {

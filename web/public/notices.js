@@ -2,7 +2,7 @@
 // once a minute, as the server does not push them. The list changes when it is opened, and not under the reader's finger.
 
 import { setText } from './dom.js';
-import { displayName, hueOf, initials } from './format.js';
+import { displayName, hueOf, initials, plain } from './format.js';
 import { Seen } from './seen.js';
 import { Announcer } from './status.js';
 import { ago, reason, words } from './words.js';
@@ -31,13 +31,15 @@ export class Notices {
     #fresh = new Set();
     /** user -> profile */
     #people = new Map();
+    /** notice -> what was written */
+    #texts = new Map();
     /** @type {Map<string, Row>} */
     #rows = new Map();
     #now = Date.now();
 
     /**
      * @param {(user: string) => void} showPerson shows who it is, and lets me follow
-     * @param {(post: string, comment: string) => void} showComment opens the thread of the post at the comment
+     * @param {(post: string, comment: string | null) => void} showComment shows the post, and its thread at the comment
      */
     constructor(showPerson, showComment) {
         this.#showPerson = showPerson;
@@ -62,6 +64,7 @@ export class Notices {
         this.#count = 0;
         this.#fresh.clear();
         this.#people.clear();
+        this.#texts.clear();
         $('notices').open = false;
         this.#complain('');
         this.#render();
@@ -119,6 +122,7 @@ export class Notices {
             for (const { id } of news) this.#fresh.add(id);
             this.#seen?.add(this.#list);
             this.#meet();
+            this.#readTexts();
         }
         if (this.#count > before) this.#announcer.gather(() => (this.#count > 0 ? words.newNotices(this.#count) : ''));
         this.#render();
@@ -141,6 +145,24 @@ export class Notices {
         }
     }
 
+    /** Asks what the notices of the list are about. */
+    #readTexts() {
+        const api = this.#api;
+        for (const { id, post, comment } of this.#list) {
+            if (post === null || this.#texts.has(id)) continue;
+            this.#texts.set(id, '');
+            const answer = comment === null ? api.getPost(post) : api.getComment(`post:${post}`, comment);
+            answer
+                .then(({ text }) => text ?? words.commentUnavailable, (error) => (error.status === 404 ? (comment === null ? words.postGone : words.commentGone) : null))
+                .then((text) => {
+                    if (api !== this.#api) return;
+                    if (text === null) this.#texts.delete(id); // the next time, then
+                    else this.#texts.set(id, text);
+                    this.#render();
+                });
+        }
+    }
+
     #render() {
         const more = this.#next !== null && this.#count === this.#list.length ? '+' : '';
         setText($('notice-count'), this.#count > 0 ? `${this.#count}${more}` : '');
@@ -155,29 +177,18 @@ export class Notices {
         }
         this.#list.forEach((notice, index) => {
             let row = this.#rows.get(notice.id);
-            if (!row) this.#rows.set(notice.id, (row = new Row(notice, (one) => this.#chosen(notice, one))));
-            row.update(this.#people.get(notice.user) ?? { user: notice.user, name: null }, this.#fresh.has(notice.id), this.#now);
+            if (!row) this.#rows.set(notice.id, (row = new Row(notice, () => this.#chosen(notice))));
+            row.update(this.#people.get(notice.user) ?? { user: notice.user, name: null }, this.#fresh.has(notice.id), this.#texts.get(notice.id) ?? '', this.#now);
             const here = $('notice-list').children[index];
             if (here !== row.element) $('notice-list').insertBefore(row.element, here ?? null);
         });
     }
 
-    /** @param {Notice} notice @param {Row} row */
-    async #chosen(notice, row) {
-        if (notice.post === null) {
-            $('notices').open = false;
-            return this.#showPerson(notice.user);
-        }
-        if (notice.comment !== null) {
-            $('notices').open = false;
-            return this.#showComment(notice.post, notice.comment);
-        }
-        if (!row.toggle() || row.filled) return;
-        row.say(words.loading);
-        await this.#api.getPost(notice.post).then(
-            ({ text }) => row.fill(text),
-            (error) => row.say(error.status === 404 ? words.postGone : reason(error)),
-        );
+    /** @param {Notice} notice */
+    #chosen(notice) {
+        $('notices').open = false;
+        if (notice.post === null) this.#showPerson(notice.user);
+        else this.#showComment(notice.post, notice.comment);
     }
 
     #complain(message) {
@@ -186,19 +197,18 @@ export class Notices {
     }
 }
 
-/** A notice: a button that shows its post, or leads to the comment, or to who follows me. */
+/** A notice: a button that says what it is about, and leads there. */
 class Row {
     element = document.createElement('li');
-    filled = false; // the post is there
     #notice;
     #button = document.createElement('button');
     #avatar = part('avatar');
     #what = part('what');
     #new = part('sr');
     #ago = part('ago');
-    #post = document.createElement('p');
+    #text = part('text');
 
-    /** @param {Notice} notice @param {(row: Row) => void} onClick */
+    /** @param {Notice} notice @param {() => void} onClick */
     constructor(notice, onClick) {
         this.#notice = notice;
         Object.assign(this.element.dataset, { notice: notice.id, what: notice.what, user: notice.user });
@@ -206,23 +216,17 @@ class Row {
         this.#avatar.style.setProperty('--hue', String(hueOf(notice.user)));
         this.#button.type = 'button';
         this.#button.className = 'friend';
-        this.#button.addEventListener('click', () => onClick(this));
-        this.#post.className = 'text';
-        this.#post.hidden = true;
-        this.#post.id = `notice-${notice.id}`;
-        if (notice.post !== null && notice.comment === null) {
-            this.#button.setAttribute('aria-expanded', 'false');
-            this.#button.setAttribute('aria-controls', this.#post.id);
-        }
+        this.#button.addEventListener('click', onClick);
         const who = part('who');
-        who.append(this.#what, this.#ago);
+        who.append(this.#what, this.#text, this.#ago);
         this.#button.append(this.#avatar, who, this.#new);
-        this.element.append(this.#button, this.#post);
+        this.element.append(this.#button);
     }
 
-    update(person, fresh, now) {
+    update(person, fresh, text, now) {
         setText(this.#avatar, initials(person));
         setText(this.#what, words.notice[this.#notice.what](displayName(person)));
+        setText(this.#text, plain(text));
         setText(this.#new, fresh ? words.isNew : '');
         this.element.classList.toggle('new', fresh);
         this.tick(now);
@@ -230,25 +234,6 @@ class Row {
 
     tick(now) {
         setText(this.#ago, ago(this.#notice.time, now));
-    }
-
-    /** @returns {boolean} the post is shown now */
-    toggle() {
-        const shown = this.#post.hidden;
-        this.#post.hidden = !shown;
-        this.#button.setAttribute('aria-expanded', String(shown));
-        return shown;
-    }
-
-    /** What the post says. @param {string} text */
-    fill(text) {
-        this.filled = true;
-        this.say(text);
-    }
-
-    /** @param {string} text in the place of the post */
-    say(text) {
-        this.#post.textContent = text;
     }
 }
 

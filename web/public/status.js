@@ -39,7 +39,8 @@ export class Status {
         const { state, retryAt } = this.#change;
         const offline = !navigator.onLine && state !== 'idle';
         const seconds = Math.max(0, Math.ceil(((retryAt ?? 0) - Date.now()) / 1000));
-        const short = offline && state !== 'online' ? t('offline') : SHORT[state];
+        const short = offline ? t('offline') : SHORT[state];
+        this.#state.classList.toggle('offline', offline);
         setText(this.#state.querySelector('.text'), short);
         setText(this.#banner.querySelector('.text'), this.#sentence(offline, seconds));
         setText(this.#retry, state === 'closed' ? t('connectHere') : t('tryNow'));

@@ -23,6 +23,8 @@ export const words = {
     postDeleted: t('postDeleted'),
 
     remove: t('remove'),
+    morePost: named('morePost'),
+    moreComment: named('moreComment'),
     removePost: (post) => t('removePost', { time: when(post.time) }),
     reallyRemove: t('reallyRemove'),
     keep: t('keep'),

@@ -76,8 +76,15 @@ export async function open(hash, { luck, clock, token = TOKEN, ...options } = {}
 
 /** Not again when the page is loaded again. */
 function signInOnce([token, place]) {
-    if (sessionStorage.getItem('signed-in')) return;
-    for (const [key, value] of Object.entries({ 'starling.token': token, 'starling.place': place, 'signed-in': 'yes' })) sessionStorage.setItem(key, value);
+    if (window.name === 'signed in') return;
+    window.name = 'signed in';
+    Object.assign(sessionStorage, { 'starling.token': token, 'starling.place': place });
+}
+
+/** Presses what is behind the menu of an element. @param {string} within @param {string} [label] */
+export async function rarely(within, label = '') {
+    await page.click(`${within} .menu summary`);
+    await page.locator(`${within} .menu button`, { hasText: label }).click();
 }
 
 /** The tab is signed in there when the page is loaded next. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, SCREENS, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, showFeed, state, tab } from './browser.js';
+import { OUT, PHONE, SCREENS, WIDE, becomes, complaints, eachTest, isAccessible, open, page, rarely, server, showFeed, state, tab } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(70));
 
@@ -135,11 +135,11 @@ test('a post is written, counted in code points, found among my own and deleted'
     await page.click('#show-mine');
     await shows('#mine > article:first-child .text', /Hello <b>world<\/b>/);
     assert.equal(await page.locator('#mine article b').count(), 0);
-    await page.click('#mine article .actions button');
+    await rarely('#mine article .actions');
     assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Keep');
     await page.keyboard.press('Enter');
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Delete');
-    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY');
+    await rarely('#mine article .actions');
     await page.click('#mine article .danger');
     await shows('#feed-end', /not posted anything/);
     assert.equal(server.feed.posts.filter(({ user }) => user === 42).length, 0);
@@ -168,7 +168,7 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     await opened();
     await showsHome(20);
     const author = Number(await page.getAttribute('#home > article:first-child', 'data-user'));
-    await page.click('#home > article:first-child .actions button');
+    await rarely('#home > article:first-child .actions');
     await shows('#feed-note', /do not follow .* any more/);
     assert.equal(server.feed.following.has(author), false);
     await showsHome(17);
@@ -313,7 +313,7 @@ for (const [name, options] of Object.entries({ ...SCREENS, between: { viewport: 
         await page.waitForSelector('#person-card:not([hidden])');
         server.feed.publish(1000, 'News');
         await page.waitForSelector('#news:not([hidden])');
-        await page.click('#home > article:nth-child(2) .actions button');
+        await rarely('#home > article:nth-child(2) .actions');
         await page.waitForSelector('#feed-note:not([hidden])');
         await isAccessible('everything at once');
         await page.screenshot({ path: `${OUT}feed-${name}.png` });
@@ -331,14 +331,67 @@ for (const [name, options] of Object.entries({ ...SCREENS, between: { viewport: 
     });
 }
 
+test('my own post stands in the timeline at once, links are links, and an author’s name opens the card, from where one follows', async () => {
+    await opened(WIDE);
+    await showsHome(20);
+    await page.fill('#text', 'See https://example.org/a?b=1, not javascript:alert(1) \u202egnp.exe');
+    await page.click('#post');
+    const mine = '#home > article:first-child';
+    await page.waitForSelector(`${mine}[data-user="42"]`);
+    assert.deepEqual(
+        await page.$$eval(`${mine} .text a`, (all) => all.map(({ href, rel, target }) => [href, rel, target])),
+        [['https://example.org/a?b=1', 'noopener nofollow ugc', '_blank']],
+    );
+    assert.equal(await page.textContent(`${mine} .text`), 'See https://example.org/a?b=1, not javascript:alert(1) gnp.exe');
+    await rarely(mine, 'Delete');
+    await page.click(`${mine} .danger`);
+    await page.waitForSelector(`${mine}[data-user="42"]`, { state: 'detached' });
+
+    const author = await page.getAttribute(mine, 'data-user');
+    await page.click(`${mine} .name`);
+    await page.waitForSelector(`#card[open][data-user="${author}"]`);
+    await page.click('#card-follow[aria-pressed="true"]');
+    await page.waitForSelector('#card-follow[aria-pressed="false"]');
+    assert.equal(server.feed.following.has(Number(author)), false);
+    await isAccessible('a card');
+    await page.screenshot({ path: `${OUT}card-follow.png` });
+    await page.click('#card-close');
+
+    await page.fill('#person', 'chen');
+    await page.waitForSelector('#person-found > li');
+    assert.ok((await page.$$eval('#person-found .name', (all) => all.map(({ textContent }) => textContent))).every((name) => /^Chen/.test(name)));
+    await isAccessible('people found');
+    await page.screenshot({ path: `${OUT}found.png` });
+    await page.click('#person-found button');
+    await page.waitForSelector('#person-card:not([hidden])');
+    assert.match(await page.textContent('#person-card .name'), /^Chen Wei/);
+    assert.deepEqual(complaints, []);
+});
+
+test('what is kept of me comes as a file, and I am erased after a question', async () => {
+    await opened(WIDE);
+    const asked = [];
+    await page.route('**/v1/export**', (route) => route.fulfill({ json: { kind: 'sharing', items: [{ mode: 'off' }], next: null } }));
+    await page.route((url) => url.pathname === '/v1/me', (route) => asked.push(route.request().method()) && route.fulfill({ status: 200, json: { state: 'done' } }));
+    await page.click('#me summary');
+    await isAccessible('settings');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export')]);
+    assert.equal(download.suggestedFilename(), 'starling.jsonl');
+    await page.click('#erase');
+    assert.deepEqual([await page.textContent('#erase'), asked], ['Delete everything for good?', []]);
+    await page.click('#erase');
+    await page.waitForSelector('#gate:not([hidden])');
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+});
+
 test('by keys alone: everything is reached in order, and posts by Page Down', async () => {
     await opened(WIDE);
     await showsHome(20);
     await page.waitForSelector('#more');
     await page.focus('#more');
     const order = [];
-    for (let i = 0; i < 14; i += 1) order.push(await tab());
-    assert.deepEqual(order, ['show-around', 'show-home', 'show-mine', 'text', 'post', 'person', 'find', ...Array(7).fill('home')]);
+    for (let i = 0; i < 16; i += 1) order.push(await tab());
+    assert.deepEqual(order, ['show-around', 'show-home', 'show-mine', 'text', 'post', 'person', 'find', 'home', 'name-1', 'home', 'home', 'home', 'name-2', 'home', 'home', 'home']);
     const [first, second, third, fourth] = home();
     assert.equal(await focused(), third);
     await page.keyboard.press('PageDown');

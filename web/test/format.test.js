@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
+import { displayName,
     codePoints,
     compass,
     describeChange,
@@ -39,7 +39,15 @@ test('compass: eight words, north on both ends', () => {
 
 test('initials: of the first and the last word, whatever the script; the id where there is no name', () => {
     const of = (name) => initials({ name, user: '123456' });
-    assert.deepEqual(['Ana', 'ana maria costa', '刘洋', '𝒳avier Ö', ' ', null].map(of), ['A', 'AC', '刘', '𝒳Ö', '', '56']);
+    assert.deepEqual(['Ana', 'ana maria costa', '刘洋', '𝒳avier Ö', ' ', null].map(of), ['A', 'AC', '刘', '𝒳Ö', '56', '56']);
+});
+
+test('a name turns no direction but its own, and one of nothing is none', () => {
+    const of = (name) => displayName({ name, user: '7' });
+    assert.equal(of('Ana\u202e moc.live'), 'Ana moc.live');
+    assert.equal(of('\u2066Bo\u2069'), 'Bo');
+    assert.equal(of('نور'), '\u2068نور\u2069');
+    for (const name of [' ', '\u200b\u2060', '\u202e', '\u3164', '\n', '']) assert.equal(of(name), 'User 7');
 });
 
 test('a colour is the same every time and on the wheel', () => {

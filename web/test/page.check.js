@@ -258,7 +258,8 @@ test('says when the device is offline, and is back at once with the network', as
     await open();
     await state('online');
     await context.setOffline(true);
-    await page.waitForFunction(() => /offline/.test(document.querySelector('#banner .text').textContent));
+    await page.waitForFunction(() => /offline/.test(document.querySelector('#banner .text').textContent), null, { timeout: 2000 });
+    assert.equal(await page.textContent('#state .text'), 'Offline');
     await context.setOffline(false);
     await state('online');
     await page.waitForSelector('#banner', { state: 'hidden' });

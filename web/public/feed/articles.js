@@ -1,8 +1,9 @@
 // Posts as articles of an ARIA feed. An article is made once and changed in place: focus and scrolling stay.
 
-import { make, setText } from '../dom.js';
+import { askForCard, make, menu, nameButton, setText } from '../dom.js';
 import { displayName, hueOf, initials, webHost } from '../format.js';
 import { ago, when, words } from '../words.js';
+import { showText } from './said.js';
 
 export class Articles {
     #element;
@@ -13,8 +14,8 @@ export class Articles {
 
     /**
      * @param {HTMLElement} element role=feed
-     * @param {{label: string, name: (post: any) => string, ask?: string, run: (post: any) => Promise<void>} | null} act what the button
-     *        of a post does, after a question where there is one; null: there is none
+     * @param {(post: any) => ({label: string, name: (post: any) => string, ask?: string, run: (post: any) => Promise<void>} | null)} act what
+     *        the button of a post does, after a question where there is one; null: there is none
      * @param {import('./threads.js').Threads} threads
      */
     constructor(element, act, threads) {
@@ -40,7 +41,7 @@ export class Articles {
         }
         posts.forEach((post, index) => {
             let article = this.#articles.get(post.id);
-            if (!article) this.#articles.set(post.id, (article = new Article(post, this.#onAct, this.#threads)));
+            if (!article) this.#articles.set(post.id, (article = new Article(post, this.#onAct(post), this.#threads)));
             article.update(post, index + 1, hasMore ? -1 : posts.length, now);
             const here = this.#element.children[index];
             if (here !== article.element) this.#element.insertBefore(article.element, here ?? null);
@@ -97,7 +98,7 @@ class Article {
     #post;
     #act;
     #avatar = make('span', 'avatar');
-    #name = make('span', 'name');
+    #name = nameButton();
     #time = make('time', 'ago');
     #text = make('p', 'text');
     #media = make('ul', 'media');
@@ -122,6 +123,7 @@ class Article {
         this.#time.title = when(post.time);
         this.#problem.setAttribute('role', 'alert');
         this.#problem.hidden = true;
+        this.#name.addEventListener('click', () => askForCard(this.#name, this.#post));
         const who = make('span', 'who');
         who.append(this.#name, this.#time);
         const head = make('header');
@@ -138,7 +140,7 @@ class Article {
         this.element.classList.toggle('unavailable', post.unavailable);
         setText(this.#avatar, initials(post));
         setText(this.#name, displayName(post));
-        setText(this.#text, post.unavailable ? words.unavailable : post.text);
+        showText(this.#text, post.unavailable ? words.unavailable : post.text);
         if (this.#media.childElementCount !== post.media.length) this.#showMedia(post.media);
         this.tick(now);
     }
@@ -163,10 +165,10 @@ class Article {
     #offer(asking, focus = false) {
         const { label, name, ask } = this.#act;
         if (!asking) {
-            const button = this.#button(label, 'quiet', () => (ask ? this.#offer(true, true) : this.#run(button)));
-            button.setAttribute('aria-label', name(this.#post));
-            this.#actions.replaceChildren(button);
-            if (focus) button.focus();
+            const button = this.#button(name(this.#post), 'quiet', () => (ask ? this.#offer(true, true) : this.#run(button)));
+            const more = menu(words.morePost(this.#post), [button]);
+            this.#actions.replaceChildren(more);
+            if (focus) more.querySelector('summary').focus();
             return;
         }
         const question = make('span', 'question');

@@ -1,9 +1,10 @@
 // A comment of a thread: made once and changed in place, so that focus and scrolling stay.
 
-import { make, reveal, setText } from '../dom.js';
+import { askForCard, make, menu, nameButton, reveal, setText } from '../dom.js';
 import { displayName, hueOf, initials } from '../format.js';
 import { ago, refusal, when, words } from '../words.js';
 import { LineForm } from './line-form.js';
+import { showText } from './said.js';
 
 const LONGEST_REASON = 1000;
 
@@ -13,7 +14,7 @@ export class CommentRow {
     #acts;
     #may = '';
     #avatar = make('span', 'avatar');
-    #name = make('span', 'name');
+    #name = nameButton();
     #to = make('span', 'to');
     #time = make('time', 'ago');
     #text = make('p', 'comment-text');
@@ -41,6 +42,7 @@ export class CommentRow {
         this.#avatar.style.setProperty('--hue', String(hueOf(comment.user)));
         this.#time.dateTime = new Date(comment.time).toISOString();
         this.#time.title = `${words.floor(comment)}, ${when(comment.time)}`;
+        this.#name.addEventListener('click', () => askForCard(this.#name, this.#comment));
         this.#problem.setAttribute('role', 'alert');
         this.#problem.hidden = true;
         const head = make('div', 'comment-head');
@@ -63,7 +65,7 @@ export class CommentRow {
         setText(this.#avatar, initials(comment));
         setText(this.#name, displayName(comment));
         setText(this.#to, now.answers ? words.answers(now.answers) : '');
-        setText(this.#text, said(comment, now.mine));
+        showText(this.#text, said(comment, now.mine));
         this.#text.classList.toggle('said', comment.text !== null && state === 'visible');
         this.#like.setAttribute('aria-pressed', String(comment.liked === true));
         this.#like.setAttribute('aria-label', words.likeOf(comment));
@@ -112,8 +114,10 @@ export class CommentRow {
         const buttons = [];
         if (shown) buttons.push(this.#like);
         if (shown && mayWrite) buttons.push(this.#named(words.answer, words.answerTo, () => this.answer()));
-        if (mayDelete && state !== 'deleted') buttons.push(this.#named(words.remove, words.removeComment, () => this.#ask()));
-        if (shown && !mine) buttons.push(this.#named(words.report, words.reportOf, () => this.#complainForm()));
+        const rare = [];
+        if (mayDelete && state !== 'deleted') rare.push(this.#named(words.remove, words.removeComment, () => this.#ask()));
+        if (shown && !mine) rare.push(this.#named(words.report, words.reportOf, () => this.#complainForm()));
+        if (rare.length > 0) buttons.push(menu(words.moreComment(this.#comment), rare));
         this.#buttons.replaceChildren(...buttons);
         if (hadFocus && !this.#buttons.contains(document.activeElement)) this.focus();
     }

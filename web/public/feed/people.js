@@ -1,8 +1,11 @@
 // Somebody by number or handle: who it is, and whether I follow.
 
 import { setText } from '../dom.js';
+import { Finder } from '../finder.js';
 import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
 import { reason, words } from '../words.js';
+
+const MOST_MET = 50;
 
 export class People {
     #input = document.getElementById('person');
@@ -15,10 +18,18 @@ export class People {
     #person = null;
     #following = false;
     #busy = false;
+    #finder;
+    #followed = [];
+    #met = null; // whose followed ones were asked for
 
-    /** @param {(person: any, following: boolean) => Promise<void>} set makes me follow somebody, or not any more */
-    constructor(set) {
+    /**
+     * @param {(person: any, following: boolean) => Promise<void>} set makes me follow somebody, or not any more
+     * @param {() => Iterable<any>} known who can be found by name
+     */
+    constructor(set, known) {
         this.#set = set;
+        this.#finder = new Finder(this.#input, document.getElementById('person-found'), known, ({ user }) => this.look(user));
+        for (const id of ['person', 'friend']) document.getElementById(id).addEventListener('focus', () => this.#meetFollowed());
         document.getElementById('person-form').addEventListener('submit', (event) => {
             event.preventDefault();
             this.#find();
@@ -30,7 +41,8 @@ export class People {
     signIn(api, user) {
         this.#api = api;
         this.#me = user;
-        this.#input.value = '';
+        this.#followed = [];
+        this.#finder.clear();
         this.#show(null);
         this.#complain('');
     }
@@ -42,6 +54,29 @@ export class People {
         this.#show(this.#person);
     }
 
+    /** Those whom I follow, as far as they are known here. */
+    get followed() {
+        return this.#followed;
+    }
+
+    /** Asks who they are, one after the other, when somebody is about to be looked for. */
+    async #meetFollowed() {
+        const api = this.#api;
+        if (api === null || this.#met === api) return;
+        this.#met = api;
+        try {
+            const { items } = await api.getFollowing(this.#me, { limit: MOST_MET });
+            for (const user of items) {
+                const person = await api.getUser(user);
+                if (api !== this.#api) return;
+                this.#followed.push(person);
+                this.#finder.show();
+            }
+        } catch {
+            // They are found by handle and number all the same.
+        }
+    }
+
     /** As if I had asked for that user. @param {string} user */
     async look(user) {
         this.#input.value = user;
@@ -50,7 +85,7 @@ export class People {
     }
 
     async #find() {
-        const user = parseUser(this.#input.value);
+        const user = parseUser(this.#input.value) ?? this.#finder.first?.user ?? null;
         const handle = parseHandle(this.#input.value);
         this.#show(null);
         if (user === null && handle === null) return this.#complain(words.noPerson);

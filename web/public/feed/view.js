@@ -1,5 +1,6 @@
 // The feed beside the map: my home timeline and my own posts, and what can be done with them.
 
+import { compareIds } from '../../client/index.js';
 import { reveal, setText } from '../dom.js';
 import { Announcer } from '../status.js';
 import { reason, words } from '../words.js';
@@ -11,6 +12,7 @@ import { People } from './people.js';
 import { Threads } from './threads.js';
 
 const $ = (id) => document.getElementById(id);
+const GONE = {}; // in the place of a post that is deleted
 const AHEAD = '600px'; // older posts are asked for before the reader is there
 
 export class FeedView {
@@ -23,7 +25,7 @@ export class FeedView {
     #held = new Held();
     #announcer = new Announcer($('feed-announce'));
     #compose = new Compose((post) => this.#post(post));
-    #people = new People((person, following) => this.#follow(person, following));
+    #people;
     #showing = 'home';
     #scrolled = { home: 0, mine: 0 };
     #loading = false;
@@ -35,15 +37,19 @@ export class FeedView {
     #threads = new Threads();
     #linked = null; // the post to which a notice led
     #articles = {
-        home: new Articles($('home'), { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.#follow(post, false) }, this.#threads),
-        mine: new Articles($('mine'), { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post) }, this.#threads),
-        linked: new Articles($('linked-post'), null, this.#threads),
+        home: new Articles($('home'), (post) => this.#actOf(post), this.#threads),
+        mine: new Articles($('mine'), (post) => this.#actOf(post), this.#threads),
+        linked: new Articles($('linked-post'), () => null, this.#threads),
     };
+    #me = '';
+    #made = []; // my posts of this visit, newest first: they stand in my timeline, too
 
     /**
-     * @param {{askForToken: () => void, told: (news: number) => void}} parts told: how many new posts wait
+     * @param {{askForToken: () => void, told: (news: number) => void, known: () => Iterable<any>}} parts told: how many new posts wait;
+     *        known: who can be found by name
      */
-    constructor({ askForToken, told }) {
+    constructor({ askForToken, told, known }) {
+        this.#people = new People((person, following) => this.follow(person, following), known);
         this.#askForToken = askForToken;
         this.#told = told;
         for (const name of ['home', 'mine']) $(`show-${name}`).addEventListener('click', () => this.#choose(name));
@@ -65,6 +71,7 @@ export class FeedView {
     signIn(api, client, user) {
         this.signOut();
         this.#api = api;
+        this.#me = user;
         this.#serverNow = () => client.serverNow();
         this.#threads.signIn(api, client, user, this.#serverNow);
         this.#mine = new OwnPosts(api, user, () => this.#render());
@@ -85,6 +92,7 @@ export class FeedView {
         this.#live?.close();
         this.#live = this.#mine = this.#api = null;
         this.#linked = null;
+        this.#made = [];
         this.#held = new Held();
         this.#scrolled = { home: 0, mine: 0 };
         this.#stuck = '';
@@ -106,19 +114,25 @@ export class FeedView {
         this.#people.look(user);
     }
 
-    /** A comment below a post, with those around it. @param {string} post @param {string} comment */
+    /** A post, and a comment below it with those around it. @param {string} post @param {string | null} comment */
     async showComment(post, comment) {
         const api = this.#api;
         const answer = await api.getPost(post).catch((error) => ({ error }));
         if (api !== this.#api) return;
         const { error } = answer;
-        if (error) return this.#note(error.status === 404 ? words.postGone : reason(error));
+        if (error && error.status !== 404) return this.#note(reason(error));
         this.#note('');
         this.#link(null); // the same post once more begins anew
-        this.#link(answer);
+        this.#link(error ? GONE : answer);
         reveal($('linked'));
+        if (error) return $('linked-close').focus();
         this.#articles.linked.focus(0);
-        await this.#articles.linked.openThread(post, comment);
+        if (comment !== null) await this.#articles.linked.openThread(post, comment);
+    }
+
+    /** Whom I follow, as far as they are known here. */
+    get followed() {
+        return [...(this.#live?.list ?? []).filter(({ unavailable }) => !unavailable), ...this.#people.followed];
     }
 
     /** Time goes by. */
@@ -135,8 +149,15 @@ export class FeedView {
     async #post(draft) {
         const mine = this.#mine;
         const post = await this.#api.createPost(draft);
+        if (mine !== this.#mine) return;
+        this.#made = [post, ...this.#made.filter(({ id }) => id !== post.id)];
         mine.add(post);
-        if (mine === this.#mine) this.#note(words.posted);
+        this.#note(words.posted);
+    }
+
+    #actOf({ user }) {
+        if (user === this.#me) return { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post) };
+        return { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.follow(post, false) };
     }
 
     async #remove({ id }) {
@@ -144,11 +165,13 @@ export class FeedView {
         await this.#api.deletePost(id).catch((error) => {
             throw new Error(words.notRemoved(reason(error)));
         });
+        this.#made = this.#made.filter((post) => post.id !== id);
         mine.remove(id);
         this.#note(words.removed);
     }
 
-    async #follow(person, following) {
+    /** @param {any} person @param {boolean} following */
+    async follow(person, following) {
         const live = this.#live;
         await (following ? this.#api.follow(person.user) : this.#api.unfollow(person.user)).catch((error) => {
             throw new Error(words.notFollowed(person, reason(error)));
@@ -172,7 +195,7 @@ export class FeedView {
 
     #undo() {
         const person = this.#unfollowed;
-        this.#follow(person, true).catch((error) => this.#note(error.message, person));
+        this.follow(person, true).catch((error) => this.#note(error.message, person));
         document.getElementById('show-home').focus(); // the button goes
     }
 
@@ -241,6 +264,12 @@ export class FeedView {
         return this.#showing === 'home' ? this.#live : this.#mine;
     }
 
+    get #home() {
+        const shown = this.#held.shown;
+        const made = this.#made.filter(({ id }) => !shown.some((post) => post.id === id));
+        return [...made, ...shown].sort((a, b) => compareIds(b.id, a.id));
+    }
+
     #changed() {
         const before = this.#held.count;
         this.#wasFailing = this.#live.failure !== null;
@@ -253,18 +282,21 @@ export class FeedView {
         const { home, mine, linked } = this.#articles;
         const source = this.#source;
         const now = this.#serverNow();
-        home.show(this.#held.shown, this.#live?.hasMore ?? false, now);
+        const posts = this.#home;
+        home.show(posts, this.#live?.hasMore ?? false, now);
         mine.show(this.#mine?.list ?? [], this.#mine?.hasMore ?? false, now);
-        linked.show(this.#linked ? [this.#linked] : [], false, now);
+        linked.show(this.#linked && this.#linked !== GONE ? [this.#linked] : [], false, now);
         $('linked').hidden = this.#linked === null;
+        $('linked-gone').hidden = this.#linked !== GONE;
+        $('linked-post').hidden = this.#linked === GONE;
         this.#articles[this.#showing].busy(this.#loading);
-        $('home').hidden = this.#showing !== 'home' || this.#held.shown.length === 0;
+        $('home').hidden = this.#showing !== 'home' || posts.length === 0;
         $('mine').hidden = this.#showing !== 'mine' || !this.#mine?.list.length;
         const news = this.#held.count;
         $('news').hidden = news === 0 || this.#showing !== 'home';
         setText($('news'), words.newPosts(news));
         this.#told(news);
-        const empty = (source?.list.length ?? 0) === 0;
+        const empty = (this.#showing === 'home' ? posts.length : (source?.list.length ?? 0)) === 0;
         const read = source !== null && (this.#showing === 'mine' ? source.complete : source.version !== null);
         $('older').hidden = !read || !source.hasMore;
         $('older').setAttribute('aria-disabled', String(this.#loading));

@@ -270,7 +270,7 @@ static void handle_ops(void *context, struct http_request *request) {
 
 /* Before the body of a stranger is read. */
 static void admit_peer(void *context, struct http_request *request) {
-    const struct service *service = context;
+    struct service *service = context;
     if (refuse_misdirected(service, request)) return;
     if (!bears_peer_token(service, request))
         refuse(service, request, 401, "unauthorized", "the peer token is missing or wrong");

@@ -20,7 +20,7 @@ struct phone_server {
     struct ws_server *server;
     struct http_proxies *proxies; /* NULL: none are trusted */
     uint32_t key_changes;         /* of the keys that sessions were last checked against */
-    uint64_t floods; /* connections closed because of too many messages */
+    uint64_t floods;              /* connections closed because of too many messages */
     struct {
         struct metric *refused, *late, *evicted, *origins, *dead, *floods, *certificate;
     } metrics;
@@ -66,8 +66,7 @@ static int hello(struct phone_server *phones, struct session *session, const str
         session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->options.door));
         return 0;
     }
-    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS),
-                  claims.key);
+    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS), claims.key);
     say_welcome(phones, session);
     screens_hello(phones->options.screens, session, request->object);
     session_schedule(sessions, session);

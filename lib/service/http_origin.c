@@ -150,7 +150,8 @@ bool http_proxies_trust(const struct http_proxies *proxies, const struct sockadd
 uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies) {
     struct buffer forwarded = {.size = 0};
     if (proxies) http_field_gather(request->fields, request->field_count, "X-Forwarded-For", &forwarded);
-    uint64_t origin = http_origin_behind(proxies, http_address_of(http_request_peer(request)), buffer_cstring(&forwarded));
+    uint64_t origin =
+        http_origin_behind(proxies, http_address_of(http_request_peer(request)), buffer_cstring(&forwarded));
     buffer_free(&forwarded);
     return origin;
 }

@@ -144,6 +144,7 @@ export function reason(error) {
 
 const REFUSALS = {
     subject_closed: 'closed',
+    blocked: 'blocked',
     banned: 'banned',
     not_allowed: 'notAllowed',
     level_too_low: 'levelTooLow',

@@ -4,7 +4,7 @@ const FIRST_ID = 350181845507911757n;
 const RULES = {
     no_comment: [404, 'there is no such comment under this subject'],
     subject_closed: [409, 'the subject takes no more comments'],
-    not_allowed: [403, 'the user may not do this here'],
+    blocked: [403, 'one of the two users has blocked the other'],
     comment_not_visible: [409, 'the comment is held, hidden or deleted'],
     not_your_comment: [403, 'somebody else has written this comment, and owns the subject'],
 };
@@ -134,7 +134,7 @@ export class FakeComments {
         if (made) return [201, this.#shown(post, made, false, true)];
         const answered = replyTo && this.#find(post, replyTo);
         if (thread.closed) return problem('subject_closed');
-        if (answered && this.blocks.has(answered.user)) return problem('not_allowed');
+        if (answered && this.blocks.has(answered.user)) return problem('blocked');
         const comment = this.write(post, this.feed.me, text, { reply_to: replyTo, state: this.review ? 'held' : 'visible' });
         this.#keys.set(key, comment);
         return [201, this.#shown(post, comment, false, true)];

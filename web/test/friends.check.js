@@ -197,7 +197,8 @@ test('by keys alone: through the panel and the card, in order', async () => {
     await page.keyboard.press('Enter');
     await page.waitForSelector('#card[open]');
     assert.equal(await page.evaluate(() => document.activeElement.id), 'card-close');
-    assert.equal(await tab(), 'card-link');
+    await page.waitForSelector('#card-follow:not([hidden])');
+    assert.equal(await tab(), 'card-follow');
     await page.keyboard.press('Escape');
     assert.equal(await page.evaluate(() => document.activeElement.closest('li')?.dataset.user), '1000', 'the focus comes back');
 });

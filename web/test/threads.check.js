@@ -223,7 +223,7 @@ test('what is refused is said where it was tried, and the text stays', async () 
     await button(root.id, 'Reply').click();
     await page.keyboard.type('Hello');
     await page.keyboard.press('Control+Enter');
-    await shows('.comment .line-form .problem', ['You cannot do this here.']);
+    await shows('.comment .line-form .problem', ['You cannot answer here, as one of you has blocked the other.']);
     await page.keyboard.press('Escape');
     assert.equal(await focused(), root.id);
     await rarely(`[data-comment="${root.id}"] > .comment-acts`, 'Report');
@@ -306,7 +306,7 @@ test('a notice of a reply leads to it, among those around it, and from there to 
     server.feed.notify(1002, '5', '78');
     await page.reload();
     await state('online');
-    for (const [number, selector, message] of [[2, '#linked .thread-note', /not there any more/], [1, '#feed-note', /deleted/]]) {
+    for (const [number, selector, message] of [[2, '#linked .thread-note', /not there any more/], [1, '#linked-gone:not([hidden])', /deleted/]]) {
         await page.click('#notices summary');
         await page.click(`#notice-list > li:nth-child(${number}) button`);
         await page.waitForFunction(([css, pattern]) => new RegExp(pattern).test(document.querySelector(css)?.textContent), [selector, message.source]);
@@ -356,7 +356,7 @@ test('by keys alone: a thread is walked through in order, with a ring around wha
     await shows('.comment-text', ['Root', 'Mine']);
     await page.focus(`${first} .thread-toggle`);
     const order = [];
-    for (let i = 0; i < 9; i += 1) {
+    for (let i = 0; i < 11; i += 1) {
         assert.doesNotMatch(await tab(), /no ring/);
         order.push(await page.evaluate(() => {
             const { activeElement: at } = document;
@@ -364,7 +364,7 @@ test('by keys alone: a thread is walked through in order, with a ring around wha
         }));
     }
     assert.deepEqual(order, [
-        'order', 'Write a comment', 'Comment', `${root.id} ♥`, `${root.id} Reply`, `${root.id} Report`, `${reply.id} ♥`, `${reply.id} Reply`, `${reply.id} Delete`,
+        'order', 'Write a comment', 'Comment', `${root.id} Bo Brandt`, `${root.id} ♥`, `${root.id} Reply`, `${root.id} ⋯`, `${reply.id} Mira Starling`, `${reply.id} ♥`, `${reply.id} Reply`, `${reply.id} ⋯`,
     ]);
     await page.keyboard.press('PageDown');
     await becomes(async () => [await page.evaluate(() => document.activeElement.dataset.post), server.feed.timeline[1].id]);

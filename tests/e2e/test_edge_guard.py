@@ -541,7 +541,9 @@ def test_a_place_that_routers_never_hear_of_takes_nobody_off_the_screen(make_clu
 def test_a_full_edge_says_when_to_come_back(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.sessions': 1, 'edge.hello.rate': 10}))
     a, b = users(2)
-    with stage.cluster.phone(a):
+    with stage.cluster.phone(a) as inside:
+        inside.hello(*HOME, wait=False)  # without one it would make room
+        inside.expect('welcome')
         delays = []
         for _ in range(5):
             with stage.cluster.phone(b) as phone:
@@ -633,6 +635,8 @@ def test_a_full_edge_leaves_its_share_of_the_port_to_others(make_cluster, users)
         phone = stage.cluster.phone(crowd.pop())
         time.sleep(0.05)
         if phone.closed() is None:
+            phone.hello(*HOME, wait=False)  # without one it would make room
+            phone.expect('welcome')
             phones.append(phone)
     time.sleep(1)  # until it has looked
     before = sessions(large)

@@ -112,15 +112,20 @@ struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, st
     struct live_feed *live = *place_of(feeds, session);
     if (!live || live->pending == LIVE_NOTHING || live->wait.link) return (struct screen_filled){.frame = false};
     bool news = live->post_count || live->gone_count || !watch_version_same(live->since, live->version);
+    if (news && live->pending == LIVE_CHANGE) {
+        live_sort(live);
+        struct frame_posts_told told = frame_posts(frame, live, feeds->texts);
+        if (told.too_long) {
+            live_stale(live, live->version, 0);
+        } else {
+            feeds->metrics.posts->value += (double)told.posts;
+            feeds->metrics.unavailable->value += (double)told.unavailable;
+            observe_latency(feeds, live);
+        }
+    }
     if (live->pending == LIVE_STALE) {
         frame_stale(frame, live);
         feeds->metrics.stales->value++;
-    } else if (news) {
-        live_sort(live);
-        struct frame_posts_told told = frame_posts(frame, live, feeds->texts);
-        feeds->metrics.posts->value += (double)told.posts;
-        feeds->metrics.unavailable->value += (double)told.unavailable;
-        observe_latency(feeds, live);
     }
     news |= live->pending == LIVE_STALE;
     live_told(live);

@@ -19,6 +19,7 @@ struct frame_posts_told frame_posts(struct buffer *frame, const struct live_feed
     put_version(frame, "version", live->version);
     buffer_string(frame, ",\"items\":[");
     for (size_t i = 0; i < live->post_count; i++) {
+        if (told.posts && frame->size > FRAME_POSTS_BYTES) return (struct frame_posts_told){.too_long = true};
         const struct live_post *post = &live->posts[i];
         enum text_state state = text_state_of(post->text);
         if (state == TEXT_NONE) continue;

@@ -5,8 +5,13 @@
 #include "base/buffer.h"
 #include "fanout/feed/live.h"
 
+enum {
+    FRAME_POSTS_BYTES = 64 << 10 /* beyond, a frame has no further post; a phone that does not read is kept one frame */
+};
+
 struct frame_posts_told {
     size_t posts, unavailable; /* of the posts, those without a text */
+    bool too_long;             /* there is no frame: the phone is to read its page */
 };
 
 /* A change is pending, its posts are sorted, and all their texts are settled. */

@@ -290,6 +290,25 @@ static void posts_are_gathered_into_one_frame(void **state) {
     world_free(w);
 }
 
+/* Of as many posts as may be pending, each of them short. */
+static void more_than_a_frame_is_read_as_a_page(void **state) {
+    enum { POSTS = 480 };
+    struct world *w = world_new();
+    struct session *phone = arrive(w, 9);
+    struct watch_version first = version(1);
+    some_profiles_name(&w->profiles, 7, "Augusta Ada King, Countess of Lovelace");
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    for (int64_t n = 1; n <= POSTS; n++) change(w, 9, n, id_of(1, n), 0);
+    w->owners.at_once = true;
+    until_owed(w, phone);
+    struct screen_filled filled = feeds_fill(w->feeds, phone, &w->frame);
+    assert_true(filled.frame);
+    assert_memory_equal(w->frame.data + WS_HEADROOM, "{\"type\":\"stale\"", 15);
+    assert_false(feeds_fill(w->feeds, phone, &w->frame).frame);
+    world_free(w);
+}
+
 static void texts_that_are_late_or_gone(void **state) {
     struct world *w = world_new();
     struct session *phone = arrive(w, 9);
@@ -439,6 +458,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(watch_records_say_where_the_edge_reads),
         cmocka_unit_test(posts_are_gathered_into_one_frame),
+        cmocka_unit_test(more_than_a_frame_is_read_as_a_page),
         cmocka_unit_test(texts_that_are_late_or_gone),
         cmocka_unit_test(a_post_that_is_gone_before_it_was_sent),
         cmocka_unit_test(a_page_that_is_not_the_newest_is_stale),

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+enum { IDLE_LEAST_MS = 500 /* a handshake that is on its way is not idle */ };
+
 static bool is_older(const struct hub *hub, const struct ws_connection *connection, uint64_t ms) {
     return connection && connection->since + ms <= uv_now(hub->loop);
 }
@@ -10,7 +12,7 @@ struct ws_connection *hub_idlest(const struct hub *hub) {
     struct ws_connection *idle[] = {hub->handshaking.first, hub->closing.first, hub->finishing.first}, *idlest = NULL;
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (idle[i] && (!idlest || idle[i]->since < idlest->since)) idlest = idle[i];
-    return idlest;
+    return is_older(hub, idlest, IDLE_LEAST_MS) ? idlest : NULL;
 }
 
 static void hub_tick(void *context) {
@@ -30,6 +32,7 @@ static void hub_tick(void *context) {
     }
     while (is_older(hub, hub->closing.first, HUB_CLOSE_MS)) connection_kill(hub->closing.first);
     while (is_older(hub, hub->finishing.first, HUB_FINISH_MS)) connection_kill(hub->finishing.first);
+    if (hub->aged) hub->aged(hub->owner);
 }
 
 static void hub_end_some(void *context) {

@@ -100,6 +100,7 @@ struct hub {
     lws_retry_bo_t no_timers; /* all zero: pinging is ours */
     unsigned finish_turns;
     loop_fn *released; /* a connection has gone, its descriptor too; may be NULL */
+    loop_fn *aged;     /* called again and again: some may have become idle. May be NULL */
     void *owner;
     loop_fn *closed;
     void *closed_context;
@@ -110,7 +111,8 @@ void hub_start(struct hub *hub);
 /* Closes every connection with `code`, then calls closed. */
 void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context);
 void hub_release(struct hub *hub); /* after closed, or when it was never started */
-/* Of the connections that are not open yet, or not any more, the one that has waited for the longest; NULL: there is none. */
+/* Of the connections that are not open yet, or not any more, the one that has waited for the longest, and for a moment at least; NULL:
+ * there is none. */
 struct ws_connection *hub_idlest(const struct hub *hub);
 
 /* connection.c. A connection in `handshaking`. */

@@ -152,6 +152,7 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
         .callbacks = options->callbacks,
         .origin = options->origin,
         .released = server_has_room,
+        .aged = server_has_room,
         .owner = made,
     };
     made->fd = -1;

@@ -57,14 +57,13 @@ struct ws_callbacks {
 
 struct ws_server_options {
     uv_loop_t *loop;
-    const char *listen;      /* host:port; port 0: any free one */
-    const char *subprotocol; /* "starling.v1"; a client that does not offer it is refused */
-    size_t max_message;      /* bytes; beyond: closed with 1009 */
-    unsigned
-        max_connections; /* those in the handshake included; there, evicted connections make room, else accepting pauses */
-    unsigned ping_s;     /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
-    unsigned handshake_s; /* upgrade must be complete by then. 0: 10 */
-    const char *origins;  /* which a browser's page may have, separated by commas; "" or NULL: any. No origin is fine */
+    const char *listen;       /* host:port; port 0: any free one */
+    const char *subprotocol;  /* "starling.v1"; a client that does not offer it is refused */
+    size_t max_message;       /* bytes; beyond: closed with 1009 */
+    unsigned max_connections; /* those in the handshake included; beyond: the idle are evicted, or accepting pauses */
+    unsigned ping_s;          /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
+    unsigned handshake_s;     /* upgrade must be complete by then. 0: 10 */
+    const char *origins; /* which a browser's page may have, separated by commas; "" or NULL: any. No origin is fine */
     const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
     void *context;
     struct ws_callbacks callbacks;

@@ -11,6 +11,7 @@ from harness.broker import REPOSITORY
 from harness.cluster import build_folder
 from harness.forged import bad_tokens
 from harness.geo import e7
+from harness.http import Http
 from harness.processes import clean_environment
 from harness.records import decode, encode
 from harness.waiting import eventually, now_ms
@@ -735,7 +736,8 @@ def test_a_gateway_serves_until_balancers_have_noticed_that_it_ends(make_cluster
     cluster.ingest.terminate()
     eventually(lambda: cluster.ingest.get('/readyz').status_code == 503)
     for _ in range(10):
-        assert Http(cluster.http_url, cluster.token(users(1)[0])).put('/v1/profile', json={'name': 'Mira'}).ok  # by a connection of its own
+        with Http(cluster.http_url, cluster.token(users(1)[0])) as other:  # a connection of its own
+            assert other.put('/v1/profile', json={'name': 'Mira'}).ok
         assert http.put('/v1/profile', json={'name': 'Ben'}).ok
         time.sleep(0.1)
     assert cluster.ingest.wait() == 0

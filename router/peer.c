@@ -119,6 +119,27 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
         reply_page(request, peer->entries, count, more);
 }
 
+/* How many halves the user has that are no friendships. */
+static void requests(struct peer *peer, struct http_request *request, int64_t user) {
+    const struct peer_options *options = &peer->options;
+    int32_t partition = hash_user_partition(user, options->partitions);
+    struct buffer body = {.data = NULL};
+    struct error error;
+    int code = owner_serves(options->owner, partition);
+    if (code) {
+        peer_refuse(request, code);
+        return;
+    }
+    code = graph_friends(options->graph, partition, user, &peer->friends, &error);
+    if (code) {
+        peer_store_failed(request, code, &error);
+        return;
+    }
+    buffer_format(&body, "{\"requests\":%zu}", peer->friends.others);
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
 /* ---- audience ---- */
 
 static void reply_audience(struct http_request *request, enum sharing_mode mode, bool visible,
@@ -270,6 +291,8 @@ void peer_handle(struct peer *peer, struct http_request *request) {
     } else if ((at = http_path_behind(request, "/peer/friendship/")) && http_path_number(&at, &user) && *at++ == '/' &&
                http_path_number(&at, &other) && !*at && user != other) {
         friendship(peer, request, user, other);
+    } else if ((at = http_path_behind(request, "/peer/requests/")) && http_path_number(&at, &user) && !*at) {
+        requests(peer, request, user);
     } else if ((at = http_path_behind(request, "/peer/nearby/")) && http_path_number(&at, &user) && !*at) {
         near_pages_ask(peer->options.near, request, user);
     } else if ((at = http_path_behind(request, "/peer/audience/")) && http_path_number(&at, &user) && !*at) {
@@ -279,8 +302,8 @@ void peer_handle(struct peer *peer, struct http_request *request) {
     } else {
         http_problem(
             request, 404, "not-found",
-            "there are /peer/friends/USER, /peer/friendship/USER/OTHER, /peer/nearby/USER, /peer/audience/USER and "
-            "/peer/discover/USER",
+            "there are /peer/friends/USER, /peer/friendship/USER/OTHER, /peer/requests/USER, /peer/nearby/USER, "
+            "/peer/audience/USER and /peer/discover/USER",
             0);
     }
 }

@@ -1,5 +1,6 @@
 #include "ingest/nearby/friends.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +12,18 @@
 #include "base/text.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "ingest/gather.h"
 #include "ingest/owners.h"
 #include "users/half.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { PEER_TIMEOUT_MS = 3000, COUNT_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 struct friends {
     struct writer *writer;
     struct peers *routers;
     struct profiles *profiles;
-    int64_t outcome_wait_ms;
+    int64_t outcome_wait_ms, requests_max;
     struct metric *commands;
     void *gateway;
     void (*blocks_changed)(void *gateway, int64_t user);
@@ -107,31 +109,94 @@ static void ask_outcome(void *context, struct http_request *request, int code, i
     peers_fetch(friends->routers, partition, path, (int)friends->outcome_wait_ms + 500, answered, outcome);
 }
 
-static void command(struct friends *friends, const struct call *call, enum friend_command_kind kind, int64_t from,
-                    int64_t to) {
-    if (from == to) {
-        http_problem(call->request, 400, "same_user", "the two users are the same", 0);
-        return;
-    }
+static void write_command(struct friends *friends, struct http_request *request, enum friend_command_kind kind,
+                          int64_t from, int64_t to) {
     struct friend_command command = {.kind = kind, .from = from, .to = to, .time = clock_wall_ms()};
     struct outcome *outcome = mem_alloc(sizeof *outcome);
     bool block = kind == FRIEND_COMMAND_BLOCK || kind == FRIEND_COMMAND_UNBLOCK;
     bool round = kind == FRIEND_COMMAND_ROUND || kind == FRIEND_COMMAND_EXACT;
     *outcome = (struct outcome){
-        .friends = friends, .request = call->request, .from = from, .to = to, .block = block, .round = round};
+        .friends = friends, .request = request, .from = from, .to = to, .block = block, .round = round};
     struct buffer record = {0};
     half_encode_command(&record, &command);
-    struct write *write = write_new(friends->writer, call->request, ask_outcome, outcome);
+    struct write *write = write_new(friends->writer, request, ask_outcome, outcome);
     write_user(write, &TOPIC_FRIEND_COMMANDS, from < to ? from : to, &record);
     write_end(write);
     buffer_free(&record);
+}
+
+static bool are_two(const struct call *call, int64_t from, int64_t to) {
+    if (from == to) http_problem(call->request, 400, "same_user", "the two users are the same", 0);
+    return from != to;
+}
+
+static void command(struct friends *friends, const struct call *call, enum friend_command_kind kind, int64_t from,
+                    int64_t to) {
+    if (are_two(call, from, to)) write_command(friends, call->request, kind, from, to);
+}
+
+/* A request for friendship, until it is known how many each of the two has. Owners that do not answer hold up nobody. */
+struct new_request {
+    struct friends *friends;
+    struct http_request *request;
+    int64_t from, to;
+    bool new, many; /* new: there is none between the two, and no friendship */
+};
+
+enum { ASKED_STATE, ASKED_REQUESTS };
+
+static void counted(void *context, size_t tag, struct json_bytes reply) {
+    struct new_request *made = context;
+    json_t *object = reply.size ? json_parse(reply.data, reply.size, NULL) : NULL;
+    const char *state;
+    int64_t requests;
+    if (tag == ASKED_STATE)
+        made->new = json_want_text(object, "state", &state, NULL) == 0 && strcmp(state, "none") == 0;
+    else if (json_want_int(object, "requests", 0, INT64_MAX, &requests, NULL) == 0)
+        made->many = made->many || requests >= made->friends->requests_max;
+    json_decref(object);
+}
+
+static void all_counted(void *context, bool stopping) {
+    struct new_request *made = context;
+    if (stopping)
+        write_problem(made->request, -ECANCELED);
+    else if (made->new && made->many)
+        http_problem(made->request, 409, "requests_limit", "one of the two has as many requests as anybody may", 0);
+    else
+        write_command(made->friends, made->request, FRIEND_COMMAND_REQUEST, made->from, made->to);
+    free(made);
+}
+
+static void put_friend(void *state, const struct call *call) {
+    struct friends *friends = state;
+    int64_t from = call->claims.user, to = call->values[0].user;
+    char path[PATH_MAX_BYTES];
+    if (!are_two(call, from, to)) return;
+    if (!friends->requests_max) {
+        write_command(friends, call->request, FRIEND_COMMAND_REQUEST, from, to);
+        return;
+    }
+    struct new_request *made = mem_alloc(sizeof *made);
+    *made = (struct new_request){.friends = friends, .request = call->request, .from = from, .to = to};
+    struct gather *gather = gather_new(&(struct gather_options){.owners = friends->routers,
+                                                                .timeout_ms = COUNT_TIMEOUT_MS,
+                                                                .context = made,
+                                                                .answer = counted,
+                                                                .done = all_counted});
+    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, from, to);
+    gather_ask(gather, peers_of_user(friends->routers, from < to ? from : to), path, ASKED_STATE);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "/peer/requests/%" PRId64, i ? to : from);
+        gather_ask(gather, peers_of_user(friends->routers, i ? to : from), path, ASKED_REQUESTS);
+    }
+    gather_end(gather);
 }
 
 static void own_command(struct friends *friends, const struct call *call, enum friend_command_kind kind) {
     command(friends, call, kind, call->claims.user, call->values[0].user);
 }
 
-static void put_friend(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_REQUEST); }
 static void delete_friend(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_REMOVE); }
 static void put_block(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_BLOCK); }
 static void delete_block(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_UNBLOCK); }
@@ -214,13 +279,14 @@ static void get_friends(void *state, const struct call *call) {
         path);
 }
 
-struct friends *friends_new(const struct product_options *options, struct peers *routers) {
+struct friends *friends_new(const struct product_options *options, struct peers *routers, int64_t requests_max) {
     struct friends *friends = mem_alloc(sizeof *friends);
     *friends = (struct friends){
         .writer = options->writer,
         .routers = routers,
         .profiles = user_copies_profiles(options->copies),
         .outcome_wait_ms = options->outcome_wait_ms,
+        .requests_max = requests_max,
         .commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",
                                     "Friend commands that Kafka acknowledged.", NULL),
         .gateway = options->gateway,

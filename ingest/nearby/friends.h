@@ -8,7 +8,8 @@
 
 struct friends;
 /* The routers, and what the options name, outlive it. */
-struct friends *friends_new(const struct product_options *options, struct peers *routers);
+/* requests_max: how many requests, invitations and blocks a user may have before requests are refused; 0: any number. */
+struct friends *friends_new(const struct product_options *options, struct peers *routers, int64_t requests_max);
 void friends_free(struct friends *friends); /* NULL is fine */
 
 extern const struct endpoint_list FRIENDS_ENDPOINTS; /* state: struct friends */

@@ -75,7 +75,7 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
                                          common->clock == SERVICE_CLOCK_WALL);
-    nearby->friends = friends_new(options, nearby->routers);
+    nearby->friends = friends_new(options, nearby->routers, nearby->settings.requests_max);
     nearby->near = near_lists_new(options, nearby->routers, common->clock == SERVICE_CLOCK_WALL);
     nearby->mutes = nearby_mutes_new(options);
     nearby->audience = audience_pages_new(options, nearby->routers);

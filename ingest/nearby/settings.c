@@ -14,6 +14,10 @@ static const struct config_property PROPERTIES[] = {
     {"ingest.user.reports.burst", CONFIG_INT, AT(reports_burst), "10000", .min = 1, .max = 1000000000,
      .doc =
          "How many of them a user who has rested may report at once: a phone that was offline for a day may have thousands."},
+    {"friends.requests.max", CONFIG_INT, AT(requests_max), "2000", .max = 1000000000,
+     .doc =
+         "How many requests, invitations and blocks a user may have: a new request for friendship by or to somebody with more is "
+         "answered 409. 0: any number."},
     {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router",
      .doc = "Consumer group of the routers, which answer for friends."},
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",

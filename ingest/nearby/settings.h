@@ -6,7 +6,7 @@
 
 struct nearby_settings {
     const char *router_group, *history_group;
-    int64_t max_batch, reports_rate, reports_burst;
+    int64_t max_batch, reports_rate, reports_burst, requests_max;
 };
 
 extern const struct config_section NEARBY_SECTION; /* values: struct nearby_settings */

@@ -93,6 +93,19 @@ def test_nobody_empties_the_notices_of_another(make_cluster, users):
     eventually(lambda: {item['user'] for item in feed.http(ada).ok('GET', '/v1/notices', params={'limit': 100})['items']} == {ben, *others})
 
 
+def test_requests_for_friendship_have_an_end(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:friends.requests.max': 5}).start()
+    ada, ben, *others = users(8)
+    for other in others[:5]:
+        cluster.http(ada).ok('PUT', f'/v1/friends/{other}')
+    eventually(lambda: len(cluster.http(ada).ok('GET', '/v1/friends', params={'state': 'requested'})['items']) == 5)
+    for asker, asked in ((ada, ben), (ben, ada)):
+        refused = cluster.http(asker).put(f'/v1/friends/{asked}')
+        assert (refused.status_code, refused.json()['code']) == (409, 'requests_limit')
+    assert cluster.http(others[0]).ok('PUT', f'/v1/friends/{ada}')['state'] == 'friends'  # to accept is no request
+    eventually(lambda: cluster.http(ada).put(f'/v1/friends/{ben}').status_code == 200)
+
+
 def test_those_who_forget_themselves_deny_it_to_nobody(make_cluster, users):
     cluster = make_cluster().start(feeds=1, comments=1)
     *attackers, ada = users(71)

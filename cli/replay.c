@@ -88,17 +88,6 @@ static const struct topic *find_topic(const struct replay *replay, const char *n
     return NULL;
 }
 
-/* All that concerns a user is in one partition, where the user is the key. */
-static bool keyed_by_user(const struct topic *topic) {
-    static const struct topic *const KEYED[] = {&TOPIC_LOCATIONS,     &TOPIC_FRIENDSHIPS, &TOPIC_PROFILES,
-                                                &TOPIC_SHARING,       &TOPIC_FOLLOWS,     &TOPIC_POSTS,
-                                                &TOPIC_POST_COMMANDS, &TOPIC_POST_TEXTS,  &TOPIC_NEARBY_MUTES};
-    for (size_t i = 0; i < ARRAY_SIZE(KEYED); i++) {
-        if (topic == KEYED[i]) return true;
-    }
-    return false;
-}
-
 static int refuse_topic(const char *name) {
     struct buffer known = {.data = NULL};
     for (size_t i = 0; i < TOPICS_ALL.count; i++) buffer_format(&known, "%s, ", TOPICS_ALL.items[i]->name);
@@ -123,8 +112,6 @@ static int choose_partition(struct replay *replay, const char *partition, struct
                              (int)reader->partitions - 1);
         }
         reader->partition = (int32_t)chosen;
-    } else if (replay->user_count == 1 && keyed_by_user(reader->topic) && !replay->topics.dead_letters) {
-        reader->partition = hash_user_partition(replay->users[0], reader->partitions);
     }
     return 0;
 }

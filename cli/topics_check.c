@@ -23,7 +23,8 @@ struct check {
     int copies;             /* of most topics that are there */
     size_t problems;
     uint32_t unknown; /* a schema that this version does not know; 0: none so far */
-    int64_t unknown_count;
+    int64_t unknown_count, misplaced_count;
+    int partitions; /* of the topic that is read */
 };
 
 static bool is_there(const struct kafka_topic_found *found) { return found->partitions > 0; }
@@ -93,6 +94,10 @@ static void compare_copies(struct check *check) {
 
 static void take(void *context, const struct kafka_record *record) {
     struct check *check = context;
+    int32_t wanted = record->topic->scattered
+                         ? -1
+                         : topic_partition(record->topic, record->key, record->key_size, check->partitions);
+    if (wanted >= 0 && wanted != record->partition) check->misplaced_count++;
     if (record->value_size < EVENT_HEADER_SIZE || record->value[0]) return; // the daemons' dead letters tell of it
     uint32_t id = bytes_get_be32(record->value + 1);
     if (event_schema_find(id)) return;
@@ -111,8 +116,16 @@ static int read_newest(struct check *check, const struct kafka_topic_found *foun
         .context = check,
         .take = take,
     };
-    check->unknown_count = 0;
+    check->unknown_count = check->misplaced_count = 0;
+    check->partitions = found->partitions;
     int code = reader_run(&options, error);
+    if (!code && check->misplaced_count) {
+        printf("%s: %" PRId64
+               " of the newest records lie in another partition than their key's. No daemon takes these; its dead "
+               "letters have them. Stop the program that writes them\n",
+               found->name, check->misplaced_count);
+        check->problems++;
+    }
     if (code || !check->unknown_count) return code;
     printf("%s: %" PRId64 " of the newest records have a schema that this version does not know (the last one: %" PRIu32
            "). If a newer version has written them, start no daemon of this version\n",

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "geo/geo.h"
 #include "history-sink/wiping.h"
@@ -123,6 +124,10 @@ static void take_record(struct sink *sink, struct sink_partition *partition, con
         return;
     }
     if (location.kind != LOCATION_REPORT && location.kind != LOCATION_JOIN) return;
+    if (record->key_size != 8 || (int64_t)bytes_get_be64(record->key) != location.user) {
+        refuse(sink, record, "the key is not its user");
+        return;
+    }
     if (location.user < 0 || location.time < 0 || !geo_valid((struct geo_point){location.lat, location.lng})) {
         refuse(sink, record, "the user, the time or the position is out of range");
         return;

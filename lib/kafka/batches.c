@@ -1,5 +1,6 @@
 /* Messages of librdkafka as batches of records: which of them count, and how many are taken at once. */
 #include "kafka/consumer_private.h"
+#include "kafka/misplaced.h"
 #include "kafka/traces.h"
 
 #define TIME_MAX INT64_C(253402300799999)
@@ -73,7 +74,8 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
         consumer->burst++;
         consumer->burst_bytes += m->len + m->key_len;
         rd_kafka_timestamp_type_t unused;
-        consumer->records[records++] = (struct kafka_record){
+        struct kafka_record *record = &consumer->records[records];
+        *record = (struct kafka_record){
             .topic = topic,
             .partition = m->partition,
             .offset = m->offset,
@@ -84,6 +86,7 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
             .value_size = m->len,
             .message = m,
         };
+        records += !kafka_misplaced_take(consumer->options.settings, record);
     }
     return records;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "kafka/misplaced.h"
 #include "kafka/traces.h"
 
 enum {
@@ -229,6 +230,7 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
         .old = NULL,
     };
     if (options->metrics) kafka_dead_letters_count(producer, options->metrics);
+    if (!options->transactional_id) kafka_misplaced_use(options->settings->misplaced, producer);
     producer->wake = kafka_wake_new(options->loop, woken, woken, producer);
     int code = producer->wake ? kafka_producer_open(producer, error)
                               : error_set(error, -EMFILE, "no descriptor left for a Kafka producer");
@@ -255,6 +257,7 @@ static void drain(struct kafka_producer *producer, int flush_ms) {
 
 void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
     if (!producer) return;
+    kafka_misplaced_end(producer->options.settings->misplaced, producer);
     if (producer->queue) kafka_wake_forget(producer->queue);
     if (producer->health) drain(producer, flush_ms);
     kafka_renewal_free(producer);

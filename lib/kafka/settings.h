@@ -14,6 +14,8 @@
 #include "topics/topic.h"
 #include "trace/tracer.h"
 
+struct kafka_misplaced;
+
 /* Borrowed by every client made from it: must outlive them. */
 struct kafka_settings {
     const char *bootstrap;           /* host:port,... */
@@ -27,6 +29,8 @@ struct kafka_settings {
     /* How many partitions the topics of each space had when the program began: producers choose among so many by key, also if somebody
      * adds partitions. NULL: among those that the topic has. */
     const int *partitions;
+    /* Told of records in wrong partitions, which consumers then drop (misplaced.h); with partitions only. NULL: they are as others. */
+    struct kafka_misplaced *misplaced;
     /* Kafka lets the program not do something (an ACL is missing), which is told again each time: reason says what. Any thread.
      * NULL: not wanted. */
     void (*on_refused)(void *context, const char *reason);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "kafka/misplaced.h"
 #include "service/internal.h"
 #include "service/listen.h"
 #include "service/denials.h"
@@ -61,6 +62,8 @@ void service_begin(struct service *service, const struct topics_shape *shape) {
     if (service->draining) return;
     service->started = true;
     service->kafka.partitions = shape->partitions; // the broker's `first`, which outlives the daemon's clients
+    if (!service->kafka.misplaced && service->kafka.topics)
+        service->kafka.misplaced = kafka_misplaced_new(service->kafka.topics, service->metrics);
     void *state = NULL;
     int code = service->definition->start(service, shape, &state, &error);
     // start itself may have called service_fail or service_finished.
@@ -215,6 +218,7 @@ static void service_close(struct service *service) {
     notify_rest(service->notify);
     close_loop(service);
     traces_close(service);
+    kafka_misplaced_free(service->kafka.misplaced);
     metrics_free(service->metrics);
     free(service->process);
     free(service->conditions);

@@ -5,7 +5,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from harness.waiting import eventually
+from harness.waiting import eventually, now_ms
 
 LARGEST = 1048588 - 200  # what the broker takes, less the batch around the record and its key
 SIZES = 'starling.cut.key.size', 'starling.cut.value.size'
@@ -118,3 +118,24 @@ def test_numbers_that_nobody_can_calculate_with_are_dead_letters(cluster, users)
         assert 'out of range' in headers['__connect.errors.exception.message']
     cluster.share(ada)
     eventually(lambda: cluster.http(ada).ok('GET', '/v1/sharing')['mode'] == 'friends', what='it goes on')
+
+
+def test_records_in_a_wrong_partition_are_not_taken(cluster, users):
+    ada, = users(1)
+    cluster.topics.produce('profiles', ada, ('profile', {'name': 'Ada'}))
+    eventually(lambda: cluster.http(ada).ok('GET', '/v1/profile')['name'] == 'Ada')
+    wrong = (partition_of(cluster, ada) + 1) % 4
+    report = {'user': ada, 'lat': 10, 'lng': 10, 'time': now_ms(), 'kind': 'REPORT', 'session': 0, 'route': -1, 'opted': -1, 'accuracy': -1}
+    for topic, record in (('profiles', ('profile', {'name': 'Eve'})), ('locations', ('location', report)),
+                          ('sharing', ('sharing', {'mode': 'PUBLIC', 'until': 0}))):
+        place = cluster.topics.produce(topic, ada, record, partition=wrong)
+        _, headers = letter_of(cluster, topic, wrong, place.offset)
+        assert 'not in the partition of its key' in headers['__connect.errors.exception.message']
+    assert counted(cluster.ingest, 'starling_misplaced_records_total', 'profiles') == 1
+    assert counted(cluster.routers[0], 'starling_misplaced_records_total', 'locations') == 1
+    cluster.ingest.restart()
+    assert eventually(lambda: cluster.http(ada).ok('GET', '/v1/profile'))['name'] == 'somebody'  # of partition_of
+    assert cluster.http(ada).ok('GET', '/v1/history', params={'from': 0, 'to': now_ms() + 1000})['items'] == []
+    said = cluster.starling('topics', 'check', check=False).stdout
+    assert 'profiles: 1 of the newest records lie in another partition' in said.replace(cluster.topics.prefix, '')
+    assert "Eve" in cluster.starling('replay', 'profiles', '--user', ada).stdout

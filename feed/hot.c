@@ -50,7 +50,7 @@ void hot_free(struct hot *hot) {
     free(hot);
 }
 
-static size_t part_of(int64_t author) { return hash_fold((uint64_t)author + 1) >> (64 - PART_BITS); }
+static size_t part_of(int64_t author) { return id_table_hash((uint64_t)author + 1) >> (64 - PART_BITS); }
 
 /* ---- putting ---- */
 

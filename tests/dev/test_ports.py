@@ -83,7 +83,7 @@ class Ports(unittest.TestCase):
             self.assertEqual(self.other.do(f'same_port {self.first} || echo no'), 'no')
             self.assertEqual(self.one.do(f'same_port {self.first} && echo yes'), 'yes')
         finally:
-            self.one.do('stop router-0 5')
+            self.one.do('stop 5 router-0')
         self.assertEqual(self.other.do(f'free_port {self.first}'), str(self.first))
 
     def test_down_gives_ports_back(self):
@@ -107,7 +107,7 @@ class Ports(unittest.TestCase):
                 self.assertIn('./dev down, then ./dev up', self.one.do(START_KAFKA))
             self.assertIn(f'127.0.0.1:{self.first}', self.one.do(START_KAFKA))
         finally:
-            self.one.do('stop router-0 5')
+            self.one.do('stop 5 router-0')
 
 
 if __name__ == '__main__':

@@ -520,11 +520,11 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 14; i += 1) {
+        for (let i = 0; i < 16; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }
-        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'new-token', 'sign-out']);
+        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
         await page.keyboard.press('Escape');
         assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
 

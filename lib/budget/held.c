@@ -21,8 +21,8 @@ struct held *held_new(const struct held_options *options) {
         .in_all = options->in_all,
         .by_key = map_new(),
         .used = tally_used(options->metrics, options->what),
-        .refused_each = tally_held(options->metrics, options->what, options->by, options->each),
-        .refused_all = tally_held(options->metrics, options->what, "process", options->in_all),
+        .refused_each = options->each ? tally_held(options->metrics, options->what, options->by, options->each) : NULL,
+        .refused_all = options->in_all ? tally_held(options->metrics, options->what, "process", options->in_all) : NULL,
     };
     return held;
 }

@@ -1,5 +1,6 @@
 /* Budgets of what is held: how many units (connections, bytes) each of many keys has at once, and all keys together. The metrics say
- * what the limits are, how much is held, and how often a limit refused. A key that holds nothing takes no memory. One thread. */
+ * what the limits are (where there are any), how much is held, and how often a limit refused. A key that holds nothing takes no memory. One
+ * thread. */
 #ifndef BUDGET_HELD_H
 #define BUDGET_HELD_H
 

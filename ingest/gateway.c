@@ -130,8 +130,9 @@ static void admit(void *context, struct http_request *request) {
     *call = (struct call){.request = request, .claims = {.user = -1}};
     int token = look_at_token(gateway, call);
     endpoints_find(gateway->endpoints, request, &admission->match);
+    uint64_t network = network_of_call(gateway, call); // whoever is refused is gone afterwards
     if (!limits_pass(gateway->limits, call, token == 0)) {
-        service_refused(gateway->service, "too_many_requests", network_of_call(gateway, call));
+        service_refused(gateway->service, "too_many_requests", network);
         return;
     }
     if (!admission->match.endpoint)

@@ -71,7 +71,7 @@ static const uint8_t *get_envelope(struct deliver_reader *reader, const uint8_t 
                                    struct deliver_envelope *envelope) {
     int64_t kind, size;
     at = zigzag_get(at, reader->end, &kind);
-    if (!at || kind < 0 || kind > INT32_MAX) return NULL;
+    if (!at || kind < INT32_MIN || kind > INT32_MAX) return NULL;
     if (!(at = get_recipients(reader, at, &envelope->recipient_count))) return NULL;
     at = zigzag_get(at, reader->end, &size);
     if (!at || size < 0 || size > reader->end - at) return NULL;

@@ -64,7 +64,7 @@ def test_places_are_shared_reported_found_and_kept(people):
     assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends}
     b('setProfile', name='Ben'), b('setSharing', 'friends')
     earlier, now = now_ms() - 60_000, now_ms()
-    assert a('report', [{**here, 'time': earlier}, {**here, 'time': now, 'accuracy': 12}]) == {'accepted': 2, 'sharingOff': 0}
+    assert a('report', [{**here, 'time': earlier}, {**here, 'time': now, 'accuracy': 12}]) == {'accepted': 2, 'sharingOff': 0, 'refused': []}
     b('report', [there])
 
     def near():

@@ -165,7 +165,7 @@ def test_nobody_reads_while_nobody_says_whom_he_has_blocked(comments, post, user
     router = comments.cluster.routers[0]
     router.pause()
     try:
-        refused(comments.http(cem).get(comments.path(subject)), 503, 'unavailable')  # who was never heard of
+        refused(comments.http(cem).get(comments.path(subject)), 503, 'owner_unavailable')  # who was never heard of
         assert comments.http(ben).ok('GET', comments.path(subject))['items'] == []
     finally:
         router.resume()

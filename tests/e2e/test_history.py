@@ -2,7 +2,6 @@
 whatever happens to the sinks."""
 import collections
 import datetime
-import itertools
 import json
 import random
 import re
@@ -202,12 +201,14 @@ def all_pages(cluster, user, query, limit):
 
 
 def answer_of(rows, start=0, end=2**63):
-    """What a query must answer from these rows of one user: a report that repeats the one before is left out."""
+    """What a query must answer from these rows of one user: a report that repeats another one of its time and place is left out."""
     ordered = sorted(rows, key=lambda row: (row['time'], row['offset']))
-    repeats = {id(row) for before, row in itertools.pairwise(ordered) if all(row[name] == before[name] for name in ('time', 'lat', 'lng'))}
+    first = {}
+    for row in ordered:
+        first.setdefault((row['time'], row['lat'], row['lng']), row)
     return [{'lat': row['lat'] / 1e7, 'lng': row['lng'] / 1e7, 'time': row['time'], 'received': row['received'],
              'accuracy': None if row['accuracy'] < 0 else row['accuracy']}
-            for row in ordered if id(row) not in repeats and start <= row['time'] < end]
+            for row in first.values() if start <= row['time'] < end]
 
 
 def of_user(rows, user):

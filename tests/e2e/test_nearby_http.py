@@ -87,7 +87,7 @@ def test_who_has_no_socket_reads_the_own_report(town, users):
         assert page['time'] == at
         eventually(lambda: [item['user'] for item in nearby(town, me)['items']] == [friend])
     began = time.monotonic()  # a report that does not come is not waited for for ever
-    page = nearby(town, me, since=at + 30_000)
+    page = nearby(town, me, since=at + 1)
     assert page['time'] == at and 1.5 < time.monotonic() - began < 5
     town.share(me, mode='off')
     assert nearby(town, me) == empty
@@ -113,7 +113,7 @@ def test_few_questions_of_a_user_wait_at_once(town, users):
 
     def ask(_):
         began = time.monotonic()
-        assert nearby(town, me, since=at + 30_000)['time'] == at
+        assert nearby(town, me, since=at + 1)['time'] == at
         return time.monotonic() - began
 
     with concurrent.futures.ThreadPoolExecutor(6) as pool:

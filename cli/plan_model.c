@@ -127,9 +127,9 @@ static double hot_cores(const struct planning *planning, double push_max) {
 /* The least round number of followers that leaves half of a process for its own work. */
 static double push_max_wanted(const struct planning *planning) {
     double found = planning->load->push_max;
-    for (double step = 1000; hot_cores(planning, found) > planning->usable / 2; step *= 10)
-        for (double i = 1; i < 10 && hot_cores(planning, found) > planning->usable / 2; i++)
-            found = fmax(found, i * step);
+    for (int64_t step = 1000; step < INT64_MAX / 100 && hot_cores(planning, found) > planning->usable / 2; step *= 10)
+        for (int64_t i = 1; i < 10 && hot_cores(planning, found) > planning->usable / 2; i++)
+            found = fmax(found, (double)(i * step));
     return found;
 }
 

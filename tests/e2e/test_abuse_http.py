@@ -113,7 +113,8 @@ def test_bodies_without_a_token_are_not_held(gateway, users):
 
 def test_who_does_not_read_is_not_waited_for_in_memory(make_cluster, users):
     """300 pages of a MiB each, for one who reads none."""
-    cluster = make_cluster(settings={'ingest:ingest.user.rate': 0, 'ingest:ingest.reply.s': 4}).start(comments=1, routers=0, fanouts=0, sinks=0)
+    cluster = make_cluster(settings={'ingest:ingest.user.rate': 0, 'ingest:ingest.reply.s': 4, 'ingest:ingest.reply.mb': 16}).start(
+        comments=1, fanouts=0, sinks=0)
     writer, reader, other = users(3)
     comments = Commenting(cluster)
     subject = comments.new_subject(writer)

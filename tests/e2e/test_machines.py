@@ -1,6 +1,7 @@
 """Several machines, for real: three brokers and two sets of daemons in network namespaces of their own. A broker is lost for good, lines are
 cut and healed, others are slow and lose packets. Everything acknowledged is there afterwards; lists, pages and threads are exact."""
 import concurrent.futures
+import os
 import pathlib
 import signal
 import subprocess
@@ -95,6 +96,7 @@ def served(spread, user):
     return True
 
 
+@pytest.mark.skipif(not os.environ.get('STARLING_CUTS'), reason='takes minutes, and is measured alone on a machine: set STARLING_CUTS')
 @pytest.mark.timeout(400)
 def test_the_controllers_broker_is_cut_from_the_other_two(spread, busy, brokers, network, users):
     """Clients reach all three. librdkafka's idempotent producers lose their place while leaders change to and fro."""

@@ -422,10 +422,10 @@ static void commands_that_wait_are_shown(void **state) {
 static void a_record_that_is_too_large_costs_its_command_alone(void **state) {
     struct world *w = *state;
     UNTIL(w, decider_ready(w->decider));
-    for (char counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, counter, 5, 0);
+    for (int counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, (char)counter, 5, 0);
     command(w, &ADDING, 'b', HUGE_ONE, 0);
     w->expected['b' - 'a'] -= HUGE_ONE;
-    for (char counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, counter, 7, 0);
+    for (int counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, (char)counter, 7, 0);
     settle(w);
     assert_int_equal(fake_dead_count(&ADDING), 1);
     assert_non_null(strstr(fake_dead_at(&ADDING, 0).reason, "larger"));

@@ -36,8 +36,8 @@ test('signs in by hand, and says what is wrong with a token', async () => {
     server.refuse = true;
     await page.fill('#token', TOKEN);
     await page.click('#sign-in');
-    await page.waitForFunction(() => /not accept/.test(document.getElementById('gate-problem').textContent));
-    assert.equal(await page.getAttribute('#state', 'data-reason'), 'token');
+    await page.waitForFunction(() => /not accept/.test(document.getElementById('gate-problem').textContent)); // by HTTP or by the socket
+    await page.waitForFunction(() => document.getElementById('state').dataset.reason === 'token');
 
     server.refuse = false;
     await page.fill('#start', '39.9900, 116.3200');

@@ -170,7 +170,8 @@ class StarlingApi:
         BadRequest: all are refused. ApiError sharing_off: I share with nobody. InvalidPosition: one of them is none."""
         now = round(time.time() * 1000)
         left = [reports] if isinstance(reports, Report) else list(reports)
-        locations, refused = [], []
+        locations = []
+        refused: list[Report] = []
         for one in left:
             lat, lng = round_position(one.lat, one.lng)
             locations.append({'lat': lat, 'lng': lng, 'time': now if one.time is None else one.time,

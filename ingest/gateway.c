@@ -47,8 +47,11 @@ static int look_at_token(struct gateway *gateway, struct call *call) {
     struct error error;
     const char *token = http_bearer(call->request, &size);
     if (!token) return -ENOENT;
-    if (!auth_remembers(gateway->auth, token, size) && !limits_verify(gateway->limits, call)) return -EAGAIN;
-    int code = auth_verify(gateway->auth, token, size, clock_wall_ms(), &call->claims, &error);
+    int64_t now_ms = clock_wall_ms();
+    int code = auth_recall(gateway->auth, token, size, now_ms, &call->claims, &error);
+    if (code != -ENOENT) return code;
+    if (!limits_verify(gateway->limits, call)) return -EAGAIN;
+    code = auth_verify(gateway->auth, token, size, now_ms, &call->claims, &error);
     if (code == -EACCES) limits_bad_token(gateway->limits, call);
     return code;
 }

@@ -17,8 +17,7 @@ enum {
     LIMIT_DEFAULT = 20,
     LIMIT_MAX = 1000,
     RETRY_AFTER_S = 2,
-    ROWS_WORK = 10 /* requests' worth: thousands of
-rows are looked at */
+    ROWS_WORK = 10 /* requests' worth of a page for which thousands of rows are looked at */
 };
 
 static const char ACCOUNT[] = "account"; /* the kind of the first page */
@@ -101,23 +100,42 @@ static void ask_account(struct export_request *asked) {
  * one, would learn who likes or reports what. */
 static bool is_sealed(const struct belonging *kind) { return kind->owner == BELONGS_TO_COMMENTS; }
 
+/* Appends what a client gets of the owner's cursor; its holder gives that back to open_cursor. */
+static bool close_cursor(const struct account_gateway *account, int64_t user, size_t kind,
+                         const struct json_bytes *next, struct buffer *cursor) {
+    if (next->size && is_sealed(&BELONGINGS[kind]))
+        return seal_close(&account->cursors, (uint64_t)user, next->data, next->size, cursor);
+    buffer_append(cursor, next->data, next->size);
+    return true;
+}
+
+static bool open_cursor(const struct account_gateway *account, int64_t user, size_t kind,
+                        const struct json_bytes *given, struct buffer *cursor) {
+    if (given->size && is_sealed(&BELONGINGS[kind]))
+        return seal_open(&account->cursors, (uint64_t)user, given->data, given->size, cursor);
+    buffer_append(cursor, given->data, given->size);
+    return true;
+}
+
+static struct json_bytes bytes_of(const struct buffer *buffer) {
+    return (struct json_bytes){(const char *)buffer->data, buffer->size};
+}
+
 static void reply_page(const struct export_request *asked, const struct json_bytes *items,
                        const struct json_bytes *next) {
     const struct belonging *kind = &BELONGINGS[asked->kind];
     const char *following = asked->kind + 1 < BELONGINGS_COUNT ? kind[1].name : NULL;
-    struct buffer place = {.data = NULL}, sealed = {.data = NULL};
-    struct json_bytes cursor = *next;
-    bool good = !next->size || !is_sealed(kind) ||
-                seal_close(&asked->account->cursors, (uint64_t)asked->user, next->data, next->size, &sealed);
-    if (sealed.size) cursor = (struct json_bytes){(const char *)sealed.data, sealed.size};
-    belonging_place_put(&place, kind, asked->partition, asked->account->subjects, &cursor);
-    if (good)
-        reply(asked, kind->name, items, place.size ? kind->name : following,
-              &(struct json_bytes){(const char *)place.data, place.size});
-    else
+    struct buffer place = {.data = NULL}, cursor = {.data = NULL};
+    if (close_cursor(asked->account, asked->user, asked->kind, next, &cursor)) {
+        const struct json_bytes shown = bytes_of(&cursor);
+        belonging_place_put(&place, kind, asked->partition, asked->account->subjects, &shown);
+        const struct json_bytes behind = bytes_of(&place);
+        reply(asked, kind->name, items, place.size ? kind->name : following, &behind);
+    } else {
         owners_away(asked->request, RETRY_AFTER_S);
+    }
     buffer_free(&place);
-    buffer_free(&sealed);
+    buffer_free(&cursor);
 }
 
 static void heard(void *context, int code, unsigned status, const char *text, size_t size) {
@@ -164,16 +182,6 @@ static bool read_after(const char *after, int32_t partitions, size_t *kind, stru
     return false;
 }
 
-/* Appends the owner's cursor of a place that a client gave back. */
-static bool open_cursor(const struct account_gateway *account, int64_t user, size_t kind,
-                        const struct belonging_place *place, struct buffer *cursor) {
-    if (!place->cursor.size || !is_sealed(&BELONGINGS[kind])) {
-        buffer_append(cursor, place->cursor.data, place->cursor.size);
-        return true;
-    }
-    return seal_open(&account->cursors, (uint64_t)user, place->cursor.data, place->cursor.size, cursor);
-}
-
 static void get_export(void *state, const struct call *call) {
     const char *after = http_query(call->request, "after");
     int64_t limit = LIMIT_DEFAULT;
@@ -183,11 +191,11 @@ static void get_export(void *state, const struct call *call) {
     if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     struct buffer cursor = {.data = NULL};
     if (after && (!read_after(after, account->subjects, &kind, &place) ||
-                  !open_cursor(account, call->claims.user, kind, &place, &cursor))) {
+                  !open_cursor(account, call->claims.user, kind, &place.cursor, &cursor))) {
         http_problem(call->request, 400, "bad_query", "\"after\" must be the `next` of a page before", 0);
         return;
     }
-    place.cursor = (struct json_bytes){(const char *)cursor.data, cursor.size};
+    place.cursor = bytes_of(&cursor);
     if (is_sealed(&BELONGINGS[kind])) http_add_work(call->request, ROWS_WORK);
     struct export_request *asked = mem_alloc(sizeof *asked);
     *asked =

@@ -43,10 +43,10 @@ const struct known_subject *known_subjects_find(const struct known_subjects *kno
 }
 
 void known_subjects_put(struct known_subjects *known, const struct known_subject *entry) {
-    struct known_subject *set = known->sets[subject_set(entry->subject)], put = *entry; // which may be the set's own
-    size_t way = way_of(set, put.subject);
+    struct known_subject *set = known->sets[subject_set(entry->subject)];
+    size_t way = way_of(set, entry->subject);
     memmove(set + 1, set, (way < WAYS ? way : WAYS - 1) * sizeof *set);
-    set[0] = put;
+    set[0] = *entry;
 }
 
 void known_subjects_forget(struct known_subjects *known, const char *subject) {

@@ -23,6 +23,7 @@ struct known_subjects *known_subjects_new(void);
 void known_subjects_free(struct known_subjects *known); /* NULL is fine */
 /* NULL: it is not known. Valid until the next put. */
 const struct known_subject *known_subjects_find(const struct known_subjects *known, const char *subject);
+/* entry: none that find gave. */
 void known_subjects_put(struct known_subjects *known, const struct known_subject *entry);
 void known_subjects_forget(struct known_subjects *known, const char *subject);
 

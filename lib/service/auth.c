@@ -408,21 +408,20 @@ finish:
     return code;
 }
 
-bool auth_remembers(const struct auth *auth, const char *token, size_t size) {
-    struct auth_claims claims;
-    return token_cache_find(auth->known, token, size, &claims);
+int auth_recall(const struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
+                struct error *error) {
+    struct auth_claims read;
+    if (!token_cache_find(auth->known, token, size, &read)) return -ENOENT;
+    if (read.expires_ms <= now_ms) return error_set(error, -ETIME, "the token has expired");
+    *claims = read;
+    return 0;
 }
 
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
                 struct error *error) {
-    struct auth_claims read;
-    int code = 0;
-    if (!token_cache_find(auth->known, token, size, &read)) {
-        code = verify_unknown(auth, token, size, now_ms, &read, error);
-        if (!code) token_cache_put(auth->known, token, size, &read);
-    } else if (read.expires_ms <= now_ms) {
-        code = error_set(error, -ETIME, "the token has expired");
-    }
-    if (!code) *claims = read;
+    int code = auth_recall(auth, token, size, now_ms, claims, error);
+    if (code != -ENOENT) return code;
+    code = verify_unknown(auth, token, size, now_ms, claims, error);
+    if (!code) token_cache_put(auth->known, token, size, claims);
     return code;
 }

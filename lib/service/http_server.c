@@ -141,9 +141,8 @@ static void set_defaults(struct http_server_options *options) {
     if (!times->least_rate) times->least_rate = LEAST_RATE;
 }
 
-static const char BY_NETWORK[] = "network";
-
-static struct held *budget(struct http_server *server, const char *what, const char *by, int64_t each, int64_t all) {
+static struct held *budget(struct http_server *server, const char *what, const char *by, int64_t each, int64_t all,
+                           bool leaves_room) {
     const struct http_budgets *budgets = &server->options.budgets;
     return held_new(&(struct held_options){
         .metrics = budgets->metrics ? budgets->metrics : server->own_metrics,
@@ -151,7 +150,7 @@ static struct held *budget(struct http_server *server, const char *what, const c
         .by = by,
         .each = each,
         .in_all = all,
-        .leaves_room = by != BY_NETWORK, // connections make room for each other; service/http_places.h
+        .leaves_room = leaves_room,
     });
 }
 
@@ -159,10 +158,11 @@ static void start(struct http_server *server) {
     const struct http_server_options *options = &server->options;
     const struct http_budgets *budgets = &options->budgets;
     if (!budgets->metrics) server->own_metrics = metrics_new();
-    server->connections =
-        budget(server, "connections", BY_NETWORK, budgets->network_connections, options->max_connections);
-    server->requests = budget(server, "request_bytes", "caller", budgets->request_bytes, budgets->all_request_bytes);
-    server->replies = budget(server, "reply_bytes", "caller", budgets->reply_bytes, budgets->all_reply_bytes);
+    server->connections = budget(server, "connections", "network", budgets->network_connections,
+                                 options->max_connections, false); // they make room themselves; service/http_places.h
+    server->requests =
+        budget(server, "request_bytes", "caller", budgets->request_bytes, budgets->all_request_bytes, true);
+    server->replies = budget(server, "reply_bytes", "caller", budgets->reply_bytes, budgets->all_reply_bytes, true);
     server->places = http_places_new();
     server->gzip = options->gzip_least ? http_gzip_new(options->gzip_least) : NULL;
     server->look = loop_timer_new(options->loop, LOOK_MS, LOOK_MS, http_connections_look, server);

@@ -18,8 +18,8 @@ struct seal {
 /* use: what the texts are for; those of another use do not open. False: the library of ciphers failed. */
 bool seal_of(const char *peer_token, const char *use, struct seal *seal);
 
-/* Appends the sealed text in base64url: four characters for three bytes of it and of 28 more. It opens for that holder alone. False: the text is too
- * long, or the library of ciphers failed. */
+/* Appends the sealed text in base64url: four characters for three bytes of it and of 28 more. It opens for that holder alone. False: the
+ * text is too long, or the library of ciphers failed. */
 bool seal_close(const struct seal *seal, uint64_t holder, const char *text, size_t size, struct buffer *out);
 /* Appends the text. False: it is not what seal_close made for the holder. */
 bool seal_open(const struct seal *seal, uint64_t holder, const char *sealed, size_t size, struct buffer *out);

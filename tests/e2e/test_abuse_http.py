@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.commenting import Commenting
-from harness.honest import honest, served
+from harness.honest import honest, memory, served
 from harness.waiting import eventually
 
 ATTACKER = '127.0.0.9'
@@ -60,10 +60,6 @@ def dripping(opened):
     finally:
         over.set()
         thread.join()
-
-
-def memory(daemon) -> float:
-    return daemon.metrics().total('process_resident_memory_bytes')
 
 
 @pytest.fixture(scope='module')

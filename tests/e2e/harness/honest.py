@@ -30,6 +30,11 @@ def honest(base: str, token: str | None = None, address: str = HONEST) -> Http:
     return session
 
 
+def memory(daemon) -> float:
+    """Bytes that the process holds."""
+    return daemon.metrics().total('process_resident_memory_bytes')
+
+
 @contextlib.contextmanager
 def served(ask, every_s=0.1, median_s=1.0, worst_s=4.0, least=5):
     """While the block runs, ask() is called again and again, each time in a thread of its own so that a slow answer holds up none. At the

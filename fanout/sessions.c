@@ -165,6 +165,9 @@ void session_reroute(struct sessions *sessions, struct session *session, int32_t
 void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,
                    int64_t reconnect_ms) {
     if (session->leaving) return;
+    bool refused = code == WS_POLICY || code == WS_OVERLOADED;
+    if (refused && sessions->options.refused)
+        sessions->options.refused(sessions->options.context, reason, network_of_session(rest_of(session)));
     screens_leave(sessions->options.screens, session);
     give_back(sessions, session);
     session->leaving = true;

@@ -52,7 +52,10 @@ struct sessions_options {
     struct metrics *metrics;
     const struct fanout_settings *settings; /* outlive the sessions, as do the screens */
     const struct screen_set *screens;       /* products may come later, but before the first session */
-    struct tracer *tracer; /* the frame that a traced delivery leads to ends its trace; NULL: none does */
+    void *context;
+    void (*refused)(void *context, const char *reason,
+                    uint64_t network); /* of one that leaves with 1008 or 1013; NULL: not wanted */
+    struct tracer *tracer;             /* the frame that a traced delivery leads to ends its trace; NULL: none does */
 };
 
 struct sessions *sessions_new(const struct sessions_options *options);

@@ -70,11 +70,11 @@ static bool is_preflight(const struct http_request *request) {
 }
 
 /* Who has no good token counts for the network that the request comes from. */
-static int pass_stranger(struct limits *limits, struct http_request *request, int64_t now_ms) {
-    uint64_t origin = http_origin_network(request, limits->proxies);
-    http_set_caller(request, http_caller_of_network(network_of_address(origin)));
+static int pass_stranger(struct limits *limits, const struct call *call, int64_t now_ms) {
+    struct http_request *request = call->request;
+    http_set_caller(request, http_caller_of_network(network_of_address(call->address)));
     http_set_max_body(request, STRANGER_BODY_MAX);
-    return rates_take(is_preflight(request) ? limits->preflights : limits->networks, origin, 1, now_ms);
+    return rates_take(is_preflight(request) ? limits->preflights : limits->networks, call->address, 1, now_ms);
 }
 
 bool limits_pass(struct limits *limits, const struct call *call, bool known) {
@@ -89,7 +89,7 @@ bool limits_pass(struct limits *limits, const struct call *call, bool known) {
         http_set_caller(call->request, http_caller_of_user(call->claims.user));
         wait_s = rates_take(limits->users, (uint64_t)call->claims.user, cost, now_ms);
     } else
-        wait_s = pass_stranger(limits, call->request, now_ms);
+        wait_s = pass_stranger(limits, call, now_ms);
     if (!wait_s) {
         if (known) http_set_payer(call->request, call->claims.user, cost);
         return true;

@@ -52,6 +52,11 @@ def hear(wire: Wire) -> dict:
     return json.loads(wire.hear()[1])
 
 
+def refusals(daemon, reason) -> list:
+    """The lines of the log that say so: one of each network."""
+    return [line for line in daemon.log().splitlines() if 'access refused' in line and f'reason={reason}' in line]
+
+
 def test_one_token_does_not_take_all_sessions(make_cluster, users):
     """Hellos without a position, from many networks."""
     stage = Stage(make_cluster(settings=SETTINGS))
@@ -67,6 +72,8 @@ def test_one_token_does_not_take_all_sessions(make_cluster, users):
                 assert wire.closing() == (1013, 'too_many_sessions')
     assert answers[:16] == ['welcome'] * 16 and set(answers[16:]) == {'reconnect'}
     assert stage.edge.metrics().total('starling_budget_refused_total', what='sessions', by='user') == 284
+    assert stage.edge.metrics().total('starling_access_refused_total', reason='too_many_sessions') == 284
+    assert len(refusals(stage.edge, 'too_many_sessions')) == 10
 
 
 def test_one_network_does_not_take_all_connections(make_cluster, users):
@@ -82,6 +89,8 @@ def test_one_network_does_not_take_all_connections(make_cluster, users):
                 assert hear(other)['type'] == 'welcome'
     refused = {'what': 'connections', 'by': 'network'}
     assert eventually(lambda: stage.edge.metrics().total('starling_budget_refused_total', **refused)) == 10
+    assert stage.edge.metrics().total('starling_access_refused_total', reason='overloaded') == 10
+    assert [line.split('network=')[1].split()[0] for line in refusals(stage.edge, 'overloaded')] == ['127.0.2.0/24', '198.51.100.0/24']
 
 
 def test_silent_sockets_and_sessions_make_room_for_those_who_come(make_cluster, users):

@@ -1,8 +1,8 @@
 /* A bare member of a consumer group with a transactional producer: what Kafka itself allows, no code of ours.
  *
- *     bench-transactions-floor BOOTSTRAP GROUP MEMBER IN OUT
+ *     bench-transactions-floor BOOTSTRAP GROUP MEMBER IN OUT COPIES
  *
- * Copies records from one topic to another, each batch in a transaction with its offsets, and is as patient as starling's daemons. Prints a
+ * Copies each record from one topic to another so many times, each batch in a transaction with its offsets, and is as patient as starling's daemons. Prints a
  * line a committed transaction: monotonic seconds, and how many records it had. */
 #include <stdbool.h>
 #include <time.h>
@@ -13,6 +13,7 @@ enum { BATCH = 2000, WAIT_MS = 50, TIMEOUT_MS = 8000, START_MS = 10000, PARTITIO
 
 struct bench {
     const char *bootstrap, *group, *member, *in, *out;
+    int copies;
     rd_kafka_t *consumer, *producer;
     rd_kafka_queue_t *queue;
     rd_kafka_topic_t *topic;
@@ -115,9 +116,9 @@ static bool commit(struct bench *bench, const rd_kafka_topic_partition_list_t *n
 static bool transact(struct bench *bench, rd_kafka_message_t **messages, ssize_t count,
                      const rd_kafka_topic_partition_list_t *next) {
     if (!well(rd_kafka_begin_transaction(bench->producer), "beginning")) return false;
-    for (ssize_t i = 0; i < count; i++)
-        rd_kafka_produce(bench->topic, messages[i]->partition, RD_KAFKA_MSG_F_COPY, messages[i]->payload,
-                         messages[i]->len, NULL, 0, NULL);
+    for (ssize_t i = 0; i < count * bench->copies; i++)
+        rd_kafka_produce(bench->topic, messages[i % count]->partition, RD_KAFKA_MSG_F_COPY,
+                         messages[i % count]->payload, messages[i % count]->len, NULL, 0, NULL);
     return commit(bench, next);
 }
 
@@ -138,8 +139,8 @@ static void copy(struct bench *bench, rd_kafka_message_t **messages, ssize_t cou
 
 int main(int argc, char **argv) {
     static rd_kafka_message_t *messages[BATCH];
-    if (argc != 6) bench_fail("its head says which arguments there are");
-    struct bench bench = {argv[1], argv[2], argv[3], argv[4], argv[5], NULL, NULL, NULL, NULL};
+    if (argc != 7) bench_fail("its head says which arguments there are");
+    struct bench bench = {argv[1], argv[2], argv[3], argv[4], argv[5], atoi(argv[6]), NULL, NULL, NULL, NULL};
     open_producer(&bench);
     open_consumer(&bench);
     for (;;) {

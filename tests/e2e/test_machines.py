@@ -110,7 +110,8 @@ def of_another(number):
     return cut
 
 
-def of_two_gateways(brokers, network):
+def of_both_machines(brokers, network):
+    """Both gateways, and all else."""
     return network.cut(*((machine, one.place) for machine in network.machines[3:] for one in brokers.members))
 
 
@@ -127,14 +128,14 @@ def during_a_roll(brokers, network):
 
 
 CUTS = {'the controller': of_the_controller, 'another broker': of_another(0), 'the third broker': of_another(1),
-        'two gateways': of_two_gateways, 'the controller during a roll': during_a_roll}
+        'both machines of daemons': of_both_machines, 'the controller during a roll': during_a_roll}
 
 
 @pytest.mark.skipif(not os.environ.get('STARLING_CUTS'), reason='takes minutes, and is measured alone on a machine: set STARLING_CUTS')
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize('of', CUTS)
 def test_everything_is_served_again_after_a_long_cut(spread, busy, brokers, network, users, of):
-    """Of a broker from the other two, which clients do reach; or of gateways from all brokers."""
+    """Of a broker from the other two, which clients do reach; or of daemons from all brokers."""
     user, = users(1)
     spread.share(user)
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { VALUES_MAX = 256 }; /* of a message: most have fewer than ten */
+
 static int parse_hello(struct request *request, const char **code, struct error *error) {
     *code = "bad_token";
     if (json_want_text(request->object, "token", &request->token, error)) return -EINVAL;
@@ -12,7 +14,7 @@ static int parse_hello(struct request *request, const char **code, struct error 
 }
 
 int request_parse(const char *text, size_t size, struct request *request, const char **code, struct error *error) {
-    struct request parsed = {.object = json_parse(text, size, error)};
+    struct request parsed = {.object = json_parse_within(text, size, VALUES_MAX, error)};
     int result = 0;
 
     *code = "bad_message";

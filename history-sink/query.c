@@ -93,12 +93,12 @@ static void lead_row(void *context, const struct history_row *row) {
 
 /* Notes what the pages before have shown of the time at which this one begins. */
 static int read_lead(struct sink *sink, const struct rows_query *query, struct page *page, struct error *error) {
+    if (!query->resume || query->after_time == INT64_MAX) return 0;
     const struct rows_query same = {
         .user = query->user, .from = query->after_time, .to = query->after_time + 1, .limit = LIMIT_MAX};
     struct lead lead = {.page = page, .end = query->after_offset};
     bool more;
-    return query->resume && query->after_time < INT64_MAX ? rows_find(sink->rows, &same, lead_row, &lead, &more, error)
-                                                          : 0;
+    return rows_find(sink->rows, &same, lead_row, &lead, &more, error);
 }
 
 static void reply(struct sink *sink, struct http_request *request, const struct rows_query *query) {

@@ -7,13 +7,18 @@
 #include "base/text.h"
 #include "ids/ids.h"
 
-enum { QUOTED_MAX = 40 }; /* bytes */
+enum {
+    QUOTED_MAX = 40, /* bytes */
+    VALUES_MAX = 256 /* of a body: most have fewer than ten */
+};
 
-json_t *call_body(const struct call *call) {
+json_t *call_body(const struct call *call) { return call_body_within(call, VALUES_MAX); }
+
+json_t *call_body_within(const struct call *call, size_t values) {
     size_t size;
     struct error error;
     const void *text = http_body(call->request, &size);
-    json_t *object = json_parse(text, size, &error);
+    json_t *object = json_parse_within(text, size, values, &error);
     if (object && json_is_object(object)) return object;
     http_problem(call->request, 400, "bad_message", object ? "the body must be a JSON object" : error.text, 0);
     json_decref(object);

@@ -15,8 +15,10 @@ struct call {
     uint64_t address;                          /* where it comes from, as budget/network.h has it */
 };
 
-/* Parses the body as a JSON object. Free with json_decref. */
+/* Parses the body as a JSON object of a few members. Free with json_decref. */
 json_t *call_body(const struct call *call);
+/* The same for one of up to so many values and members. */
+json_t *call_body_within(const struct call *call, size_t values);
 
 /* A whole number of the query string, from 0; *value unchanged if absent. */
 bool call_query_int(const struct call *call, const char *name, int64_t *value);

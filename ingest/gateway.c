@@ -41,12 +41,16 @@ struct gateway {
 
 /* ---- requests ---- */
 
-/* Fills the claims: 0, -ENOENT (there is no token), or as auth_verify. */
+/* Fills the claims: 0, -ENOENT (there is no token), -EAGAIN (answered: it is not looked at now), or as auth_verify. */
 static int look_at_token(struct gateway *gateway, struct call *call) {
     size_t size;
     struct error error;
     const char *token = http_bearer(call->request, &size);
-    return token ? auth_verify(gateway->auth, token, size, clock_wall_ms(), &call->claims, &error) : -ENOENT;
+    if (!token) return -ENOENT;
+    if (!auth_remembers(gateway->auth, token, size) && !limits_verify(gateway->limits, call)) return -EAGAIN;
+    int code = auth_verify(gateway->auth, token, size, clock_wall_ms(), &call->claims, &error);
+    if (code == -EACCES) limits_bad_token(gateway->limits, call);
+    return code;
 }
 
 /* Says so in the log. code: a literal. */
@@ -133,10 +137,10 @@ static void admit(void *context, struct http_request *request) {
     *call = (struct call){.request = request,
                           .claims = {.user = -1},
                           .address = http_origin_network(request, limits_proxies(gateway->limits))};
-    int token = look_at_token(gateway, call);
-    endpoints_find(gateway->endpoints, request, &admission->match);
     uint64_t network = network_of_address(call->address); // whoever is refused is gone afterwards
-    if (!limits_pass(gateway->limits, call, token == 0)) {
+    int token = look_at_token(gateway, call);
+    if (token != -EAGAIN) endpoints_find(gateway->endpoints, request, &admission->match);
+    if (token == -EAGAIN || !limits_pass(gateway->limits, call, token == 0)) {
         service_refused(gateway->service, "too_many_requests", network);
         return;
     }
@@ -154,8 +158,10 @@ static void handle(void *context, struct http_request *request) {
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
     struct gateway *gateway = context;
+    const struct admission *admission = http_state(request);
     endpoints_count(gateway->endpoints, request, status);
-    limits_answered(gateway->limits, request);
+    limits_answered(gateway->limits, request,
+                    admission && admission->match.endpoint && is_change(admission->match.endpoint));
     write_answered(service_kafka(gateway->service)->tracer, request, endpoints_name(gateway->endpoints, request),
                    status);
 }

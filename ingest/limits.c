@@ -11,12 +11,13 @@
 #include "service/http_origin.h"
 
 enum {
-    ROWS_MAX = 10000,             /* of the longest page that an endpoint gives */
-    STRANGER_BODY_MAX = 64 * 1024 /* bytes, of a request without a good token */
+    CHANGE_BYTES = 2048, /* what a change writes is kept, indexed and copied: more than a short text is worth more */
+    ROWS_MAX = 10000,    /* of the longest page that an endpoint gives */
+    STRANGER_BODY_MAX = 16 * 1024 /* bytes, of a request without a good token: no schema is larger */
 };
 
 struct limits {
-    struct rates *users, *changes, *networks, *preflights;
+    struct rates *users, *changes, *networks, *preflights, *tokens;
     struct http_proxies *proxies;
     struct metric *limited_users, *limited_networks;
 };
@@ -37,6 +38,8 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
             &(struct rates_options){metrics, "requests", "address", settings->address_rate, settings->address_burst}),
         .preflights = rates_new(
             &(struct rates_options){metrics, "preflights", "address", settings->address_rate, settings->address_burst}),
+        .tokens = rates_new(
+            &(struct rates_options){metrics, "bad_tokens", "address", settings->address_rate, settings->address_burst}),
         .proxies = proxies,
         .limited_users = metrics_counter(metrics, NAME, HELP, "by=\"user\""),
         .limited_networks = metrics_counter(metrics, NAME, HELP, "by=\"address\""),
@@ -51,6 +54,7 @@ void limits_free(struct limits *limits) {
     rates_free(limits->changes);
     rates_free(limits->networks);
     rates_free(limits->preflights);
+    rates_free(limits->tokens);
     http_proxies_free(limits->proxies);
     free(limits);
 }
@@ -75,6 +79,20 @@ static int pass_stranger(struct limits *limits, const struct call *call, int64_t
     http_set_caller(request, http_caller_of_network(network_of_address(call->address)));
     http_set_max_body(request, STRANGER_BODY_MAX);
     return rates_take(is_preflight(request) ? limits->preflights : limits->networks, call->address, 1, now_ms);
+}
+
+bool limits_verify(struct limits *limits, const struct call *call) {
+    uint64_t origin = http_origin_network(call->request, limits->proxies);
+    int64_t now_ms = clock_coarse_ms();
+    if (!rates_owing(limits->tokens, origin, now_ms)) return true;
+    int wait_s = rates_take(limits->tokens, origin, 1, now_ms); // which counts the refusal
+    limits->limited_networks->value++;
+    http_problem(call->request, 429, "too_many_requests", "too many bad tokens came from this network", wait_s);
+    return false;
+}
+
+void limits_bad_token(struct limits *limits, const struct call *call) {
+    rates_charge(limits->tokens, http_origin_network(call->request, limits->proxies), 1, clock_coarse_ms());
 }
 
 bool limits_pass(struct limits *limits, const struct call *call, bool known) {
@@ -110,7 +128,12 @@ bool limits_change(struct limits *limits, const struct call *call) {
 
 const struct http_proxies *limits_proxies(const struct limits *limits) { return limits->proxies; }
 
-void limits_answered(struct limits *limits, const struct http_request *request) {
-    int64_t paid, user = http_payer(request, &paid), cost = (int64_t)(http_answer_size(request) / LIMITS_BYTES);
-    if (user >= 0 && cost > paid) rates_charge(limits->users, (uint64_t)user, cost - paid, clock_coarse_ms());
+void limits_answered(struct limits *limits, const struct http_request *request, bool change) {
+    size_t body;
+    http_body(request, &body);
+    int64_t now_ms = clock_coarse_ms(), paid, user = http_payer(request, &paid),
+            cost = http_work(request) + (int64_t)((body + http_answer_size(request)) / LIMITS_BYTES);
+    if (user < 0) return;
+    if (cost > paid) rates_charge(limits->users, (uint64_t)user, cost - paid, now_ms);
+    if (change) rates_charge(limits->changes, (uint64_t)user, (int64_t)body / CHANGE_BYTES, now_ms);
 }

@@ -1,8 +1,9 @@
 /* How fast clients may ask. A request with a good token counts for its user, and for nobody else; tokens with scope gateway have no limit.
  * Everything else (no token, a bad one) counts for the network that it came from, whatever it asks for.
  *
- * A request counts by the work that it makes: once, and once more for each LIMITS_ROWS of the page that it asks for (`limit`). An answer
- * whose bytes are more than that, by LIMITS_BYTES, costs the difference when it is there. Loop's thread. */
+ * A request counts by the work that it makes: once, and once more for each LIMITS_ROWS of the page that it asks for (`limit`). If the bytes
+ * of its body and its answer by LIMITS_BYTES, and the work that its handler adds, are more than that, the difference is charged when it is
+ * answered. Loop's thread. */
 #ifndef INGEST_LIMITS_H
 #define INGEST_LIMITS_H
 
@@ -21,6 +22,12 @@ void limits_free(struct limits *limits); /* NULL is fine */
 
 const struct http_proxies *limits_proxies(const struct limits *limits); /* NULL: none is trusted */
 
+/* Whether a token that is not remembered may be verified: that costs more than a refusal, so a network from which many bad ones came waits.
+ * Else it is answered 429. */
+bool limits_verify(struct limits *limits, const struct call *call);
+/* The token was a bad one. */
+void limits_bad_token(struct limits *limits, const struct call *call);
+
 /* Whether the request may go on; else it is answered 429. known: the call's claims are those of a good token. Says whose the bytes of the
  * request and of its answer are. Only while the request is admitted. */
 bool limits_pass(struct limits *limits, const struct call *call, bool known);
@@ -29,7 +36,7 @@ bool limits_pass(struct limits *limits, const struct call *call, bool known);
  * take part in it. Else it is answered 429. */
 bool limits_change(struct limits *limits, const struct call *call);
 
-/* It is answered. */
-void limits_answered(struct limits *limits, const struct http_request *request);
+/* It is answered. change: it was one, and its bytes count as such. */
+void limits_answered(struct limits *limits, const struct http_request *request, bool change);
 
 #endif

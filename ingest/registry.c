@@ -21,7 +21,7 @@ enum {
     READ_ONLY = 42205,
     LATEST = -1
 };
-enum { SCHEMA_BODY_MAX = 16384 };
+enum { SCHEMA_BODY_MAX = 16384, BODY_VALUES_MAX = 256 };
 
 struct registry_subject {
     char *name;
@@ -204,7 +204,7 @@ static enum body_schema schema_of_body(const struct call *call, const struct reg
     const char *text, *type = "AVRO";
     const void *body = http_body(call->request, &size);
     // Anybody may ask, and reading is work for the loop: no schema of ours is as large.
-    json_t *object = size <= SCHEMA_BODY_MAX ? json_parse(body, size, NULL) : NULL;
+    json_t *object = size <= SCHEMA_BODY_MAX ? json_parse_within(body, size, BODY_VALUES_MAX, NULL) : NULL;
     enum body_schema result = BODY_OTHER;
     if (!object || json_want_text(object, "schema", &text, NULL) || !schema_text_valid(text) ||
         json_want_text(object, "schemaType", &type, NULL) == -EINVAL || strcmp(type, "AVRO")) {

@@ -4,6 +4,8 @@
 
 #include "json/json.h"
 
+enum { VALUES_MAX = 2048 }; /* several times those of our largest schema */
+
 void schema_text_name(const char *text, struct buffer *name) {
     const char *space, *own;
     json_t *schema = json_parse(text, strlen(text), NULL);
@@ -13,7 +15,7 @@ void schema_text_name(const char *text, struct buffer *name) {
 }
 
 bool schema_text_valid(const char *text) {
-    json_t *schema = json_parse(text, strlen(text), NULL);
+    json_t *schema = json_parse_within(text, strlen(text), VALUES_MAX, NULL);
     bool valid = json_is_object(schema) || json_is_array(schema);
     json_decref(schema);
     return valid;

@@ -66,7 +66,9 @@ static int account_start(const struct product_options *options, void **state, st
         .subjects = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
         .chance = chance_new(),
     };
-    int code = start_owners(account, options, error);
+    int code = seal_of(service_settings(options->service)->peer_token, "cursors of exports", &account->cursors)
+                   ? start_owners(account, options, error)
+                   : error_set(error, -EIO, "no key can be made of peer.token");
     if (code) {
         account_stop(account);
         account_free(account);

@@ -12,7 +12,14 @@
 #include "users/sharing_words.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 5000, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, RETRY_AFTER_S = 2 };
+enum {
+    PEER_TIMEOUT_MS = 5000,
+    LIMIT_DEFAULT = 20,
+    LIMIT_MAX = 1000,
+    RETRY_AFTER_S = 2,
+    ROWS_WORK = 10 /* requests' worth: thousands of
+rows are looked at */
+};
 
 static const char ACCOUNT[] = "account"; /* the kind of the first page */
 
@@ -90,15 +97,27 @@ static void ask_account(struct export_request *asked) {
 
 /* ---- what the owners list ---- */
 
+/* Comments processes look through the rows of all users, and their cursor is the key of the row where they stopped: whoever read it, or made
+ * one, would learn who likes or reports what. */
+static bool is_sealed(const struct belonging *kind) { return kind->owner == BELONGS_TO_COMMENTS; }
+
 static void reply_page(const struct export_request *asked, const struct json_bytes *items,
                        const struct json_bytes *next) {
     const struct belonging *kind = &BELONGINGS[asked->kind];
     const char *following = asked->kind + 1 < BELONGINGS_COUNT ? kind[1].name : NULL;
-    struct buffer place = {.data = NULL};
-    belonging_place_put(&place, kind, asked->partition, asked->account->subjects, next);
-    reply(asked, kind->name, items, place.size ? kind->name : following,
-          &(struct json_bytes){(const char *)place.data, place.size});
+    struct buffer place = {.data = NULL}, sealed = {.data = NULL};
+    struct json_bytes cursor = *next;
+    bool good = !next->size || !is_sealed(kind) ||
+                seal_close(&asked->account->cursors, (uint64_t)asked->user, next->data, next->size, &sealed);
+    if (sealed.size) cursor = (struct json_bytes){(const char *)sealed.data, sealed.size};
+    belonging_place_put(&place, kind, asked->partition, asked->account->subjects, &cursor);
+    if (good)
+        reply(asked, kind->name, items, place.size ? kind->name : following,
+              &(struct json_bytes){(const char *)place.data, place.size});
+    else
+        owners_away(asked->request, RETRY_AFTER_S);
     buffer_free(&place);
+    buffer_free(&sealed);
 }
 
 static void heard(void *context, int code, unsigned status, const char *text, size_t size) {
@@ -145,6 +164,16 @@ static bool read_after(const char *after, int32_t partitions, size_t *kind, stru
     return false;
 }
 
+/* Appends the owner's cursor of a place that a client gave back. */
+static bool open_cursor(const struct account_gateway *account, int64_t user, size_t kind,
+                        const struct belonging_place *place, struct buffer *cursor) {
+    if (!place->cursor.size || !is_sealed(&BELONGINGS[kind])) {
+        buffer_append(cursor, place->cursor.data, place->cursor.size);
+        return true;
+    }
+    return seal_open(&account->cursors, (uint64_t)user, place->cursor.data, place->cursor.size, cursor);
+}
+
 static void get_export(void *state, const struct call *call) {
     const char *after = http_query(call->request, "after");
     int64_t limit = LIMIT_DEFAULT;
@@ -152,10 +181,14 @@ static void get_export(void *state, const struct call *call) {
     struct account_gateway *account = state;
     struct belonging_place place = {.partition = 0};
     if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    if (after && !read_after(after, account->subjects, &kind, &place)) {
+    struct buffer cursor = {.data = NULL};
+    if (after && (!read_after(after, account->subjects, &kind, &place) ||
+                  !open_cursor(account, call->claims.user, kind, &place, &cursor))) {
         http_problem(call->request, 400, "bad_query", "\"after\" must be the `next` of a page before", 0);
         return;
     }
+    place.cursor = (struct json_bytes){(const char *)cursor.data, cursor.size};
+    if (is_sealed(&BELONGINGS[kind])) http_add_work(call->request, ROWS_WORK);
     struct export_request *asked = mem_alloc(sizeof *asked);
     *asked =
         (struct export_request){.account = account, .request = call->request, .user = call->claims.user, .kind = kind};
@@ -163,6 +196,7 @@ static void get_export(void *state, const struct call *call) {
         ask_owner(asked, limit, &place);
     else
         ask_account(asked);
+    buffer_free(&cursor);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -4,6 +4,7 @@
 
 #include "base/chance.h"
 #include "service/peers.h"
+#include "service/seal.h"
 #include "users/belongings.h"
 #include "users/user_copies.h"
 
@@ -13,6 +14,7 @@ struct account_gateway {
     int32_t subjects; /* partitions of subjects */
     struct erasing *erasing;
     struct chance chance;
+    struct seal cursors; /* of exports: places among the rows of all users */
 };
 
 #endif

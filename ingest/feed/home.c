@@ -12,6 +12,7 @@
 #include "ingest/feed/parts.h"
 #include "ingest/feed/refs.h"
 #include "ingest/feed/settings.h"
+#include "ingest/limits.h"
 #include "posts/post_json.h"
 
 enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };
@@ -197,6 +198,7 @@ static void ask_for_older(struct home_request *home, int64_t horizon, struct jso
         .done = older_done,
     });
     json_t *authors = json_parse(following.data, following.size, NULL);
+    http_add_work(home->request, (int64_t)json_array_size(authors) / LIMITS_ROWS);
     older_questions_new(&questions, authors, home->gateway->partitions, before, home->wanted - home->refs.count);
     json_decref(authors);
     for (size_t i = 0; i < questions.count; i++)

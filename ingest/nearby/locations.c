@@ -14,7 +14,10 @@
 #include "geo/geo.h"
 #include "json/place.h"
 
-enum { ACCURACY_MAX = 1000000000 /* metres */ };
+enum {
+    ACCURACY_MAX = 1000000000, /* metres */
+    VALUES_MAX = 32768         /* of a body; the largest batch has 12,001 */
+};
 
 static const char AVRO_TYPE[] = "application/avro";
 
@@ -232,7 +235,7 @@ static bool may_report(struct locations *locations, const struct call *call, siz
 static void post_locations(void *state, const struct call *call) {
     struct locations *locations = state;
     bool avro = is_avro(call);
-    json_t *body = avro ? NULL : call_body(call);
+    json_t *body = avro ? NULL : call_body_within(call, VALUES_MAX);
     if (!body && !avro) return;
     struct refusal refusal = {.index = HTTP_NO_INDEX};
     struct batch *batch = mem_alloc(sizeof *batch);

@@ -170,6 +170,26 @@ void text_int(struct buffer *out, int64_t value) {
     buffer_append(out, at, (size_t)(digits + sizeof digits - at));
 }
 
+/* The value of a base64url character, -1: it is none. */
+static int sextet(char c) {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+bool text_base64url(struct buffer *out, const char *text, size_t size) {
+    uint32_t bits = 0;
+    if (size % 4 == 1) return false;
+    for (size_t i = 0; i < size; i++) {
+        int value = sextet(text[i]);
+        if (value < 0) return false;
+        bits = bits << 6 | (uint32_t)value;
+        if (i % 4) buffer_byte(out, (uint8_t)(bits >> (6 - 2 * (i % 4))));
+    }
+    return true;
+}
+
 void text_double(struct buffer *out, double value) {
     if (isnan(value)) {
         buffer_string(out, "NaN");

@@ -9,7 +9,8 @@
 
 struct held {
     int64_t each, in_all; /* limits; 0: none */
-    int64_t now;          /* of all keys */
+    bool leaves_room;
+    int64_t now; /* of all keys */
     struct map *by_key;
     struct metric *used, *refused_each, *refused_all;
 };
@@ -19,6 +20,7 @@ struct held *held_new(const struct held_options *options) {
     *held = (struct held){
         .each = options->each,
         .in_all = options->in_all,
+        .leaves_room = options->leaves_room,
         .by_key = map_new(),
         .used = tally_used(options->metrics, options->what),
         .refused_each = options->each ? tally_held(options->metrics, options->what, options->by, options->each) : NULL,
@@ -34,11 +36,13 @@ void held_free(struct held *held) {
 }
 
 bool held_take(struct held *held, uint64_t key, int64_t amount) {
-    if (held->in_all && held->now + amount > held->in_all) {
+    int64_t own = held->each || held->leaves_room ? held_by(held, key) : 0,
+            wants = held->leaves_room ? own + amount : amount;
+    if (held->in_all && held->now + wants > held->in_all) {
         held->refused_all->value++;
         return false;
     }
-    if (held->each && held_by(held, key) + amount > held->each) {
+    if (held->each && own + amount > held->each) {
         held->refused_each->value++;
         return false;
     }

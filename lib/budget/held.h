@@ -18,6 +18,9 @@ struct held_options {
     const char *by;          /* the keys: "user", "network"; a literal */
     int64_t each;            /* units of one key; 0: no limit */
     int64_t in_all;          /* units of all keys together; 0: no limit */
+    bool
+        leaves_room; /* a key may hold no more than is then still free: however many keys hold what they can get, a new one finds
+                              * as much as each of them has */
 };
 
 struct held *held_new(const struct held_options *options);

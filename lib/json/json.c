@@ -21,6 +21,26 @@ json_t *json_parse(const void *text, size_t size, struct error *error) {
     return NULL;
 }
 
+size_t json_values(const void *text, size_t size) {
+    const char *at = text, *end = size ? at + size : at;
+    size_t values = 1;
+    for (bool quoted = false; at < end; at++) {
+        if (*at == '"')
+            quoted = !quoted;
+        else if (quoted)
+            at += *at == '\\';
+        else
+            values += *at == ',' || *at == ':' || *at == '{' || *at == '[';
+    }
+    return values;
+}
+
+json_t *json_parse_within(const void *text, size_t size, size_t most, struct error *error) {
+    if (json_values(text, size) <= most) return json_parse(text, size, error);
+    error_set(error, -E2BIG, "the JSON has more than %zu values", most);
+    return NULL;
+}
+
 bool json_given(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
     return value && !json_is_null(value);

@@ -17,6 +17,11 @@
 
 /* NULL on malformed input (reason in error, which quotes none of it). Rejects duplicates, trailing bytes and invalid UTF-8. */
 json_t *json_parse(const void *text, size_t size, struct error *error);
+/* The same for what strangers send: a tree takes a hundred times the memory of the text "{},{},...", so one of more than `most` values and
+ * members is refused before it is built. */
+json_t *json_parse_within(const void *text, size_t size, size_t most, struct error *error);
+/* How many values and members a text has at most, counted by its commas, colons and brackets. */
+size_t json_values(const void *text, size_t size);
 
 bool json_given(const json_t *object, const char *key); /* there, and not null: for members that may be null */
 int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */

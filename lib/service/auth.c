@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "json/json.h"
 #include "service/jwks.h"
 #include "service/token_cache.h"
@@ -17,7 +18,8 @@
 enum {
     KEY_MAX = 1024 * 1024,
     TOKEN_MAX = 8 * 1024,
-    SECRET_MIN = 32, // RFC 7518, 3.2: as long as the hash
+    VALUES_MAX = 512, // of a token's header, and of its claims
+    SECRET_MIN = 32,  // RFC 7518, 3.2: as long as the hash
     NOT_BEFORE_LEEWAY_MS = 60 * 1000,
     YOUNG_S = 2
 };
@@ -246,6 +248,20 @@ static int choose_key(const struct auth *auth, const char *algorithm, const char
     return 0;
 }
 
+/* The library makes trees of both parts before it looks at the signature. */
+static bool has_many_values(const char *token, size_t size) {
+    const char *end = token + size;
+    struct buffer part = {.data = NULL};
+    bool many = false;
+    for (const char *dot; !many && (dot = memchr(token, '.', (size_t)(end - token))); token = dot + 1) {
+        buffer_clear(&part);
+        text_base64url(&part, token, (size_t)(dot - token));
+        many = json_values(part.data, part.size) > VALUES_MAX;
+    }
+    buffer_free(&part);
+    return many;
+}
+
 /* Chooses the key by the token's header. The token is not verified here. */
 static int read_header(const struct auth *auth, const char *token, struct choice *choice, struct error *error) {
     jwt_t *unverified = NULL;
@@ -358,6 +374,7 @@ static int verify_unknown(const struct auth *auth, const char *token, size_t siz
                           struct auth_claims *claims, struct error *error) {
     if (size > TOKEN_MAX) return error_set(error, -EACCES, "the token is longer than %d bytes", TOKEN_MAX);
     if (!size || memchr(token, '\0', size)) return error_set(error, -EACCES, "the token is malformed");
+    if (has_many_values(token, size)) return error_set(error, -EACCES, "the token has more than %d values", VALUES_MAX);
 
     char *copy = mem_stringn(token, size);
     jwt_t *jwt = NULL;
@@ -389,6 +406,11 @@ finish:
     jwt_free(jwt);
     free(copy);
     return code;
+}
+
+bool auth_remembers(const struct auth *auth, const char *token, size_t size) {
+    struct auth_claims claims;
+    return token_cache_find(auth->known, token, size, &claims);
 }
 
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,

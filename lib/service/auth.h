@@ -45,6 +45,9 @@ size_t auth_refused_keys(const struct auth *auth, const char **reason);
 bool auth_has_key(const struct auth *auth, uint32_t key);
 uint32_t auth_changes(const struct auth *auth);
 
+/* Whether it was verified before and is remembered, so that it costs next to nothing to verify. */
+bool auth_remembers(const struct auth *auth, const char *token, size_t size);
+
 /* A token that was verified before is not computed anew, unless keys have changed since. 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,

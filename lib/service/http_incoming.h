@@ -39,7 +39,7 @@ struct http_request {
     void *context;
     const char *varies; /* http_set_varies; NULL: no more than every answer */
     void *state;
-    int64_t payer, paid;
+    int64_t payer, paid, work;
     size_t answer;
 };
 

@@ -93,12 +93,9 @@ static void invite_body(struct http_connection *connection) {
 static bool takes_answers(struct http_connection *connection) {
     struct held *replies = connection->server->replies;
     uint64_t caller = connection->request->caller;
-    if (!held_in_all(replies)) return true;
-    if (held_take(replies, caller, 1)) {
-        held_give(replies, caller, 1);
-        return true;
-    }
-    refuse_bytes(connection, replies, connection->server->options.budgets.reply_bytes, caller, 1);
+    int64_t each = connection->server->options.budgets.reply_bytes;
+    if (!each || held_by(replies, caller) < each || held_take(replies, caller, 1)) return true;
+    refuse_bytes(connection, replies, each, caller, 1);
     return false;
 }
 

@@ -129,6 +129,10 @@ int64_t http_payer(const struct http_request *request, int64_t *paid) {
     return request->payer;
 }
 
+void http_add_work(struct http_request *request, int64_t requests) { request->work += requests; }
+
+int64_t http_work(const struct http_request *request) { return request->work; }
+
 size_t http_answer_size(const struct http_request *request) { return request->answer; }
 
 void http_request_answers(struct http_request *request, size_t size) { request->answer = size; }

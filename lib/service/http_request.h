@@ -20,6 +20,9 @@ void *http_state(const struct http_request *request); /* of the server's state_s
 /* To whom the work for it counts (an id), and what has been paid; -1 as long as nobody is set. */
 void http_set_payer(struct http_request *request, int64_t payer, int64_t paid);
 int64_t http_payer(const struct http_request *request, int64_t *paid);
+/* It made more work than its query shows: so many requests' worth. */
+void http_add_work(struct http_request *request, int64_t requests);
+int64_t http_work(const struct http_request *request);
 size_t http_answer_size(const struct http_request *request); /* of the answer's body, before it is packed */
 /* Every answer to it says that it depends on that header field, too (Vary). field: a literal. */
 void http_set_varies(struct http_request *request, const char *field);

@@ -141,6 +141,8 @@ static void set_defaults(struct http_server_options *options) {
     if (!times->least_rate) times->least_rate = LEAST_RATE;
 }
 
+static const char BY_NETWORK[] = "network";
+
 static struct held *budget(struct http_server *server, const char *what, const char *by, int64_t each, int64_t all) {
     const struct http_budgets *budgets = &server->options.budgets;
     return held_new(&(struct held_options){
@@ -149,6 +151,7 @@ static struct held *budget(struct http_server *server, const char *what, const c
         .by = by,
         .each = each,
         .in_all = all,
+        .leaves_room = by != BY_NETWORK, // connections make room for each other; service/http_places.h
     });
 }
 
@@ -157,7 +160,7 @@ static void start(struct http_server *server) {
     const struct http_budgets *budgets = &options->budgets;
     if (!budgets->metrics) server->own_metrics = metrics_new();
     server->connections =
-        budget(server, "connections", "network", budgets->network_connections, options->max_connections);
+        budget(server, "connections", BY_NETWORK, budgets->network_connections, options->max_connections);
     server->requests = budget(server, "request_bytes", "caller", budgets->request_bytes, budgets->all_request_bytes);
     server->replies = budget(server, "reply_bytes", "caller", budgets->reply_bytes, budgets->all_reply_bytes);
     server->places = http_places_new();

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "json/json.h"
 
 enum {
@@ -59,29 +60,13 @@ size_t jwks_refused(const struct jwks *jwks, const char **reason) {
     return jwks->refused;
 }
 
-/* The value of a base64url character, -1: it is none. */
-static int sextet(char c) {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
-/* A member in base64url without padding (RFC 7515, 2), appended to out. */
+/* A member in base64url, appended to out. */
 static int member_bytes(const json_t *key, const char *name, struct buffer *out, struct error *error) {
     const char *text;
-    uint32_t bits = 0;
     if (json_want_text(key, name, &text, NULL)) return error_set(error, -EINVAL, "\"%s\" is missing or no text", name);
     size_t length = strlen(text);
-    if (!length || length > VALUE_MAX || length % 4 == 1)
-        return error_set(error, -EINVAL, "\"%s\" is no base64url", name);
-    for (size_t i = 0; i < length; i++) {
-        int value = sextet(text[i]);
-        if (value < 0) return error_set(error, -EINVAL, "\"%s\" is no base64url", name);
-        bits = bits << 6 | (uint32_t)value;
-        if (i % 4) buffer_byte(out, (uint8_t)(bits >> (6 - 2 * (i % 4))));
-    }
-    return 0;
+    if (length && length <= VALUE_MAX && text_base64url(out, text, length)) return 0;
+    return error_set(error, -EINVAL, "\"%s\" is no base64url", name);
 }
 
 /* Makes a public key of the parameters and writes it as PEM. Takes the builder. */

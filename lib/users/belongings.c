@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 
-enum { CURSOR_MAX = 512, PARTITION_DIGITS = 6 };
+enum { CURSOR_MAX = 1200, PARTITION_DIGITS = 6 };
 
 const struct belonging BELONGINGS[] = {
     {"friends", BELONGS_TO_ROUTERS, "/peer/friends/", "?state=all", "after"},

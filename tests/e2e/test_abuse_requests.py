@@ -1,4 +1,6 @@
-"""A user who asks as fast as possible is refused, and others are served."""
+"""Users who ask as fast as possible, or for more work than it seems, are refused, and others are served."""
+import base64
+import json
 import threading
 import time
 
@@ -7,6 +9,10 @@ from harness.http import Http
 from harness.waiting import eventually
 
 ATTACK_S = 5
+
+
+def memory(daemon) -> float:
+    return daemon.metrics().total('process_resident_memory_bytes')
 
 
 def test_a_user_who_asks_as_fast_as_possible_is_refused(make_cluster, users):
@@ -30,3 +36,56 @@ def test_a_user_who_asks_as_fast_as_possible_is_refused(make_cluster, users):
     assert set(statuses) == {200, 429}
     assert statuses.count(200) <= 500 + 50 * (ATTACK_S + 2)
     assert cluster.ingest.metrics().total('starling_budget_refused_total', what='requests', by='user') == statuses.count(429)
+
+
+def attack_with(ask, clients, seconds=ATTACK_S):
+    """The statuses of what so many clients ask at once, each for its own session, without a pause."""
+    statuses = []
+
+    def attack(number):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            statuses.append(ask(number).status_code)
+
+    attackers = [threading.Thread(target=attack, args=(number,)) for number in range(clients)]
+    for thread in attackers:
+        thread.start()
+    for thread in attackers:
+        thread.join()
+    return statuses
+
+
+def test_bodies_of_tiny_values_are_not_built(make_cluster, users):
+    """A tree of 87,000 empty objects is 16 MB, and 20 ms of the loop."""
+    cluster = make_cluster(settings={'ingest:ingest.user.rate': 50, 'ingest:ingest.user.burst': 500}).start(comments=1)
+    attacker, other = users(2)
+    eventually(lambda: cluster.http(other).get('/v1/comments/place/1').status_code == 200)
+    body = b'{"text":"x","y":[' + b'{},' * 86_000 + b'{}]}'
+    sessions = [Http(cluster.http_url, cluster.token(attacker)) for _ in range(10)]
+    reader = honest(cluster.http_url, cluster.token(other))
+    before = memory(cluster.ingest)
+    with served(lambda: reader.ok('GET', '/v1/comments/place/1'), median_s=0.5):
+        statuses = attack_with(lambda number: sessions[number].post('/v1/comments/place/1', data=body), len(sessions))
+    assert set(statuses) <= {400, 429} and 400 in statuses
+    # 258 KB are worth 16 requests, after a burst of 500 that may be overdrawn by as many as are under way
+    assert statuses.count(400) <= (500 + 50 * (ATTACK_S + 2)) / 16 + len(sessions)
+    assert memory(cluster.ingest) - before < 64 << 20
+
+
+def test_bad_tokens_are_not_taken_apart_for_ever(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:ingest.address.rate': 20, 'ingest:ingest.address.burst': 50}).start()
+    user, = users(1)
+    good = cluster.token(user)
+
+    def part(value):
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b'=').decode()
+
+    dear = f'{good.split(".")[0]}.{part({"sub": "1", "x": [1] * 1800})}.{good.split(".")[2]}'
+    sessions = [Http(cluster.http_url, dear) for _ in range(4)]
+    statuses = attack_with(lambda number: sessions[number].get('/v1/friends'), len(sessions), 2)
+    refused = cluster.ingest.metrics().total('starling_budget_refused_total', what='bad_tokens', by='address')
+    assert set(statuses) == {401, 429} and refused > 0
+    fresh = Http(cluster.http_url, cluster.token(user, ttl=77))
+    answer = fresh.get('/v1/friends')
+    assert (answer.status_code, answer.json()['detail']) == (429, 'too many bad tokens came from this network')
+    assert honest(cluster.http_url, cluster.token(user, ttl=78)).get('/v1/friends').status_code == 200

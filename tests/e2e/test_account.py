@@ -95,6 +95,22 @@ def test_an_export_begins_where_it_is_told(ada):
     assert http.get('/v1/export', params={'limit': 1001}).status_code == 400
 
 
+def test_cursors_of_exports_say_nothing_about_others(everything, ada, users):
+    """Reactions are looked through row by row; where a page stopped is another user's row."""
+    stranger, = users(1)
+    http = everything.http(ada.user)
+    pages = [page['next'] for page in iter_pages(http, 'comments', limit=1) if page['next']]
+    cursors = [after for after in pages if after.count('.') == 2]
+    assert cursors, 'no page ended among rows'
+    for after in cursors:
+        assert ada.subject.encode().hex() not in after
+        answer = everything.http(stranger).get('/v1/export', params={'after': after})
+        assert (answer.status_code, answer.json()['code']) == (400, 'bad_query'), 'the cursor is somebody else\'s'
+        assert http.get('/v1/export', params={'after': f'{after[:-2]}00'}).status_code == 400 or after.endswith('00')
+    for made_up in 'likes.0.72', 'likes.0.63', f'likes.0.72{b"post:".hex()}':
+        assert http.get('/v1/export', params={'after': made_up}).status_code == 400
+
+
 def test_who_has_nothing_exports_nothing(everything, users):
     user, = users(1)
     pages = list(iter_pages(everything.http(user)))

@@ -185,6 +185,21 @@ static void what_is_held_is_bounded(void **state) {
     held_free(held);
 }
 
+/* Many callers who take all that they can get leave as much for the next one as each of them has. */
+static void room_is_left_for_who_comes_last(void **state) {
+    enum { EACH = 80, ALL = 1280, CALLERS = 31 };
+    struct held *held = held_new(&(struct held_options){
+        .metrics = metrics, .what = "bytes", .by = "caller", .each = EACH, .in_all = ALL, .leaves_room = true});
+    for (bool more = true; more;) {
+        more = false;
+        for (uint64_t key = 1; key <= CALLERS; key++) more |= held_take(held, key, 1);
+    }
+    for (uint64_t key = 1; key <= CALLERS; key++) assert_int_equal(held_by(held, key), ALL / (CALLERS + 1));
+    assert_true(held_take(held, CALLERS + 1, ALL / (CALLERS + 1)));
+    assert_false(held_take(held, CALLERS + 2, 1));
+    held_free(held);
+}
+
 static void no_limit_is_no_limit(void **state) {
     struct held *held = new_held(0, 0);
     assert_true(held_take(held, 1, INT64_MAX / 2));
@@ -242,6 +257,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bytes_have_rates, make_metrics, free_metrics),
         cmocka_unit_test_setup_teardown(rates_are_shown, make_metrics, free_metrics),
         cmocka_unit_test_setup_teardown(what_is_held_is_bounded, make_metrics, free_metrics),
+        cmocka_unit_test_setup_teardown(room_is_left_for_who_comes_last, make_metrics, free_metrics),
         cmocka_unit_test_setup_teardown(no_limit_is_no_limit, make_metrics, free_metrics),
         cmocka_unit_test_setup_teardown(what_is_held_is_shown, make_metrics, free_metrics),
         cmocka_unit_test_setup_teardown(networks_are_told_apart, make_metrics, free_metrics),

@@ -44,6 +44,24 @@ static void malformed_text_is_refused(void **state) {
     free(deep);
 }
 
+static void values_are_counted_before_a_tree_is_built(void **state) {
+    static const struct {
+        const char *text;
+        size_t values;
+    } CASES[] = {
+        {"", 1},        {"5", 1},    {"{}", 2}, {"{\"a\":1}", 3}, {"[1,2,3]", 4}, {"\"[,:{\"", 1}, {"[\"\\\",[\"]", 2},
+        {"[{},{}]", 5}, {"\"\\", 1},
+    };
+    struct error error;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        assert_int_equal(json_values(CASES[i].text, strlen(CASES[i].text)), CASES[i].values);
+    json_t *json = json_parse_within("[{},{}]", 7, 5, &error);
+    assert_int_equal(json_array_size(json), 2);
+    json_decref(json);
+    assert_null(json_parse_within("[{},{}]", 7, 4, &error));
+    assert_string_equal(error.text, "the JSON has more than 4 values");
+}
+
 static void members_are_fetched_by_type(void **state) {
     static const char TEXT[] =
         "{\"s\":\"gr\xc3\xbc\xc3\x9f\",\"i\":-5,\"r\":1.5,\"t\":true,\"f\":false,\"n\":null,\"o\":{}}";
@@ -296,12 +314,12 @@ static void times_of_reports_are_limited(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_text_is_refused),         cmocka_unit_test(members_are_fetched_by_type),
-        cmocka_unit_test(integers_may_be_written_as_floats), cmocka_unit_test(absent_and_wrong_members),
-        cmocka_unit_test(degrees_are_rounded_and_limited),   cmocka_unit_test(degrees_are_written_exactly),
-        cmocka_unit_test(degrees_go_there_and_back),         cmocka_unit_test(numbers_are_written),
-        cmocka_unit_test(any_text_is_written_as_json),       cmocka_unit_test(members_are_copied),
-        cmocka_unit_test(times_of_reports_are_limited),
+        cmocka_unit_test(malformed_text_is_refused),   cmocka_unit_test(values_are_counted_before_a_tree_is_built),
+        cmocka_unit_test(members_are_fetched_by_type), cmocka_unit_test(integers_may_be_written_as_floats),
+        cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
+        cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
+        cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
+        cmocka_unit_test(members_are_copied),          cmocka_unit_test(times_of_reports_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,15 +211,25 @@ static void malformed_tokens_are_refused(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(TOKENS); i++) assert_refused(keys->both, TOKENS[i], -EACCES);
 
     struct auth_claims claims;
+    struct error error;
     assert_int_equal(auth_verify(keys->both, TOKEN_HS256 "\0x", sizeof TOKEN_HS256 + 1, TOKENS_NOW_MS, &claims, NULL),
                      -EACCES);
     char *endless = mem_alloc(100000);
     memset(endless, 'a', 100000);
     assert_int_equal(auth_verify(keys->both, endless, 100000, TOKENS_NOW_MS, &claims, NULL), -EACCES);
     free(endless);
+    struct buffer many = {.data = NULL}; // {"a":[1,1,...
+    buffer_string(&many, "e30.eyJhIjpb");
+    for (int i = 0; i < 500; i++) buffer_string(&many, i % 2 ? "LDEs" : "MSwx");
+    buffer_string(&many, "MV19.c2ln");
+    assert_int_equal(auth_verify(keys->both, buffer_cstring(&many), many.size, TOKENS_NOW_MS, &claims, &error),
+                     -EACCES);
+    assert_string_equal(error.text, "the token has more than 512 values");
+    buffer_free(&many);
     // A token is its size, not a C string.
     assert_int_equal(
         auth_verify(keys->both, TOKEN_HS256 "trailing", sizeof TOKEN_HS256 - 1, TOKENS_NOW_MS, &claims, NULL), 0);
+    assert_true(auth_remembers(keys->both, TOKEN_HS256, sizeof TOKEN_HS256 - 1));
     assert_int_equal(auth_verify(keys->both, TOKEN_HS256, sizeof TOKEN_HS256 - 2, TOKENS_NOW_MS, &claims, NULL),
                      -EACCES);
 }

@@ -82,17 +82,16 @@ static int pass_stranger(struct limits *limits, const struct call *call, int64_t
 }
 
 bool limits_verify(struct limits *limits, const struct call *call) {
-    uint64_t origin = http_origin_network(call->request, limits->proxies);
     int64_t now_ms = clock_coarse_ms();
-    if (!rates_owing(limits->tokens, origin, now_ms)) return true;
-    int wait_s = rates_take(limits->tokens, origin, 1, now_ms); // which counts the refusal
+    if (!rates_owing(limits->tokens, call->address, now_ms)) return true;
+    int wait_s = rates_take(limits->tokens, call->address, 1, now_ms); // which counts the refusal
     limits->limited_networks->value++;
     http_problem(call->request, 429, "too_many_requests", "too many bad tokens came from this network", wait_s);
     return false;
 }
 
 void limits_bad_token(struct limits *limits, const struct call *call) {
-    rates_charge(limits->tokens, http_origin_network(call->request, limits->proxies), 1, clock_coarse_ms());
+    rates_charge(limits->tokens, call->address, 1, clock_coarse_ms());
 }
 
 bool limits_pass(struct limits *limits, const struct call *call, bool known) {

@@ -92,6 +92,8 @@ def test_state_that_is_too_large_is_a_dead_letter_cut(cluster, users, throw):
         offset = throw(topic, partition, value)
         assert_cut(*letter_of(cluster, topic, partition, offset), b'abcdefgh', value)
     assert counted(cluster.ingest, 'starling_dead_letters_total', 'profiles') == 1
+    assert counted(cluster.routers[0], 'starling_dead_letters_total', 'locations') == 1
+    assert any(series.startswith('starling_dead_letters_total') for series in cluster.sinks[0].metrics())
     cluster.topics.produce('profiles', ada, ('profile', {'name': 'Ada'}))
     eventually(lambda: cluster.http(ada).ok('GET', '/v1/profile')['name'] == 'Ada', what='it goes on')
 

@@ -31,7 +31,7 @@ static const struct config_property PROPERTIES[] = {
          "answered 429. 0: any."},
     {"ingest.requests.mb", CONFIG_INT, AT(requests_mb), "128", .max = 1048576,
      .doc = "The same for those of all together; beyond that: 503."},
-    {"ingest.reply.mb", CONFIG_INT, AT(reply_mb), "32", .max = 65536,
+    {"ingest.reply.mb", CONFIG_INT, AT(reply_mb), "8", .max = 65536,
      .doc =
          "Memory (MiB) for answers that a user, or a network without good tokens, has not read yet; beyond that further requests are "
          "answered 429. 0: any."},

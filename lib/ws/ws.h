@@ -100,6 +100,8 @@ bool ws_ready(struct ws_connection *connection);
 
 /* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
+/* The bytes of frames that the kernel has not taken. 0 for a client. */
+size_t ws_unsent(const struct ws_connection *connection);
 /* A frame will be sent there soon: has the processor fetch what that looks at. */
 void ws_prefetch(const struct ws_connection *connection);
 /* Sends the close frame behind the frames that are under way, and closes; on_close comes when the peer has answered, or after 5 s. (A peer

@@ -1,14 +1,17 @@
 """Attacks on edges, from 127.0.2.1 and other networks, and how an honest phone is served meanwhile."""
 import contextlib
 import json
+import random
 import socket
+import time
 
 from websockets.exceptions import ConnectionClosed
 
 from harness.edge import Stage
+from harness.feed import Feed
 from harness.honest import HONEST, served
 from harness.phone import Phone
-from harness.waiting import eventually
+from harness.waiting import eventually, now_ms
 from harness.wire import Wire
 
 ATTACKER = '127.0.2.1'
@@ -101,3 +104,69 @@ def test_silent_sockets_and_sessions_make_room_for_those_who_come(make_cluster, 
         for i in range(600):
             stack.enter_context(From(stage.cluster.ws_url, f'127.0.{10 + i % 10}.1').upgrade())
     assert stage.edge.metrics().total('starling_edge_handshakes_refused_total', reason='crowded') >= 100
+
+
+def test_many_sessions_of_a_user_report_no_more_than_one(make_cluster, users):
+    """Each hello with a position makes routers join all friends: a user begins so many sessions, and each reports once a second."""
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.user.hello.burst': 20, 'edge.user.sessions': 0}))
+    attacker, honest = users(2)
+    stage.share(attacker)
+    token = stage.cluster.token(attacker)
+    with attacked(stage, honest) as stack:
+        welcome, began = 0, time.monotonic()
+        for i in range(100):
+            wire = stack.enter_context(From(stage.cluster.ws_url, f'127.0.{2 + i % 10}.1').upgrade())
+            now = now_ms()
+            wire.say({'type': 'hello', 'token': token, 'lat': 10, 'lng': 10, 'time': now})
+            welcome += hear(wire)['type'] == 'welcome'
+            for _ in range(10):
+                wire.say({'type': 'location', 'lat': 10 + random.random(), 'lng': 10, 'time': now})
+    allowed = 20 + time.monotonic() - began + 1
+    assert 20 <= welcome <= allowed
+    assert len([record for record in stage.said(attacker) if record['kind'] in ('JOIN', 'REPORT')]) <= allowed
+
+
+def test_those_who_do_not_read_are_kept_few_bytes(make_cluster, users):
+    """300 sessions that do not read, while those whom they follow post 16 KB 48 times a second."""
+    cluster = make_cluster(settings={'ingest:ingest.user.changes.rate': 0, 'ingest:ingest.user.rate': 0}).start(feeds=1)
+    feed = Feed(cluster)
+    ada, ben, *readers = users(22)
+    author = users(1)[0]
+    for user in (ada, ben):
+        cluster.share(user)
+    cluster.befriend((ada, ben))
+    for reader in readers:
+        feed.follow(reader, author)
+    text = '\x01' * 2000 + ''
+    with contextlib.ExitStack() as stack:
+        mine = stack.enter_context(Phone(cluster.ws_url, ada, cluster.token(ada), source_address=(HONEST, 0)))
+        friend = stack.enter_context(Phone(cluster.ws_url, ben, cluster.token(ben), source_address=(HONEST, 0)))
+        mine.hello(10, 10)
+        friend.hello(10, 10)
+        wires = []
+        for i in range(300):
+            wire = stack.enter_context(From(cluster.ws_url, f'127.0.{2 + i % 10}.1'))
+            wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            wire.upgrade()
+            reader = readers[i % len(readers)]
+            wire.say({'type': 'hello', 'token': cluster.token(reader)})
+            wire.say({'type': 'watch', 'what': 'feed'})
+            wires.append(wire)
+        edge, lats = cluster.fanouts[0], iter(range(10_000))
+        eventually(lambda: edge.metrics().total('starling_edge_feed_watching_sessions') == 300)
+        before = edge.metrics().total('process_resident_memory_bytes')
+
+        def moves():
+            lat = 10 + next(lats) * 1e-5
+            friend.report(lat, 10)
+            mine.wait_item(ben, lambda item: item['lat'] >= lat - 1e-9, 5)
+
+        with served(moves, every_s=1.1, median_s=2.1):  # a list is told once a second
+            until, posted = time.monotonic() + 8, 0
+            while time.monotonic() < until:
+                cluster.http(author).ok('POST', '/v1/posts', json={'text': text, 'media': ['http://a/' + 'x' * 900] * 4, 'key': f'k{posted}'})
+                posted += 1
+        metrics = edge.metrics()
+        assert posted > 50
+        assert metrics.total('process_resident_memory_bytes') < before + 60 * 2**20
+        assert metrics.total('starling_budget_used', what='unread_bytes') <= 128 * 2**20

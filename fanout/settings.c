@@ -58,6 +58,14 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Connections of one network (the first 24 bits of an IPv4 address, the first 64 of an IPv6 address) at a process; "
          "further ones are closed with 1013. 127.0.0.1 and ::1 have no limit. 0: any number."},
+    {"edge.network.rate", CONFIG_INT, AT(network_rate), "250", .max = 1000000,
+     .doc =
+         "New connections of one network that this process takes in a second; further ones are reset, in front of TLS's "
+         "handshake and `edge.hello.rate`. 127.0.0.1 and ::1 have no limit. 0: any number."},
+    {"edge.network.burst", CONFIG_INT, AT(network_burst), "2000", .min = 1, .max = 1000000,
+     .doc =
+         "New connections that a network may make at once after a rest: thousands of phones share a carrier's address, and "
+         "come back together after a fault."},
     {"edge.trusted.proxies", CONFIG_STRING, AT(trusted_proxies), "",
      .doc =
          "Balancers in front whose `X-Forwarded-For` says where a phone is: addresses and networks, such as 10.0.0.0/8. "

@@ -3,10 +3,16 @@ import contextlib
 import json
 import random
 import socket
+import ssl
+import struct
+import threading
 import time
+from types import SimpleNamespace
 
+from cryptography.hazmat.primitives.asymmetric import rsa
 from websockets.exceptions import ConnectionClosed
 
+from harness.certificate import Certificate
 from harness.edge import Stage
 from harness.feed import Feed
 from harness.honest import HONEST, served
@@ -44,11 +50,34 @@ class Honest:
 
 
 @contextlib.contextmanager
-def attacked(stage: Stage, user: int):
+def attacked(stage: Stage, user: int, ask=None):
     """The block attacks: it is handed a stack for its sockets, which stay until the honest one has come ten times."""
-    with contextlib.ExitStack() as stack, served(Honest(stage, user)) as times:
+    with contextlib.ExitStack() as stack, served(ask or Honest(stage, user)) as times:
         yield stack
-        eventually(lambda: len(times) >= 10)
+        eventually(lambda: len(times) >= 10, timeout=20)
+
+
+@contextlib.contextmanager
+def storm(url: str, first: bytes):
+    """While the block runs: connects again and again, says that, and resets the connection when something comes."""
+    over = threading.Event()
+
+    def again():
+        while not over.is_set():
+            with contextlib.suppress(OSError), From(url) as wire:
+                wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+                wire.socket.sendall(first)
+                wire.socket.recv(1)
+
+    threads = [threading.Thread(target=again) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def hear(wire: Wire) -> dict:
@@ -170,3 +199,46 @@ def test_those_who_do_not_read_are_kept_few_bytes(make_cluster, users):
         assert posted > 50
         assert metrics.total('process_resident_memory_bytes') < before + 60 * 2**20
         assert metrics.total('starling_budget_used', what='unread_bytes') <= 128 * 2**20
+
+
+DOOR = {'edge.hello.rate': 60, 'edge.network.rate': 15, 'edge.network.burst': 60}
+
+
+def turned_away(stage: Stage) -> float:
+    return stage.edge.metrics().total('starling_budget_refused_total', what='new_connections', by='network')
+
+
+def test_upgrades_of_one_network_do_not_take_the_door(make_cluster, users):
+    """Nor the times at which others are told to come back."""
+    stage = Stage(make_cluster(settings={**SETTINGS, **DOOR, 'edge.trusted.proxies': '127.0.3.0/24'}))
+    first = Wire.request(SimpleNamespace(host='edge'))
+    with attacked(stage, *users(1)) as stack:
+        stack.enter_context(storm(stage.cluster.ws_url, first))
+        eventually(lambda: turned_away(stage) >= 200, timeout=20)
+    assert stage.edge.metrics().total('starling_edge_overloaded_total') == 0
+    before = turned_away(stage)
+    answers = []
+    for _ in range(100):  # behind a balancer
+        with From(stage.cluster.ws_url, '127.0.3.9') as wire:
+            wire.send(wire.request('X-Forwarded-For: 198.51.100.7'))
+            answers.append(wire.answer())
+    assert set(answers) == {101, None} and turned_away(stage) - before == answers.count(None)
+
+
+def test_handshakes_of_one_network_leave_others_theirs(make_cluster, users, tmp_path):
+    """TLS with an RSA key: a signature costs the edge more than the attacker pays for a connection."""
+    certificate = Certificate(rsa.generate_private_key(65537, 2048))
+    stage = Stage(make_cluster(settings={**SETTINGS, **DOOR, **certificate.write(tmp_path)}))
+    user, trusting, hello = *users(1), certificate.trusting(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        trusting.wrap_bio(ssl.MemoryBIO(), hello, server_hostname='127.0.0.1').do_handshake()
+
+    def ask():
+        with From(stage.cluster.ws_url, HONEST) as wire:
+            wire.socket = trusting.wrap_socket(wire.socket, server_hostname='127.0.0.1')
+            wire.upgrade().say({'type': 'hello', 'token': stage.cluster.token(user)})
+            assert hear(wire)['type'] == 'welcome'
+
+    with attacked(stage, user, ask) as stack:
+        stack.enter_context(storm(stage.cluster.ws_url, hello.read()))
+        eventually(lambda: turned_away(stage) >= 200, timeout=20)

@@ -93,10 +93,10 @@ static void test_what_is_no_page(void **state) {
 }
 
 static void test_cursors(void **state) {
-    char longest[513];
+    char longest[1201];
     memset(longest, 'a', sizeof longest);
-    assert_true(belonging_cursor_plain(&(struct json_bytes){longest, 512}));
-    assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 513}));
+    assert_true(belonging_cursor_plain(&(struct json_bytes){longest, 1200}));
+    assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 1201}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 0}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){"a\0b", 3}));
 }

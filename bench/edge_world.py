@@ -102,7 +102,7 @@ class World:
         self.sessions, self.friends = sessions, friends
         # The edge lets everything in: the benches want to know what there is to be limited.
         self.edge_settings = {'edge.drain.s': 0, 'log.level': 'warn', 'edge.hello.rate': 0, 'edge.max.loop.lag.ms': 0,
-                              'edge.min.report.ms': 0, **(settings or {})}
+                              'edge.network.rate': 0, 'edge.network.sessions': 0, 'edge.min.report.ms': 0, **(settings or {})}
         self._stack = contextlib.ExitStack()
         self._source = 0
 

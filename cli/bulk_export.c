@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/audit.h"
 #include "cli/bulk.h"
 #include "cli/halves.h"
 #include "cli/pairs.h"
@@ -71,6 +72,7 @@ int bulk_export(const struct bulk *bulk, const struct cli *cli, const char *path
     struct export export = {.bulk = bulk, .error = error};
     char what[64];
     int code = reader_shape(cli, &shape, error);
+    if (!code) code = audit_read(cli, bulk->halves->name, NULL, 0, error);
     if (!code) code = pairs_out_new(path, &export.out, error);
     if (code) return code;
     snprintf(what, sizeof what, "%s written", bulk->pairs);

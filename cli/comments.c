@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/asking.h"
+#include "cli/audit.h"
 #include "cli/comment_lines.h"
 #include "cli/comments_bulk.h"
 #include "event/topics.h"
@@ -79,6 +80,7 @@ static int ask_and_print(const struct cli *cli, const struct comments_options *o
                                                    .topic = &TOPIC_COMMENT_COMMANDS,
                                                    .who = "comments process"},
                           &asking, &error);
+    if (!code) code = audit_read(cli, options->subject, NULL, 0, &error);
     if (!code) code = print(options, asking, &error);
     asking_free(asking);
     if (code) return cli_fail(&COMMENTS_COMMAND, 1, "%s", error.text);

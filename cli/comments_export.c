@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/audit.h"
 #include "cli/cli.h"
 #include "cli/comments_bulk.h"
 #include "cli/comments_records.h"
@@ -69,6 +70,7 @@ static int export_all(const struct cli *cli, const char *path, struct error *err
     struct topics_shape shape;
     struct exporting export = {.error = error};
     int code = reader_shape(cli, &shape, error);
+    if (!code) code = audit_read(cli, TOPIC_COMMENT_TEXTS.name, NULL, 0, error);
     if (!code) code = pairs_out_new(path, &export.out, error);
     if (code) return code;
     struct codec *codec = codec_new();

@@ -150,6 +150,7 @@ static void take_sample(struct daemon_numbers *numbers, const struct metrics_sam
     if (is(sample, kind->owned)) add(&numbers->owned, sample->value);
     if (is(sample, kind->standby)) add(&numbers->standby, sample->value);
     if (is(sample, kind->lag) && !(sample->value <= numbers->lag)) numbers->lag = sample->value;
+    if (is(sample, "starling_command_refused_time_seconds")) numbers->refused_s = sample->value;
     if (is(sample, kind->sessions)) add(&numbers->sessions, sample->value);
     if (counts(sample, kind)) add(&numbers->records, sample->value);
 }

@@ -14,7 +14,8 @@ struct daemon_numbers {
     double cpu_s, memory_bytes;
     double owned, standby; /* partitions */
     double lag;
-    double sessions; /* open WebSocket connections */
+    double refused_s; /* when a command was last refused, since the Unix epoch; 0: never */
+    double sessions;  /* open WebSocket connections */
     double
         records; /* counts up; what a record is depends on the daemon: a request of ingest, a report of router, ... */
 };

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "cli/audit.h"
 #include "cli/cli.h"
 #include "cli/forgotten.h"
 #include "cli/reader.h"
@@ -108,7 +109,10 @@ static void print(void *context, const struct kafka_record *record) {
         dlq->code = error_set(dlq->error, -EIO, "standard output cannot be written");
 }
 
-static int show(struct dlq *dlq, const struct topic *topic) { return read_queue(dlq, topic, print); }
+static int show(struct dlq *dlq, const struct topic *topic) {
+    int code = audit_read(&dlq->cli, topic->name, NULL, 0, dlq->error);
+    return code ? code : read_queue(dlq, topic, print);
+}
 
 /* ---- replay ---- */
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cli/asking.h"
+#include "cli/audit.h"
 #include "cli/reader.h"
 #include "event/codec.h"
 #include "event/topics.h"
@@ -284,6 +285,7 @@ static int print_all(struct user_export *export) {
     export->codec = codec_new();
     struct metrics *metrics = metrics_new(); // that nobody reads
     int code = reader_shape(&export->cli, &export->shape, &error);
+    if (!code) code = audit_read(&export->cli, "", &export->user, 1, &error);
     export->mutes = mutes_new(
         &(struct mutes_options){.metrics = metrics, .partitions = export->shape.partitions[TOPIC_SPACE_USERS]});
     if (!code && is_wanted(export, ACCOUNT)) code = print_account(export);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/instant.h"
 #include "base/mem.h"
+#include "cli/audit.h"
 #include "cli/box.h"
 #include "cli/past.h"
 #include "cli/when.h"
@@ -90,6 +91,7 @@ static int print_user(struct history *history, int64_t user, struct error *error
 static int print(struct history *history, const int64_t *users, size_t count) {
     struct error error = {.text = ""};
     int code = past_new(&history->cli, &history->past, &error);
+    if (!code) code = audit_read(&history->cli, "", users, count, &error);
     if (!code) track_begin(&history->writer, &history->text, history->format, users[0]);
     for (size_t i = 0; !code && i < count; i++) code = print_user(history, users[i], &error);
     if (!code) track_end(&history->writer, &history->text);

@@ -21,6 +21,8 @@ struct moving_file {
     struct buffer text; /* scratch */
     long line;          /* of an error; 0: none is known */
     long bytes_line;    /* up to which an XML file is read */
+    char held[12];      /* bytes of XML that may begin a reference to a character */
+    int held_size;
 };
 
 void moving_file_share(struct moving_file *file); /* says how much is read */

@@ -125,24 +125,60 @@ struct xml {
     bool malformed; /* `error` says why */
 };
 
-/* Control characters are no XML, but stand in comments of old sites. */
-static void blank_out(struct moving_file *file, char *bytes, int size) {
+static bool is_xml(long character) {
+    if (character < ' ') return character == '\t' || character == '\n' || character == '\r';
+    return character < 0xd800 || (character > 0xdfff && character < 0xfffe) ||
+           (character > 0xffff && character < 0x110000);
+}
+
+/* The size of the reference (&#11;) to a character that is no XML; 0: there is none; -1: there is if the next bytes say so. */
+static int reference_at(const struct moving_file *file, const char *at, int left, long *character) {
+    char text[sizeof file->held + 1] = {0};
+    size_t size = left < (int)sizeof file->held ? (size_t)left : sizeof file->held;
+    memcpy(text, at, size);
+    if (strncmp(text, "&#", size < 2 ? size : 2) != 0) return 0;
+    bool hex = text[2] == 'x';
+    size_t begin = hex ? 3 : 2, end = begin + strspn(text + begin, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    if (end >= size) return size < sizeof file->held ? -1 : 0;
+    *character = strtol(text + begin, NULL, hex ? 16 : 10);
+    return text[end] == ';' && end > begin && !is_xml(*character) ? (int)end + 1 : 0;
+}
+
+static void blank_out(struct moving_file *file, char *bytes, int size, long character) {
+    struct error error;
+    int code = error_set(&error, -EINVAL, "a control character (%ld) is a blank now", character);
+    memset(bytes, ' ', (size_t)size);
+    moving_pass(file->moving, code, file->options->path, file->bytes_line, &error);
+}
+
+/* Control characters are no XML, but stand in comments of old sites. Returns how many bytes are done: all, but for a reference that the
+ * next bytes may complete. */
+static int clean(struct moving_file *file, char *bytes, int size) {
     for (int i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        struct error error;
-        file->bytes_line += c == '\n';
-        if (c >= ' ' || c == '\t' || c == '\n' || c == '\r') continue;
-        bytes[i] = ' ';
-        int code = error_set(&error, -EINVAL, "a control character (%d) is a blank now", c);
-        moving_pass(file->moving, code, file->options->path, file->bytes_line, &error);
+        long character = (unsigned char)bytes[i];
+        file->bytes_line += character == '\n';
+        int bad = character == '&' ? reference_at(file, bytes + i, size - i, &character) : !is_xml(character);
+        if (bad < 0) return i;
+        if (bad) blank_out(file, bytes + i, bad, character);
     }
+    return size;
 }
 
 static int read_bytes(void *context, char *buffer, int size) {
     struct moving_file *file = context;
-    int read = gzread(file->file, buffer, (unsigned)size);
-    if (moving_passes(file->moving)) blank_out(file, buffer, read);
-    return read;
+    int held = file->held_size < size ? file->held_size : size;
+    memcpy(buffer, file->held, (size_t)held);
+    file->held_size -= held;
+    memmove(file->held, file->held + held, (size_t)file->held_size);
+    int read = gzread(file->file, buffer + held, (unsigned)(size - held));
+    if (read < 0) return read;
+    size = held + read;
+    if (!moving_passes(file->moving)) return size;
+    int done = clean(file, buffer, size);
+    if (!read) return size;
+    file->held_size = size - done;
+    memcpy(file->held, buffer + done, (size_t)file->held_size);
+    return done;
 }
 
 #if LIBXML_VERSION >= 21200

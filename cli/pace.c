@@ -88,5 +88,3 @@ int pace_keep(struct pace *pace, int64_t sent, struct error *error) {
     }
     return code;
 }
-
-int64_t pace_backlog(const struct pace *pace) { return pace->backlog + pace->unasked; }

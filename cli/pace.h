@@ -17,7 +17,4 @@ void pace_free(struct pace *pace); /* NULL is fine */
  * and returns when the backlog is short enough, or has not become shorter for two seconds. */
 int pace_keep(struct pace *pace, int64_t sent, struct error *error);
 
-/* Records sent by anybody that were not handled when the broker was last asked. */
-int64_t pace_backlog(const struct pace *pace);
-
 #endif

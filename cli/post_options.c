@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/audit.h"
 #include "event/topics.h"
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, PLAIN_OPTIONS = 2 };
@@ -20,6 +21,7 @@ static int ask_and_print(const struct cli_command *command, const struct post_op
     struct error error = {.text = ""};
     struct asking *asking = NULL;
     int code = asking_new(&whom, &asking, &error);
+    if (!code) code = audit_read(options->cli, "", &options->user, 1, &error);
     if (!code) code = print(options, asking, &error);
     asking_free(asking);
     if (code) return cli_fail(command, 1, "%s", error.text);

@@ -75,9 +75,9 @@ static bool put_notice_key(struct buffer *out, const struct kafka_record *record
 
 /* A topic whose keys begin with a subject. */
 static bool is_of_subjects(const struct topic *topic) {
-    static const struct topic *const KEYED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,
-                                                &TOPIC_REACTIONS,        &TOPIC_COMMENT_REFUSALS, &TOPIC_MODERATION_LOG,
-                                                &TOPIC_COMMENTS_WIDE};
+    static const struct topic *const KEYED[] = {
+        &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,       &TOPIC_COMMENT_TEXTS, &TOPIC_REACTIONS,
+        &TOPIC_COMMENT_REFUSALS, &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE, &TOPIC_AUDIT};
     for (size_t i = 0; i < ARRAY_SIZE(KEYED); i++)
         if (topic == KEYED[i]) return true;
     return false;
@@ -193,6 +193,7 @@ static bool names_user(struct codec *codec, const struct kafka_record *record, i
         struct comment_refusal refusal;
         struct moderation_entry entry;
         struct comment_wide wide;
+        struct audit_entry audit;
     } is;
     struct subject_key key;
     if (!subject_key_read(record->key, record->key_size, &key)) return false;
@@ -211,6 +212,9 @@ static bool names_user(struct codec *codec, const struct kafka_record *record, i
     if (record->topic == &TOPIC_MODERATION_LOG)
         return !event_decode_moderation_entry(codec, value, size, &is.entry, NULL) &&
                (is.entry.user == user || is.entry.author == user);
+    if (record->topic == &TOPIC_AUDIT)
+        return !event_decode_audit_entry(codec, value, size, &is.audit, NULL) &&
+               (is.audit.user == user || is.audit.about == user);
     return !event_decode_comment_wide(codec, value, size, &is.wide, NULL) &&
            (is.wide.user == user || is.wide.owner == user);
 }

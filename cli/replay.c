@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/instant.h"
 #include "base/mem.h"
+#include "cli/audit.h"
 #include "cli/cli.h"
 #include "cli/extent.h"
 #include "cli/progress.h"
@@ -142,6 +143,7 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     progress_start(&replay->progress, "replay");
     if (replay->progress.terminal && !replay->reader.follow && !isatty(STDOUT_FILENO)) replay->reader.progressed = show;
     int code = choose_partition(replay, partition, &error);
+    if (!code) code = audit_read(&replay->cli, replay->reader.topic->name, replay->users, replay->user_count, &error);
     if (!code) code = reader_run(&replay->reader, &error);
     if (code == ENOUGH) code = 0;
     if (replay->progress.open) progress_end(&replay->progress, replay->written, "records written");

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/audit.h"
 #include "cli/progress.h"
 #include "cli/reader.h"
 #include "cli/repartition.h"
@@ -250,6 +251,8 @@ int into_run(const struct into_options *options, struct error *error) {
     const struct topic **keyed = NULL;
     into.copies.prefix = options->prefix;
     int code = plan_copies(&into, &keyed);
+    for (size_t i = 0; !code && i < into.count; i++)
+        code = audit_read(options->cli, into.topics[i]->name, NULL, 0, error);
     if (!code) code = make_topics(&into);
     if (!code) code = copy_all(&into);
     if (!code && into.repartition) code = settle(&into);

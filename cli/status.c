@@ -106,6 +106,8 @@ static int ask_front(struct status *status, const struct cli *cli, struct error 
     if (code) return error_prefix(error, code, "ops.addresses");
     const struct daemon_view *const *views = daemon_poll_views(poll, &count);
     status->front = status_front_of(views, count, strcmp(list, CLI_OPS_ADDRESSES) != 0);
+    for (size_t i = 0; i < count; i++)
+        if (views[i]->numbers.refused_s > status->refused_s) status->refused_s = views[i]->numbers.refused_s;
     daemon_poll_free(poll);
     return 0;
 }

@@ -38,6 +38,7 @@ struct status {
     size_t topic_count;
     struct status_group groups[STATUS_GROUPS];
     struct status_front front;
+    double refused_s; /* when a daemon last refused a command, since the Unix epoch; 0: not known */
 };
 
 enum { STATUS_UNKNOWN = -1 };

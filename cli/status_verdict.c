@@ -10,7 +10,7 @@
 #include "kafka/consumer.h"
 
 /* A group commits about once a second, so a lag of some seconds is nothing. */
-enum { LATE_S = 30, LONGEST_TOLD_S = 86400 };
+enum { LATE_S = 30, LONGEST_TOLD_S = 86400, RECENT_S = 600 };
 
 /* Reasons come in the order of their levels, as the members are judged before all else. */
 static void add(struct status_verdict *verdict, enum status_level level, struct buffer reason) {
@@ -79,6 +79,12 @@ static void judge_front_degraded(const struct status_front *front, struct status
         add_text(verdict, STATUS_DEGRADED, "no daemon answers at %zu of ops.addresses", front->silent);
 }
 
+static void judge_refusals(const struct status *status, struct status_verdict *verdict) {
+    if (status->refused_s > 0 && (double)status->time_ms / 1000 - status->refused_s < RECENT_S)
+        add_text(verdict, STATUS_DEGRADED,
+                 "commands are refused: a topic takes no record as large as their outcome (max.message.bytes)");
+}
+
 static int partitions_of_nobody(const struct status_group *group, const struct status_topic *topic) {
     int owned = 0;
     for (size_t m = 0; m < group->group.count; m++) {
@@ -140,6 +146,7 @@ void status_judge(const struct status *status, struct status_verdict *verdict) {
         judge_front_down(&status->front, verdict);
         judge_front_degraded(&status->front, verdict);
     }
+    judge_refusals(status, verdict);
     for (int i = 0; i < STATUS_GROUPS; i++) judge_group(status, &status->groups[i], verdict);
 }
 

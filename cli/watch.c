@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/instant.h"
 #include "base/mem.h"
+#include "cli/audit.h"
 #include "cli/cli.h"
 #include "cli/past.h"
 #include "cli/phone_frame.h"
@@ -354,7 +355,9 @@ static int find_place(struct live_watch *watch) {
 
 static int start(struct live_watch *watch, const char *authorities) {
     const struct watch_screen_options options = {.context = watch, .on_change = on_change};
-    int code = watch->placed ? 0 : find_place(watch);
+    // With the user's own token the operator is not needed.
+    int code = watch->token ? 0 : audit_read(&watch->cli, "", &watch->user, 1, watch->error);
+    if (!code && !watch->placed) code = find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);
         screen_place(watch->screen, watch->at);

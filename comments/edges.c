@@ -77,6 +77,7 @@ int edges_new(const struct edges_options *options, struct edges **out, struct er
     int code = kafka_producer_new(
         &(struct kafka_producer_options){.loop = options->loop,
                                          .settings = options->kafka,
+                                         .metrics = options->metrics,
                                          .queue_bytes = (size_t)options->owning->outbox_queue_mb << 20,
                                          .context = edges,
                                          .on_delivered = delivered},

@@ -194,6 +194,9 @@ static void decided(void *context, int code) {
     bool over = true;
     if (code == -ESTALE || code == -ECANCELED)
         http_problem(wait->question.request, 421, "not-the-owner", "another process owns this subject", 0);
+    else if (code == -EMSGSIZE)
+        http_problem(wait->question.request, 413, "too-large",
+                     "what the command would change is too large for its topic", 0);
     else if (code)
         out_of_time(wait);
     else

@@ -234,6 +234,4 @@ struct watched_thread *watched_threads_due(struct watched_threads *threads, int6
     return NULL;
 }
 
-bool watched_threads_waiting(const struct watched_threads *threads) { return threads->due_count > 0; }
-
 bool watched_thread_is_anew(const struct watched_thread *thread) { return thread->anew; }

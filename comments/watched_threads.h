@@ -82,7 +82,6 @@ void watched_threads_anew(struct watched_threads *threads, struct watched_thread
 
 /* Takes the next thread of which edges may be told now; NULL: there is none. */
 struct watched_thread *watched_threads_due(struct watched_threads *threads, int64_t now_ms);
-bool watched_threads_waiting(const struct watched_threads *threads); /* some will be due later */
 
 bool watched_thread_is_anew(const struct watched_thread *thread);
 /* The state of a thread that is anew, as it is in the store. */

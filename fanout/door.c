@@ -120,6 +120,7 @@ static bool has_place(struct door *door) {
 static void turn_away(struct door *door, struct ws_connection *connection, struct metric *reason, int64_t after_ms) {
     struct buffer *frame = sessions_frame(door->options.sessions);
     if (reason) reason->value++; // else a budget has counted it
+    service_refused(door->options.service, "overloaded", ws_origin(connection));
     frame_reconnect(frame, after_ms);
     ws_send(connection, frame);
     ws_close(connection, WS_OVERLOADED, "overloaded");

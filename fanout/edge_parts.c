@@ -107,6 +107,11 @@ static bool wants_phones(void *context) {
 
 /* ---- beginning and end ---- */
 
+static void refused(void *context, const char *reason, uint64_t network) {
+    const struct edge *edge = context;
+    service_refused(edge->service, reason, network);
+}
+
 static void make_modules(struct edge *edge) {
     for (size_t i = 0; SCREENS[i]; i++) edge->screens.at[edge->screens.count++].screen = SCREENS[i];
     edge->sessions = sessions_new(&(struct sessions_options){
@@ -114,6 +119,8 @@ static void make_modules(struct edge *edge) {
         .metrics = service_metrics(edge->service),
         .settings = &edge->settings,
         .screens = &edge->screens,
+        .context = edge,
+        .refused = refused,
         .tracer = service_kafka(edge->service)->tracer,
     });
     edge->routes = routes_new(&(struct routes_options){

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "budget/network.h"
+#include "budget/rates.h"
 #include "fanout/frames.h"
 #include "fanout/request.h"
 #include "service/http_origin.h"
@@ -19,6 +20,7 @@ struct phone_server {
     struct phones_options options;
     struct ws_server *server;
     struct http_proxies *proxies; /* NULL: none are trusted */
+    struct rates *newcomers;      /* new connections, by network */
     uint32_t key_changes;         /* of the keys that sessions were last checked against */
     uint64_t floods;              /* connections closed because of too many messages */
     struct {
@@ -116,12 +118,16 @@ static void on_message(void *context, struct ws_connection *connection, const ch
     sessions_flush_ready(sessions);
 }
 
-/* The phone's network. 0, which has no limit: a proxy or a test on this machine. */
-static uint64_t origin(void *context, const struct sockaddr *peer, const char *forwarded) {
+/* The phone's network. 0, which has no limit: a proxy or a test on this machine. It pays for a connection when that comes, in front of
+ * TLS; for one of a trusted proxy when that has said whose it is. */
+static bool origin(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *network) {
     static const uint64_t THIS_MACHINE = (uint64_t)0xffff << 32 | 0x7f000001; /* 127.0.0.1; of ::1 it is 0 */
     const struct phone_server *phones = context;
-    uint64_t number = http_origin_behind(phones->proxies, http_address_of(peer), forwarded);
-    return number == THIS_MACHINE ? 0 : network_of_address(number);
+    bool proxied = phones->proxies && http_proxies_trust(phones->proxies, peer);
+    uint64_t address = http_origin_behind(phones->proxies, http_address_of(peer), forwarded);
+    *network = address == THIS_MACHINE ? 0 : network_of_address(address);
+    if (!*network || proxied != (forwarded != NULL)) return true;
+    return !rates_take(phones->newcomers, *network, 1, clock_coarse_ms());
 }
 
 static void on_open(void *context, struct ws_connection *connection) {
@@ -188,6 +194,11 @@ int phones_new(const struct phones_options *options, struct phone_server **made,
     *phones = (struct phone_server){.options = *options};
     int result = http_proxies_new(settings->trusted_proxies, &phones->proxies, error); /* edge_check has read it */
     if (result) goto finish;
+    phones->newcomers = rates_new(&(struct rates_options){.metrics = options->metrics,
+                                                          .what = "new_connections",
+                                                          .by = "network",
+                                                          .per_second = settings->network_rate,
+                                                          .burst = settings->network_burst});
     result = ws_server_new(
         &(struct ws_server_options){
             .loop = options->loop,
@@ -210,6 +221,7 @@ int phones_new(const struct phones_options *options, struct phone_server **made,
     *made = phones;
 finish:
     if (result) {
+        rates_free(phones->newcomers);
         http_proxies_free(phones->proxies);
         free(phones);
     }
@@ -240,6 +252,7 @@ void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context
 void phones_free(struct phone_server *phones) {
     if (!phones) return;
     ws_server_free(phones->server);
+    rates_free(phones->newcomers);
     http_proxies_free(phones->proxies);
     free(phones);
 }

@@ -87,6 +87,7 @@ void session_schedule(struct sessions *sessions, struct session *session) {
     nearest(&due, screens_deadline(sessions->options.screens, session));
     if (owes(session) && !rest->ready_link) nearest(&due, flush_due(sessions, rest));
     if (rest->slow_since_ms) nearest(&due, rest->slow_since_ms + settings->slow_close_s * 1000);
+    if (rest->unsent == UNSENT_TOO_MANY) due = 0;
     /* One that fires too soon finds nothing due and comes here again: cheaper than moving it with every frame. */
     if (wheel_is_set(&rest->deadline) && rest->deadline.due <= due) return;
     wheel_set(&sessions->deadlines, &rest->deadline, due);
@@ -128,6 +129,7 @@ static void give_back(struct sessions *sessions, struct session *session) {
 void session_free(struct sessions *sessions, struct session *session) {
     struct rest *rest = rest_of(session);
     if (!session->leaving) give_back(sessions, session);
+    if (rest->unsent && rest->unsent != UNSENT_TOO_MANY) session_hold(sessions, session, rest->unsent, 0);
     for (size_t place = 0; place < sessions->options.screens->count; place++)
         tracer_forget(sessions->options.tracer, session, place);
     screens_free(sessions->options.screens, session);
@@ -142,6 +144,10 @@ void session_free(struct sessions *sessions, struct session *session) {
 
 bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
     if (!held_take(sessions->by_user, (uint64_t)user, 1)) return false;
+    if (rates_take(sessions->hellos, (uint64_t)user, 1, clock_coarse_ms())) {
+        held_give(sessions->by_user, (uint64_t)user, 1);
+        return false;
+    }
     waiting_remove(sessions, session);
     table_add(sessions, session, user);
     session->greeted = true;
@@ -165,6 +171,9 @@ void session_reroute(struct sessions *sessions, struct session *session, int32_t
 void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,
                    int64_t reconnect_ms) {
     if (session->leaving) return;
+    bool refused = code == WS_POLICY || code == WS_OVERLOADED;
+    if (refused && sessions->options.refused)
+        sessions->options.refused(sessions->options.context, reason, network_of_session(rest_of(session)));
     screens_leave(sessions->options.screens, session);
     give_back(sessions, session);
     session->leaving = true;
@@ -196,6 +205,8 @@ static void leave_if_over(struct sessions *sessions, struct session *session, in
         session_leave(sessions, session, WS_POLICY, "no_hello", -1);
     } else if (session->greeted && now >= rest->token_expires_ms) {
         session_leave(sessions, session, WS_EXPIRED, "token_expired", -1);
+    } else if (rest->unsent == UNSENT_TOO_MANY) {
+        session_leave(sessions, session, WS_OVERLOADED, "too_many_bytes", -1);
     } else if (rest->slow_since_ms && now >= rest->slow_since_ms + settings->slow_close_s * 1000) {
         sessions->metrics.slow->value++;
         session_leave(sessions, session, WS_TOO_SLOW, "too_slow", -1);
@@ -248,6 +259,13 @@ struct sessions *sessions_new(const struct sessions_options *options) {
                                                            .by = "network",
                                                            .each = options->settings->network_sessions,
                                                            .in_all = options->settings->max_sessions});
+    sessions->unread = held_new(&(struct held_options){.metrics = options->metrics,
+                                                       .what = "unread_bytes",
+                                                       .by = "user",
+                                                       .each = options->settings->user_unread_mb << 20,
+                                                       .in_all = options->settings->unread_mb << 20});
+    sessions->hellos = rates_new(&(struct rates_options){
+        options->metrics, "hellos", "user", options->settings->user_hello_rate, options->settings->user_hello_burst});
     for (size_t i = 0; i < options->screens->count; i++) {
         sessions->offsets[i] = sessions->bytes;
         sessions->bytes += (options->screens->at[i].screen->session_bytes + 7) / 8 * 8;
@@ -272,6 +290,8 @@ void sessions_free(struct sessions *sessions) {
     pool_free(sessions->memory);
     held_free(sessions->by_user);
     held_free(sessions->by_network);
+    rates_free(sessions->hellos);
+    held_free(sessions->unread);
     map_free(sessions->users);
     buffer_free(&sessions->frame);
     free(sessions);

@@ -52,7 +52,10 @@ struct sessions_options {
     struct metrics *metrics;
     const struct fanout_settings *settings; /* outlive the sessions, as do the screens */
     const struct screen_set *screens;       /* products may come later, but before the first session */
-    struct tracer *tracer; /* the frame that a traced delivery leads to ends its trace; NULL: none does */
+    void *context;
+    void (*refused)(void *context, const char *reason,
+                    uint64_t network); /* of one that leaves with 1008 or 1013; NULL: not wanted */
+    struct tracer *tracer;             /* the frame that a traced delivery leads to ends its trace; NULL: none does */
 };
 
 struct sessions *sessions_new(const struct sessions_options *options);
@@ -68,7 +71,7 @@ void sessions_tick(struct sessions *sessions);                         /* deadli
 struct session *session_new(struct sessions *sessions, struct ws_connection *connection);
 void session_free(struct sessions *sessions, struct session *session);
 
-/* From now on it is the user's, on that route (sessions_of finds it). False: the user has too many. */
+/* From now on it is the user's, on that route (sessions_of finds it). False: the user has, or begins, too many. */
 bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route);
 /* Its token, once it is a user's: until when it is good (monotonic), and its key (auth_has_key). */
 void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms, uint32_t key);
@@ -84,6 +87,10 @@ void session_closed(struct sessions *sessions, struct session *session);   /* it
 void session_writable(struct sessions *sessions, struct session *session); /* the phone takes frames again */
 void session_schedule(struct sessions *sessions,
                       struct session *session); /* a screen's deadline may have come nearer */
+
+/* Counts bytes that are held for a greeted phone until it reads: `before` were counted, and now so many are. False: that is too much, of
+ * its user or of all, and none are counted any more. */
+bool session_hold(struct sessions *sessions, const struct session *session, size_t before, size_t now);
 
 /* The screen of that place has something to tell: after the flush window. Inside of fill, say `more` instead. */
 void session_owe(struct sessions *sessions, struct session *session, unsigned place);

@@ -5,10 +5,23 @@
 
 enum { FLUSH_SLICE = 32 /* sessions that are flushed in one go before the loop turns */, EVERY_SCREEN = 0xff };
 
+bool session_hold(struct sessions *sessions, const struct session *session, size_t before, size_t now) {
+    uint64_t user = (uint64_t)rest_of(session)->user;
+    if (before) held_give(sessions->unread, user, (int64_t)before);
+    return !now || held_take(sessions->unread, user, (int64_t)now);
+}
+
+static void count_unsent(struct sessions *sessions, struct rest *rest, size_t unsent) {
+    size_t before = rest->unsent == UNSENT_TOO_MANY ? 0 : rest->unsent;
+    rest->unsent = session_hold(sessions, &rest->head, before, unsent) ? (uint32_t)unsent : UNSENT_TOO_MANY;
+}
+
 /* False: it is closing, or slow: only errors are sent to the slow. */
 static bool send_frame(struct sessions *sessions, struct rest *rest, size_t entries) {
     size_t size = sessions->frame.size - WS_HEADROOM;
     if (ws_send(rest->connection, &sessions->frame)) return false;
+    if (rest->head.greeted && !ws_ready(rest->connection)) // which is told when it is, again
+        count_unsent(sessions, rest, ws_unsent(rest->connection));
     sessions->metrics.frames->value++;
     sessions->metrics.entries->value += (double)entries;
     sessions->metrics.bytes->value += (double)size;
@@ -73,6 +86,7 @@ void session_tell(struct sessions *sessions, struct session *session, unsigned p
 
 void session_writable(struct sessions *sessions, struct session *session) {
     rest_of(session)->slow_since_ms = 0;
+    if (rest_of(session)->unsent) count_unsent(sessions, rest_of(session), 0);
     if (!session->leaving) flush(sessions, session, EVERY_SCREEN);
 }
 

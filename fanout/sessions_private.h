@@ -5,11 +5,13 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "budget/held.h"
+#include "budget/rates.h"
 #include "fanout/frames.h"
 #include "fanout/sessions.h"
 #include "fanout/wheel.h"
 
 enum { SESSIONS_LINE = 64 /* bytes that a processor fetches at once */ };
+#define UNSENT_TOO_MANY UINT32_MAX
 
 struct sessions {
     struct sessions_options options;
@@ -21,6 +23,8 @@ struct sessions {
     size_t count;
     struct session *waiting, *waiting_last; /* not greeted */
     struct held *by_user, *by_network;
+    struct rates *hellos;  /* by user */
+    struct held *unread;   /* bytes of frames and posts, by user */
     struct session *ready; /* owing and quiet: flushed at the end of the batch */
     struct session **ready_tail;
     struct wheel deadlines;
@@ -47,6 +51,8 @@ struct rest {
     };
     struct talk talk;
     uint32_t key; /* of its token */
+    uint32_t
+        unsent; /* bytes of frames that the budget counts; UNSENT_TOO_MANY: it had no room, and the session is closed soon */
 
     /* A flush looks at these. */
     _Alignas(SESSIONS_LINE) struct session *ready_next;

@@ -48,14 +48,32 @@ static const struct config_property PROPERTIES[] = {
          "is closed, so that they come to those."},
     {"edge.user.sessions", CONFIG_INT, AT(user_sessions), "16", .max = 1000000,
      .doc = "Sessions of one user at a process; further ones are closed with 1013. 0: any number."},
+    {"edge.user.unread.mb", CONFIG_INT, AT(user_unread_mb), "4", .max = 65536,
+     .doc =
+         "Memory (MiB) at a process for frames and posts that the phones of one user have not read yet; one that needs more is told to "
+         "read its page, or is closed with 1013. 0: any."},
+    {"edge.unread.mb", CONFIG_INT, AT(unread_mb), "128", .max = 1048576,
+     .doc = "The same for those of all users together."},
     {"edge.network.sessions", CONFIG_INT, AT(network_sessions), "4500", .max = 1000000,
      .doc =
          "Connections of one network (the first 24 bits of an IPv4 address, the first 64 of an IPv6 address) at a process; "
          "further ones are closed with 1013. 127.0.0.1 and ::1 have no limit. 0: any number."},
+    {"edge.network.rate", CONFIG_INT, AT(network_rate), "250", .max = 1000000,
+     .doc =
+         "New connections of one network that this process takes in a second; further ones are reset, in front of TLS's "
+         "handshake and `edge.hello.rate`. 127.0.0.1 and ::1 have no limit. 0: any number."},
+    {"edge.network.burst", CONFIG_INT, AT(network_burst), "2000", .min = 1, .max = 1000000,
+     .doc =
+         "New connections that a network may make at once after a rest: thousands of phones share a carrier's address, and "
+         "come back together after a fault."},
     {"edge.trusted.proxies", CONFIG_STRING, AT(trusted_proxies), "",
      .doc =
          "Balancers in front whose `X-Forwarded-For` says where a phone is: addresses and networks, such as 10.0.0.0/8. "
          "Those that are not named here are one network to the edge. Empty: none."},
+    {"edge.user.hello.rate", CONFIG_INT, AT(user_hello_rate), "1", .max = 1000000,
+     .doc = "Sessions that a user may begin a second at a process; further ones are closed with 1013. 0: any number."},
+    {"edge.user.hello.burst", CONFIG_INT, AT(user_hello_burst), "100", .min = 1, .max = 1000000,
+     .doc = "How many of them a user who has rested may begin at once."},
     {"edge.hello.rate", CONFIG_INT, AT(hello_rate), "2000", .max = 1000000,
      .doc =
          "New connections that this process takes in a second, and as many at once. Others are closed with 1013 and "

@@ -14,7 +14,8 @@ struct fanout_settings {
     int64_t processes;
     int64_t hello_s, handshake_s, ping_s, slow_close_s, drain_s;
     int64_t max_sessions, max_message, max_messages, max_loop_lag_ms;
-    int64_t hello_rate, min_report_ms, user_sessions, network_sessions;
+    int64_t hello_rate, user_hello_rate, user_hello_burst;
+    int64_t min_report_ms, user_sessions, network_sessions, network_rate, network_burst, user_unread_mb, unread_mb;
     const char *allowed_origins, *trusted_proxies;
     int64_t report_every_s;
     int64_t faces_mb;

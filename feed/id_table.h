@@ -46,10 +46,7 @@ static inline uint64_t id_table_key(const void *slot) {
 
 static inline int64_t id_table_id(const void *slot) { return (int64_t)(id_table_key(slot) - 1); }
 
-/* Fixed, unlike hash_fold: ids here are given out, not chosen by strangers, and in which order inboxes are written follows from it. */
-static inline uint64_t id_table_hash(uint64_t key) {
-    return hash_multiply(key ^ 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u);
-}
+static inline uint64_t id_table_hash(uint64_t key) { return hash_fold(key); }
 
 static inline size_t id_table_home(const struct id_table *table, uint64_t key) {
     __extension__ typedef unsigned __int128 wide;

@@ -16,7 +16,7 @@
  * Posts that no longer fit are evicted by id alone, and move the horizon. Why each of these rules is needed is in docs/FEED.md.
  *
  * Records may be applied again, in their order, from any of them on that is not before the newest Begin: that changes nothing, except that
- * after a Gone the horizon may come out higher.
+ * after a Gone the horizon may come out higher, and other posts may stand at or below it, where nobody looks.
  */
 #ifndef FEED_INBOX_H
 #define FEED_INBOX_H

@@ -236,6 +236,7 @@ int outbox_new(const struct outbox_options *options, struct outbox **out, struct
     struct kafka_producer_options producer = {
         .loop = options->loop,
         .settings = options->kafka,
+        .metrics = options->metrics,
         .queue_bytes = options->queue_bytes,
         .context = outbox,
         .on_delivered = delivered,

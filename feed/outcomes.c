@@ -188,6 +188,9 @@ static void decided(void *context, int code) {
     if (code == -ESTALE || code == -ECANCELED) {
         http_problem(wait->request, 421, "not-the-owner", "another process owns this user", 0);
         wait_free(wait);
+    } else if (code == -EMSGSIZE) {
+        http_problem(wait->request, 413, "too-large", "what the command would change is too large for its topic", 0);
+        wait_free(wait);
     } else if (code) {
         if (!replies_refused(wait->replies, wait->request, wait->partition)) out_of_time(wait);
         wait_free(wait);

@@ -78,9 +78,10 @@ static void given_up(void *context, const char *reason) {
 static int start_kafka(struct sink *sink, struct error *error) {
     static const struct topic *const SUBSCRIBED[] = {&TOPIC_LOCATIONS};
     struct service *service = sink->service;
-    int code = kafka_producer_new(
-        &(struct kafka_producer_options){.loop = service_loop(service), .settings = service_kafka(service)},
-        &sink->producer, error);
+    int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(service),
+                                                                   .settings = service_kafka(service),
+                                                                   .metrics = service_metrics(service)},
+                                  &sink->producer, error);
     if (code) return code;
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
@@ -135,6 +136,7 @@ static void sink_free(void *state) {
     struct sink *sink = state;
     if (!sink) return;
     loop_timer_free(sink->tick);
+    queries_free(sink->queries);
     partitions_clear(sink);
     look_free(sink->look);
     worker_free(sink->worker);
@@ -164,6 +166,7 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
         .worker = worker_new(service_loop(service)),
         .metrics = sink_metrics_new(service_metrics(service)),
     };
+    sink->queries = queries_new(sink);
     sink->tick = loop_timer_new(service_loop(service), SINK_TICK_MS, SINK_TICK_MS, tick, sink);
     char *path = mem_format("%s/rows", service_settings(service)->data_dir);
     int code = storage_prepare(settings->dir, error);

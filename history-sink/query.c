@@ -7,10 +7,12 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "history-sink/wiping.h"
 #include "json/json.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, RETRY_AFTER_S = 2 };
+enum { SLICE = 1000 /* rows: about a millisecond */ };
 
 static const char PATH[] = "/peer/history/", WIPED_PATH[] = "/peer/wiped/";
 
@@ -43,12 +45,22 @@ static bool parse_query(const struct http_request *request, struct rows_query *q
     return !after || (middle && parse(middle + 1, 0, &query->after_offset));
 }
 
+/* An answer that is being made. */
 struct page {
+    struct page *next;
     const struct wiping *wiping;
+    struct http_request *request;
+    struct rows_query query; /* of what is left */
     struct buffer body;
     struct history_row last;
     struct map *shown; /* the places that were shown, with the time when last, and one more */
     size_t count;
+};
+
+struct queries {
+    struct sink *sink;
+    struct page *first, **end; /* those that go on, in turn */
+    struct loop_timer *turn;
 };
 
 /* A client that got no answer sends its reports again, and all are records of the topic: the answer shows each place of a time once. */
@@ -101,25 +113,117 @@ static int read_lead(struct sink *sink, const struct rows_query *query, struct p
     return rows_find(sink->rows, &same, lead_row, &lead, &more, error);
 }
 
-static void reply(struct sink *sink, struct http_request *request, const struct rows_query *query) {
-    struct page page = {.wiping = sink->wiping, .body = {.data = NULL}, .shown = map_new(), .count = 0};
+static void page_free(struct page *page) {
+    buffer_free(&page->body);
+    map_free(page->shown);
+    free(page);
+}
+
+static void reply(struct page *page, bool more) {
+    if (more)
+        buffer_format(&page->body, "],\"next\":\"%" PRId64 "-%" PRId64 "\"}", page->last.time, page->last.offset);
+    else
+        buffer_string(&page->body, "],\"next\":null}");
+    http_reply_json(page->request, 200, &page->body);
+}
+
+/* True: this process may answer now; else the request is answered. */
+static bool may_answer(struct sink *sink, struct http_request *request, int64_t user) {
+    const struct sink_partition *partition = sink_find(sink, hash_user_partition(user, sink->partitions_total));
+    bool may = partition && sink_answers(sink, partition);
+    if (!partition)
+        http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
+    else if (!may)
+        http_problem(request, 503, "rebuilding", "this user's history is still being read", RETRY_AFTER_S);
+    return may;
+}
+
+/* Finds the next rows of what is left of the query. */
+static int find_some(struct sink *sink, struct page *page, bool *more, struct error *error) {
+    struct rows_query *left = &page->query, some = *left;
+    if (some.limit > SLICE) some.limit = SLICE;
+    int code = rows_find(sink->rows, &some, put_row, page, more, error);
+    left->resume = true;
+    left->after_time = page->last.time;
+    left->after_offset = page->last.offset;
+    left->limit -= some.limit;
+    return code;
+}
+
+/* True: the request is answered. */
+static bool slice(struct sink *sink, struct page *page) {
     struct error error;
     bool more = false;
-    int code = read_lead(sink, query, &page, &error);
-    buffer_string(&page.body, "{\"items\":[");
-    if (!code) code = rows_find(sink->rows, query, put_row, &page, &more, &error);
+    if (!may_answer(sink, page->request, page->query.user)) return true; // perhaps only since the last slice
+    int code = find_some(sink, page, &more, &error);
+    if (!code && more && page->query.limit) return false;
+    if (code) {
+        log_error(service_log(sink->service), "query failed", LOG_TEXT("reason", error.text));
+        http_problem(page->request, 500, "store_failed", "the store cannot be read", 0);
+    } else {
+        reply(page, more);
+    }
+    return true;
+}
+
+static void line_up(struct queries *queries, struct page *page) {
+    page->next = NULL;
+    *queries->end = page;
+    queries->end = &page->next;
+    loop_timer_again(queries->turn, 0, 0);
+}
+
+static struct page *take_first(struct queries *queries) {
+    struct page *first = queries->first;
+    queries->first = first->next;
+    if (!queries->first) queries->end = &queries->first;
+    return first;
+}
+
+static void turn(void *context) {
+    struct queries *queries = context;
+    struct page *page = take_first(queries);
+    if (slice(queries->sink, page))
+        page_free(page);
+    else
+        line_up(queries, page);
+    if (queries->first) loop_timer_again(queries->turn, 0, 0);
+}
+
+struct queries *queries_new(struct sink *sink) {
+    struct queries *queries = mem_zero(1, sizeof *queries);
+    queries->sink = sink;
+    queries->end = &queries->first;
+    queries->turn = loop_timer_new(service_loop(sink->service), 0, 0, turn, queries);
+    loop_timer_stop(queries->turn);
+    return queries;
+}
+
+void queries_free(struct queries *queries) {
+    if (!queries) return;
+    while (queries->first) {
+        struct page *page = take_first(queries);
+        http_problem(page->request, 503, "stopping", "this process ends", RETRY_AFTER_S);
+        page_free(page);
+    }
+    loop_timer_free(queries->turn);
+    free(queries);
+}
+
+static void begin(struct sink *sink, struct http_request *request, const struct rows_query *query) {
+    struct page *page = mem_alloc(sizeof *page);
+    struct error error;
+    *page = (struct page){.wiping = sink->wiping, .request = request, .query = *query, .shown = map_new()};
+    int code = read_lead(sink, query, page, &error);
+    buffer_string(&page->body, "{\"items\":[");
     if (code) {
         log_error(service_log(sink->service), "query failed", LOG_TEXT("reason", error.text));
         http_problem(request, 500, "store_failed", "the store cannot be read", 0);
-    } else {
-        if (more)
-            buffer_format(&page.body, "],\"next\":\"%" PRId64 "-%" PRId64 "\"}", page.last.time, page.last.offset);
-        else
-            buffer_string(&page.body, "],\"next\":null}");
-        http_reply_json(request, 200, &page.body);
     }
-    buffer_free(&page.body);
-    map_free(page.shown);
+    if (code || slice(sink, page))
+        page_free(page);
+    else
+        line_up(sink->queries, page);
 }
 
 void query_answer(void *context, struct http_request *request) {
@@ -146,12 +250,6 @@ void query_answer(void *context, struct http_request *request) {
             0);
         return;
     }
-    const struct sink_partition *partition = sink_find(sink, hash_user_partition(query.user, sink->partitions_total));
     sink->metrics.queries->value++;
-    if (!partition)
-        http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
-    else if (!sink_answers(sink, partition))
-        http_problem(request, 503, "rebuilding", "this user's history is still being read", RETRY_AFTER_S);
-    else
-        reply(sink, request, &query);
+    if (may_answer(sink, request, query.user)) begin(sink, request, &query);
 }

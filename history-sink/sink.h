@@ -31,6 +31,7 @@ struct look;
 struct rebuild;
 struct merging;
 struct wiping;
+struct queries;
 
 struct sink {
     struct service *service;
@@ -47,6 +48,7 @@ struct sink {
     struct rebuild *rebuild;
     struct merging *merging;
     struct wiping *wiping;
+    struct queries *queries;
     struct storage *storage, *loading; /* the worker's, and the rebuild's */
     struct loop_timer *tick;
     struct sink_partition *partitions; /* owned, by id */

@@ -12,6 +12,7 @@ struct call {
     struct http_request *request;
     struct auth_claims claims;                 /* user -1 where the endpoint needs no token, or the token names none */
     struct path_value values[PATH_VALUES_MAX]; /* the path's parameters, in order */
+    uint64_t address;                          /* where it comes from, as budget/network.h has it */
 };
 
 /* Parses the body as a JSON object of a few members. Free with json_decref. */

@@ -24,6 +24,11 @@ static void sent_free(struct sent_command *sent) {
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct sent_command *sent = context;
     const struct command_write *write = &sent->write;
+    if (code == 0 && status == 413) {
+        write_problem(write->request, -EINVAL);
+        sent_free(sent);
+        return;
+    }
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     bool known = json_is_object(reply) || (code == 0 && status == 404);
     write->answer(write->context, write->request, known ? status : 0, reply, (struct json_bytes){text, size});

@@ -56,14 +56,10 @@ static int look_at_token(struct gateway *gateway, struct call *call) {
     return code;
 }
 
-static uint64_t network_of_call(const struct gateway *gateway, const struct call *call) {
-    return network_of_address(http_origin_network(call->request, limits_proxies(gateway->limits)));
-}
-
 /* Says so in the log. code: a literal. */
 static void refuse(struct gateway *gateway, const struct call *call, unsigned status, const char *code,
                    const char *detail) {
-    service_refused(gateway->service, code, network_of_call(gateway, call));
+    service_refused(gateway->service, code, network_of_address(call->address));
     http_problem(call->request, status, code, detail, 0);
 }
 
@@ -98,6 +94,13 @@ static bool is_change(const struct endpoint *endpoint) {
     return endpoint->needs == NEEDS_USER && strcmp(endpoint->method, "GET") != 0;
 }
 
+static bool may_change(struct gateway *gateway, const struct call *call) {
+    uint64_t network = network_of_address(call->address); // the call is gone once it is refused
+    bool may = limits_change(gateway->limits, call);
+    if (!may) service_refused(gateway->service, "too_many_writes", network);
+    return may;
+}
+
 /* What is known of a request since its head is there. */
 struct admission {
     struct call call;
@@ -125,7 +128,7 @@ static bool may_serve(struct gateway *gateway, const struct call *call, int toke
     else if (match->kind == MATCH_BAD_VALUE)
         http_problem(call->request, 400, match->wrong, match->error.text, 0);
     else
-        return may(gateway, needs, call) && (!is_change(match->endpoint) || limits_change(gateway->limits, call));
+        return may(gateway, needs, call) && (!is_change(match->endpoint) || may_change(gateway, call));
     return false;
 }
 
@@ -134,8 +137,10 @@ static void admit(void *context, struct http_request *request) {
     struct gateway *gateway = context;
     struct admission *admission = http_state(request);
     struct call *call = &admission->call;
-    *call = (struct call){.request = request, .claims = {.user = -1}};
-    uint64_t network = network_of_call(gateway, call); // whoever is refused is gone afterwards
+    *call = (struct call){.request = request,
+                          .claims = {.user = -1},
+                          .address = http_origin_network(request, limits_proxies(gateway->limits))};
+    uint64_t network = network_of_address(call->address); // whoever is refused is gone afterwards
     int token = look_at_token(gateway, call);
     if (token != -EAGAIN) endpoints_find(gateway->endpoints, request, &admission->match);
     if (token == -EAGAIN || !limits_pass(gateway->limits, call, token == 0)) {

@@ -74,25 +74,24 @@ static bool is_preflight(const struct http_request *request) {
 }
 
 /* Who has no good token counts for the network that the request comes from. */
-static int pass_stranger(struct limits *limits, struct http_request *request, int64_t now_ms) {
-    uint64_t origin = http_origin_network(request, limits->proxies);
-    http_set_caller(request, http_caller_of_network(network_of_address(origin)));
+static int pass_stranger(struct limits *limits, const struct call *call, int64_t now_ms) {
+    struct http_request *request = call->request;
+    http_set_caller(request, http_caller_of_network(network_of_address(call->address)));
     http_set_max_body(request, STRANGER_BODY_MAX);
-    return rates_take(is_preflight(request) ? limits->preflights : limits->networks, origin, 1, now_ms);
+    return rates_take(is_preflight(request) ? limits->preflights : limits->networks, call->address, 1, now_ms);
 }
 
 bool limits_verify(struct limits *limits, const struct call *call) {
-    uint64_t origin = http_origin_network(call->request, limits->proxies);
     int64_t now_ms = clock_coarse_ms();
-    if (!rates_owing(limits->tokens, origin, now_ms)) return true;
-    int wait_s = rates_take(limits->tokens, origin, 1, now_ms); // which counts the refusal
+    if (!rates_owing(limits->tokens, call->address, now_ms)) return true;
+    int wait_s = rates_take(limits->tokens, call->address, 1, now_ms); // which counts the refusal
     limits->limited_networks->value++;
     http_problem(call->request, 429, "too_many_requests", "too many bad tokens came from this network", wait_s);
     return false;
 }
 
 void limits_bad_token(struct limits *limits, const struct call *call) {
-    rates_charge(limits->tokens, http_origin_network(call->request, limits->proxies), 1, clock_coarse_ms());
+    rates_charge(limits->tokens, call->address, 1, clock_coarse_ms());
 }
 
 bool limits_pass(struct limits *limits, const struct call *call, bool known) {
@@ -107,7 +106,7 @@ bool limits_pass(struct limits *limits, const struct call *call, bool known) {
         http_set_caller(call->request, http_caller_of_user(call->claims.user));
         wait_s = rates_take(limits->users, (uint64_t)call->claims.user, cost, now_ms);
     } else
-        wait_s = pass_stranger(limits, call->request, now_ms);
+        wait_s = pass_stranger(limits, call, now_ms);
     if (!wait_s) {
         if (known) http_set_payer(call->request, call->claims.user, cost);
         return true;

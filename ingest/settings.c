@@ -31,7 +31,7 @@ static const struct config_property PROPERTIES[] = {
          "answered 429. 0: any."},
     {"ingest.requests.mb", CONFIG_INT, AT(requests_mb), "128", .max = 1048576,
      .doc = "The same for those of all together; beyond that: 503."},
-    {"ingest.reply.mb", CONFIG_INT, AT(reply_mb), "32", .max = 65536,
+    {"ingest.reply.mb", CONFIG_INT, AT(reply_mb), "8", .max = 65536,
      .doc =
          "Memory (MiB) for answers that a user, or a network without good tokens, has not read yet; beyond that further requests are "
          "answered 429. 0: any."},
@@ -83,7 +83,7 @@ static const struct config_property PROPERTIES[] = {
     {"web.map.geojson", CONFIG_STRING, AT(map_geojson), "",
      .doc =
          "A map that the page draws: a GeoJSON file with OpenStreetMap's tags, as `starling simulate --map` and Overpass write "
-         "it. Served at /map.geojson. Empty, and no tiles: a plain grid."},
+         "it. Served at /map.geojson, packed where FILE.gz lies beside it. Empty, and no tiles: a plain grid."},
     {"web.map.tiles", CONFIG_STRING, AT(map_tiles), "",
      .doc =
          "Map tiles that the page loads instead: an address with {z}, {x} and {y}, such as https://tiles.example/{z}/{x}/{y}.png. "

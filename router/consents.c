@@ -220,8 +220,6 @@ void consents_acknowledge(struct consents *consents, uint64_t ticket, bool store
     if (!stored) part->lost = true;
 }
 
-void consents_failed(struct consents *consents, int32_t partition) { consents->parts[partition].lost = true; }
-
 bool consents_committable(struct consents *consents, int32_t partition, int64_t *told) {
     const struct consents_part *part = &consents->parts[partition];
     if (!part->users || part->under_way || part->lost || part->next <= part->told) return false;

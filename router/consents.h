@@ -78,8 +78,6 @@ uint64_t consents_sent(struct consents *consents, int32_t partition);
 /* The same for the LEAVE of an end. When one is lost, the partition's ends that are not done count as not sent. */
 uint64_t consents_sent_end(const struct consents *consents, int32_t partition);
 void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored);
-/* A LEAVE could not even be handed over. */
-void consents_failed(struct consents *consents, int32_t partition);
 
 /* True when *told has advanced: the LEAVEs for everything before that offset of sharing are stored. */
 bool consents_committable(struct consents *consents, int32_t partition, int64_t *told);

@@ -179,6 +179,7 @@ static int start_sending(struct joiner *joiner, struct error *error) {
         .kafka = joiner->options.kafka,
         .log = joiner->options.log,
         .metrics = &joiner->metrics,
+        .registry = joiner->options.registry,
         .queue_bytes = (size_t)joiner->owning->outbox_queue_mb << 20,
         .context = joiner,
         .on_batch = batch_told,

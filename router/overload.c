@@ -29,7 +29,6 @@ static bool settle_some(struct overload *overload, size_t most) {
     int64_t now_us = clock_monotonic_us();
     for (; most && backlog_take_oldest(overload->backlog, &item); most--) join(overload, &item, now_us);
     overload->options.metrics->reports_held->value = (double)backlog_count(overload->backlog);
-    overload->behind = overload->behind && backlog_count(overload->backlog);
     return backlog_count(overload->backlog) > 0;
 }
 
@@ -82,6 +81,8 @@ void overload_settle(struct overload *overload) { settle_some(overload, SIZE_MAX
 
 void overload_measure(struct overload *overload, int64_t lag_ms) {
     overload->options.metrics->reports_held->value = (double)backlog_count(overload->backlog);
+    overload->behind =
+        overload->behind && backlog_count(overload->backlog); // newer reports take its last ones out, too
     int64_t now_us = clock_monotonic_us();
     if (!backlog_count(overload->backlog) || lag_ms > overload->limit_ms) return;
     if (!overload->behind && now_us - overload->settled_us < PAUSE_US) return;

@@ -232,6 +232,8 @@ static void decided(void *context, int code) {
     if (!code) code = owner_serves(waiter->peer->options.owner, partition);
     if (code == -ESTALE || code == -ECANCELED)
         peer_refuse(waiter->request, -ESTALE);
+    else if (code == -EMSGSIZE)
+        http_problem(waiter->request, 413, "too-large", "what the command would change is too large for its topic", 0);
     else if (code)
         reply_later(waiter->request);
     else

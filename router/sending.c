@@ -45,6 +45,7 @@ int sending_new(const struct sending_options *options, struct sending **out, str
     struct kafka_producer_options producer = {
         .loop = options->loop,
         .settings = options->kafka,
+        .metrics = options->registry,
         .linger_ms = 0,
         .queue_bytes = options->queue_bytes,
         .context = sending,

@@ -15,6 +15,7 @@ struct sending_options {
     const struct kafka_settings *kafka;
     struct log *log;
     struct router_metrics *metrics;
+    struct metrics *registry; /* where dead letters are counted */
     size_t queue_bytes;
     void *context;
     void (*on_batch)(void *context, uint64_t epoch, bool stored);

@@ -18,6 +18,7 @@
 enum {
     TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
+    TEXTS_BYTES = 64 << 20,
     WHAT_MAX = 32 /* "feed:" and a user */
 };
 
@@ -40,8 +41,23 @@ static struct live_feed **place_of(const struct feeds *feeds, const struct sessi
 
 static struct tracer *tracer_of(const struct feeds *feeds) { return sessions_tracer(feeds->options.sessions); }
 
+/* Counts the texts that wait for the phone. Where they are too many for a frame, or for the budget, it reads its page. */
+static void hold(struct feeds *feeds, struct live_feed *live) {
+    size_t whole = 0, share = 0, before = live->held;
+    for (size_t i = 0; i < live->post_count; i++) {
+        whole += text_size(live->posts[i].text);
+        share += text_share(live->posts[i].text);
+    }
+    if (!before && !share) return;
+    bool too_long = live->post_count > 1 && whole > FRAME_POSTS_BYTES;
+    bool fits = session_hold(feeds->options.sessions, live->session, before, too_long ? 0 : share);
+    live->held = fits && !too_long ? share : 0;
+    if (share && !live->held) live_stale(live, live->version, 0);
+}
+
 /* A frame is owed as soon as all texts are there. */
 static void owe_or_wait(struct feeds *feeds, struct live_feed *live) {
+    hold(feeds, live);
     const struct live_post *post = live_unsettled(live);
     if (post) {
         tracer_park(tracer_of(feeds), live, 0);
@@ -129,6 +145,7 @@ struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, st
     }
     news |= live->pending == LIVE_STALE;
     live_told(live);
+    hold(feeds, live);
     return (struct screen_filled){.frame = news};
 }
 
@@ -172,9 +189,10 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
 /* ---- phones ---- */
 
 /* Forgets pending changes: the phone has read another page, and is told at once if that is not the newest. */
-static void forget_pending(struct live_feed *live) {
+static void forget_pending(struct feeds *feeds, struct live_feed *live) {
     text_await_end(&live->wait);
     live_drop(live);
+    hold(feeds, live);
 }
 
 int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version) {
@@ -185,7 +203,7 @@ int feeds_watch(struct feeds *feeds, struct session *session, const struct watch
         *live = mem_zero(1, sizeof **live);
         (*live)->session = session;
     }
-    forget_pending(*live);
+    forget_pending(feeds, *live);
     return screen_watch_show(feeds->watch, session, what, size, version);
 }
 
@@ -194,7 +212,7 @@ void feeds_unwatch(struct feeds *feeds, struct session *session) {
     char what[WHAT_MAX];
     size_t size = what_of(session, what);
     if (!live) return;
-    forget_pending(live);
+    forget_pending(feeds, live);
     screen_watch_hide(feeds->watch, session, what, size);
 }
 
@@ -202,7 +220,7 @@ void feeds_leave(struct feeds *feeds, struct session *session) {
     struct live_feed **live = place_of(feeds, session);
     if (!*live) return;
     screen_watch_leave(feeds->watch, session);
-    text_await_end(&(*live)->wait);
+    forget_pending(feeds, *live);
     tracer_forget(tracer_of(feeds), *live, 0);
     live_free(*live);
     free(*live);
@@ -257,7 +275,7 @@ struct feeds *feeds_new(const struct feeds_options *options) {
         .loop = options->loop,
         .partitions = options->partitions,
         .kept_max = options->texts_max,
-        .kept_bytes = SIZE_MAX,
+        .kept_bytes = TEXTS_BYTES,
         .kept_ms = options->texts_ms,
         .gather_ms = TEXTS_GATHER_MS,
         .timeout_ms = TEXTS_TIMEOUT_MS,

@@ -46,6 +46,7 @@ struct live_feed {
     int64_t *told; /* ids, rising */
     size_t told_count, told_room;
     int64_t forgotten; /* ids up to this one may have been told; 0: none */
+    size_t held;       /* bytes of texts that the session's budget counts */
 
     struct session *session;
     struct text_wait wait; /* for the text of one of the posts; not under way in any call here but live_unsettled */

@@ -414,8 +414,3 @@ size_t nearby_tell(struct nearby *nearby, struct nearby_walk *walk, struct nearb
     sweep(nearby, nearby->table.dead);
     return count;
 }
-
-size_t nearby_bytes(const struct nearby *nearby) {
-    return table_bytes(&nearby->table) + nearby->barred.capacity * sizeof *nearby->barred.items +
-           nearby->muted.capacity * sizeof *nearby->muted.items;
-}

@@ -127,8 +127,6 @@ struct nearby_walk {
 void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk);
 size_t nearby_tell(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most);
 
-size_t nearby_bytes(const struct nearby *nearby); /* memory in use besides the struct */
-
 static inline void nearby_prefetch_note(const struct nearby *nearby) {
     __builtin_prefetch(&nearby->pending[nearby->pending_count], 1);
 }

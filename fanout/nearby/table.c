@@ -11,8 +11,6 @@ static size_t bytes_of(uint32_t capacity) {
     return capacity ? capacity * (sizeof(struct nearby_friend) + 1) + TABLE_TAGS_AT_ONCE : 0;
 }
 
-size_t table_bytes(const struct nearby_table *table) { return bytes_of(table->capacity); }
-
 void table_free(struct nearby_table *table, struct lists *lists) {
     lists_table_free(lists, table->capacity, table->slots);
     *table = (struct nearby_table){0};

@@ -54,8 +54,6 @@ struct nearby_table {
 };
 
 void table_free(struct nearby_table *table, struct lists *lists);
-size_t table_bytes(const struct nearby_table *table); /* memory in use besides the struct */
-
 /* A new entry, all zero but for the user, who has none yet; it is put to use at once, or it would count as dead. */
 struct nearby_friend *table_insert(struct nearby_table *table, struct lists *lists, int64_t user);
 /* Frees a dead entry's slot. */

@@ -148,7 +148,14 @@ static bool hold(struct uplink *uplink, struct reporter *reporter, const struct 
     return reporter->held;
 }
 
+/* One with the time of the one before is no move: who repeats a report, or makes up places, costs nobody a join. */
+static bool repeats(const struct reporter *reporter, const struct report *report) {
+    int64_t newest = reporter->held ? reporter->held_report.time : reporter->list->time;
+    return reporter->joined && report->time == newest;
+}
+
 void uplink_report(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
+    if (repeats(reporter, report)) return;
     if (hold(uplink, reporter, report)) return;
     bool older = report->time < reporter->list->time, first = reporter->list->time < 0;
     if (!older) uplink_place(uplink, reporter, report);

@@ -39,8 +39,9 @@ static int64_t topics_by(bool dead_letters) {
     int64_t longest = 0;
     for (size_t i = 0; i < TOPICS_ALL.count; i++) {
         int64_t kept = topic_kept_ms(TOPICS_ALL.items[i], dead_letters);
-        // That the user was forgotten is kept longest.
-        if (kept > longest && TOPICS_ALL.items[i] != &TOPIC_ERASURES) longest = kept;
+        // That the user was forgotten, and who has read of them, stays longer.
+        bool stays = TOPICS_ALL.items[i] == &TOPIC_ERASURES || TOPICS_ALL.items[i] == &TOPIC_AUDIT;
+        if (kept > longest && !stays) longest = kept;
     }
     return clock_wall_ms() + longest;
 }

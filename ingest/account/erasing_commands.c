@@ -11,6 +11,7 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/account/erasing_private.h"
+#include "ingest/post_thread.h"
 #include "subjects/subject.h"
 #include "users/half.h"
 #include "users/notice.h"
@@ -204,6 +205,7 @@ static bool remove_post(struct erasure *erasure, const json_t *item) {
     char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, erasure->user, command.id);
     event_encode_post_command(&record, &command);
     found(erasure, ERASED_POSTS);
+    post_thread_close(erasure->erasing->writer, command.id);
     send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_POST_COMMANDS, erasure->user, &record, question);
     free(question);
     return true;

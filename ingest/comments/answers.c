@@ -15,7 +15,7 @@ static const struct refusal {
     unsigned status;
     const char *code, *detail;
 } REFUSALS[] = {
-    {"no_subject", 404, "no_subject", "nobody has registered this subject, and it is no post"},
+    {"no_subject", 404, "no_subject", "nobody has registered this subject, and it is no post that is there"},
     {"no_comment", 404, "no_comment", "there is no such comment under this subject"},
     {"closed", 409, "subject_closed", "the subject takes no more comments"},
     {"banned", 403, "banned", "the user may not comment"},

@@ -28,6 +28,8 @@ static void outcome_answered(void *context, int code, unsigned status, const cha
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     if (code == 0 && status == 404)
         question->unknown(question->request);
+    else if (code == 0 && status == 413)
+        write_problem(question->request, -EINVAL);
     else if (code == 0 && (status == 200 || status == 202))
         comment_wish_answered(&question->wish, question->request, status, reply, (struct json_bytes){text, size});
     else

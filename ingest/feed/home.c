@@ -18,6 +18,7 @@
 enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };
 enum { GATHER_MS = 1 /* for a page a moment more, and fewer questions */ };
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, SPARE = 5 };
+enum { PAGE_BYTES = 1 << 20 /* passed by one post */, PORTION = 100 /* posts that are asked for at once */ };
 
 struct home_request;
 
@@ -36,12 +37,16 @@ struct home_request {
     bool complete;
     char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
-    struct home_post *posts;    /* of the first refs */
+    struct home_post *posts;    /* of the first refs; before looked_at they are on the page, or gone */
     size_t post_count, waiting; /* waiting: texts that are not settled, the counts, and one for the asker itself */
+    size_t looked_at, put;
+    bool away; /* some owner has not answered: the page is no longer than it is */
+    struct buffer body;
 };
 
 static void home_free(struct home_request *home) {
-    for (size_t i = 0; i < home->post_count; i++) text_give(home->posts[i].text);
+    for (size_t i = home->looked_at; i < home->post_count; i++) text_give(home->posts[i].text);
+    buffer_free(&home->body);
     free(home->posts);
     page_refs_free(&home->refs);
     free(home);
@@ -54,52 +59,66 @@ static void put_post(const struct feed_gateway *gateway, int64_t id, struct shar
     comment_counts_put(gateway->counts, id, body);
 }
 
-/* Appends the item, unless the post is gone. */
-static bool put_item(const struct home_request *home, size_t number, bool first, struct buffer *body) {
-    struct shared_text *text = home->posts[number].text;
-    const struct page_ref *ref = &home->refs.items[number];
-    if (text_state_of(text) == TEXT_NONE) return false;
-    if (!first) buffer_byte(body, ',');
-    if (text_state_of(text) == TEXT_THERE)
-        put_post(home->gateway, ref->id, text, body);
-    else
-        post_put_unavailable(body, ref->id, ref->user);
-    return true;
+/* Appends the next item, unless the post is gone. */
+static void put_item(struct home_request *home) {
+    struct shared_text *text = home->posts[home->looked_at].text;
+    const struct page_ref *ref = &home->refs.items[home->looked_at++];
+    enum text_state state = text_state_of(text);
+    if (state != TEXT_NONE && home->put++) buffer_byte(&home->body, ',');
+    if (state == TEXT_THERE)
+        put_post(home->gateway, ref->id, text, &home->body);
+    else if (state != TEXT_NONE)
+        post_put_unavailable(&home->body, ref->id, ref->user);
+    home->away |= state == TEXT_AWAY;
+    text_give(text);
+}
+
+static bool has_room(const struct home_request *home) {
+    return home->put < home->limit && home->body.size < PAGE_BYTES;
 }
 
 /* Whether posts may lie behind those that were looked at. */
-static bool may_be_more(const struct home_request *home, size_t looked_at) {
-    for (size_t i = looked_at; i < home->refs.count; i++) {
+static bool may_be_more(const struct home_request *home) {
+    for (size_t i = home->looked_at; i < home->refs.count; i++) {
         if (i >= home->post_count || text_state_of(home->posts[i].text) != TEXT_NONE) return true;
     }
     return home->refs.count >= home->wanted || !home->complete;
 }
 
-static void put_next(const struct home_request *home, size_t looked_at, struct buffer *body) {
-    buffer_string(body, "],\"next\":");
-    int64_t last = looked_at ? home->refs.items[looked_at - 1].id : home->before;
-    if (may_be_more(home, looked_at) && last < INT64_MAX)
-        buffer_format(body, "\"%" PRId64 "\"", last);
+static void put_next(struct home_request *home) {
+    int64_t last = home->looked_at ? home->refs.items[home->looked_at - 1].id : home->before;
+    buffer_string(&home->body, "],\"next\":");
+    if (may_be_more(home) && last < INT64_MAX)
+        buffer_format(&home->body, "\"%" PRId64 "\"", last);
     else
-        buffer_string(body, "null");
+        buffer_string(&home->body, "null");
 }
 
 static void reply_page(struct home_request *home) {
-    struct buffer body = {0};
-    size_t put = 0, looked_at = 0;
-    buffer_string(&body, "{\"items\":[");
-    while (looked_at < home->post_count && put < home->limit) put += put_item(home, looked_at++, !put, &body);
-    put_next(home, looked_at, &body);
-    buffer_format(&body, ",\"complete\":%s,\"version\":\"%s\"}", home->complete ? "true" : "false", home->version);
-    http_reply_json(home->request, 200, &body);
-    buffer_free(&body);
+    put_next(home);
+    buffer_format(&home->body, ",\"complete\":%s,\"version\":\"%s\"}", home->complete ? "true" : "false",
+                  home->version);
+    http_reply_json(home->request, 200, &home->body);
     home_free(home);
 }
 
 /* ---- texts ---- */
 
+static void ask_for_posts(struct home_request *home, size_t count);
+
+/* Short posts come in several portions, of which the first is mostly the only one, and long ones end the page. */
+static void go_on(struct home_request *home) {
+    while (home->looked_at < home->post_count && has_room(home)) put_item(home);
+    size_t most = home->limit + SPARE < home->refs.count ? home->limit + SPARE : home->refs.count;
+    size_t left = most - home->post_count;
+    if (left && has_room(home) && !home->away)
+        ask_for_posts(home, left < PORTION ? left : PORTION);
+    else
+        reply_page(home);
+}
+
 static void settle(struct home_request *home) {
-    if (--home->waiting == 0) reply_page(home);
+    if (--home->waiting == 0) go_on(home);
 }
 
 static void text_settled(void *context, struct text_wait *wait) {
@@ -109,20 +128,19 @@ static void text_settled(void *context, struct text_wait *wait) {
 
 static void counted(void *context) { settle(context); }
 
-static void ask_for_counts(struct home_request *home) {
-    int64_t *ids = mem_alloc((home->post_count + 1) * sizeof *ids);
-    for (size_t i = 0; i < home->post_count; i++) ids[i] = home->refs.items[i].id;
-    comment_counts_ask(home->gateway->counts, ids, home->post_count, home, counted);
-    free(ids);
+static void ask_for_counts(struct home_request *home, size_t from) {
+    int64_t ids[PORTION];
+    size_t count = home->post_count - from;
+    for (size_t i = 0; i < count; i++) ids[i] = home->refs.items[from + i].id;
+    comment_counts_ask(home->gateway->counts, ids, count, home, counted);
 }
 
-static void ask_for_posts(struct home_request *home) {
-    size_t most = home->limit + SPARE;
-    home->post_count = home->refs.count < most ? home->refs.count : most;
-    home->posts = mem_zero(home->post_count + 1, sizeof *home->posts);
+static void ask_for_posts(struct home_request *home, size_t count) {
+    size_t from = home->post_count;
+    home->post_count += count;
     home->waiting = 2;
-    ask_for_counts(home);
-    for (size_t i = 0; i < home->post_count; i++) {
+    ask_for_counts(home, from);
+    for (size_t i = from; i < home->post_count; i++) {
         struct home_post *post = &home->posts[i];
         *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, home->refs.items[i].id)};
         if (text_state_of(post->text) != TEXT_ASKED) continue;
@@ -130,6 +148,13 @@ static void ask_for_posts(struct home_request *home) {
         home->waiting++;
     }
     settle(home);
+}
+
+/* All ids are known. */
+static void begin_page(struct home_request *home) {
+    home->posts = mem_alloc((home->limit + SPARE) * sizeof *home->posts);
+    buffer_string(&home->body, "{\"items\":[");
+    go_on(home);
 }
 
 static const int32_t *lowest(void *context) {
@@ -179,7 +204,7 @@ static void older_answered(void *context, size_t tag, struct json_bytes reply) {
 static void older_done(void *context, bool stopping) {
     struct home_request *home = context;
     if (!stopping) {
-        ask_for_posts(home);
+        begin_page(home);
         return;
     }
     feed_owner_away(home->request);
@@ -257,7 +282,7 @@ static void answered(void *context, int code, unsigned status, const char *text,
     } else if (home->complete && answer.following.size > 2 && home->refs.count < home->wanted) { // longer than []
         ask_for_older(home, answer.horizon, answer.following);
     } else {
-        ask_for_posts(home);
+        begin_page(home);
     }
 }
 

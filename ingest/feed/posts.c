@@ -14,6 +14,7 @@
 #include "ingest/feed/parts.h"
 #include "ingest/feed/post_body.h"
 #include "ingest/mentions.h"
+#include "ingest/post_thread.h"
 #include "posts/post_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000 };
@@ -183,6 +184,7 @@ static void write_deletion(const struct post_request *asked) {
                                          .answer = deleted,
                                          .context = deletion,
                                      });
+    post_thread_close(asked->gateway->sender.writer, asked->id);
     free(question);
     buffer_free(&record);
 }

@@ -6,18 +6,24 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "budget/network.h"
+#include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/client_text.h"
 #include "ingest/moderation/asking.h"
 #include "ingest/moderation/bans.h"
 #include "ingest/moderation/found.h"
 #include "ingest/moderation/settings.h"
+#include "ingest/write.h"
 #include "subjects/subject.h"
 #include "subjects/words.h"
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, TEXT_MAX = 1000 /* bytes */, RETRY_AFTER_S = 2 };
 
+static const char SEARCH[] = "/peer/moderation/comments?";
+
 struct moderation_gateway {
+    struct writer *writer;
     struct user_copies *copies;
     struct asking asking;
 };
@@ -58,10 +64,11 @@ static bool put_page(const struct call *call, struct buffer *path) {
     return true;
 }
 
-static bool put_user(const struct call *call, struct buffer *path) {
-    int64_t user = -1;
-    if (!call_query_int(call, "user", &user)) return false;
-    if (user >= 0) buffer_format(path, "&user=%" PRId64, user);
+/* *user: -1 where none is asked for. */
+static bool put_user(const struct call *call, struct buffer *path, int64_t *user) {
+    *user = -1;
+    if (!call_query_int(call, "user", user)) return false;
+    if (*user >= 0) buffer_format(path, "&user=%" PRId64, *user);
     return true;
 }
 
@@ -111,14 +118,56 @@ static bool put_text(const struct call *call, struct buffer *path) {
     return true;
 }
 
+/* A search whose entry is on its way to the audit. */
+struct pending_search {
+    struct moderation_gateway *gateway;
+    char *path;
+};
+
+/* The search follows its entry, so that nothing is read that the audit does not tell of. */
+static void entry_written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct pending_search *search = context;
+    (void)partition, (void)offset;
+    if (code)
+        write_problem(request, code);
+    else
+        asking_ask(&search->gateway->asking, search->path, request, found_for_moderator, search->gateway);
+    free(search->path);
+    free(search);
+}
+
+/* query: begins with an ampersand. about: -1: no one user. */
+static void search_on_record(struct moderation_gateway *gateway, const struct call *call, const char *query,
+                             int64_t about) {
+    struct pending_search *search = mem_alloc(sizeof *search);
+    char address[NETWORK_TEXT];
+    struct buffer record = {0};
+    network_address_text(call->address, address);
+    const struct audit_entry entry = {
+        .role = AUDIT_ENTRY_MODERATOR,
+        .user = call->claims.user,
+        .address = {address, strlen(address)},
+        .what = {"search", 6},
+        .query = {query + 1, strlen(query + 1)},
+        .about = about,
+    };
+    char *key = about < 0 ? mem_string(TOPIC_COMMENTS_WIDE.name) : mem_format("user:%" PRId64, about);
+    *search = (struct pending_search){.gateway = gateway, .path = mem_format("%s%s", SEARCH, query)};
+    event_encode_audit_entry(&record, &entry);
+    struct write *write = write_new(gateway->writer, call->request, entry_written, search);
+    write_keyed(write, &TOPIC_AUDIT, key, strlen(key), &record);
+    write_end(write);
+    buffer_free(&record);
+    free(key);
+}
+
 static void get_comments(void *state, const struct call *call) {
-    struct moderation_gateway *gateway = state;
-    struct buffer path = {0};
-    buffer_string(&path, "/peer/moderation/comments?");
-    if (put_page(call, &path) && put_text(call, &path) && put_user(call, &path) && put_subject(call, &path) &&
-        put_state(call, &path) && put_reported(call, &path) && put_times(call, &path))
-        asking_ask(&gateway->asking, buffer_cstring(&path), call->request, found_for_moderator, gateway);
-    buffer_free(&path);
+    struct buffer query = {0};
+    int64_t user;
+    if (put_page(call, &query) && put_text(call, &query) && put_user(call, &query, &user) &&
+        put_subject(call, &query) && put_state(call, &query) && put_reported(call, &query) && put_times(call, &query))
+        search_on_record(state, call, buffer_cstring(&query), user);
+    buffer_free(&query);
 }
 
 static void get_own(void *state, const struct call *call) {
@@ -128,7 +177,7 @@ static void get_own(void *state, const struct call *call) {
         http_problem(call->request, 403, "not_your_user", "only one's own comments are listed", 0);
         return;
     }
-    buffer_format(&path, "/peer/moderation/comments?user=%" PRId64, call->claims.user);
+    buffer_format(&path, "%suser=%" PRId64, SEARCH, call->claims.user);
     if (put_page(call, &path)) asking_ask(&gateway->asking, buffer_cstring(&path), call->request, found_own, gateway);
     buffer_free(&path);
 }
@@ -159,6 +208,7 @@ static int moderation_start(const struct product_options *options, void **state,
     struct service *service = options->service;
     struct moderation_gateway *gateway = mem_alloc(sizeof *gateway);
     *gateway = (struct moderation_gateway){
+        .writer = options->writer,
         .copies = options->copies,
         .asking = {.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS], .chance = chance_new()},
     };

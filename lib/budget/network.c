@@ -27,7 +27,7 @@ uint64_t network_of_address(uint64_t address) {
 
 uint64_t network_of(const struct sockaddr *socket) { return network_of_address(network_address(socket)); }
 
-void network_text(uint64_t network, char text[NETWORK_TEXT]) {
+static void text_of(uint64_t network, const char *v4_bits, char text[NETWORK_TEXT]) {
     char host[INET6_ADDRSTRLEN] = "";
     unsigned char bytes[16] = {0};
     bool v4 = network >> 32 == MAPPED;
@@ -36,5 +36,9 @@ void network_text(uint64_t network, char text[NETWORK_TEXT]) {
     else
         bytes_put_be64(bytes, network);
     inet_ntop(v4 ? AF_INET : AF_INET6, bytes, host, sizeof host);
-    snprintf(text, NETWORK_TEXT, "%s/%d", host, v4 ? 32 - V4_HOST_BITS : 64);
+    snprintf(text, NETWORK_TEXT, "%s%s", host, v4 ? v4_bits : "/64");
 }
+
+void network_text(uint64_t network, char text[NETWORK_TEXT]) { text_of(network, "/24", text); }
+
+void network_address_text(uint64_t address, char text[NETWORK_TEXT]) { text_of(address, "", text); }

@@ -18,5 +18,7 @@ uint64_t network_of_address(uint64_t address); /* of what network_address gave *
 enum { NETWORK_TEXT = 64 };
 /* A network as people write it: "10.1.2.0/24", "2001:db8::/64". */
 void network_text(uint64_t network, char text[NETWORK_TEXT]);
+/* An address: "10.1.2.3", "2001:db8::/64". */
+void network_address_text(uint64_t address, char text[NETWORK_TEXT]);
 
 #endif

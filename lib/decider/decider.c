@@ -64,7 +64,13 @@ struct decider *decider_new(const struct decider_options *options) {
         .handled = mem_zero(places, sizeof *decider->handled),
         .places = places,
         .pacing = pacing_new(options->batch),
-        .refused = {.offset = -1},
+        .refused_s =
+            options->registry
+                ? metrics_gauge(
+                      options->registry, "starling_command_refused_time_seconds",
+                      "When a command was last refused, as a topic does not take what it would change, since the Unix epoch.",
+                      NULL)
+                : NULL,
         .written = mem_zero(options->state_count, sizeof *decider->written),
         .positions = mem_zero(places, sizeof *decider->positions),
     };
@@ -191,7 +197,7 @@ void decider_revoke(struct decider *decider) {
 
 void decider_lost(struct decider *decider, int32_t partition) {
     for (size_t i = 0; i < decider->options.command_count; i++)
-        waiters_fail(decider->waiters, i * (size_t)decider->options.partitions + (size_t)partition, -ESTALE);
+        waiters_fail(decider->waiters, i * (size_t)decider->options.partitions + (size_t)partition, -1, -ESTALE);
 }
 
 void decider_stop(struct decider *decider) {
@@ -209,6 +215,13 @@ void decider_read_back(struct decider *decider, const struct topic *topic, int32
     decider_overlays_tell(decider);
 }
 
+bool decider_refuses(const struct decider *decider, size_t place, int64_t offset) {
+    for (size_t i = 0; i < decider->refused_count && i < REFUSED_MAX; i++) {
+        if (decider->refused[i].place == place && decider->refused[i].offset == offset) return true;
+    }
+    return false;
+}
+
 void decider_take(struct decider *decider, const struct kafka_record *record) {
     struct queued_command queued = {.topic = record->topic,
                                     .partition = record->partition,
@@ -221,9 +234,9 @@ void decider_take(struct decider *decider, const struct kafka_record *record) {
     if (course->expected < 0 || record->offset < course->expected) return;
     course->expected = record->offset + 1;
     void *item = queue_reserve(&decider->queue);
-    bool refused = queued.place == decider->refused.place && queued.offset == decider->refused.offset;
-    int code = refused ? error_set(&error, -EMSGSIZE, "what it would change is a record larger than its topic takes")
-                       : decider->options.read(decider->options.context, record, item, &error);
+    int code = decider_refuses(decider, queued.place, queued.offset)
+                   ? error_set(&error, -EMSGSIZE, "what it would change is a record larger than its topic takes")
+                   : decider->options.read(decider->options.context, record, item, &error);
     if (code) queued.dead = queue_dead_new(record, error.text);
     queue_add(&decider->queue, &queued);
     tracer_park(decider_tracer(decider), decider, decider_trace_number(&queued));
@@ -241,7 +254,7 @@ int decider_await(struct decider *decider, const struct topic *topic, int32_t pa
     size_t place;
     if (!place_of(decider, topic, partition, &place)) return -EINVAL;
     if (decider->handled[place] > offset) {
-        done(context, 0);
+        done(context, decider_refuses(decider, place, offset) ? -EMSGSIZE : 0);
         return 0;
     }
     return waiters_add(decider->waiters, place, offset, deadline_us, context, done);

@@ -142,7 +142,8 @@ struct overlay *decider_overlay(struct decider *decider, const struct topic *top
 /* ---- waiters for an outcome ---- */
 
 /* Calls `done` once: with 0 when all commands up to and with that offset are decided, -ETIMEDOUT at the deadline (of
- * clock_monotonic_us), -ESTALE when another process owns the partition (decider_lost), or -ECANCELED when the decider is freed. Perhaps from within
+ * clock_monotonic_us), -EMSGSIZE when this command is refused, as its topic does not take what it would
+ * change, -ESTALE when another process owns the partition (decider_lost), or -ECANCELED when the decider is freed. Perhaps from within
  * this call. -EAGAIN: too many wait already; -EINVAL: no such partition. Then done is not called. */
 int decider_await(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset,
                   int64_t deadline_us, void *context, void (*done)(void *context, int code));

@@ -16,16 +16,18 @@ static void allow_more(struct pacing *pacing) {
     pacing->allowed_ms = pacing->allowed_ms * 2 < ALLOWED_MAX_MS ? pacing->allowed_ms * 2 : ALLOWED_MAX_MS;
 }
 
+/* True: it held few of the commands that it might have, and it is not they that take the time. */
+static bool had_few(const struct pacing *pacing, size_t commands) { return commands <= pacing->limit / 2; }
+
 static void shrink(struct pacing *pacing, size_t commands) {
-    size_t half = (commands < pacing->limit ? commands : pacing->limit) / 2;
-    pacing->limit = half ? half : 1;
+    if (!had_few(pacing, commands) && pacing->limit > 1) pacing->limit /= 2;
 }
 
 void pacing_committed(struct pacing *pacing, size_t commands, int64_t took_ms) {
     if (took_ms > pacing->allowed_ms / LATE_SHARE) {
+        bool few = had_few(pacing, commands);
         shrink(pacing, commands);
-        // It is not its commands that take the time.
-        if (pacing->limit <= pacing->max / FEW_SHARE) allow_more(pacing);
+        if (few || pacing->limit <= pacing->max / FEW_SHARE) allow_more(pacing);
         return;
     }
     // A small one says nothing about larger ones.

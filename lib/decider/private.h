@@ -9,8 +9,9 @@
 #include "decider/waiters.h"
 
 enum {
-    SLICE = 4000,  /* commands decided in one go, before the loop may do something else */
-    TRACED_MAX = 8 /* traces of one transaction, of which the commit becomes a span */
+    SLICE = 4000,     /* commands decided in one go, before the loop may do something else */
+    REFUSED_MAX = 64, /* that are remembered */
+    TRACED_MAX = 8    /* traces of one transaction, of which the commit becomes a span */
 };
 
 enum stage {
@@ -33,6 +34,11 @@ struct written {
 struct course {
     int64_t expected; /* the next record that is taken; -1: not begun */
     size_t position;  /* 1 + its index in `positions`; 0: nothing of it is in the transaction */
+};
+
+struct refused_command {
+    size_t place;
+    int64_t offset;
 };
 
 struct decider {
@@ -59,14 +65,13 @@ struct decider {
     size_t again; /* commands that were read before a transaction failed, and wait to be read and decided again */
     int64_t opened_us;
     struct pacing pacing;
-    size_t alone;   /* so many commands are decided one by one: the record of one of them is too large */
-    bool too_large; /* a record of the transaction */
-    struct {
-        size_t place;
-        int64_t offset;
-    } refused;         /* the command at fault; offset -1: none */
-    unsigned failures; /* in a row */
-    int64_t pause_us;  /* no transaction is opened before */
+    size_t alone;             /* so many commands are decided one by one: the record of one of them is too large */
+    bool too_large;           /* a record of the transaction */
+    struct metric *refused_s; /* NULL: not shown */
+    struct refused_command refused[REFUSED_MAX]; /* commands at fault: a ring, */
+    size_t refused_count;                        /* of those that there ever were */
+    unsigned failures;                           /* in a row */
+    int64_t pause_us;                            /* no transaction is opened before */
 
     struct decider_command slice[SLICE];
     struct trace_scope traced[TRACED_MAX]; /* spans of the transaction that is under way */
@@ -82,6 +87,7 @@ void decider_overlays_tell(struct decider *decider);
 void decider_overlays_clear(struct decider *decider);
 void decider_overlays_commit(struct decider *decider);
 void decider_queue_tell(struct decider *decider);
+bool decider_refuses(const struct decider *decider, size_t place, int64_t offset); /* a command that is at fault */
 void decider_forget(struct decider *decider); /* queue, overlays, and what was begun */
 
 /* transactions.c */

@@ -196,6 +196,17 @@ static void commit_work(void *context) {
     if (given_up && kafka_transaction_abort(decider->producer, timeout_ms, NULL)) decider->code = -EIO;
 }
 
+/* Those who wait for commands that the transaction refuses. */
+static void tell_refused(struct decider *decider) {
+    for (size_t i = 0; i < decider->refused_count && i < REFUSED_MAX; i++) {
+        const struct refused_command *refused = &decider->refused[i];
+        size_t position = decider->courses[refused->place].position;
+        if (position && decider->handled[refused->place] <= refused->offset &&
+            refused->offset < decider->positions[position - 1].offset)
+            waiters_fail(decider->waiters, refused->place, refused->offset, -EMSGSIZE);
+    }
+}
+
 static void committed(struct decider *decider) {
     decider->failures = 0;
     decider->alone -= decider->taken < decider->alone ? decider->taken : decider->alone;
@@ -209,6 +220,7 @@ static void committed(struct decider *decider) {
         decider_overlays_clear(decider);
     } else {
         decider_overlays_commit(decider);
+        tell_refused(decider);
         for (size_t place = 0; place < decider->places; place++) {
             size_t position = decider->courses[place].position;
             if (position) decider->handled[place] = decider->positions[position - 1].offset;
@@ -227,16 +239,15 @@ static void find_too_large(struct decider *decider) {
         decider->alone = decider->taken;
         return;
     }
-    for (size_t place = 0; place < decider->places; place++) {
-        size_t position = decider->courses[place].position;
-        if (!position) continue;
-        decider->refused.place = place;
-        decider->refused.offset = decider->positions[position - 1].offset - 1;
-    }
+    const struct kafka_position *position = &decider->positions[0];
+    struct refused_command *refused = &decider->refused[decider->refused_count++ % REFUSED_MAX];
+    refused->offset = position->offset - 1;
+    for (refused->place = 0; !decider->courses[refused->place].position;) refused->place++;
+    if (decider->refused_s) decider->refused_s->value = (double)clock_wall_ms() / 1000;
     log_error(decider->options.log,
               "a command is refused: a record of its outcome is larger than the topic takes (max.message.bytes)",
-              LOG_TEXT("topic", decider->positions[0].topic->name),
-              LOG_INT("partition", decider->positions[0].partition), LOG_INT("offset", decider->refused.offset));
+              LOG_TEXT("topic", position->topic->name), LOG_INT("partition", position->partition),
+              LOG_INT("offset", refused->offset));
 }
 
 /* One that fails at once again and again must not keep the broker and the log busy. */
@@ -273,7 +284,8 @@ static void commit_done(void *context) {
         if (decider->again < waiting) decider->again = waiting;
         decider_forget(decider);
     }
-    bool broken = decider->code != -EAGAIN && decider->code != -ESTALE;
+    // After a record that was refused librdkafka leaves out numbers of the sequence: the next transaction would fail for that.
+    bool broken = (decider->code != -EAGAIN && decider->code != -ESTALE) || decider->too_large;
     if (broken || pacing_outgrown(&decider->pacing)) producer_drop(decider);
     // A stale member is told by the group what it owns; until then nothing of it may be asked for.
     decider->options.on_reset(decider->options.context);

@@ -85,9 +85,9 @@ struct waiters *waiters_new(uv_loop_t *loop, size_t max) {
     return waiters;
 }
 
-void waiters_fail(struct waiters *waiters, size_t place, int code) {
+void waiters_fail(struct waiters *waiters, size_t place, int64_t offset, int code) {
     for (struct outcome_waiter **link = &waiters->waiting; *link;) {
-        if ((*link)->place == place)
+        if ((*link)->place == place && (offset < 0 || (*link)->offset == offset))
             make_due(waiters, link, code);
         else
             link = &(*link)->next;

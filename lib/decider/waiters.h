@@ -18,6 +18,7 @@ void waiters_cancel(struct waiters *waiters, const void *context);
 
 /* Calls waiters whose offset is below handled[place] with 0, and waiters whose deadline has passed with -ETIMEDOUT. */
 void waiters_handled(struct waiters *waiters, const int64_t *handled);
-void waiters_fail(struct waiters *waiters, size_t place, int code); /* calls all waiters of one place */
+/* Calls the waiters for that command, or all waiters of the place (offset -1). */
+void waiters_fail(struct waiters *waiters, size_t place, int64_t offset, int code);
 
 #endif

@@ -106,6 +106,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_COMMENT_WIDE] = COMMENT_WIDE_SCHEMA_ID,
         [EVENT_LOCATION_REPORTS] = LOCATION_REPORTS_SCHEMA_ID,
         [EVENT_NEARBY_MUTE] = NEARBY_MUTE_SCHEMA_ID,
+        [EVENT_AUDIT_ENTRY] = AUDIT_ENTRY_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -186,5 +187,6 @@ DEFINE_RECORD(comment_reaction, "comment-reaction", EVENT_COMMENT_REACTION)
 DEFINE_RECORD(comment_refusal, "comment-refusal", EVENT_COMMENT_REFUSAL)
 DEFINE_RECORD(comment_ban, "comment-ban", EVENT_COMMENT_BAN)
 DEFINE_RECORD(moderation_entry, "moderation-entry", EVENT_MODERATION_ENTRY)
+DEFINE_RECORD(audit_entry, "audit-entry", EVENT_AUDIT_ENTRY)
 DEFINE_RECORD(comment_wide, "comment-wide", EVENT_COMMENT_WIDE)
 DEFINE_RECORD(location_reports, "location-reports", EVENT_LOCATION_REPORTS)

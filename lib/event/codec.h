@@ -8,7 +8,8 @@
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
  * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,
  * handle_user, notice, feed_change, comment_command, comment_subject, comment, comment_text, comment_reaction, comment_refusal,
- * comment_ban, moderation_entry, comment_wide, comment_change, location_reports, nearby_mute):
+ * comment_ban, moderation_entry, comment_wide, comment_change, location_reports, nearby_mute,
+ * audit_entry):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -77,6 +78,7 @@ enum event_record {
     EVENT_COMMENT_WIDE,
     EVENT_LOCATION_REPORTS,
     EVENT_NEARBY_MUTE,
+    EVENT_AUDIT_ENTRY,
     EVENT_RECORDS
 };
 
@@ -148,6 +150,8 @@ int event_decode_moderation_entry(struct codec *codec, const void *value, size_t
                                   struct error *error);
 int event_decode_comment_wide(struct codec *codec, const void *value, size_t size, struct comment_wide *record,
                               struct error *error);
+int event_decode_audit_entry(struct codec *codec, const void *value, size_t size, struct audit_entry *record,
+                             struct error *error);
 int event_decode_nearby_mute(struct codec *codec, const void *value, size_t size, struct nearby_mute *record,
                              struct error *error);
 int event_decode_location_reports(struct codec *codec, const void *value, size_t size, struct location_reports *record,
@@ -181,6 +185,7 @@ void event_encode_comment_refusal(struct buffer *out, const struct comment_refus
 void event_encode_comment_ban(struct buffer *out, const struct comment_ban *record);
 void event_encode_moderation_entry(struct buffer *out, const struct moderation_entry *record);
 void event_encode_comment_wide(struct buffer *out, const struct comment_wide *record);
+void event_encode_audit_entry(struct buffer *out, const struct audit_entry *record);
 void event_encode_nearby_mute(struct buffer *out, const struct nearby_mute *record);
 void event_encode_location_reports(struct buffer *out, const struct location_reports *record);
 

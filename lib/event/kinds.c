@@ -35,6 +35,7 @@ const struct event_kinds EVENT_KINDS[] = {
     {&TOPIC_BANS, {"comment-ban"}},
     {&TOPIC_MODERATION_LOG, {"moderation-entry"}},
     {&TOPIC_COMMENTS_WIDE, {"comment-wide"}},
+    {&TOPIC_AUDIT, {"audit-entry"}},
     {&TOPIC_COMMENT_WATCHES, {"watch", "roll-call"}},
     {&TOPIC_ERASURES, {NULL}}, // the key says everything
     {NULL, {NULL}},

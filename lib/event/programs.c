@@ -20,6 +20,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_COMMENTS_WIDE, 0}, // its owners answer searches
     {&TOPIC_BANS, WRITE},
     {&TOPIC_MODERATION_LOG, WRITE},
+    {&TOPIC_AUDIT, WRITE},
     {&TOPIC_NOTICES, WRITE}, // tombstones, when a user is forgotten
     {&TOPIC_ERASURES, WRITE},
 };

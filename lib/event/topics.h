@@ -50,6 +50,7 @@ extern const struct topic
 extern const struct topic TOPIC_COMMENTS_WIDE; /* subject, comment; CommentWide */
 extern const struct topic TOPIC_NEARBY_MUTES;  /* key: user, friend (users/half.h); NearbyMute */
 extern const struct topic TOPIC_BANS;          /* key: user; CommentBan */
+extern const struct topic TOPIC_AUDIT;         /* key: user:ID of whom was read, or the name of what was; AuditEntry */
 
 /* Key: "comments:", the subject, and watcher, in the subject's partition; Watch, RollCall */
 extern const struct topic TOPIC_COMMENT_WATCHES;

@@ -1,4 +1,6 @@
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -56,13 +58,16 @@ static int set_extra(rd_kafka_conf_t *conf, const struct config_pair *pair, stru
  * the controller takes a seventh of a core then, for nothing, and from the broker that is just starting. Each broker has a thread of its own
  * that connects, and here it waits if it has connected too often. */
 static int open_socket(int domain, int type, int protocol, void *opaque) {
-    enum { APART_US = 100000, AT_ONCE = 5 };
+    enum { APART_US = 100000, AT_ONCE = 5, SILENT_MS = 5000 };
     static _Thread_local int64_t next_us; // when connecting would be no more often than that
     int64_t now = clock_monotonic_us(), early_us = next_us - now - (AT_ONCE - 1) * APART_US;
     (void)opaque;
     if (early_us > 0) nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)early_us * 1000}, NULL);
     next_us = (next_us > now ? next_us : now) + APART_US;
-    return socket(domain, type | SOCK_CLOEXEC, protocol);
+    int fd = socket(domain, type | SOCK_CLOEXEC, protocol), silent_ms = SILENT_MS;
+    // After a cut TCP tries again as late as it has waited before. A new connection is there at once.
+    if (fd >= 0) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof silent_ms);
+    return fd;
 }
 
 int kafka_conf_new(const struct kafka_settings *settings, const struct kafka_property *ours,

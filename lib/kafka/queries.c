@@ -90,9 +90,16 @@ int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topi
     return code;
 }
 
+/* A client that reads nothing may remember a leader of long ago, which is dead: it would be waited for. */
+static void learn_leaders(rd_kafka_t *client, int64_t deadline) {
+    const struct rd_kafka_metadata *metadata;
+    if (!rd_kafka_metadata(client, 0, NULL, &metadata, kafka_attempt_ms(deadline))) rd_kafka_metadata_destroy(metadata);
+}
+
 static rd_kafka_resp_err_t offsets_for(const struct kafka_settings *settings, rd_kafka_t *client,
                                        rd_kafka_topic_partition_list_t *list, int64_t timestamp, int64_t deadline) {
     rd_kafka_resp_err_t err;
+    learn_leaders(client, deadline);
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
         err = first_error(rd_kafka_offsets_for_times(client, list, kafka_attempt_ms(deadline)), list);

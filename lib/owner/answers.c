@@ -65,32 +65,20 @@ static int ask_committed(struct answers *answers, struct error *error) {
     return code;
 }
 
+/* Of all topics at once: each question may have to wait for a leader. */
 static int ask_ends(struct answers *answers, struct error *error) {
     const struct owner *owner = answers->owner;
     size_t states = owner->state_count + (owner->options.offsets != NULL);
-    int code = 0;
-    for (size_t s = 0; !code && s < states; s++) {
-        put_topics(answers, &owner->states[s], 1, 0);
-        code = follower_ask_ends(owner->follower, answers->positions, answers->count, ASK_TIMEOUT_MS, error);
-        for (size_t i = 0; !code && i < answers->count; i++) {
-            int64_t end = answers->positions[i].offset;
-            if (s < owner->state_count)
-                answers->items[i].answer.ends[s] = end;
-            else
-                answers->items[i].offsets_end = end;
-        }
-    }
-    return code;
-}
-
-static int ask_command_ends(struct answers *answers, struct error *error) {
-    const struct owner *owner = answers->owner;
-    int code = 0;
-    for (size_t c = 0; !code && c < owner->command_count; c++) {
-        put_topics(answers, &owner->commands[c], 1, 0);
-        code = follower_ask_ends(owner->follower, answers->positions, answers->count, ASK_TIMEOUT_MS, error);
-        for (size_t i = 0; !code && i < answers->count; i++)
-            answers->items[i].command_ends[c] = answers->positions[i].offset;
+    size_t commands = put_topics(answers, owner->states, states, 0);
+    size_t end = put_topics(answers, owner->commands, owner->command_count, commands);
+    int code = follower_ask_ends(owner->follower, answers->positions, end, ASK_TIMEOUT_MS, error);
+    for (size_t i = 0; !code && i < answers->count; i++) {
+        struct asked_partition *item = &answers->items[i];
+        for (size_t s = 0; s < owner->state_count; s++)
+            item->answer.ends[s] = answers->positions[i * states + s].offset;
+        if (owner->options.offsets) item->offsets_end = answers->positions[i * states + owner->state_count].offset;
+        for (size_t c = 0; c < owner->command_count; c++)
+            item->command_ends[c] = answers->positions[commands + i * owner->command_count + c].offset;
     }
     return code;
 }
@@ -100,8 +88,7 @@ static int ask(void *context, struct error *error) {
     struct answers *answers = context;
     if (!answers->count) return 0;
     int code = ask_committed(answers, error);
-    if (!code) code = ask_ends(answers, error);
-    return code ? code : ask_command_ends(answers, error);
+    return code ? code : ask_ends(answers, error);
 }
 
 static void answered(void *context) {

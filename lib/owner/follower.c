@@ -91,8 +91,6 @@ int follower_read(struct follower *follower, struct error *error) {
     return code;
 }
 
-bool follower_reads(const struct follower *follower, int32_t partition) { return follower->reads[partition]; }
-
 int follower_seek(struct follower *follower, size_t state, int32_t partition, int64_t offset, struct error *error) {
     struct kafka_position position = {
         .topic = follower->options.topics[state], .partition = partition, .offset = offset};

@@ -31,7 +31,6 @@ void follower_add(struct follower *follower, int32_t partition, const int64_t *f
 void follower_remove(struct follower *follower, int32_t partition);
 int follower_read(struct follower *follower, struct error *error);
 
-bool follower_reads(const struct follower *follower, int32_t partition);
 int follower_seek(struct follower *follower, size_t state, int32_t partition, int64_t offset, struct error *error);
 
 /* The next offset that will be handed over; KAFKA_OFFSET_NONE or _BEGINNING: not known yet. */

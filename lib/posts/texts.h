@@ -83,6 +83,10 @@ enum text_state text_state_of(const struct shared_text *text);
 void text_await(struct shared_text *text, struct text_wait *wait); /* the text is ASKED; the wait waits for nothing */
 void text_await_end(struct text_wait *wait);                       /* one that waits for nothing is fine */
 
+/* The bytes of a text, and the caller's share of them if all who hold it share them. 0 before it is THERE. */
+size_t text_size(const struct shared_text *text);
+size_t text_share(const struct shared_text *text);
+
 /* Appends the post as apps see it (posts/post_json.h). The text is THERE. */
 void text_put(struct texts *texts, struct shared_text *text, struct buffer *out);
 

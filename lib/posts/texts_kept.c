@@ -12,6 +12,12 @@ enum { MAP_BYTES = 32 }; /* that a kept text takes in by_id */
 
 enum text_state text_state_of(const struct shared_text *text) { return text->state; }
 
+size_t text_size(const struct shared_text *text) { return text->state == TEXT_THERE ? text->size : 0; }
+
+size_t text_share(const struct shared_text *text) {
+    return text_size(text) / (text->references ? text->references : 1) + 1;
+}
+
 static void free_if_unused(struct shared_text *text) {
     if (text->references || text->listed) return;
     free(text->json);

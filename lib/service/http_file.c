@@ -140,7 +140,8 @@ void http_reply_file(struct http_request *request, const char *root, const char 
     snprintf(tag, sizeof tag, "%s\"%zx-%jx-%lx\"", varies ? "W/" : "", whole, (uintmax_t)file.info.st_mtim.tv_sec,
              file.info.st_mtim.tv_nsec);
     bool unchanged = status == 200 && http_tag_matches(http_header(request, "If-None-Match"), tag);
-    bool pack = packs && !file.coding && http_gzip_accepted(http_header(request, "Accept-Encoding"));
+    bool pack =
+        packs && !file.coding && whole <= HTTP_GZIP_STEP && http_gzip_accepted(http_header(request, "Accept-Encoding"));
     struct buffer *fields = http_connection_fields(request->connection);
     struct http_body body = {.bytes = NULL};
     if (unchanged)

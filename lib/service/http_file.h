@@ -15,7 +15,8 @@ struct http_file_how {
 };
 
 /* A static file under root; refuses what leaves it; If-None-Match/ETag; index.html for "/"; 404 problem if absent. Text is packed: the
- * file with .br or .gz behind its name is sent where there is one that is no older, else it is packed as it is sent. */
+ * file with .br or .gz behind its name is sent where there is one that is no older, else up to HTTP_GZIP_STEP bytes are packed for each
+ * request. More would let anybody who asks keep the loop busy. */
 void http_reply_file(struct http_request *request, const char *root, const char *path, const struct http_file_how *how);
 
 #endif

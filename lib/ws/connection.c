@@ -193,6 +193,10 @@ int ws_send(struct ws_connection *connection, struct buffer *frame) {
     return -EPIPE;
 }
 
+size_t ws_unsent(const struct ws_connection *connection) {
+    return connection->backlog && connection->stream ? stream_kept(connection->stream) : 0;
+}
+
 void ws_prefetch(const struct ws_connection *connection) { __builtin_prefetch(connection); }
 
 void ws_close(struct ws_connection *connection, int code, const char *reason) {

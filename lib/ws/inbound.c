@@ -169,11 +169,13 @@ static void refuse(struct ws_connection *connection) {
     finish(connection);
 }
 
-static uint64_t origin_of(const struct ws_connection *connection) {
+/* Where the client is; false: it is not taken. */
+static bool find_origin(struct ws_connection *connection) {
     struct hub *hub = connection->hub;
     struct sockaddr_storage peer;
-    if (!hub->origin || stream_peer(connection->stream, &peer)) return 0;
-    return hub->origin(hub->context, (const struct sockaddr *)&peer, buffer_cstring(&hub->forwarded));
+    if (!hub->origin || stream_peer(connection->stream, &peer)) return true;
+    return hub->origin(hub->context, (const struct sockaddr *)&peer, buffer_cstring(&hub->forwarded),
+                       &connection->origin);
 }
 
 static void handshake_came(struct ws_connection *connection, uint8_t *request, size_t size) {
@@ -192,8 +194,7 @@ static void handshake_came(struct ws_connection *connection, uint8_t *request, s
         return;
     case HANDSHAKE_TAKEN: break;
     }
-    connection->origin = origin_of(connection);
-    if (connection_write(connection, hub->answer.data, hub->answer.size))
+    if (!find_origin(connection) || connection_write(connection, hub->answer.data, hub->answer.size))
         connection_kill(connection);
     else
         connection_opened(connection);

@@ -84,7 +84,7 @@ struct hub {
     uint64_t handshake_ms, ping_ms;
     void *context;
     struct ws_callbacks callbacks;
-    uint64_t (*origin)(void *context, const struct sockaddr *peer, const char *forwarded); /* may be NULL */
+    bool (*origin)(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *number); /* or NULL */
     struct ws_queue handshaking, open, closing, finishing, ending;
     unsigned connections; /* in all queues */
     unsigned opened;

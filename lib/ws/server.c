@@ -72,6 +72,19 @@ static void server_adopt(struct ws_server *server, int fd) {
     if (!connection->stream) connection_kill(connection);
 }
 
+/* One that is not taken is reset, so that the kernel keeps nothing of it. */
+static void server_take(struct ws_server *server, int fd, const struct sockaddr_storage *peer) {
+    const struct hub *hub = &server->hub;
+    const struct linger reset = {.l_onoff = 1};
+    uint64_t number;
+    if (!hub->origin || hub->origin(hub->context, (const struct sockaddr *)peer, NULL, &number)) {
+        server_adopt(server, fd);
+        return;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    close(fd);
+}
+
 static void server_accept_ready(void *context);
 
 static void server_watch(struct ws_server *server) {
@@ -105,9 +118,11 @@ static void server_accept_ready(void *context) {
     struct ws_server *server = context;
     if (server->hub.connections >= server->max_connections) server_evict(server);
     for (int n = 0; n < ACCEPT_BATCH && server->hub.connections < server->max_connections; n++) {
-        int fd = accept4(server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage peer;
+        socklen_t size = sizeof(peer);
+        int fd = accept4(server->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            server_adopt(server, fd);
+            server_take(server, fd, &peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             /* The connection stays in the kernel's queue and the socket readable: without a pause, a busy loop. */
             if (!server->pause)

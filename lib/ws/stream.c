@@ -8,14 +8,20 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
-enum { READ_SIZE = 8192 }; /* at once: then the others of the loop have their turn */
+enum {
+    READ_SIZE = 8192, /* at once: then the others of the loop have their turn */
+    SHAKING_US = 5000 /* of handshakes in a turn */
+};
 
 struct streams {
     uv_loop_t *loop;
     SSL_CTX *tls;
     struct stream_events events;
+    struct stream *shaking, **shaking_tail; /* those whose handshake can go on, in the order in which they could */
+    struct loop_idle *shaker;               /* on while there are any */
     uint8_t bytes[READ_SIZE];
 };
 
@@ -31,19 +37,25 @@ struct stream {
     bool finishing, finished;
     bool freed;
     struct buffer kept;
-    size_t kept_from; /* the bytes before have been sent */
+    size_t kept_from;                            /* the bytes before have been sent */
+    struct stream *shaking_next, **shaking_link; /* streams->shaking; link NULL: it is not there */
 };
+
+static void shake_some(void *context);
 
 struct streams *streams_new(uv_loop_t *loop, SSL_CTX *tls, const struct stream_events *events) {
     struct streams *streams = mem_zero(1, sizeof *streams);
     streams->loop = loop;
     streams->tls = tls;
     streams->events = *events;
+    streams->shaking_tail = &streams->shaking;
+    if (tls) streams->shaker = loop_idle_new(loop, shake_some, streams);
     return streams;
 }
 
 void streams_free(struct streams *streams) {
     if (!streams) return;
+    loop_idle_free(streams->shaker);
     SSL_CTX_free(streams->tls);
     free(streams);
 }
@@ -52,7 +64,7 @@ static void stream_ready(uv_poll_t *poll, int status, int events);
 
 static void stream_wait(struct stream *stream) {
     int wanted = UV_READABLE | (stream->stalled || stream->kept.size ? UV_WRITABLE : 0);
-    if (wanted == stream->waits_for || stream->freed) return;
+    if (wanted == stream->waits_for || stream->freed || stream->shaking_link) return;
     stream->waits_for = wanted;
     uv_poll_start(&stream->poll, wanted, stream_ready);
 }
@@ -76,11 +88,33 @@ struct stream *stream_new(struct streams *streams, int fd, void *context) {
     return stream;
 }
 
+static void shaking_add(struct stream *stream) {
+    struct streams *streams = stream->streams;
+    uv_poll_stop(&stream->poll); /* it is known already, and would be told again in each turn */
+    stream->waits_for = 0;
+    stream->shaking_next = NULL;
+    stream->shaking_link = streams->shaking_tail;
+    *streams->shaking_tail = stream;
+    streams->shaking_tail = &stream->shaking_next;
+    loop_idle_on(streams->shaker, 1);
+}
+
+static void shaking_remove(struct stream *stream) {
+    if (!stream->shaking_link) return;
+    *stream->shaking_link = stream->shaking_next;
+    if (stream->shaking_next)
+        stream->shaking_next->shaking_link = stream->shaking_link;
+    else
+        stream->streams->shaking_tail = stream->shaking_link;
+    stream->shaking_link = NULL;
+}
+
 static void stream_closed(uv_handle_t *handle) { free(handle->data); }
 
 void stream_free(struct stream *stream) {
     if (!stream || stream->freed) return;
     stream->freed = true;
+    shaking_remove(stream);
     uv_close((uv_handle_t *)&stream->poll, stream_closed);
     SSL_free(stream->ssl);
     close(stream->fd);
@@ -203,12 +237,32 @@ static bool serve(struct stream *stream, int events) {
     return stream->ssl ? read_tls(stream) : read_plain(stream);
 }
 
-static void stream_ready(uv_poll_t *poll, int status, int events) {
-    struct stream *stream = poll->data;
-    bool lives = status >= 0 && serve(stream, events);
+static void go_on(struct stream *stream, int events) {
+    bool lives = serve(stream, events);
     if (stream->freed) return;
     if (lives)
         stream_wait(stream);
     else
         stream->streams->events.on_end(stream->context);
+}
+
+static void stream_ready(uv_poll_t *poll, int status, int events) {
+    struct stream *stream = poll->data;
+    if (status < 0)
+        stream->streams->events.on_end(stream->context);
+    else if (!stream->shaken)
+        shaking_add(stream);
+    else
+        go_on(stream, events);
+}
+
+static void shake_some(void *context) {
+    struct streams *streams = context;
+    int64_t until_us = clock_monotonic_us() + SHAKING_US;
+    while (streams->shaking && clock_monotonic_us() < until_us) {
+        struct stream *stream = streams->shaking;
+        shaking_remove(stream);
+        go_on(stream, 0);
+    }
+    loop_idle_on(streams->shaker, streams->shaking != NULL);
 }

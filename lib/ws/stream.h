@@ -1,6 +1,7 @@
 /* Accepted sockets on the loop, plain or TLS: bytes in as they come, bytes out at once, and what the kernel does not take is kept and
- * sent when it does. A set of streams shares its settings and one buffer to read into. Loop's thread; the functions call nothing
- * back before they return, and all of them may be called inside the events.
+ * sent when it does. A set of streams shares its settings and one buffer to read into. TLS's handshakes, which cost a signature each,
+ * go on one after the other, for a few ms in each turn of the loop. Loop's thread; the functions call nothing back before they
+ * return, and all of them may be called inside the events.
  */
 #ifndef WS_STREAM_H
 #define WS_STREAM_H
@@ -24,7 +25,7 @@ struct stream_events {
 
 /* tls: NULL for plain sockets; becomes theirs. */
 struct streams *streams_new(uv_loop_t *loop, SSL_CTX *tls, const struct stream_events *events);
-void streams_free(struct streams *streams); /* after its streams; NULL is fine */
+void streams_free(struct streams *streams); /* after its streams; the loop has a turn left. NULL is fine */
 
 /* Takes the socket over, which does not block. NULL: it cannot be used, and is closed. */
 struct stream *stream_new(struct streams *streams, int fd, void *context);

@@ -67,9 +67,10 @@ struct ws_server_options {
     const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
     void *context;
     struct ws_callbacks callbacks;
-    /* Called before on_open: a number for where the client is, which ws_origin then gives. forwarded: what proxies say of it
-     * (X-Forwarded-For, with commas between several), "" if none does. NULL: the number is 0. */
-    uint64_t (*origin)(void *context, const struct sockaddr *peer, const char *forwarded);
+    /* Finds a number for where the client is, which ws_origin then gives. Called when a socket has come (also inside ws_server_accept), with
+     * forwarded NULL, and again before on_open; forwarded is then what proxies say of the client (X-Forwarded-For, with commas between
+     * several), "" if none does. False: the connection is closed without a word. NULL: all are taken, and the number is 0. */
+    bool (*origin)(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *number);
 };
 
 /* At start-up, not inside a callback of the loop. */
@@ -100,6 +101,8 @@ bool ws_ready(struct ws_connection *connection);
 
 /* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
+/* The bytes of frames that the kernel has not taken. 0 for a client. */
+size_t ws_unsent(const struct ws_connection *connection);
 /* A frame will be sent there soon: has the processor fetch what that looks at. */
 void ws_prefetch(const struct ws_connection *connection);
 /* Sends the close frame behind the frames that are under way, and closes; on_close comes when the peer has answered, or after 5 s. (A peer

@@ -10,8 +10,10 @@ import shutil
 import sys
 import tempfile
 
+from harness.machines import Network
+
 # In the order in which they are run: what poison leaves in the topics is there in all that follow.
-from . import kills, poison, pauses, groups, disks, damage, memory, clocks, topics, table  # noqa: F401
+from . import kills, poison, pauses, groups, disks, damage, memory, clocks, topics, brokers, table  # noqa: F401
 from .drill import DRILLS, run
 from .world import World
 
@@ -22,17 +24,24 @@ class Worlds:
     """One world for all drills, as long as none fails."""
 
     def __init__(self, keep):
-        self._keep, self._world, self._folder = keep, None, None
+        self._keep, self._world, self._folder, self._network = keep, None, None, None
 
-    def get(self):
+    def get(self, brokers):
+        if self._world and self._brokers != brokers:
+            wrong = self.end()
+            assert not wrong, wrong
         if self._world is None:
-            self._folder = tempfile.mkdtemp(prefix='starling-drill-')
-            self._world = World(pathlib.Path(self._folder), pathlib.Path(os.environ['STARLING_KAFKA_LIB'])).__enter__()
+            self._folder, self._brokers = tempfile.mkdtemp(prefix='starling-drill-'), brokers
+            self._network = Network(brokers) if brokers > 1 else None
+            self._world = World(pathlib.Path(self._folder), pathlib.Path(os.environ['STARLING_KAFKA_LIB']),
+                                network=self._network).__enter__()
         return self._world
 
     def discard(self, why):
         world, self._world = self._world, None
         world.__exit__()
+        if self._network:
+            self._network.close()
         if self._keep:
             shutil.copytree(self._folder, pathlib.Path(self._keep) / why, ignore=shutil.ignore_patterns('data', 'history'),
                             dirs_exist_ok=True)
@@ -68,7 +77,7 @@ def main():
         return 2 if unknown else 0
     rows, worlds = [], Worlds(options.keep)
     for name in options.names or DRILLS:
-        row = run(DRILLS[name], worlds.get())
+        row = run(DRILLS[name], worlds.get(DRILLS[name].brokers))
         rows.append(row)
         say(table.line(row))
         if options.write:

@@ -91,7 +91,7 @@ class Authors(Acting, Asking):
         """Until the post is on the newest page of a follower."""
         deadline = time.monotonic() + self.patience_s
         while True:
-            reply, _, _ = await self._until('timeline', readers, 'GET', '/v1/feed?limit=40', 200)
+            reply, _, _ = await self._until('timeline', readers, 'GET', f'/v1/feed?limit={PAGE}', 200)
             page = reply.json()
             if page['complete'] and any(item['id'] == post and not item.get('unavailable') for item in page['items']):
                 return

@@ -17,6 +17,7 @@ class Drill(typing.NamedTuple):
     lost: str
     timeout_s: int
     act: typing.Callable
+    brokers: int = 1
 
 
 class Row(typing.NamedTuple):
@@ -36,7 +37,7 @@ class TooLong(AssertionError):
 DRILLS: dict[str, Drill] = {}
 
 
-def drill(fault, notice, within, lost='nothing', timeout_s=300, name=None):
+def drill(fault, notice, within, lost='nothing', timeout_s=300, name=None, brokers=1):
     """
     @drill('kill -9 of a router', 'lists stand still', within=(12, 5, 5))
     def kill_router(world):
@@ -49,7 +50,7 @@ def drill(fault, notice, within, lost='nothing', timeout_s=300, name=None):
     def decorated(act):
         its_name = name or act.__name__.replace('_', '-')
         assert its_name not in DRILLS, its_name
-        DRILLS[its_name] = Drill(its_name, fault, notice, within, lost, timeout_s, act)
+        DRILLS[its_name] = Drill(its_name, fault, notice, within, lost, timeout_s, act, brokers)
         return act
     return decorated
 

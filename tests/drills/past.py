@@ -97,7 +97,8 @@ class Past:
 
     def _of(self, user) -> list:
         self.read()
-        return sorted((time, lat, lng) for who, lat, lng, time, _, _ in self.rows.values() if who == user)
+        # A report that was written again after trouble is one for readers.
+        return sorted({(time, lat, lng) for who, lat, lng, time, _, _ in self.rows.values() if who == user})
 
     def _in_store(self, user) -> list:
         rows, after = [], None

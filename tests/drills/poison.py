@@ -12,7 +12,7 @@ from .drill import drill
 FUTURE_SCHEMA = 1_000_000
 NOBODY = struct.pack('>q', -1)  # as a key: no user, and no subject
 # The owners' own notes of their progress: what is none is passed over, as the group has the same offsets. And what no daemon reads.
-PASSED_OVER = {'command-offsets', 'feed-offsets', 'comment-offsets', 'moderation-log'}
+PASSED_OVER = {'command-offsets', 'feed-offsets', 'comment-offsets', 'moderation-log', 'audit'}
 PLACE = '__connect.errors.partition', '__connect.errors.offset'
 
 

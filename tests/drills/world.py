@@ -14,6 +14,7 @@ import itertools
 import time
 
 from harness.broker import Broker
+from harness.brokers import Brokers
 from harness.cluster import Cluster
 from harness.commenting import Commenting
 from harness.records import decode, key_users
@@ -34,6 +35,8 @@ DAEMONS = {'ingests': 1, 'routers': 2, 'fanouts': 2, 'feeds': 2, 'comments': 2, 
 SETTINGS = {'history-sink:history.roll.s': 2, 'history-sink:history.merge.keep.s': 86_400, 'comments:comments.user.rate': 0,
             **{f'{kind}:store.memory.mb': 32 for kind in ('router', 'feed', 'comments')}}
 
+OF_SEVERAL = {'kafka.session.timeout.ms': 10_000}  # brokers, as docs/OPERATIONS.md has it
+
 
 @dataclasses.dataclass
 class Noticed:
@@ -46,14 +49,19 @@ class Noticed:
 
 class World:
     def __init__(self, folder, jars, walkers=24, authors=8, talkers=8, every_s=0.5, write_every_s=1.0, partitions=PARTITIONS,
-                 settings=None, daemons=None):
-        """every_s: between two reports of a walker; write_every_s: between two deeds of an author or a talker."""
+                 settings=None, daemons=None, network=None):
+        """every_s: between two reports of a walker; write_every_s: between two deeds of an author or a talker; network: a broker on each of its
+        machines."""
         self._numbers = itertools.count(1000)
-        self.broker = Broker(folder / 'broker', jars)
+        (folder / 'broker').mkdir()
+        self.network = network
+        self.broker = Brokers(folder / 'broker', jars, network.machines) if network else Broker(folder / 'broker', jars)
         self.broker.client = {'log_level': 2}  # of the clients here, which would tell of each broken connection
         self._folder, self._sizes = folder, (walkers, authors, talkers)
         self._every_s, self._write_every_s = every_s, write_every_s
-        self._settings, self._daemons, self.partitions = {**SETTINGS, **(settings or {})}, {**DAEMONS, **(daemons or {})}, partitions
+        self._settings = {**SETTINGS, **(OF_SEVERAL if network else {}), **(settings or {})}
+        self._daemons, self.partitions = {**DAEMONS, **(daemons or {})}, partitions
+        self._topics = {'replication': 3, 'min-insync': 2} if network else {}
         self.friendships: set[tuple] = set()  # made by an acknowledged request
         self.names: dict[int, str] = {}       # set by an acknowledged request
 
@@ -61,13 +69,13 @@ class World:
         return list(itertools.islice(self._numbers, count))
 
     def __enter__(self) -> 'World':
-        (self._folder / 'broker').mkdir()
         starting = time.monotonic()
         self.broker.start()
         self.broker_start_s = time.monotonic() - starting  # with its storage, and nobody waiting for it
         self.cluster = Cluster(self.broker, self._folder, self.partitions, self.partitions, self._settings)
         try:
-            self.cluster.start(**self._daemons)
+            self.cluster.create_topics(**self._topics)
+            self.cluster.start(**self._daemons, topics=False)
             walkers, authors, talkers = map(self.users, self._sizes)
             self.walkers = Walkers(self.cluster, walkers, self._every_s)
             self.authors = Authors(self.cluster, authors, self._write_every_s)

@@ -109,7 +109,7 @@ def test_bodies_without_a_token_are_not_held(gateway, users):
 
 def test_who_does_not_read_is_not_waited_for_in_memory(make_cluster, users):
     """300 pages of a MiB each, for one who reads none."""
-    cluster = make_cluster(settings={'ingest:ingest.user.rate': 0, 'ingest:ingest.reply.s': 4, 'ingest:ingest.reply.mb': 16}).start(
+    cluster = make_cluster(settings={'ingest:ingest.user.rate': 0, 'ingest:ingest.reply.s': 4}).start(
         comments=1, fanouts=0, sinks=0)
     writer, reader, other = users(3)
     comments = Commenting(cluster)
@@ -125,7 +125,7 @@ def test_who_does_not_read_is_not_waited_for_in_memory(make_cluster, users):
             served(lambda: honest(cluster.http_url, token).ok('GET', path)):
         eventually(lambda: cluster.ingest.metrics().total('starling_budget_refused_total', what='reply_bytes', by='caller') > 0, 10)
         assert memory(cluster.ingest) < before + 60 * MB
-        assert cluster.ingest.metrics().total('starling_budget_used', what='reply_bytes') <= 17 * MB
+        assert cluster.ingest.metrics().total('starling_budget_used', what='reply_bytes') <= 9 * MB
         eventually(lambda: cluster.ingest.metrics().total('starling_budget_used', what='reply_bytes') == 0, 15)  # they are closed
 
 

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 
+from harness.commenting import Commenting
 from harness.honest import honest, memory, served
 from harness.http import Http
 from harness.waiting import eventually
@@ -75,3 +76,22 @@ def test_bad_tokens_are_not_taken_apart_for_ever(make_cluster, users):
     answer = fresh.get('/v1/friends')
     assert (answer.status_code, answer.json()['detail']) == (429, 'too many bad tokens came from this network')
     assert honest(cluster.http_url, cluster.token(user, ttl=78)).get('/v1/friends').status_code == 200
+
+
+def test_changes_cost_their_bytes(make_cluster, users):
+    """A comment of 40 KB is copied, kept and indexed: it counts as twenty short ones."""
+    cluster = make_cluster(settings={'ingest:ingest.user.changes.rate': 1, 'ingest:ingest.user.changes.burst': 100,
+                                     'comments:comments.user.rate': 0}).start(comments=1)
+    longest, short, owner = users(3)
+    Commenting(cluster).register('place:1', owner=owner)
+
+    def taken(user, text):
+        http, began, count = cluster.http(user), time.monotonic(), 0
+        while http.post('/v1/comments/place/1', data=f'{{"text":"{text}"}}'.encode()).status_code in (201, 202):
+            count += 1
+        return count, time.monotonic() - began
+
+    count, seconds = taken(longest, chr(0x20000) * 10_000)
+    assert 5 <= count <= (100 + seconds) / 20 + 1
+    count, seconds = taken(short, 'short')
+    assert 100 <= count <= 100 + seconds + 1

@@ -502,7 +502,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
         'follow-commands', 'follows', 'follow-refusals', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices', 'comment-commands', 'comments',
             'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide',
-            'comment-watches', 'erasures', 'nearby-mutes')}
+            'comment-watches', 'erasures', 'nearby-mutes', 'audit')}
     locations = topics[shared_cluster.topics.name('locations')]
     assert locations['partitions'] == 4
     assert locations['written'] == sum(shared_cluster.topics.ends('locations').values())

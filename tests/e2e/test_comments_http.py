@@ -45,6 +45,21 @@ def test_a_post_takes_comments_without_being_registered(comments, users):
     assert [item['floor'] for item in page['items'] + rest['items']] == [1, 2] and rest['next'] is None
 
 
+def test_the_thread_of_a_deleted_post_is_closed_and_stays(comments, users):
+    author, ada = users(2)
+    feed = Feed(comments.cluster)
+    post = feed.post(author, 'a post')['id']
+    subject = f'post:{post}'
+    made = comments.write(subject, ada, 'Well said', owner=author)
+    assert not comments.http(ada).ok('GET', comments.path(subject))['closed']
+    feed.delete(author, post)
+    page = eventually(lambda: (page := comments.http(ada).ok('GET', comments.path(subject)))['closed'] and page)
+    assert [item['id'] for item in page['items']] == [made['id']]
+    answers = [comments.http(ada).post(comments.path(subject), json={'text': 'a'}) for _ in range(2)]
+    assert {(answer.status_code, answer.json()['code']) for answer in answers} <= {(409, 'subject_closed'), (404, 'no_subject')}
+    eventually(lambda: refused(comments.http(ada).post(comments.path(subject), json={'text': 'a'}), 404, 'no_subject') or True)
+
+
 def test_everything_that_is_done_shows_on_every_page(comments, subject, users):
     site, name = subject
     people, mod, chance = users(6), users(1)[0], random.Random(1)

@@ -1,10 +1,12 @@
 """Records that are no records and almost as large as Kafka takes: nothing that anybody can produce stops a partition."""
+import concurrent.futures
 import os
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from harness.commenting import Commenting
 from harness.waiting import eventually, now_ms
 
 LARGEST = 1048588 - 200  # what the broker takes, less the batch around the record and its key
@@ -57,6 +59,16 @@ def counted(daemon, name, topic):
     return daemon.metrics().total(name, topic=topic)
 
 
+def take_less(cluster, size, *topics):
+    """As an operator may set it."""
+    admin = AdminClient({'bootstrap.servers': cluster.broker.bootstrap})
+    for topic in topics:
+        resource = ConfigResource(ResourceType.TOPIC, cluster.topics.name(topic), incremental_configs=[
+            ConfigEntry('max.message.bytes', str(size), incremental_operation=AlterConfigOpType.SET)])
+        for future in admin.incremental_alter_configs([resource]).values():
+            future.result(10)
+
+
 def test_commands_that_are_too_large_are_dead_letters_cut(cluster, users, throw):
     ada, ben = users(2)
     partition = partition_of(cluster, ada)
@@ -80,6 +92,8 @@ def test_state_that_is_too_large_is_a_dead_letter_cut(cluster, users, throw):
         offset = throw(topic, partition, value)
         assert_cut(*letter_of(cluster, topic, partition, offset), b'abcdefgh', value)
     assert counted(cluster.ingest, 'starling_dead_letters_total', 'profiles') == 1
+    assert counted(cluster.routers[0], 'starling_dead_letters_total', 'locations') == 1
+    assert any(series.startswith('starling_dead_letters_total') for series in cluster.sinks[0].metrics())
     cluster.topics.produce('profiles', ada, ('profile', {'name': 'Ada'}))
     eventually(lambda: cluster.http(ada).ok('GET', '/v1/profile')['name'] == 'Ada', what='it goes on')
 
@@ -88,12 +102,7 @@ def test_a_queue_that_takes_less_is_no_trouble(cluster, users, throw):
     """The operator has given the dead letters less room than their topic has."""
     ada, ben = users(2)
     partition = partition_of(cluster, ada)
-    admin = AdminClient({'bootstrap.servers': cluster.broker.bootstrap})
-    for topic in ('friend-commands', 'profiles'):
-        resource = ConfigResource(ResourceType.TOPIC, cluster.topics.name(topic) + '.dlq', incremental_configs=[
-            ConfigEntry('max.message.bytes', '50000', incremental_operation=AlterConfigOpType.SET)])
-        for future in admin.incremental_alter_configs([resource]).values():
-            future.result(10)
+    take_less(cluster, 50_000, 'friend-commands.dlq', 'profiles.dlq')
     value = os.urandom(150_000)
     offset = throw('friend-commands', partition, value)
     eventually(lambda: cluster.http(ada).ok('PUT', f'/v1/friends/{ben}')['state'] == 'requested', 30)
@@ -139,3 +148,21 @@ def test_records_in_a_wrong_partition_are_not_taken(cluster, users):
     said = cluster.starling('topics', 'check', check=False).stdout
     assert 'profiles: 1 of the newest records lie in another partition' in said.replace(cluster.topics.prefix, '')
     assert "Eve" in cluster.starling('replay', 'profiles', '--user', ada).stdout
+
+
+def test_a_command_whose_outcome_is_too_large_is_refused_and_the_others_go_on(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:ingest.outcome.wait.ms': 20_000}).start(sinks=0, feeds=1, comments=1)
+    api, (site, *people) = Commenting(cluster), users(5)
+    subject, text = api.new_subject(site), 'much ' * 90
+    take_less(cluster, 400, 'comment-texts', 'post-texts')
+
+    def write(user, path, said):
+        answer = cluster.http(user).post(path, json={'text': said, 'key': f'{said[:4]}-{user}'}, timeout=30)
+        return answer.status_code, answer.json().get('code')
+
+    deeds = [(user, path, text if user % 2 else 'short') for user in people for path in ('/v1/posts', api.path(subject))]
+    with concurrent.futures.ThreadPoolExecutor(len(deeds)) as pool:
+        for (_, path, said), found in zip(deeds, pool.map(lambda deed: write(*deed), deeds)):
+            assert found == ((201, None) if said == 'short' else (500, 'write_refused')), f'{path} {said[:9]}'
+    status = cluster.starling('status', check=False)
+    assert status.returncode and 'max.message.bytes' in status.stdout, status.stdout

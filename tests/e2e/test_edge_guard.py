@@ -1,10 +1,8 @@
 """Who is let in, who is kept out, and what the edge bears: TLS, rotating keys, origins, limits, floods, dead peers, overload,
 many processes, drain. Tests play the routers where one is needed."""
 import base64
-import datetime
 import hashlib
 import hmac
-import ipaddress
 import json
 import os
 import pathlib
@@ -19,12 +17,12 @@ import time
 
 import jwt
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from harness.certificate import Certificate
 from harness.cluster import Metrics, build_folder
 from harness.driven import Driven
 from harness.edge import Stage, move, roster
@@ -52,35 +50,6 @@ def at(metres):
 
 
 # wss
-
-
-class Certificate:
-    """A certificate for 127.0.0.1 by itself, written to two files; `key` is a private key of cryptography's."""
-
-    def __init__(self, key=None, days=30):
-        self.key = key or ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, 'localhost')])
-        now = datetime.datetime.now(datetime.timezone.utc)
-        self.end = now + datetime.timedelta(days=days)
-        self.certificate = (
-            x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(self.key.public_key())
-            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(self.end)
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address('127.0.0.1'))]), False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
-            .sign(self.key, hashes.SHA256()))
-        self.pem = self.certificate.public_bytes(serialization.Encoding.PEM)
-        self.key_pem = self.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                                              serialization.NoEncryption())
-
-    def write(self, folder: pathlib.Path) -> dict:
-        """The settings of an edge that has it."""
-        (folder / 'edge.pem').write_bytes(self.pem)
-        (folder / 'edge.key').write_bytes(self.key_pem)
-        return {'edge.tls.certificate.file': folder / 'edge.pem', 'edge.tls.key.file': folder / 'edge.key'}
-
-    def trusting(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cadata=self.pem.decode())
 
 
 def secure_phone(stage, user, certificate, **options):

@@ -1,4 +1,6 @@
 """What the page costs before it shows the first friend: bytes on the wire, and what is asked for at all."""
+import gzip
+
 import pytest
 
 from harness.geo import north_of
@@ -14,6 +16,7 @@ def stage(make_module_cluster, tmp_path_factory):
     ground = tmp_path_factory.mktemp('ground') / 'city.geojson'
     point = '{"type":"Feature","properties":{"name":"%d"},"geometry":{"type":"Point","coordinates":[116.3,39.9]}}'
     ground.write_text('{"type":"FeatureCollection","features":[%s]}' % ','.join(point % number for number in range(4000)))
+    ground.with_name('city.geojson.gz').write_bytes(gzip.compress(ground.read_bytes()))
     return make_module_cluster(settings={'ingest:web.map.geojson': ground}).start(feeds=1, comments=1)
 
 
@@ -36,7 +39,7 @@ def test_the_first_friend_stands_before_250_kilobytes_and_before_the_map(stage, 
     assert sum(size for _, path, size, _ in again.asked if path.startswith('/assets/')) == 0, again.asked
 
 
-def test_the_map_is_packed_though_it_is_large(stage):
+def test_the_map_that_was_packed_beside_it_is_sent(stage):
     http = stage.http(None)
     packed = http.get('/map.geojson', headers={'Accept-Encoding': 'gzip'})
     assert packed.headers['Content-Encoding'] == 'gzip' and len(packed.json()['features']) == 4000

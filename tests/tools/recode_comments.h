@@ -108,6 +108,17 @@ static void show_moderation_entry(struct buffer *out, const struct moderation_en
     put_long(out, "until", record->until);
 }
 
+static void show_audit_entry(struct buffer *out, const struct audit_entry *record) {
+    static const char *const roles[] = {"MODERATOR", "OPERATOR"};
+    put_symbol(out, "role", roles, record->role);
+    put_long(out, "user", record->user);
+    put_text(out, "name", record->name);
+    put_text(out, "address", record->address);
+    put_text(out, "what", record->what);
+    put_text(out, "query", record->query);
+    put_long(out, "about", record->about);
+}
+
 static void show_comment_wide(struct buffer *out, const struct comment_wide *record) {
     static const char *const states[] = {"VISIBLE", "HELD", "HIDDEN", "DELETED"};
     put_text(out, "subject", record->subject);

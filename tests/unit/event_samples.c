@@ -430,6 +430,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
+    case AUDIT_ENTRY_SCHEMA_ID: RECODE(audit_entry);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);

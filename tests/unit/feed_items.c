@@ -102,7 +102,10 @@ void plain_inbox_take(struct plain_inbox *inbox, const struct feed_item *made, s
         for (size_t i = 0; i < item->backlog.ids.count; i++)
             put(inbox, item->backlog.ids.items[i], item->backlog.author, max);
     }
-    if (item->kind == TIMELINE_ITEM_GONE) take_away(inbox, item->gone.id);
+    if (item->kind == TIMELINE_ITEM_GONE) {
+        take_away(inbox, item->gone.id);
+        inbox->lost = true;
+    }
     if (item->kind == TIMELINE_ITEM_ANSWER) take_answer(inbox, &item->answer, max);
 }
 

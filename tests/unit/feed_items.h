@@ -25,6 +25,7 @@ void feed_item_make(struct feed_chance *chance, struct feed_item *made, int64_t 
 
 struct plain_inbox {
     bool open, complete, waiting[FEED_PARTITIONS];
+    bool lost; /* a Gone has come since the Begin */
     int64_t request, horizon, rebuilt, opened_ms;
     struct inbox_post posts[FEED_PLAIN_POSTS]; /* in no order */
     size_t count;

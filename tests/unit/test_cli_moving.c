@@ -312,16 +312,40 @@ static void what_is_wrong_is_skipped_if_that_is_wanted(void **state) {
         "s2",
         "<disqus xmlns:dsq='http://disqus.com/disqus-internals'>\n<post dsq:id='1'><thread dsq:id='9'/></post>\n"
         "<thread dsq:id='9'><id>a</id></thread>\n"
-        "<post dsq:id='2'><message>no\x0btime</message><thread dsq:id='9'/></post>\n"
+        "<post dsq:id='2'><message>no\x0b&#0011;&#xB;&#x2764;t&#10;ime</message><thread dsq:id='9'/></post>\n"
         "<post dsq:id='3'><message>y</message><createdAt>2014-05-05T12:00:00Z</createdAt><parent dsq:id='2'/>"
         "<thread dsq:id='9'/></post></disqus>",
+        "WRONG s2:4: a control character (11) is a blank now\n"
+        "WRONG s2:4: a control character (11) is a blank now\n"
         "WRONG s2:4: a control character (11) is a blank now\n"
         "WRONG s2:2: post 1 is of thread 9, which is not before it\n"
         "REGISTER article:a owner=5 closing=0 who=0 review=0 level=0\n"
         "WRONG s2:4: comment 2 has no time between 1970 and now\n"
         "GUEST g0 guest\n"
         "POST article:a g0 disqus:3 t=1399291200000 s=0 [y]\n"
-        "1 1 0 0, 0 skipped, 0 cut, 0 hidden, 0 gone, 3 wrong");
+        "1 1 0 0, 0 skipped, 0 cut, 0 hidden, 0 gone, 5 wrong");
+}
+
+/* Wherever the pieces end in which a file is read. */
+static void references_to_control_characters_become_blanks(void **state) {
+    enum { REFERENCES = 3000 };
+    struct buffer content = {.data = NULL}, expected = {.data = NULL};
+    buffer_string(
+        &content,
+        "<disqus xmlns:dsq='http://disqus.com/disqus-internals'><thread dsq:id='9'><id>a</id></thread>"
+        "<post dsq:id='1'><message>y</message><createdAt>2014-05-05T12:00:00Z</createdAt><thread dsq:id='9'/><ip>");
+    for (int i = 0; i < REFERENCES; i++) {
+        buffer_string(&content, i % 2 ? "&#11;" : "&#xB;");
+        buffer_string(&expected, "WRONG s3:1: a control character (11) is a blank now\n");
+    }
+    buffer_string(&content, "</ip></post></disqus>");
+    char *path = write_file("s3", buffer_cstring(&content)), *said = read_file(path, NULL, NULL, true);
+    assert_memory_equal(said, expected.data, expected.size);
+    assert_non_null(strstr(said, "POST article:a g0 disqus:1 t=1399291200000 s=0 [y]\n"));
+    free(said);
+    free(path);
+    buffer_free(&content);
+    buffer_free(&expected);
 }
 
 /* A guest whose name is a user's login is not that user. */
@@ -436,10 +460,10 @@ static void an_export_can_be_read(void **state) {
 static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
 
 static int remove_folder(void **state) {
-    static const char *const NAMES[] = {"authors",     "subjects",     "a.jsonl", "empty.jsonl", "odd.xml",
-                                        "time.xml",    "b1",           "b2",      "b3",          "b4",
-                                        "b5",          "b6",           "b7",      "b8",          "long",
-                                        "bad-authors", "export.jsonl", "names",   "future"};
+    static const char *const NAMES[] = {"authors", "subjects", "a.jsonl", "empty.jsonl", "odd.xml",      "time.xml",
+                                        "b1",      "b2",       "b3",      "b4",          "b5",           "b6",
+                                        "b7",      "b8",       "long",    "bad-authors", "export.jsonl", "names",
+                                        "future",  "s1",       "s2",      "s3"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         char *path = path_of(NAMES[i]);
         unlink(path);
@@ -457,6 +481,7 @@ int main(void) {
         cmocka_unit_test(bad_files),
         cmocka_unit_test(pages_that_are_not_public),
         cmocka_unit_test(what_is_wrong_is_skipped_if_that_is_wanted),
+        cmocka_unit_test(references_to_control_characters_become_blanks),
         cmocka_unit_test(a_name_is_no_login),
         cmocka_unit_test(times_to_come_are_refused),
         cmocka_unit_test(a_long_text_is_cut),

@@ -391,6 +391,7 @@ static void topics_of_comments_can_be_read(void **state) {
     CHECK(comment_refusal, TOPIC_COMMENT_REFUSALS, 0, 0, "\"post:1\"", 5, -1, .user = 5, .key = KEY);
     CHECK(moderation_entry, TOPIC_MODERATION_LOG, 2, 77, "[\"post:1\",\"12\",77]", 5, 6, .user = 5, .author = 6,
           .what = MODERATION_ENTRY_BAN, .reason = TEXT);
+    CHECK(audit_entry, TOPIC_AUDIT, 0, 0, "\"post:1\"", 5, 6, .user = 5, .about = 6, .what = TEXT);
     CHECK(comment_wide, TOPIC_COMMENTS_WIDE, 1, 0, "[\"post:1\",\"12\"]", 5, 6, .subject = SUBJECT, .owner = 6,
           .user = 5, .text = TEXT);
 #undef CHECK

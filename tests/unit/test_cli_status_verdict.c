@@ -193,6 +193,17 @@ static void the_front_is_what_daemons_say(void **state) {
     buffer_free(&out);
 }
 
+static void refused_commands_are_told_for_a_while(void **state) {
+    struct world world;
+    set_up(&world);
+    world.status.time_ms = 5000000;
+    world.status.refused_s = 4990;
+    expect(&world, STATUS_DEGRADED,
+           "commands are refused: a topic takes no record as large as their outcome (max.message.bytes)");
+    world.status.refused_s -= 3600;
+    expect(&world, STATUS_HEALTHY, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_well),
@@ -203,6 +214,7 @@ int main(void) {
         cmocka_unit_test(the_worst_comes_first),
         cmocka_unit_test(gateways_and_edges_must_be_ready),
         cmocka_unit_test(the_front_is_what_daemons_say),
+        cmocka_unit_test(refused_commands_are_told_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -419,17 +419,37 @@ static void commands_that_wait_are_shown(void **state) {
     assert_int_equal((int)w->metrics.queued->value, 0);
 }
 
+struct outcome {
+    int calls, code;
+};
+
+static void note(void *context, int code) {
+    struct outcome *outcome = context;
+    outcome->calls++;
+    outcome->code = code;
+}
+
+static int64_t soon(int ms) { return clock_monotonic_us() + ms * 1000; }
+
 static void a_record_that_is_too_large_costs_its_command_alone(void **state) {
     struct world *w = *state;
+    struct outcome refused = {0}, taken = {0}, late = {0};
     UNTIL(w, decider_ready(w->decider));
     for (int counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, (char)counter, 5, 0);
     command(w, &ADDING, 'b', HUGE_ONE, 0);
+    int64_t offset = fake_end(&ADDING, 1) - 1;
+    assert_int_equal(decider_await(w->decider, &ADDING, 1, offset, soon(60000), &refused, note), 0);
+    assert_int_equal(decider_await(w->decider, &ADDING, 1, offset - 1, soon(60000), &taken, note), 0);
     w->expected['b' - 'a'] -= HUGE_ONE;
     for (int counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, (char)counter, 7, 0);
     settle(w);
     assert_int_equal(fake_dead_count(&ADDING), 1);
     assert_non_null(strstr(fake_dead_at(&ADDING, 0).reason, "larger"));
     assert_true(w->metrics.failed->value <= 3);
+    assert_int_equal(refused.code, -EMSGSIZE);
+    assert_true(taken.calls == 1 && taken.code == 0);
+    assert_int_equal(decider_await(w->decider, &ADDING, 1, offset, soon(60000), &late, note), 0);
+    assert_int_equal(late.code, -EMSGSIZE);
     double transactions = w->metrics.transactions->value;
     command(w, &ADDING, 'a', 5, 0);
     settle(w);
@@ -578,18 +598,6 @@ static void a_traced_command_is_decided_alone_in_its_trace(void **state) {
     assert_int_equal(count, 4);
     for (size_t i = 0; i < 4; i++) assert_string_equal(spans[i].facts.name, "transaction");
 }
-
-struct outcome {
-    int calls, code;
-};
-
-static void note(void *context, int code) {
-    struct outcome *outcome = context;
-    outcome->calls++;
-    outcome->code = code;
-}
-
-static int64_t soon(int ms) { return clock_monotonic_us() + ms * 1000; }
 
 static void those_who_wait_hear_of_the_outcome(void **state) {
     struct world *w = *state;

@@ -13,11 +13,11 @@ static void late_ones_get_smaller_and_grow_again_in_time(void **state) {
     struct pacing pacing = pacing_new(MAX);
     pacing_committed(&pacing, MAX, 3000);
     assert_int_equal(pacing.limit, MAX / 2);
-    pacing_committed(&pacing, 100, 3000); // late with few: fewer, and more time
-    assert_int_equal(pacing.limit, 50);
+    for (int i = 0; i < 5; i++) pacing_committed(&pacing, pacing.limit, pacing.allowed_ms);
+    assert_int_equal(pacing.limit, MAX / 64);
     assert_true(pacing_outgrown(&pacing));
-    pacing_committed(&pacing, 10, 10); // says nothing about 50
-    assert_int_equal(pacing.limit, 50);
+    pacing_committed(&pacing, 10, 10); // says nothing about more
+    assert_int_equal(pacing.limit, MAX / 64);
     int steps = 0;
     for (; pacing.limit < MAX; steps++) {
         size_t before = pacing.limit;
@@ -25,6 +25,17 @@ static void late_ones_get_smaller_and_grow_again_in_time(void **state) {
         assert_true(pacing.limit > before);
     }
     assert_in_range(steps, 8, 20);
+}
+
+static void a_late_one_with_few_gets_more_time_and_not_fewer(void **state) {
+    struct pacing pacing = pacing_new(MAX);
+    pacing_committed(&pacing, 20, 3000);
+    assert_int_equal(pacing.limit, MAX);
+    assert_true(pacing_outgrown(&pacing));
+    pacing.producer_ms = pacing.allowed_ms;
+    pacing_failed(&pacing, 20, pacing.allowed_ms);
+    assert_int_equal(pacing.limit, MAX);
+    assert_true(pacing_outgrown(&pacing));
 }
 
 static void what_fails_for_want_of_time_gets_more(void **state) {
@@ -81,6 +92,7 @@ static void slow_kafkas_are_used(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_ones_get_smaller_and_grow_again_in_time),
+        cmocka_unit_test(a_late_one_with_few_gets_more_time_and_not_fewer),
         cmocka_unit_test(what_fails_for_want_of_time_gets_more),
         cmocka_unit_test(slow_kafkas_are_used),
     };

@@ -376,6 +376,7 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_COMMENT_WIDE] = "comment-wide",
         [EVENT_LOCATION_REPORTS] = "location-reports",
         [EVENT_NEARBY_MUTE] = "nearby-mute",
+        [EVENT_AUDIT_ENTRY] = "audit-entry",
     };
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {

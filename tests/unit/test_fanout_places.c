@@ -19,12 +19,16 @@ struct world {
     struct sessions *sessions;
 };
 
-static void world_open(struct world *w, int64_t each) {
-    *w = (struct world){.settings = {.hello_s = 300, .user_sessions = each}};
+static void world_open_with(struct world *w, const struct fanout_settings *settings) {
+    *w = (struct world){.settings = *settings};
     uv_loop_init(&w->loop);
     w->metrics = metrics_new();
     w->sessions = sessions_new(&(struct sessions_options){
         .loop = &w->loop, .metrics = w->metrics, .settings = &w->settings, .screens = &w->screens});
+}
+
+static void world_open(struct world *w, int64_t each) {
+    world_open_with(w, &(struct fanout_settings){.hello_s = 300, .user_sessions = each});
 }
 
 static void world_close(struct world *w) {
@@ -90,9 +94,41 @@ static void the_one_who_has_waited_longest_is_found(void **state) {
     world_close(&w);
 }
 
+static void a_user_begins_so_many_sessions(void **state) {
+    struct world w;
+    world_open_with(&w, &(struct fanout_settings){.hello_s = 300, .user_hello_rate = 1, .user_hello_burst = EACH});
+    for (int i = 0; i <= EACH; i++) {
+        struct session *session = session_new(w.sessions, NULL);
+        assert_int_equal(session_greet(w.sessions, session, 7, 0), i < EACH);
+        session_free(w.sessions, session); /* one that has gone counts, too */
+    }
+    assert_true(session_greet(w.sessions, session_new(w.sessions, NULL), 8, 0));
+    world_close(&w);
+}
+
+static void what_is_held_for_phones_is_bounded_by_user_and_in_all(void **state) {
+    enum { MB = 1 << 20 };
+    struct world w;
+    struct session *sessions[4];
+    world_open_with(&w, &(struct fanout_settings){.hello_s = 300, .user_unread_mb = 1, .unread_mb = 2});
+    for (int i = 0; i < 4; i++) {
+        sessions[i] = session_new(w.sessions, NULL);
+        assert_true(session_greet(w.sessions, sessions[i], i < 2 ? 7 : 6 + i, 0)); /* two are of one user */
+    }
+    assert_true(session_hold(w.sessions, sessions[0], 0, MB / 2));
+    assert_true(session_hold(w.sessions, sessions[1], 0, MB / 2));
+    assert_true(session_hold(w.sessions, sessions[2], 0, MB - 1));
+    assert_false(session_hold(w.sessions, sessions[3], 0, 2));               /* of all */
+    assert_false(session_hold(w.sessions, sessions[1], MB / 2, MB / 2 + 1)); /* of its user; none are counted now */
+    assert_true(session_hold(w.sessions, sessions[3], 0, 2));
+    world_close(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_user_has_so_many_sessions),
+        cmocka_unit_test(a_user_begins_so_many_sessions),
+        cmocka_unit_test(what_is_held_for_phones_is_bounded_by_user_and_in_all),
         cmocka_unit_test(many_of_one_user_go_as_quickly_as_others),
         cmocka_unit_test(the_one_who_has_waited_longest_is_found),
     };

@@ -50,6 +50,7 @@ static void begin(struct world *w) {
                                       .kafka = &w->kafka,
                                       .log = w->log,
                                       .metrics = &w->metrics,
+                                      .registry = w->registry,
                                       .queue_bytes = 1 << 20,
                                       .context = w,
                                       .on_batch = batch_told,

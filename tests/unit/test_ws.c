@@ -189,9 +189,10 @@ static void the_silent_make_room(void **state) {
     ws_world_free(world);
 }
 
-static uint64_t say_origin(void *context, const struct sockaddr *peer, const char *forwarded) {
+static bool say_origin(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *number) {
     assert_int_equal(peer->sa_family, AF_INET);
-    return strtoull(forwarded, NULL, 10);
+    *number = forwarded ? strtoull(forwarded, NULL, 10) : 0;
+    return *number < 100;
 }
 
 static void the_origin_is_what_the_caller_makes_of_it(void **state) {
@@ -205,6 +206,30 @@ static void the_origin_is_what_the_caller_makes_of_it(void **state) {
     assert_non_null(strstr(wire_response(world, fd), " 101 "));
     assert_int_equal(ws_origin(world->at_server.connection), 42);
     close(fd);
+    fd = wire_connect(world, 0);
+    wire_request(world, fd,
+                 "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL
+                 "\r\nX-Forwarded-For: 100\r\n");
+    assert_string_equal(wire_response(world, fd), "");
+    assert_int_equal(world->at_server.opened, 1);
+    close(fd);
+    ws_world_free(world);
+}
+
+static bool take_one(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *number) {
+    static int came;
+    return forwarded || !came++;
+}
+
+static void sockets_that_are_not_taken_are_closed_at_once(void **state) {
+    struct ws_server_options options = ws_world_server_options(NULL);
+    options.origin = take_one;
+    struct ws_world *world = ws_world_new(&options, NULL);
+    int taken = wire_open(world, 0), other = wire_connect(world, 0);
+    assert_string_equal(wire_response(world, other), "");
+    assert_int_equal(ws_server_connections(world->server), 1);
+    close(taken);
+    close(other);
     ws_world_free(world);
 }
 
@@ -303,6 +328,7 @@ int main(void) {
         cmocka_unit_test(waits_at_the_connection_limit),
         cmocka_unit_test(the_silent_make_room),
         cmocka_unit_test(the_origin_is_what_the_caller_makes_of_it),
+        cmocka_unit_test(sockets_that_are_not_taken_are_closed_at_once),
         cmocka_unit_test(two_servers_share_a_port),
         cmocka_unit_test(a_live_peer_is_kept_by_pings),
         cmocka_unit_test(shutting_down_inside_on_close_ends),

@@ -206,6 +206,44 @@ static void a_slow_reader_gets_an_intact_stream(void **state) {
     }
 }
 
+/* What a client says first. */
+static size_t client_hello(uint8_t *bytes, size_t room) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *ssl = SSL_new(context);
+    BIO *out = BIO_new(BIO_s_mem());
+    SSL_set_bio(ssl, BIO_new(BIO_s_mem()), out);
+    assert_int_equal(SSL_connect(ssl), -1);
+    int size = BIO_read(out, bytes, (int)room);
+    assert_true(size > 0);
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    return (size_t)size;
+}
+
+static void many_handshakes_leave_others_their_turn(void **state) {
+    enum { MANY = 200 };
+    char *files[2] = {file_with(certificate), file_with(key)};
+    struct ws_server_options options = ws_world_server_options(NULL);
+    options.tls_certificate = files[0];
+    options.tls_key = files[1];
+    struct ws_world *world = ws_world_new(&options, NULL);
+    uint8_t hello[2048], answer;
+    size_t size = client_hello(hello, sizeof hello);
+    int clients[MANY], turns = 0;
+    for (int i = 0; i < MANY; i++) clients[i] = wire_connect(world, 0);
+    ws_world_run(world, 100);
+    for (int i = 0; i < MANY; i++) wire_write(world, clients[i], hello, size);
+    for (int i = 0; i < MANY; i++)
+        for (; recv(clients[i], &answer, 1, MSG_PEEK) != 1; turns++) uv_run(&world->loop, UV_RUN_ONCE);
+    assert_true(turns >= 3); /* all of them take tens of ms */
+    for (int i = 0; i < MANY; i++) close(clients[i]);
+    ws_world_free(world);
+    for (int i = 0; i < 2; i++) {
+        unlink(files[i]);
+        free(files[i]);
+    }
+}
+
 static void without_authorities_there_is_no_wss(void **state) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     struct error error;
@@ -218,6 +256,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speaks_tls),
         cmocka_unit_test(a_slow_reader_gets_an_intact_stream),
+        cmocka_unit_test(many_handshakes_leave_others_their_turn),
         cmocka_unit_test(without_authorities_there_is_no_wss),
     };
     return cmocka_run_group_tests_name("ws over TLS", tests, NULL, NULL);

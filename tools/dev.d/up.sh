@@ -252,6 +252,7 @@ command_up() {
     start_kafka
     (umask 077 && command_properties >"$RUN/starling.properties")
     starling simulate --map "$RUN/city.geojson"
+    gzip --best --keep --force "$RUN/city.geojson"
 
     say "Creating the topics"
     quietly "starling topics create" starling topics create

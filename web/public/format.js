@@ -37,9 +37,15 @@ const CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g; // they turn the direction of 
 const UNSEEN = /[\s\p{Cf}\p{Cc}\u115f\u1160\u2800\u3164\uffa0]/gu;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** A text of somebody's, without what would turn the direction of others. @param {string} text */
+/**
+ * A text of somebody's that stays in its place: without what would turn the direction of others, with one empty line where there are many,
+ * and with no more marks on a letter than any script has. @param {string} text
+ */
 export function plain(text) {
-    return text.replace(CONTROLS, '');
+    return text
+        .replace(CONTROLS, '')
+        .replace(/\n([^\S\n]*\n){2,}/g, '\n\n')
+        .replace(/(\p{M}{8})\p{M}+/gu, '$1');
 }
 
 /** A name, by itself also within a sentence of another direction. @param {{name: string | null, user: string}} person */

@@ -12,6 +12,7 @@ import { displayName,
     parsePosition,
     sharingEnd,
     parseUser,
+    plain,
     subjectOf,
     expiryOf,
     webHost,
@@ -40,6 +41,13 @@ test('compass: eight words, north on both ends', () => {
 test('initials: of the first and the last word, whatever the script; the id where there is no name', () => {
     const of = (name) => initials({ name, user: '123456' });
     assert.deepEqual(['Ana', 'ana maria costa', '刘洋', '𝒳avier Ö', ' ', null].map(of), ['A', 'AC', '刘', '𝒳Ö', '56', '56']);
+});
+
+test('a text stays in its place: many empty lines are one, and a letter has no more marks than any script needs', () => {
+    assert.equal(plain(`above${'\n \n'.repeat(900)}below`), 'above\n\nbelow');
+    assert.equal(plain('one\n\ntwo\nthree'), 'one\n\ntwo\nthree');
+    assert.equal(plain(`a${'\u0316'.repeat(300)}b`), `a${'\u0316'.repeat(8)}b`);
+    assert.equal(plain('ậ̣ ก็่'), 'ậ̣ ก็่');
 });
 
 test('a name turns no direction but its own, and one of nothing is none', () => {

@@ -86,6 +86,10 @@ class Brokers:
                 for epoch in re.findall(r'Becoming the active controller at epoch (\d+)', member.log())]
         return max(said, key=lambda one: one[0])[1]
 
+    def around(self, member: Member) -> list[tuple[Place, Place]]:
+        """The lines between it and the others, for Network.cut."""
+        return [(member.place, other.place) for other in self.members if other is not member]
+
     def alive(self) -> bool:
         """Whether enough of them are there to write."""
         return sum(member.alive() for member in self.members) >= 2

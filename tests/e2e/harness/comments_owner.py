@@ -85,6 +85,9 @@ class CommentsOwner:
                                   closed={'CLOSED': True, 'OPENED': False}.get(command['closing']),
                                   level=None if command['level'] < 0 else command['level'])
             return None
+        if kind == 'CLOSE':
+            self.threads.register(subject, closed=True)
+            return None
         if kind in ('POST', 'REPLY'):
             if subject not in self.threads.subjects and kind == 'POST' and command['owner'] >= 0:
                 self.threads.register(subject, owner=command['owner'])

@@ -136,10 +136,10 @@ class Topics:
     def name(self, topic: str) -> str:
         return self.prefix + topic
 
-    def create(self, topic: str, partitions: int):
+    def create(self, topic: str, partitions: int, replication=1):
         """A plain topic, for tests that want what `starling topics create` does not make."""
         admin = AdminClient({**self._client, 'log_level': 3})
-        admin.create_topics([NewTopic(self.name(topic), partitions, 1)])[self.name(topic)].result(30)
+        admin.create_topics([NewTopic(self.name(topic), partitions, replication)])[self.name(topic)].result(30)
 
     def remove_all(self):
         """Deletes the topics of this prefix, as far as Kafka is there to do it: each one that is left makes the next start of

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/past.h"
 #include "cli/phone_frame.h"
+#include "cli/reader.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
 #include "service/token.h"
@@ -356,7 +357,9 @@ static int find_place(struct live_watch *watch) {
 static int start(struct live_watch *watch, const char *authorities) {
     const struct watch_screen_options options = {.context = watch, .on_change = on_change};
     // With the user's own token the operator is not needed.
-    int code = watch->token ? 0 : audit_read(&watch->cli, "", &watch->user, 1, watch->error);
+    struct topics_shape shape;
+    int code = watch->token ? 0 : reader_shape(&watch->cli, &shape, watch->error);
+    if (!code && !watch->token) code = audit_read(&watch->cli, "", &watch->user, 1, watch->error);
     if (!code && !watch->placed) code = find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);

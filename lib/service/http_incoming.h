@@ -43,10 +43,10 @@ struct http_request {
     size_t answer;
 };
 
-/* Takes copies of what was read of that text, which all of its pointers lead to, and state_size bytes of http_state. Its age counts from now.
+/* Takes copies of what was read of that text, which all of its pointers lead to, and the bytes of http_state. Its age counts from now.
  * incoming NULL: of a request nothing could be read. */
 struct http_request *http_request_new(struct http_connection *connection, const struct http_incoming *incoming,
-                                      const char *text, size_t size, size_t state_size);
+                                      const char *text, size_t size);
 void http_request_free(struct http_request *request); /* NULL is fine */
 
 void http_request_answers(struct http_request *request, size_t size); /* http_answer_size */

@@ -25,7 +25,7 @@ const struct http_fault HTTP_SERVER_FULL = {503, "overloaded", "too many bytes a
 
 void http_connection_refuse(struct http_connection *connection, const struct http_fault *fault, int retry_after_s) {
     connection->unread = true;
-    if (!connection->request) connection->request = http_request_new(connection, NULL, NULL, 0, 0);
+    if (!connection->request) connection->request = http_request_new(connection, NULL, NULL, 0);
     http_problem(connection->request, fault->status, fault->code, fault->detail, retry_after_s);
 }
 
@@ -139,7 +139,7 @@ static size_t take_head(struct http_connection *connection, char *bytes, size_t 
         return size;
     }
     int code = http_incoming_read(bytes, (size_t)whole, incoming, &fault);
-    connection->request = http_request_new(connection, incoming, bytes, (size_t)whole, server->options.state_size);
+    connection->request = http_request_new(connection, incoming, bytes, (size_t)whole);
     if (code)
         http_connection_refuse(connection, &fault, 0);
     else

@@ -35,7 +35,8 @@ static struct http_field *copy_fields(struct http_field *copy, const struct http
 }
 
 struct http_request *http_request_new(struct http_connection *connection, const struct http_incoming *incoming,
-                                      const char *text, size_t size, size_t state_size) {
+                                      const char *text, size_t size) {
+    size_t state_size = connection ? connection->server->options.state_size : 0; // even if its head cannot be read
     size_t fields = incoming ? incoming->head.field_count : 0, parameters = incoming ? incoming->parameter_count : 0;
     state_size = (state_size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     struct http_request *request =

@@ -742,8 +742,9 @@ def test_wrong_usage_has_a_code_of_its_own_and_the_usage(arguments):
 
 
 def test_output_that_cannot_be_written_is_a_failure(shared_cluster, users):
-    ada, = users(1)
+    ada, ben = users(2)
     shared_cluster.share(ada)
+    shared_cluster.befriend((ada, ben))
     reported(shared_cluster, ada, 1)
     shared_cluster.starling('status', check=False)
     with open('/dev/full', 'w') as full:

@@ -60,7 +60,7 @@ static struct endpoint_match find(struct table *table, const char *line, unsigne
     char *text = mem_format("%s HTTP/1.1\r\nHost: x\r\n\r\n", line);
     size_t size = strlen(text);
     assert_int_equal(http_incoming_read(text, size, &incoming, &fault), 0);
-    struct http_request *request = http_request_new(NULL, &incoming, text, size, 0);
+    struct http_request *request = http_request_new(NULL, &incoming, text, size);
     endpoints_find(table->endpoints, request, &match);
     for (size_t i = 0; match.kind == MATCH_FOUND && i < PATH_VALUES_MAX; i++) match.values[i].text = NULL;
     endpoints_count(table->endpoints, request, status);

@@ -267,6 +267,8 @@ static void bytes_of_answers_are_bounded(void **state) {
 
 /* ---- admission ---- */
 
+enum { STATE_SIZE = 4096 };
+
 static void admit(void *context, struct http_request *request) {
     int *state = http_state(request);
     assert_int_equal(*state, 0);
@@ -302,6 +304,22 @@ static void strangers_are_refused_before_their_body(void **state) {
     world_free(world);
 }
 
+static void note_state(void *context, const struct http_request *request, unsigned status) {
+    (void)context;
+    assert_int_equal(status, 400);
+    for (size_t i = 0; i < STATE_SIZE; i++) assert_int_equal(((const char *)http_state(request))[i], 0);
+}
+
+static void a_request_that_cannot_be_read_has_its_state(void **state) {
+    (void)state;
+    struct world *world = world_new((struct http_server_options){.answered = note_state, .state_size = STATE_SIZE});
+    int fd = raw_connect(world);
+    raw_text(world, fd, "\x16\x03\x01\r\n\r\n");
+    free(raw_read(world, fd, "\"code\":\"bad_request\"}\n"));
+    close(fd);
+    world_free(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
@@ -314,6 +332,7 @@ int main(void) {
         cmocka_unit_test(bytes_of_heads_are_bounded),
         cmocka_unit_test(bytes_of_answers_are_bounded),
         cmocka_unit_test(strangers_are_refused_before_their_body),
+        cmocka_unit_test(a_request_that_cannot_be_read_has_its_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,8 @@ int repartition_record(struct repartition *repartition, const struct kafka_recor
     const struct topic *topic = record->topic;
     struct kafka_record moved = *record;
     int32_t before = repartition->before.partitions[topic->space], after = repartition->after.partitions[topic->space];
-    if (topic_partition(topic, record->key, record->key_size, before) != record->partition) {
+    bool strays = topic_partition(topic, record->key, record->key_size, before) != record->partition;
+    if (strays && (is_of_posts(topic) || !topic->scattered)) {
         // A post's second copy is made anew.
         if (!is_of_posts(topic) || ids_partition(id_of(record)) != record->partition) repartition->counts.left_out++;
         return 0;

@@ -148,10 +148,11 @@ static bool hold(struct uplink *uplink, struct reporter *reporter, const struct 
     return reporter->held;
 }
 
-/* One with the time of the one before is no move: who repeats a report, or makes up places, costs nobody a join. */
+/* Whether it says again what the one before said: nobody's list would change. */
 static bool repeats(const struct reporter *reporter, const struct report *report) {
+    struct geo_point at = reporter->held ? reporter->held_report.at : reporter->list->at;
     int64_t newest = reporter->held ? reporter->held_report.time : reporter->list->time;
-    return reporter->joined && report->time == newest;
+    return reporter->joined && report->time == newest && report->at.lat == at.lat && report->at.lng == at.lng;
 }
 
 void uplink_report(struct uplink *uplink, struct reporter *reporter, const struct report *report) {

@@ -258,6 +258,7 @@ const struct topic TOPIC_AUDIT = {
     .retention_ms = 26 * WEEK_MS,
     .append_time = true, // nobody who reads says when it was
     .keyed = TOPIC_KEYED_BY_SUBJECT,
+    .scattered = true, // starling writes here while the topics have partitions that were added too early, too
 };
 
 static const struct topic *const ALL[] = {

@@ -10,7 +10,7 @@ from harness.waiting import eventually
 def topics_to_copy():
     """As the page has them."""
     page = (REPOSITORY / 'docs/OPERATIONS.md').read_text()
-    words, = re.findall(r'^( +friendships [a-z\s-]+ comments-wide)$', page, re.MULTILINE)
+    words, = re.findall(r'^( +friendships [a-z\s-]+ comments-wide audit)$', page, re.MULTILINE)
     return words.split()
 
 

@@ -215,6 +215,11 @@ void decider_read_back(struct decider *decider, const struct topic *topic, int32
     decider_overlays_tell(decider);
 }
 
+int64_t decider_end(const struct decider *decider, const struct topic *topic, int32_t partition) {
+    const struct written *written = decider_written(decider, topic);
+    return written ? written->ends[partition] : -1;
+}
+
 bool decider_refuses(const struct decider *decider, size_t place, int64_t offset) {
     for (size_t i = 0; i < decider->refused_count && i < REFUSED_MAX; i++) {
         if (decider->refused[i].place == place && decider->refused[i].offset == offset) return true;

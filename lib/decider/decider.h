@@ -117,6 +117,16 @@ void decider_lost(struct decider *decider, int32_t partition);
 /* No more transactions; the last is over when decider_busy is false. */
 void decider_stop(struct decider *decider);
 
+/* Finds where the partitions of all states end, although a broker that is cut off from the others may still take itself for their
+ * leader, and names ends that lie before what its successor has acknowledged. Only the leader gets a record acknowledged by all replicas:
+ * one is written to each partition, in a transaction that is given up. 0, and done is called with 0 (decider_end knows) or -EAGAIN (try
+ * again); -EAGAIN: not now. */
+int decider_fence(struct decider *decider, const int32_t *partitions, size_t count, void *context,
+                  void (*done)(void *context, int code));
+/* Up to where that partition of a state must be read to know what this process, or a fence of it, has found acknowledged last; -1:
+ * decisions do not write that topic. */
+int64_t decider_end(const struct decider *decider, const struct topic *topic, int32_t partition);
+
 /* Takes a record of a command topic, in order of offsets. Records of partitions that are not begun are skipped. */
 void decider_take(struct decider *decider, const struct kafka_record *record);
 void decider_run(struct decider *decider); /* decides queued commands, if it can now */

@@ -41,6 +41,12 @@ struct refused_command {
     int64_t offset;
 };
 
+struct decider_fence {
+    void *context;
+    void (*done)(void *context, int code);
+    size_t left; /* records that are not acknowledged yet */
+};
+
 struct decider {
     struct decider_options options;
     char *transactional_id;
@@ -64,6 +70,7 @@ struct decider {
     size_t taken; /* commands in it */
     size_t again; /* commands that were read before a transaction failed, and wait to be read and decided again */
     int64_t opened_us;
+    struct decider_fence fence; /* done NULL: none is under way */
     struct pacing pacing;
     size_t alone;             /* so many commands are decided one by one: the record of one of them is too large */
     bool too_large;           /* a record of the transaction */

@@ -25,6 +25,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     struct decider *decider = context;
     struct written *written = decider_written(decider, topic);
     decider->too_large |= code == -EINVAL;
+    if (!code && decider->fence.left) decider->fence.left--;
     if (!code && written && offset >= written->ends[partition]) written->ends[partition] = offset + 1;
 }
 
@@ -313,6 +314,47 @@ static bool open_transaction(struct decider *decider) {
     decider->code = kafka_transaction_begin(decider->producer, decider->consumer, &decider->reason);
     decider->stage = STAGE_OPEN;
     return true;
+}
+
+/* ---- fences ---- */
+
+static void fence_work(void *context) {
+    struct decider *decider = context;
+    int timeout_ms = (int)decider->pacing.producer_ms + COMMIT_MORE_MS;
+    if (!decider->code) decider->code = kafka_transaction_flush(decider->producer, timeout_ms, &decider->reason);
+    if (kafka_transaction_abort(decider->producer, timeout_ms, decider->code ? NULL : &decider->reason))
+        decider->code = -EIO;
+}
+
+static void fence_done(void *context) {
+    struct decider *decider = context;
+    struct decider_fence fence = decider->fence;
+    decider->fence = (struct decider_fence){.done = NULL};
+    decider->stage = STAGE_IDLE;
+    if (!decider->code && fence.left)
+        decider->code = error_set(&decider->reason, -EAGAIN, "some records were not acknowledged");
+    if (decider->code) {
+        log_warn(decider->options.log, "it is not known yet where states end",
+                 LOG_TEXT("reason", decider->reason.text));
+        producer_drop(decider);
+    }
+    if (decider->consumer) fence.done(fence.context, decider->code ? -EAGAIN : 0); // else the owner is gone
+    decider->options.on_handled(decider->options.context);
+}
+
+int decider_fence(struct decider *decider, const int32_t *partitions, size_t count, void *context,
+                  void (*done)(void *context, int code)) {
+    if (decider->stage != STAGE_IDLE || decider->stopped || !decider->consumer || !open_transaction(decider))
+        return -EAGAIN;
+    decider->fence = (struct decider_fence){context, done, count * decider->options.state_count};
+    for (size_t i = 0; !decider->code && i < decider->fence.left; i++) {
+        const struct topic *topic = decider->options.states[i % decider->options.state_count].topic;
+        // An empty key is no record's, and names no partition. Nobody who reads committed records ever sees it.
+        decider->code = decider_write(decider, topic, partitions[i / decider->options.state_count], "", 0, NULL, 0);
+    }
+    decider->stage = STAGE_COMMITTING;
+    worker_run(decider->worker, fence_work, fence_done, decider);
+    return 0;
 }
 
 static void run_transaction(struct decider *decider) {

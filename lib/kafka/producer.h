@@ -76,6 +76,8 @@ int kafka_transaction_begin(struct kafka_producer *producer, struct kafka_consum
 /* Flushes, adds the offsets with the consumer group's metadata (KIP-447), commits. */
 int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka_position *offsets, size_t count,
                              int timeout_ms, struct error *error);
+/* Waits until each record of it is acknowledged or has failed. -EAGAIN: some are still under way. */
+int kafka_transaction_flush(struct kafka_producer *producer, int timeout_ms, struct error *error);
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error);
 
 #endif

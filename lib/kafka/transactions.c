@@ -85,6 +85,11 @@ int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka
     }
 }
 
+int kafka_transaction_flush(struct kafka_producer *producer, int timeout_ms, struct error *error) {
+    rd_kafka_resp_err_t err = rd_kafka_flush(producer->client, timeout_ms);
+    return err ? error_set(error, -EAGAIN, "flushing a transaction: %s", rd_kafka_err2str(err)) : 0;
+}
+
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error) {
     int64_t deadline = kafka_deadline_us(timeout_ms);
     for (;;) {

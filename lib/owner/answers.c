@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ struct answers {
     struct asked_partition *items;
     size_t count;
     struct kafka_position *positions; /* room for all topics of all partitions */
+    int32_t *fenced;                  /* partitions of the fence that is under way */
+    size_t fenced_count;
 };
 
 static void prepare(void *context) {
@@ -91,6 +94,48 @@ static int ask(void *context, struct error *error) {
     return code ? code : ask_ends(answers, error);
 }
 
+/* The decider knows better where its states end. */
+static void correct_ends(const struct owner *owner, int32_t partition, struct stages_answer *answer) {
+    for (size_t s = 0; owner->options.decider && s < owner->state_count; s++) {
+        int64_t end = decider_end(owner->options.decider, owner->states[s], partition);
+        answer->fenced[s] = end >= 0;
+        if (end > answer->ends[s]) answer->ends[s] = end;
+    }
+}
+
+static void take_fence(struct answers *answers, int code) {
+    const struct owner *owner = answers->owner;
+    for (size_t i = 0; i < answers->fenced_count; i++) {
+        int32_t p = answers->fenced[i];
+        int64_t ends[STAGES_TOPICS_MAX];
+        for (size_t s = 0; s < STAGES_TOPICS_MAX; s++) {
+            int64_t end = s < owner->state_count ? decider_end(owner->options.decider, owner->states[s], p) : -1;
+            ends[s] = end < 0 ? INT64_MAX : end;
+        }
+        stages_fence_end(owner->stages, p, code ? NULL : ends);
+    }
+    answers->fenced_count = 0;
+}
+
+static void fence_over(void *context, int code) {
+    struct answers *answers = context;
+    take_fence(answers, code);
+    owner_progress(answers->owner);
+}
+
+/* One at a time, of all partitions that wait for it. */
+static void fence_try(struct answers *answers) {
+    const struct owner *owner = answers->owner;
+    struct decider *decider = owner->options.decider;
+    size_t count = 0;
+    if (!decider || answers->fenced_count || !decider_ready(decider) || decider_committing(decider)) return;
+    for (int32_t p = 0; p < owner->options.partitions; p++)
+        if (stages_fence_begin(owner->stages, p)) answers->fenced[count++] = p;
+    if (!count) return;
+    answers->fenced_count = count;
+    if (decider_fence(decider, answers->fenced, count, answers, fence_over)) take_fence(answers, -EAGAIN);
+}
+
 static void answered(void *context) {
     struct answers *answers = context;
     struct owner *owner = answers->owner;
@@ -98,8 +143,9 @@ static void answered(void *context) {
     int code = 0;
     if (owner->stopped) return;
     for (size_t i = 0; !code && i < answers->count; i++) {
-        const struct asked_partition *item = &answers->items[i];
+        struct asked_partition *item = &answers->items[i];
         if (!stages_owned(owner->stages, item->partition)) continue;
+        correct_ends(owner, item->partition, &item->answer);
         states_asked(owner, item->partition, item->offsets_end, item->command_ends);
         if (stages_answered(owner->stages, item->partition, &item->answer))
             code = states_own(owner, item->partition, &item->answer, &error);
@@ -122,6 +168,7 @@ struct answers *answers_new(struct owner *owner) {
     *answers = (struct answers){
         .owner = owner,
         .items = mem_zero(partitions, sizeof *answers->items),
+        .fenced = mem_zero(partitions, sizeof *answers->fenced),
         .positions = mem_zero(partitions * (owner->options.topic_count + 1), sizeof *answers->positions),
     };
     struct question_options options = {
@@ -140,6 +187,7 @@ struct answers *answers_new(struct owner *owner) {
 void answers_free(struct answers *answers) {
     if (!answers) return;
     question_free(answers->question);
+    free(answers->fenced);
     free(answers->items);
     free(answers->positions);
     free(answers);
@@ -150,7 +198,9 @@ bool answers_busy(const struct answers *answers) { return answers && question_bu
 /* Not while a transaction is open: its end is part of the answer. */
 void answers_try(struct answers *answers) {
     const struct owner *owner = answers->owner;
-    if (!answers->wanted || !owner->assigned || owner->stopped) return;
+    if (!owner->assigned || owner->stopped) return;
+    fence_try(answers);
+    if (!answers->wanted) return;
     if (owner->options.decider && decider_committing(owner->options.decider)) return;
     answers->wanted = false;
     question_ask(answers->question);

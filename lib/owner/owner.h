@@ -5,10 +5,10 @@
  *     follower ------------ states --------------> owner ----> product: state()       its store
  *
  * A partition that the group gives to this process goes through stages (owner/stages.h). The owner asks for its committed offsets and
- * for the ends of its state topics, then reads its state up to these ends in silence. Then the partition is live: inputs are handled,
- * commands are decided, and changes of state are told. Stand-bys keep a partition's state up to date, so that a take-over reads
- * little. Everything that the product sends belongs to an epoch (deliver/epochs.h); the owner commits an input's offset when the
- * epoch in which it was handled is acknowledged.
+ * for the ends of its state topics; of those that the decider writes it finds the ends by a fence (decider/decider.h). Then it reads its
+ * state up to these ends in silence. Then the partition is live: inputs are handled, commands are decided, and changes of state are told.
+ * Stand-bys keep a partition's state up to date, so that a take-over reads little. Everything that the product sends belongs to an epoch
+ * (deliver/epochs.h); the owner commits an input's offset when the epoch in which it was handled is acknowledged.
  *
  * The product gives a table of callbacks and knows what its state means; the owner knows neither. All calls and callbacks: the
  * loop's thread.

@@ -14,8 +14,11 @@ struct input_progress { /* of one input of one partition */
     int64_t current_ms; /* when nothing waited, last; 0: never yet */
 };
 
+enum fence { FENCE_NONE, FENCE_WANTED, FENCE_SENT, FENCE_DONE };
+
 struct owned_partition {
     enum stage stage;
+    enum fence fence;
     bool commands_asked, commands_live;
     uint64_t live_epoch;
     int64_t ends[STAGES_TOPICS_MAX];
@@ -71,6 +74,7 @@ bool stages_release(struct stages *stages, int32_t partition) {
     struct owned_partition *part = &stages->parts[partition];
     bool attached = part->stage == STAGE_RESTORING || part->stage == STAGE_LIVE;
     part->stage = STAGE_FOREIGN;
+    part->fence = FENCE_NONE;
     return attached;
 }
 
@@ -96,7 +100,29 @@ bool stages_answered(struct stages *stages, int32_t partition, const struct stag
     memcpy(part->commands_from, answer->commands, sizeof part->commands_from);
     memcpy(part->commands_ends, answer->ends, sizeof part->commands_ends);
     part->commands_asked = true;
+    for (size_t s = 0; part->fence != FENCE_DONE && s < STAGES_TOPICS_MAX; s++) {
+        if (!answer->fenced[s]) continue;
+        part->ends[s] = part->commands_ends[s] = INT64_MAX;
+        if (part->fence == FENCE_NONE) part->fence = FENCE_WANTED;
+    }
     return begins;
+}
+
+bool stages_fence_begin(struct stages *stages, int32_t partition) {
+    struct owned_partition *part = &stages->parts[partition];
+    if (part->fence != FENCE_WANTED) return false;
+    part->fence = FENCE_SENT;
+    return true;
+}
+
+void stages_fence_end(struct stages *stages, int32_t partition, const int64_t *ends) {
+    struct owned_partition *part = &stages->parts[partition];
+    if (part->fence != FENCE_SENT) return;
+    part->fence = ends ? FENCE_DONE : FENCE_WANTED;
+    for (size_t s = 0; ends && s < STAGES_TOPICS_MAX; s++) {
+        if (part->ends[s] == INT64_MAX) part->ends[s] = ends[s];
+        if (part->commands_ends[s] == INT64_MAX) part->commands_ends[s] = ends[s];
+    }
 }
 
 bool stages_restore_again(struct stages *stages, int32_t partition) {

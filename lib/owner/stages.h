@@ -44,11 +44,17 @@ struct stages_answer {
     int64_t commands[STAGES_TOPICS_MAX]; /* the same */
     int64_t states[STAGES_TOPICS_MAX];   /* the same: effects of the state before that were carried out */
     int64_t ends[STAGES_TOPICS_MAX];     /* of states: they must be read up to here; 0: nothing is there */
+    bool fenced[STAGES_TOPICS_MAX];      /* of states: the end is not known for sure before a fence */
 };
 
 /* ASKING becomes RESTORING, and inputs go back to the committed offsets: true. In other stages commands may begin again when states
  * are read up to the new ends; a partition that is being restored must be read up to these ends, too. */
 bool stages_answered(struct stages *stages, int32_t partition, const struct stages_answer *answer);
+
+/* A partition that was assigned needs one fence (decider/decider.h) of its states; until then their ends are not known. begin: true if
+ * it waits for that. end: by state, INT64_MAX: it is not fenced; NULL: it failed. Nothing if the partition was given away since begin. */
+bool stages_fence_begin(struct stages *stages, int32_t partition);
+void stages_fence_end(struct stages *stages, int32_t partition, const int64_t *ends);
 
 /* LIVE or RESTORING becomes RESTORING without an end, until the next answer: its state is read anew. False: neither. */
 bool stages_restore_again(struct stages *stages, int32_t partition);

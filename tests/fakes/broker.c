@@ -108,10 +108,13 @@ int64_t fake_log_append(struct fake_log *log, struct fake_entry entry) {
     return (int64_t)log->count++;
 }
 
+int64_t fake_log_end(const struct fake_log *log) { return log->cut_off ? log->known : (int64_t)log->count; }
+
 int64_t fake_log_stable(const struct fake_log *log) {
-    for (int64_t i = log->first; i < (int64_t)log->count; i++)
+    int64_t end = fake_log_end(log);
+    for (int64_t i = log->first; i < end; i++)
         if (log->entries[i]->state == RECORD_OPEN) return i;
-    return (int64_t)log->count;
+    return end;
 }
 
 /* A test may only name a log that is there. */
@@ -150,6 +153,14 @@ void fake_delete_before(const struct topic *topic, int32_t partition, int64_t fi
         entry_free(log->entries[log->first]);
         log->entries[log->first] = NULL;
     }
+    fake_unlock();
+}
+
+void fake_cut_off(const struct topic *topic, int32_t partition, bool cut_off) {
+    fake_lock();
+    struct fake_log *log = log_of(topic, partition);
+    log->cut_off = cut_off;
+    log->known = (int64_t)log->count;
     fake_unlock();
 }
 

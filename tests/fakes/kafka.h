@@ -29,6 +29,9 @@ int64_t fake_append(const struct topic *topic, int32_t partition, const void *ke
 void fake_append_marker(const struct topic *topic,
                         int32_t partition); /* another client's transaction has ended: an offset */
 void fake_delete_before(const struct topic *topic, int32_t partition, int64_t first); /* as retention does */
+/* Readers, and who asks for ends, meet a former leader that has been cut off from the others and does not know it: they see what is there
+ * now, and nothing that is written from now on. False: the cut has healed. */
+void fake_cut_off(const struct topic *topic, int32_t partition, bool cut_off);
 int64_t fake_end(const struct topic *topic, int32_t partition);
 
 struct fake_record {

@@ -27,6 +27,8 @@ struct fake_log {
     int64_t committed; /* of the group */
     int64_t pending;   /* offset in the open transaction `pending_in`; NONE */
     uint64_t pending_in;
+    bool cut_off;                /* readers ask a former leader, which has the records before `known` */
+    int64_t known;
     struct fake_entry **entries; /* by offset */
     size_t count, capacity;
 };
@@ -82,6 +84,7 @@ int fake_enter(enum fake_call call, struct error *error);
 struct fake_log *fake_log_find(const struct topic *topic, int32_t partition, bool dead); /* NULL: there is none */
 int32_t fake_partitions(const struct topic *topic);                                      /* 0: no such topic */
 int64_t fake_log_append(struct fake_log *log, struct fake_entry entry); /* copies key, value and reason */
+int64_t fake_log_end(const struct fake_log *log);                       /* as the broker that is asked knows it */
 int64_t fake_log_stable(const struct fake_log *log);                    /* the first open record, or the end */
 void fake_transaction_end(struct fake_id *id, bool commit);
 struct fake_id *fake_id_of(const char *name);

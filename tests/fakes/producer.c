@@ -232,6 +232,10 @@ int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka
     return code;
 }
 
+int kafka_transaction_flush(struct kafka_producer *producer, int timeout_ms, struct error *error) {
+    return flushed(producer, timeout_ms) ? 0 : error_set(error, -EAGAIN, "messages are still under way");
+}
+
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error) {
     int code = fake_enter(FAKE_ABORT, error);
     if (code) return code;

@@ -61,7 +61,7 @@ int kafka_consumer_ends(struct kafka_consumer *consumer, struct kafka_position *
     for (size_t i = 0; !code && i < count; i++) {
         const struct fake_log *log = fake_log_find(positions[i].topic, positions[i].partition, false);
         if (log)
-            positions[i].offset = (int64_t)log->count;
+            positions[i].offset = fake_log_end(log);
         else
             code = no_such(error);
     }

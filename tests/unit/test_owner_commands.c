@@ -348,6 +348,64 @@ static void test_commands_that_were_decided_while_ends_were_asked_for(void **in)
     decided_while_asked(*in, FAKE_ENDS);
 }
 
+/* A former leader of the state, cut off from the other brokers, names an end before what its successor has acknowledged to the former
+ * owner. */
+static void test_ends_of_a_leader_that_was_cut_off_are_not_believed(void **in) {
+    struct world *w = *in;
+    fake_cut_off(&SUMS, 0, true);
+    int64_t offset = add(0, 5, 1);
+    other_decided(0, "#1", "5", offset + 1);
+    fake_commit(&ADDING, 0, offset + 1);
+    add(0, 1, 2);
+    start(w);
+    assign(0, 0);
+    FAKE_UNTIL(&w->loop, fake_calls(FAKE_ABORT) == 1);
+    some_turns(w);
+    assert_int_equal(w->decided[0], 0);
+    fake_cut_off(&SUMS, 0, false);
+    FAKE_UNTIL(&w->loop, w->sums[0].value == 6 && owner_ready(w->owner));
+}
+
+/* What another owner writes meanwhile is behind the end that was found. */
+static void test_an_end_that_was_found_before_another_owner_is_not_believed(void **in) {
+    struct world *w = *in;
+    start(w);
+    fake_gate(FAKE_ABORT, true);
+    assign(0, 0);
+    FAKE_UNTIL(&w->loop, fake_waiting(FAKE_ABORT) == 1);
+    assign(1, 1);
+    fake_cut_off(&SUMS, 0, true);
+    int64_t offset = add(0, 5, 1);
+    other_decided(0, "#1", "5", offset + 1);
+    fake_commit(&ADDING, 0, offset + 1);
+    add(0, 1, 2);
+    assign(0, 1);
+    fake_gate(FAKE_ABORT, false);
+    FAKE_UNTIL(&w->loop, fake_calls(FAKE_ABORT) == 2);
+    some_turns(w);
+    assert_int_equal(w->decided[0], 0);
+    fake_cut_off(&SUMS, 0, false);
+    FAKE_UNTIL(&w->loop, w->sums[0].value == 6 && owner_ready(w->owner));
+}
+
+static void an_end_is_looked_for_again(struct world *w) {
+    add(0, 5, 1);
+    start(w);
+    assign(0, 1);
+    FAKE_UNTIL(&w->loop, w->sums[0].value == 5 && owner_ready(w->owner));
+    assert_true(fake_calls(FAKE_ABORT) > 1);
+}
+
+static void test_an_end_is_looked_for_again_when_a_record_fails(void **in) {
+    fake_fail_reports(1, -ETIMEDOUT, false);
+    an_end_is_looked_for_again(*in);
+}
+
+static void test_an_end_is_looked_for_again_when_the_transaction_does_not_end(void **in) {
+    fake_fail(FAKE_ABORT, -EIO, 1);
+    an_end_is_looked_for_again(*in);
+}
+
 /* The keys of what was decided are not there any more (the product has let them go): only the offset says that it was. */
 static void begins_behind(struct world *w, int64_t committed, int64_t written) {
     uint8_t value[COMMAND_OFFSET_BYTES];
@@ -497,6 +555,10 @@ int main(void) {
         TEST(test_commands_wait_until_state_is_read),
         TEST(test_commands_that_were_decided_while_offsets_were_asked_for),
         TEST(test_commands_that_were_decided_while_ends_were_asked_for),
+        TEST(test_ends_of_a_leader_that_was_cut_off_are_not_believed),
+        TEST(test_an_end_that_was_found_before_another_owner_is_not_believed),
+        TEST(test_an_end_is_looked_for_again_when_a_record_fails),
+        TEST(test_an_end_is_looked_for_again_when_the_transaction_does_not_end),
         TEST(test_a_deleted_group_decides_nothing_twice),
         TEST(test_an_older_offset_of_the_group_decides_nothing_twice),
         TEST(test_an_older_record_of_the_offset_decides_nothing_twice),

@@ -28,6 +28,41 @@ static void live(struct stages *stages, int32_t partition, int64_t from, int64_t
     if (next > from) stages_handled(stages, 0, partition, next - 1, 1000);
 }
 
+static void test_an_end_is_unknown_until_the_fence(void **state) {
+    struct stages *stages = make();
+    struct stages_answer answer = NOTHING;
+    const int64_t *ends, found[STAGES_TOPICS_MAX] = {45, INT64_MAX};
+    answer.ends[0] = 40;
+    answer.ends[1] = 7;
+    answer.fenced[0] = true;
+    assert_false(stages_fence_begin(stages, 1));
+    stages_assign(stages, 1);
+    assert_false(stages_fence_begin(stages, 1)); // offsets are asked for first
+    assert_true(stages_answered(stages, 1, &answer));
+    assert_true(stages_ends(stages, 1)[0] == INT64_MAX && stages_ends(stages, 1)[1] == 7);
+    assert_true(stages_fence_begin(stages, 1));
+    assert_false(stages_fence_begin(stages, 1));
+    stages_fence_end(stages, 1, NULL);
+    assert_true(stages_fence_begin(stages, 1));
+    stages_fence_end(stages, 1, found);
+    stages_commands(stages, 1, &ends);
+    assert_true(stages_ends(stages, 1)[0] == 45 && ends[0] == 45 && ends[1] == 7);
+    answer.ends[0] = 50; // another answer
+    stages_answered(stages, 1, &answer);
+    assert_true(!stages_fence_begin(stages, 1) && stages_ends(stages, 1)[0] == 50);
+    // Given away and back, within a fence.
+    stages_release(stages, 1);
+    stages_assign(stages, 1);
+    stages_answered(stages, 1, &answer);
+    assert_true(stages_fence_begin(stages, 1));
+    stages_release(stages, 1);
+    stages_assign(stages, 1);
+    stages_answered(stages, 1, &answer);
+    stages_fence_end(stages, 1, found);
+    assert_true(stages_ends(stages, 1)[0] == INT64_MAX && stages_fence_begin(stages, 1));
+    stages_free(stages);
+}
+
 static void test_goes_through_its_stages(void **state) {
     struct stages *stages = make();
     struct stages_answer answer = {.inputs = {5, 6}, .commands = {7}, .states = {-1}, .ends = {40, 0}};
@@ -204,6 +239,7 @@ static void test_waiting_counts_from_the_last_that_was_handled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_end_is_unknown_until_the_fence),
         cmocka_unit_test(test_goes_through_its_stages),
         cmocka_unit_test(test_what_was_only_asked_for_is_released_without_trace),
         cmocka_unit_test(test_begins_where_it_was_committed_or_where_reading_began),

@@ -106,15 +106,18 @@ static void answer(struct comment_wait *wait) {
         http_problem(wait->question.request, 404, "no-outcome", "nothing is known of this key", 0);
 }
 
-/* Whether the store has the outcome of the key. The store only has outcomes that are committed. */
+/* The store has the outcome of the key, and the comment that it made: keys and comments are topics of their own, and one may be read later
+ * than the other. The store only has outcomes that are committed. */
 static bool is_known(const struct comment_wait *wait) {
     const struct comment_question *question = &wait->question;
     struct threads *threads = question->replies->options.threads;
     enum comment_refusal_reason reason;
+    struct comment comment;
     struct error error;
     int64_t id;
-    return threads_key(threads, question->partition, &question->subject, wait->user, &wait->key, &id, &error) == 1 ||
-           threads_refusal(threads, question->partition, &question->subject, wait->user, &wait->key, clock_wall_ms(),
+    if (threads_key(threads, question->partition, &question->subject, wait->user, &wait->key, &id, &error) == 1)
+        return threads_comment(threads, question->partition, &question->subject, id, &comment, &error) == 1;
+    return threads_refusal(threads, question->partition, &question->subject, wait->user, &wait->key, clock_wall_ms(),
                            &reason, &error) == 1;
 }
 

@@ -18,6 +18,7 @@ struct outcome_wait {
     struct http_request *request;
     struct outcome_wait *next;
     enum waits_for what;
+    const struct topic *topic; /* of the command; NULL: it waits for none */
     int32_t partition;
     int64_t user, other; /* other: the other user, or the post's id, or the page's `before` */
     enum relation relation;
@@ -94,6 +95,13 @@ static void out_of_time(struct outcome_wait *wait) {
     buffer_free(&body);
 }
 
+/* Not after a transaction was given up, until all state is read and commands are decided again: the overlays are empty then, and the
+ * store may be older than what was decided before. */
+static bool is_decided(const struct outcome_wait *wait) {
+    const struct decider *decider = feed_commands_decider(wait->replies->options.commands);
+    return decider_handled(decider, wait->topic, wait->partition) > wait->offset;
+}
+
 /* Whether what was decided can be read now. */
 static bool readable(const struct outcome_wait *wait) {
     const struct feed_commands *commands = wait->replies->options.commands;
@@ -125,7 +133,7 @@ static bool look(struct outcome_wait *wait, int64_t now_us) {
     if (wait->what == WAITS_FEED)
         return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
     if (replies_refused(wait->replies, wait->request, wait->partition)) return true;
-    if (readable(wait) && answer(wait)) return true;
+    if (is_decided(wait) && readable(wait) && answer(wait)) return true;
     if (last) out_of_time(wait);
     return last;
 }
@@ -201,7 +209,7 @@ static void decided(void *context, int code) {
     }
 }
 
-static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
+static bool read_path(struct outcome_wait *wait) {
     static const struct {
         const char *start;
         enum waits_for what;
@@ -218,7 +226,7 @@ static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
         if (two && (*at++ != '/' || !http_path_number(&at, &wait->other))) continue;
         if (*at) continue;
         wait->what = PATHS[i].what;
-        *topic = PATHS[i].topic;
+        wait->topic = PATHS[i].topic;
         return true;
     }
     return false;
@@ -250,8 +258,7 @@ static bool read_query(struct outcome_wait *wait) {
 
 bool replies_outcome(struct replies *replies, struct http_request *request) {
     struct outcome_wait asked = {.replies = replies, .request = request}, *wait;
-    const struct topic *topic;
-    if (!read_path(&asked, &topic)) return false;
+    if (!read_path(&asked)) return false;
     if (!read_query(&asked)) {
         replies_bad_query(request);
         return true;
@@ -264,7 +271,7 @@ bool replies_outcome(struct replies *replies, struct http_request *request) {
         return true;
     }
     int code = wait->offset < 0 ? 0
-                                : decider_await(feed_commands_decider(replies->options.commands), topic,
+                                : decider_await(feed_commands_decider(replies->options.commands), wait->topic,
                                                 wait->partition, wait->offset, wait->deadline_us, wait, decided);
     if (asked.offset < 0)
         decided(wait, 0);

@@ -309,6 +309,25 @@ static void a_repeated_request_has_the_outcome_of_its_key(void **state) {
     assert_int_equal(status, 202);
 }
 
+/* Keys are read, and comments are not: their leader is another, which was cut off. Whoever is told of the comment likes it next. */
+static void an_outcome_is_not_told_before_its_comment_can_be_read(void **state) {
+    struct replies_world *world = *state;
+    command(world, 0, "k", OFFSET);
+    for (size_t i = 0; i < world->written_count; i++)
+        if (world->written[i].topic == &TOPIC_COMMENT_TEXTS) take(world, &world->written[i]);
+    write_all(world);
+    handled = OFFSET + 1;
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=9&wait_ms=0");
+    assert_int_equal(status, 202);
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=4&wait_ms=0");
+    assert_int_equal(status, 202);
+    for (size_t i = 0; i < world->written_count; i++)
+        if (world->written[i].topic != &TOPIC_COMMENT_TEXTS) take(world, &world->written[i]);
+    write_all(world);
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=9&wait_ms=0");
+    assert_int_equal(status, 200);
+}
+
 static const char *outcome(const char *member) { return json_string_value(json_object_get(reply, member)); }
 
 static void a_refusal_for_now_says_how_long_and_is_not_remembered(void **state) {
@@ -350,6 +369,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_like_that_is_not_read_back_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_repeated_request_has_the_outcome_of_its_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_outcome_is_not_told_before_its_comment_can_be_read, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static bool may_change(struct gateway *gateway, const struct call *call) {
 }
 
 /* What is known of a request since its head is there. */
-struct admission {
+struct request_admission {
     struct call call;
     struct endpoint_match match;
 };
@@ -135,7 +135,7 @@ static bool may_serve(struct gateway *gateway, const struct call *call, int toke
 /* All that can be said without the body is said before it is read, so that nobody makes the gateway hold what is refused. */
 static void admit(void *context, struct http_request *request) {
     struct gateway *gateway = context;
-    struct admission *admission = http_state(request);
+    struct request_admission *admission = http_state(request);
     struct call *call = &admission->call;
     *call = (struct call){.request = request,
                           .claims = {.user = -1},
@@ -154,14 +154,14 @@ static void admit(void *context, struct http_request *request) {
 }
 
 static void handle(void *context, struct http_request *request) {
-    const struct admission *admission = http_state(request);
+    const struct request_admission *admission = http_state(request);
     (void)context;
     admission->match.endpoint->handle(admission->match.state, &admission->call);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
     struct gateway *gateway = context;
-    const struct admission *admission = http_state(request);
+    const struct request_admission *admission = http_state(request);
     endpoints_count(gateway->endpoints, request, status);
     limits_answered(gateway->limits, request,
                     admission && admission->match.endpoint && is_change(admission->match.endpoint));
@@ -299,7 +299,7 @@ static int start_server(struct gateway *gateway, struct error *error) {
             .reuse_port = true,
             .gzip_least = (size_t)settings->gzip_least,
             .cors = gateway->cors,
-            .state_size = sizeof(struct admission),
+            .state_size = sizeof(struct request_admission),
             .context = gateway,
             .admit = admit,
             .handle = handle,

@@ -42,7 +42,7 @@ static size_t begin_span(struct shown_comments *shown) {
 enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_ROOT, FORM_NUMBER, FORM_REPLIES, FORM_STATE };
 
 /* The members of a comment, in the order in which owners write them. */
-static const struct part {
+static const struct comment_part {
     const char *name;
     enum part_form form;
 } PARTS[] = {

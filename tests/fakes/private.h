@@ -27,7 +27,7 @@ struct fake_log {
     int64_t committed; /* of the group */
     int64_t pending;   /* offset in the open transaction `pending_in`; NONE */
     uint64_t pending_in;
-    bool cut_off;                /* readers ask a former leader, which has the records before `known` */
+    bool cut_off; /* readers ask a former leader, which has the records before `known` */
     int64_t known;
     struct fake_entry **entries; /* by offset */
     size_t count, capacity;

@@ -127,7 +127,7 @@ static void print_tables(const struct cli_option *options, size_t count) {
     buffer_free(&out);
 }
 
-/* Whether the argument is "--name" or "--name=VALUE"; *value: the text behind the equals sign, or NULL. */
+/* The argument is "--name" or "--name=VALUE"; *value: the text behind the equals sign, or NULL. */
 static bool is_option(const char *argument, const char *name, const char **value) {
     size_t length = strlen(name);
     if (strncmp(argument, "--", 2) || strncmp(argument + 2, name, length)) return false;

@@ -27,7 +27,7 @@ static int remaining_ms(const struct offset_search *search) {
     return left > 1 ? (int)left : 1;
 }
 
-/* Whether a time is later than what is sought. */
+/* The time is later than what is sought. */
 typedef bool beyond_fn(const struct offset_search *search);
 
 /* Some partition's first record is before that time. */

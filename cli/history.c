@@ -51,7 +51,7 @@ static void take_beginning(void *context, const struct track_report *report) {
     if (!beginning->known) *beginning = (struct beginning){.known = true, .time = report->time};
 }
 
-/* Says why nothing was printed of a user. Where a period was asked for, the first page of the whole history tells whether there is one. */
+/* Says why nothing was printed of a user. If a period was asked for, the first page of the whole history tells whether there is one. */
 static int say_nothing(struct history_command *history, int64_t user, struct error *error) {
     char began[INSTANT_TEXT_SIZE];
     struct beginning beginning = {.known = false};

@@ -27,7 +27,7 @@ static bool is_domain(const char *text, size_t size) {
     return false;
 }
 
-/* What may stand in a URL. Those of other characters are written with % where they are told apart from the words around. */
+/* The character may stand in a URL as it is. Where URLs are told apart from the words around, others are written with %. */
 static bool is_url_part(char c) { return c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c); }
 
 /* The characters before a place, back to the last blank or the like. */

@@ -66,7 +66,7 @@ struct passed_comment {
 static bool put_comments(struct shown_comments *shown, struct json_scan *scan, const struct comment_names *names,
                          int levels);
 
-/* The part's number, ARRAY_SIZE(PARTS) if there is none of that name. It is looked for from `expected` on. */
+/* The part's number, ARRAY_SIZE(PARTS) if no part has that name. It is looked for from `expected` on. */
 static size_t part_of(const struct json_bytes *key, size_t expected) {
     for (size_t i = 0; i < ARRAY_SIZE(PARTS); i++) {
         size_t number = (expected + i) % ARRAY_SIZE(PARTS);

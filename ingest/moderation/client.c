@@ -23,7 +23,7 @@ static void question_end(struct search_question *question) {
     free(question);
 }
 
-/* A partition of another process than the one that was asked; -1: there is none. */
+/* A partition of another process than the one that was asked; -1: no other process has one. */
 static int32_t another(const struct search_question *question) {
     const int32_t *lowest = peers_lowest(question->client->processes);
     int32_t count = question->client->partitions;

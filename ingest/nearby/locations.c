@@ -42,7 +42,7 @@ static int refuse(struct report_refusal *refusal, unsigned status, const char *c
     return -EINVAL;
 }
 
-/* Whether the report may be about that user: the caller, or (for gateways) the one it names. user -1: neither is there. */
+/* The report must be about the caller or, from a gateway, the user it names. user -1: neither is there. */
 static int check_user(const struct call *call, int64_t user, struct report_refusal *refusal) {
     if (user < 0) return refuse(refusal, 400, "bad_user", "\"user\" is missing, and the token names none");
     if (user != call->claims.user && !call->claims.gateway)
@@ -226,7 +226,7 @@ static void produce(const struct call *call, struct report_batch *batch) {
     buffer_free(&record);
 }
 
-/* Whether the user may send so many reports now; else the request is answered. Gateways report for many. */
+/* True: the user may send so many reports now. Else the request is answered. Gateways report for many. */
 static bool may_report(struct locations *locations, const struct call *call, size_t count) {
     if (call->claims.gateway) return true;
     int wait_s = rates_take(locations->users, (uint64_t)call->claims.user, (int64_t)count, clock_coarse_ms());

@@ -142,7 +142,7 @@ void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause) {
     rd_kafka_topic_partition_list_destroy(assignment.all);
 }
 
-/* Whether librdkafka refused to be elsewhere. A partition whose fetching is only just being started does, and would then drop
+/* librdkafka refused to be elsewhere. A partition whose fetching is only just being started does, and would then drop
  * all that it fetches as outdated (the seek is counted already): starting it anew, at the new place, cures both. */
 static bool is_refused(struct kafka_consumer *consumer, rd_kafka_topic_partition_list_t *list) {
     rd_kafka_error_t *failure = rd_kafka_seek_partitions(consumer->client, list, SEEK_TIMEOUT_MS);

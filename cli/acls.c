@@ -136,7 +136,7 @@ static size_t run_of(const struct acls *acls, size_t first) {
     return end - first;
 }
 
-/* Whether the next run is of the same resources, so that both operations fit into one command. */
+/* The next run is of the same resources, so that both operations fit into one command. */
 static bool same_resources(const struct acls *acls, size_t first, size_t size) {
     bool same = first + size < acls->count && run_of(acls, first + size) == size;
     for (size_t i = first; same && i < first + size; i++) {
@@ -197,7 +197,7 @@ void acls_put_json(struct buffer *out, const struct acls *acls, const char *prog
 
 /* ---- the subcommand ---- */
 
-/* The program of that name; *found false: there is none. NULL: the command. */
+/* The program of that name; *found false: no program has it. NULL: the command. */
 static const struct program *program_of(const char *name, bool *found) {
     *found = true;
     if (!strcmp(name, COMMAND)) return NULL;

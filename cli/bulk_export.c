@@ -16,7 +16,7 @@ struct export {
     struct pairs_out *out;
     struct halves *halves;
     struct codec *codec;
-    struct progress progress;
+    struct progress_meter progress;
     struct error *error;
     int64_t read, pairs, broken;
 };

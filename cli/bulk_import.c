@@ -23,7 +23,7 @@ struct import {
     const char *group;
     struct setup *setup;
     struct pace *pace;
-    struct progress progress;
+    struct progress_meter progress;
     char *what;   /* "friendships sent" */
     double share; /* of the file that is read */
     struct error *error;

@@ -19,7 +19,7 @@ const char *city_name(const struct city *city, int64_t user);
 /* The friendships, each once: calls pair for each; stops at the first that returns not 0, and returns it. */
 int city_friends(const struct city *city, int (*pair)(void *context, int64_t a, int64_t b), void *context);
 
-/* Where the user is at a time (ms of the day or since the epoch, as long as it rises): moves at walking and driving pace along
+/* The user's place at a time (ms of the day or since the epoch, as long as it rises): moves at walking and driving pace along
  * streets (cli/streets.h), between places of their own. The same time gives the same place. */
 struct geo_point city_place(const struct city *city, int64_t user, int64_t time_ms);
 

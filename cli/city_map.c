@@ -152,7 +152,7 @@ static void pond(struct drawing *drawing, const struct area *park) {
 
 /* ---- streets ---- */
 
-enum kind { NOTHING, PATH, STREET, MAIN };
+enum street_kind { NOTHING, PATH, STREET, MAIN };
 static const char *const KINDS[] = {
     [PATH] = "\"highway\":\"footway\"",
     [STREET] = "\"highway\":\"residential\"",
@@ -164,19 +164,19 @@ static bool inside(const struct area *park, double column, double row) {
 }
 
 /* The kind of a line between two of its crossings; column and row: of the middle between them. */
-static enum kind kind_between(bool is_column, double column, double row, bool main) {
+static enum street_kind kind_between(bool is_column, double column, double row, bool main) {
     if (is_column && row > 0 && row < 1) return main ? MAIN : NOTHING; /* a bridge */
     for (size_t i = 0; i < ARRAY_SIZE(PARKS); i++)
         if (inside(&PARKS[i], column, row)) return PATH;
     return main ? MAIN : STREET;
 }
 
-struct run {
+struct street_run {
     struct drawing *drawing;
-    enum kind kind; /* of the line that is being drawn */
+    enum street_kind kind; /* of the line that is being drawn */
 };
 
-static void run_on(struct run *run, enum kind kind, struct plan_point from, struct plan_point to) {
+static void run_on(struct street_run *run, enum street_kind kind, struct plan_point from, struct plan_point to) {
     if (kind != run->kind) {
         if (run->kind) end(run->drawing, "]");
         run->kind = kind;
@@ -199,7 +199,7 @@ static void street(struct drawing *drawing, bool is_column, int number) {
     double edge = sqrt((double)STREETS_EDGE_M * STREETS_EDGE_M - across * across);
     bool main = is_column ? streets_main_column(number) : streets_main_row(number);
     bool leads_out = main && (is_column || number <= 0 ? number : number - 1) % 8 == 0;
-    struct run run = {.drawing = drawing};
+    struct street_run run = {.drawing = drawing};
     double last = leads_out ? -LAND_M : -edge;
     int lowest = -STREETS_LINES, highest = STREETS_LINES + !is_column;
     if (is_column) highest++; /* its crossings are rows, and there is one more of those */
@@ -207,7 +207,7 @@ static void street(struct drawing *drawing, bool is_column, int number) {
         double next = i > highest ? LAND_M : is_column ? streets_row(i) : streets_column(i);
         if (!leads_out) next = fmax(-edge, fmin(edge, next));
         if (next <= last) continue;
-        enum kind kind =
+        enum street_kind kind =
             is_column ? kind_between(true, number, i - 0.5, main) : kind_between(false, i - 0.5, number, main);
         run_on(&run, kind, on_line(is_column, across, last), on_line(is_column, across, next));
         last = next;

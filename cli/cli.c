@@ -21,15 +21,15 @@
 static const struct config_property PROPERTIES[] = {
     {"kafka.bootstrap.servers", CONFIG_STRING, AT(bootstrap), "127.0.0.1:9092",
      .doc = "The Kafka brokers that are asked first: host:port, separated by commas."},
-    {"topics.prefix", CONFIG_STRING, AT(prefix), "starling.", .doc = "What the names of all topics start with."},
+    {"topics.prefix", CONFIG_STRING, AT(prefix), "starling.", .doc = "The prefix of the names of all topics."},
     {"auth.hs256.key.file", CONFIG_STRING, AT(hs256_key_file), "",
      .doc = "File with the secret of the tokens signed with HS256, to sign tokens with; empty: none are signed."},
     {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
      .doc = "Secret that the daemons share, to ask them; peer.token.file: a file that holds it."},
     {"api.url", CONFIG_STRING, AT(api_url), "http://127.0.0.1:8080",
-     .doc = "Where the gateways' HTTP API is reached; several separated by commas."},
+     .doc = "Addresses of the gateways' HTTP API, separated by commas."},
     {"ws.url", CONFIG_STRING, AT(ws_url), "ws://127.0.0.1:8081/",
-     .doc = "Where the edges' WebSocket is reached; several separated by commas."},
+     .doc = "Addresses of the edges' WebSocket, separated by commas."},
     {"ops.addresses", CONFIG_STRING, AT(ops_addresses), CLI_OPS_ADDRESSES,
      .doc = "The daemons that status asks: where their ops.listen is reached, host:port, separated by commas."},
     {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router", .doc = "Consumer group of the routers."},
@@ -127,7 +127,7 @@ static void print_tables(const struct cli_option *options, size_t count) {
     buffer_free(&out);
 }
 
-/* Whether the argument is "--name" or "--name=VALUE"; *value: the text behind the equals sign, or NULL. */
+/* The argument is "--name" or "--name=VALUE"; *value: the text behind the equals sign, or NULL. */
 static bool is_option(const char *argument, const char *name, const char **value) {
     size_t length = strlen(name);
     if (strncmp(argument, "--", 2) || strncmp(argument + 2, name, length)) return false;

@@ -9,7 +9,7 @@
 #include "json/json.h"
 
 /* Appends the lines of a comment and its replies, as the subject's owner says them. json: as JSON instead, one line with its replies in
- * it. -EBADMSG with the reason: it is none, and what was appended is to be thrown away. */
+ * it. -EBADMSG with the reason: it is no comment, and what was appended is to be thrown away. */
 int comment_lines(struct buffer *out, const json_t *comment, bool json, struct error *error);
 
 #endif

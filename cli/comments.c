@@ -22,7 +22,7 @@ struct comments_options {
     bool json;
 };
 
-/* Where a thread's next page begins. */
+/* The beginning of a thread's next page. */
 struct comments_place {
     size_t printed;
     char *after; /* NULL: at its beginning, or it has ended */

@@ -15,7 +15,7 @@ struct exporting {
     struct pairs_out *out;
     struct comments_records *records;
     struct comments_records_counts counts;
-    struct progress progress;
+    struct progress_meter progress;
     int64_t read;
     struct error *error;
 };

@@ -20,7 +20,7 @@ struct importing {
     struct setup *setup;
     struct pace *pace;
     struct moving *moving;
-    struct progress progress;
+    struct progress_meter progress;
     double share; /* of the file that is read */
     int64_t sent, wrong;
 };

@@ -11,16 +11,16 @@
 #include "subjects/subject.h"
 #include "subjects/words.h"
 
-enum kind { STATE, TEXT, REACTION };
+enum kept_kind { STATE, TEXT, REACTION };
 
-struct kept {
-    enum kind kind;
+struct kept_record {
+    enum kept_kind kind;
     size_t number, key_size, value_size; /* value_size 0: a tombstone */
     uint8_t bytes[];                     /* key, value */
 };
 
 struct comments_records {
-    struct kept **items;
+    struct kept_record **items;
     size_t count, capacity;
     struct buffer line;
 };
@@ -60,11 +60,11 @@ void comments_records_free(struct comments_records *records) {
 void comments_records_add(struct comments_records *records, const struct kafka_record *record) {
     if (records->count == records->capacity) {
         records->capacity = records->capacity ? 2 * records->capacity : 1024;
-        records->items = mem_resize(records->items, records->capacity, sizeof(struct kept *));
+        records->items = mem_resize(records->items, records->capacity, sizeof(struct kept_record *));
     }
     size_t key_size = record->key ? record->key_size : 0, value_size = record->value ? record->value_size : 0;
-    struct kept *kept = mem_alloc(sizeof *kept + key_size + value_size);
-    *kept = (struct kept){
+    struct kept_record *kept = mem_alloc(sizeof *kept + key_size + value_size);
+    *kept = (struct kept_record){
         .kind = record->topic == &TOPIC_COMMENTS        ? STATE
                 : record->topic == &TOPIC_COMMENT_TEXTS ? TEXT
                                                         : REACTION,
@@ -77,7 +77,7 @@ void comments_records_add(struct comments_records *records, const struct kafka_r
     records->items[records->count++] = kept;
 }
 
-static int compare_keys(const struct kept *x, const struct kept *y) {
+static int compare_keys(const struct kept_record *x, const struct kept_record *y) {
     size_t shorter = x->key_size < y->key_size ? x->key_size : y->key_size;
     int order = memcmp(x->bytes, y->bytes, shorter);
     if (!order) order = (x->key_size > y->key_size) - (x->key_size < y->key_size);
@@ -86,7 +86,7 @@ static int compare_keys(const struct kept *x, const struct kept *y) {
 
 /* A NUL ends subjects in keys, so those of one subject stand together, with the subject's own before them. */
 static int by_key(const void *a, const void *b) {
-    const struct kept *x = *(struct kept *const *)a, *y = *(struct kept *const *)b;
+    const struct kept_record *x = *(struct kept_record *const *)a, *y = *(struct kept_record *const *)b;
     int order = compare_keys(x, y);
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
@@ -112,7 +112,7 @@ static int end_subject(struct writing *w) {
     return code;
 }
 
-static int put_subject(struct writing *w, const struct kept *kept) {
+static int put_subject(struct writing *w, const struct kept_record *kept) {
     struct comment_subject subject;
     int code = end_subject(w);
     if (code) return code;
@@ -171,7 +171,7 @@ static int put_like(struct writing *w, int64_t comment, int64_t user) {
 }
 
 /* A comment that lacks its text, or the other way round, was written after its topic was read: it is left out. */
-static int put_part(struct writing *w, const struct kept *kept, const struct subject_key *key) {
+static int put_part(struct writing *w, const struct kept_record *kept, const struct subject_key *key) {
     const uint8_t *value = kept->bytes + kept->key_size;
     struct comment_text text;
     struct comment_reaction reaction;
@@ -196,9 +196,9 @@ int comments_records_each(struct comments_records *records, struct codec *codec,
                           struct comments_records_counts *counts) {
     struct writing w = {.records = records, .codec = codec, .line = line, .context = context, .counts = counts};
     int code = 0;
-    if (records->count) qsort(records->items, records->count, sizeof(struct kept *), by_key);
+    if (records->count) qsort(records->items, records->count, sizeof(struct kept_record *), by_key);
     for (size_t i = 0; !code && i < records->count; i++) {
-        const struct kept *kept = records->items[i];
+        const struct kept_record *kept = records->items[i];
         struct subject_key key;
         bool newest = i + 1 == records->count || compare_keys(kept, records->items[i + 1]) != 0;
         if (!newest || !kept->value_size) continue;

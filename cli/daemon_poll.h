@@ -16,7 +16,7 @@ struct daemon_poll_options {
     void (*answered)(void *context); /* nobody owes an answer any more: each has given it, or is away */
 };
 
-/* -EINVAL: an address is none, or there is none. */
+/* -EINVAL: an address is wrong, or the list is empty. */
 int daemon_poll_new(const struct daemon_poll_options *options, struct daemon_poll **made, struct error *error);
 
 /* Asks all who owe no answer; within two seconds each has answered or counts as away. */

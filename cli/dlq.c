@@ -116,7 +116,7 @@ static int show(struct dlq *dlq, const struct topic *topic) {
 
 /* ---- replay ---- */
 
-/* Where the record was; by its key if the letter does not say. */
+/* The record's partition; by its key if the letter does not say. */
 static int32_t partition_of(const struct kafka_record *record) {
     const char *text = kafka_record_header(record, "__connect.errors.partition");
     int64_t partition;

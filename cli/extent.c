@@ -12,7 +12,7 @@ enum { PATIENCE_MS = 10000 };
 /* No record has a time beyond: the end of the year 9999. */
 static const int64_t LATEST_MS = 253402300799999;
 
-struct search {
+struct offset_search {
     struct kafka_consumer *consumer;
     struct kafka_position *at; /* scratch */
     int64_t *first;            /* of each partition: its first offset */
@@ -22,30 +22,30 @@ struct search {
     struct error *error;
 };
 
-static int remaining_ms(const struct search *search) {
+static int remaining_ms(const struct offset_search *search) {
     int64_t left = (search->deadline_us - clock_monotonic_us()) / 1000;
     return left > 1 ? (int)left : 1;
 }
 
-/* Whether a time is later than what is sought. */
-typedef bool beyond_fn(const struct search *search);
+/* The time is later than what is sought. */
+typedef bool beyond_fn(const struct offset_search *search);
 
 /* Some partition's first record is before that time. */
-static bool is_beyond_first(const struct search *search) {
+static bool is_beyond_first(const struct offset_search *search) {
     for (size_t i = 0; i < search->count; i++)
         if (search->first[i] < search->end[i] && search->at[i].offset > search->first[i]) return true;
     return false;
 }
 
 /* No partition has a record of that time or later. */
-static bool is_beyond_last(const struct search *search) {
+static bool is_beyond_last(const struct offset_search *search) {
     for (size_t i = 0; i < search->count; i++)
         if (search->at[i].offset < search->end[i]) return false;
     return true;
 }
 
 /* The latest time that is not beyond. */
-static int bisect(struct search *search, beyond_fn *beyond, int64_t *found) {
+static int bisect(struct offset_search *search, beyond_fn *beyond, int64_t *found) {
     int64_t low = 0, high = LATEST_MS;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
@@ -61,7 +61,7 @@ static int bisect(struct search *search, beyond_fn *beyond, int64_t *found) {
     return 0;
 }
 
-static int find(struct search *search, struct extent *extent) {
+static int find(struct offset_search *search, struct extent *extent) {
     bool any = false;
     struct extent found = {.empty = false};
     for (size_t i = 0; i < search->count; i++) {
@@ -82,7 +82,7 @@ static void ignore(void *context, const struct kafka_record *records, size_t cou
 
 int extent_find(const struct reader_options *options, struct extent *extent, struct error *error) {
     uv_loop_t loop;
-    struct search search = {.error = error, .deadline_us = clock_monotonic_us() + PATIENCE_MS * INT64_C(1000)};
+    struct offset_search search = {.error = error, .deadline_us = clock_monotonic_us() + PATIENCE_MS * INT64_C(1000)};
     if (uv_loop_init(&loop)) return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
     search.at = mem_zero((size_t)options->partitions, sizeof *search.at);
     search.first = mem_zero((size_t)options->partitions, sizeof *search.first);

@@ -13,7 +13,7 @@ struct letters {
     struct codec *codec;
     struct kafka_admin *admin;
     struct sender *sender;
-    int64_t end, found; /* of one queue: behind the user's last letter (0: there is none), and how many there are */
+    int64_t end, found; /* of one queue: behind the user's last letter (0: the user has none), and how many there are */
     int code;           /* the first failure of a copy */
     struct error *error;
 };

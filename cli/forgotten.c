@@ -8,12 +8,12 @@
 #include "event/topics.h"
 #include "users/user_key.h"
 
-struct erasure {
+struct past_erasure {
     int64_t user, time_ms;
 };
 
 struct forgotten {
-    struct erasure *erasures;
+    struct past_erasure *erasures;
     size_t count, capacity;
 };
 
@@ -26,7 +26,7 @@ static void take(void *context, const struct kafka_record *record) {
         forgotten->capacity = forgotten->capacity ? 2 * forgotten->capacity : 64;
         forgotten->erasures = mem_resize(forgotten->erasures, forgotten->capacity, sizeof *forgotten->erasures);
     }
-    forgotten->erasures[forgotten->count++] = (struct erasure){.user = user, .time_ms = record->timestamp};
+    forgotten->erasures[forgotten->count++] = (struct past_erasure){.user = user, .time_ms = record->timestamp};
 }
 
 int forgotten_read(const struct kafka_settings *settings, int32_t partitions, struct forgotten **out,
@@ -58,7 +58,7 @@ void forgotten_free(struct forgotten *forgotten) {
 
 bool forgotten_has(const struct forgotten *forgotten, struct codec *codec, const struct kafka_record *letter) {
     for (size_t i = 0; i < forgotten->count; i++) {
-        const struct erasure *erasure = &forgotten->erasures[i];
+        const struct past_erasure *erasure = &forgotten->erasures[i];
         if (letter->timestamp <= erasure->time_ms && record_concerns(codec, letter, erasure->user)) return true;
     }
     return false;

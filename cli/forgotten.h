@@ -14,7 +14,7 @@ int forgotten_read(const struct kafka_settings *settings, int32_t partitions, st
                    struct error *error);
 void forgotten_free(struct forgotten *forgotten); /* NULL is fine */
 
-/* Whether a dead letter concerns one of them and was written before that one was forgotten: the same number may be somebody new's
+/* The dead letter concerns one of them and was written before that one was forgotten: the same number may be somebody new's
  * later. */
 bool forgotten_has(const struct forgotten *forgotten, struct codec *codec, const struct kafka_record *letter);
 

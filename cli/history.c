@@ -13,7 +13,7 @@
 #include "cli/when.h"
 #include "tracks/track.h"
 
-struct history {
+struct history_command {
     struct cli cli;
     struct past *past;
     struct period period;
@@ -27,13 +27,13 @@ struct history {
     bool enough;
 };
 
-static void write_text(struct history *history) {
+static void write_text(struct history_command *history) {
     if (history->text.size) fwrite(history->text.data, 1, history->text.size, stdout);
     buffer_clear(&history->text);
 }
 
 static void take(void *context, const struct track_report *report) {
-    struct history *history = context;
+    struct history_command *history = context;
     const struct geo_point at = {.lat = report->lat, .lng = report->lng};
     if (history->enough || (history->boxed && !box_holds(&history->box, at))) return;
     track_put(&history->writer, &history->text, report);
@@ -51,8 +51,8 @@ static void take_beginning(void *context, const struct track_report *report) {
     if (!beginning->known) *beginning = (struct beginning){.known = true, .time = report->time};
 }
 
-/* Says why nothing was printed of a user. Where a period was asked for, the first page of the whole history tells whether there is one. */
-static int say_nothing(struct history *history, int64_t user, struct error *error) {
+/* Says why nothing was printed of a user. If a period was asked for, the first page of the whole history tells whether there is one. */
+static int say_nothing(struct history_command *history, int64_t user, struct error *error) {
     char began[INSTANT_TEXT_SIZE];
     struct beginning beginning = {.known = false};
     const struct past_question question = {
@@ -73,7 +73,7 @@ static int say_nothing(struct history *history, int64_t user, struct error *erro
     return 0;
 }
 
-static int print_user(struct history *history, int64_t user, struct error *error) {
+static int print_user(struct history_command *history, int64_t user, struct error *error) {
     const struct past_question question = {
         .user = user,
         .from_ms = history->period.from_ms,
@@ -88,7 +88,7 @@ static int print_user(struct history *history, int64_t user, struct error *error
     return code || history->found ? code : say_nothing(history, user, error);
 }
 
-static int print(struct history *history, const int64_t *users, size_t count) {
+static int print(struct history_command *history, const int64_t *users, size_t count) {
     struct error error = {.text = ""};
     int code = past_new(&history->cli, &history->past, &error);
     if (!code) code = audit_read(&history->cli, "", users, count, &error);
@@ -117,7 +117,7 @@ static int read_users(const struct cli *cli, int64_t *users) {
 
 static int run(int argc, char **argv) {
     const char *name = "jsonl", *limit = NULL, *box = NULL;
-    struct history history = {.period = {.from_ms = 0, .to_ms = INT64_MAX}, .limit = INT64_MAX};
+    struct history_command history = {.period = {.from_ms = 0, .to_ms = INT64_MAX}, .limit = INT64_MAX};
     const struct cli_option options[] = {
         PERIOD_OPTIONS(&history.period),
         {"limit", "N", "so many reports of each user at most: the first ones", &limit, NULL},

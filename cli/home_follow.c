@@ -117,7 +117,7 @@ static void send_watch(struct home_follower *f) {
     ws_send(f->connection, &f->frame);
 }
 
-/* Whether the page is as new as the version that was named. */
+/* The page is as new as the version that was named. */
 static bool new_enough(const struct home_follower *f) {
     return !strcmp(f->version, f->wanted) || strncmp(f->version, f->wanted, VERSION_ID) > 0;
 }

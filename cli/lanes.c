@@ -5,20 +5,20 @@
 
 #include "base/mem.h"
 
-struct held {
-    struct held *next;
+struct lane_record {
+    struct lane_record *next;
     struct kafka_record record; /* points into bytes */
     uint8_t bytes[];
 };
 
-struct lane {
-    struct held *first, **last;
+struct record_lane {
+    struct lane_record *first, **last;
     size_t count;
     bool ended;
 };
 
 struct lanes {
-    struct lane *lanes;
+    struct record_lane *lanes;
     size_t count;
 };
 
@@ -38,9 +38,9 @@ void lanes_free(struct lanes *lanes) {
 }
 
 void lanes_put(struct lanes *lanes, size_t number, const struct kafka_record *record) {
-    struct lane *lane = &lanes->lanes[number];
-    struct held *held = mem_alloc(sizeof *held + record->key_size + record->value_size);
-    *held = (struct held){.record = *record};
+    struct record_lane *lane = &lanes->lanes[number];
+    struct lane_record *held = mem_alloc(sizeof *held + record->key_size + record->value_size);
+    *held = (struct lane_record){.record = *record};
     held->record.message = NULL;
     if (record->key) held->record.key = memcpy(held->bytes, record->key, record->key_size);
     if (record->value) held->record.value = memcpy(held->bytes + record->key_size, record->value, record->value_size);
@@ -56,7 +56,7 @@ size_t lanes_waiting(const struct lanes *lanes, size_t lane) { return lanes->lan
 const struct kafka_record *lanes_first(const struct lanes *lanes, size_t *lane) {
     const struct kafka_record *first = NULL;
     for (size_t i = 0; i < lanes->count; i++) {
-        const struct lane *at = &lanes->lanes[i];
+        const struct record_lane *at = &lanes->lanes[i];
         if (!at->first && !at->ended) return NULL;
         if (!at->first || (first && first->timestamp <= at->first->record.timestamp)) continue;
         first = &at->first->record;
@@ -66,8 +66,8 @@ const struct kafka_record *lanes_first(const struct lanes *lanes, size_t *lane) 
 }
 
 void lanes_next(struct lanes *lanes, size_t number) {
-    struct lane *lane = &lanes->lanes[number];
-    struct held *held = lane->first;
+    struct record_lane *lane = &lanes->lanes[number];
+    struct lane_record *held = lane->first;
     lane->first = held->next;
     if (!lane->first) lane->last = &lane->first;
     lane->count--;

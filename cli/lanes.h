@@ -23,7 +23,7 @@ void lanes_end(struct lanes *lanes, size_t lane); /* no more records come in it 
 /* How many records of a lane wait. */
 size_t lanes_waiting(const struct lanes *lanes, size_t lane);
 
-/* The lane of the next record in the order, and the record (valid until lanes_next). NULL: not known yet, or there is none. Of equal
+/* The lane of the next record in the order, and the record (valid until lanes_next). NULL: not known yet, or all are empty. Of equal
  * times the lower lane is first. */
 const struct kafka_record *lanes_first(const struct lanes *lanes, size_t *lane);
 /* Passes over that record. */

@@ -13,7 +13,7 @@ struct metrics_sample {
     double value;
 };
 
-/* The next sample behind *at, which moves on; false: there is none. Comments, and lines that are no sample, are skipped. */
+/* The next sample behind *at, which moves on; false: the end. Comments, and lines that are no sample, are skipped. */
 bool metrics_text_next(const char **at, struct metrics_sample *sample);
 
 bool metrics_text_named(const struct metrics_sample *sample, const char *name);

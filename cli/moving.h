@@ -14,7 +14,7 @@
 
 #define MOVING_GUESTS (INT64_C(1) << 52) /* guests are from here to 2^53 - 1: numbers that JavaScript has too */
 
-/* Whether everybody may read the page that has the comments. */
+/* The state of the page that has the comments. */
 enum moving_page {
     MOVING_PUBLIC,
     MOVING_HIDDEN, /* a draft, private, behind a password: what is visible there is held here */
@@ -61,7 +61,7 @@ struct moving_options {
     const char *authors; /* a file of lines AUTHOR,USER: an e-mail address, a login or a name; NULL: none */
     const char *salt;    /* goes into the numbers of guests */
     void *context;
-    /* What is wrong is told, and left out with all that needs it. NULL: it ends the import. */
+    /* A wrong line is told, and left out with all that needs it. NULL: it ends the import. */
     void (*wrong)(void *context, const struct error *reason);
     int (*send)(void *context, const struct comment_command *command, struct error *error);
     int (*profile)(void *context, int64_t user, const char *name, struct error *error); /* of a guest, once a run */

@@ -20,7 +20,7 @@ static int want_word(const json_t *line, const char *key, const char *const *wor
     if (code == -ENOENT) return 0;
     if (code) return code;
     int number = text_word(text, words);
-    if (number < 0) return error_set(error, -EINVAL, "%s: %.32s is none of its words", key, text);
+    if (number < 0) return error_set(error, -EINVAL, "%s: unknown value %.32s", key, text);
     *value = number;
     return 0;
 }

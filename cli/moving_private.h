@@ -28,7 +28,7 @@ struct moving_file {
 void moving_file_share(struct moving_file *file); /* says how much is read */
 
 /* The subject of an article that is known by these names (NULL or "": none): the list's, or TYPE:ID of the first name that can be an id.
- * False: there is none. */
+ * False: it has none. */
 bool moving_file_subject(const struct moving_file *file, const char *const *names, size_t count, char *subject,
                          size_t size);
 

@@ -59,7 +59,7 @@ static void add_comment(struct moving_thread *thread, xmlNodePtr node) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free(texts[i]);
 }
 
-/* What is neither published nor in the trash is a draft, waits for its day, or is private. */
+/* A page that is neither published nor in the trash is a draft, waits for its day, or is private. */
 static enum moving_page page_of(xmlNodePtr item) {
     char *status = moving_text(item, "status"), *password = moving_text(item, "post_password");
     bool gone = strcmp(status, "trash") == 0;

@@ -131,7 +131,7 @@ static bool is_xml(long character) {
            (character > 0xffff && character < 0x110000);
 }
 
-/* The size of the reference (&#11;) to a character that is no XML; 0: there is none; -1: there is if the next bytes say so. */
+/* The size of the reference (&#11;) to a character that is no XML; 0: none is there; -1: the next bytes decide. */
 static int reference_at(const struct moving_file *file, const char *at, int left, long *character) {
     char text[sizeof file->held + 1] = {0};
     size_t size = left < (int)sizeof file->held ? (size_t)left : sizeof file->held;

@@ -155,7 +155,7 @@ struct page_reading {
     struct buffer *why;
 };
 
-/* Whether every page that was asked for at that time must agree with the fact. */
+/* Every page that was asked for at that time must agree with the fact. */
 static bool certain(const struct page_reading *reading, const struct fact *fact) {
     if (fact->changing) return false;
     if (reading->page->asked_us == INT64_MAX || fact->since_us == INT64_MIN) return true;

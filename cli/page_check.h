@@ -29,7 +29,7 @@ void page_check_follow_begun(struct page_check *check, int64_t user, int64_t oth
 void page_check_follow_done(struct page_check *check, int64_t user, int64_t other, bool follows, int64_t now_us);
 bool page_check_follows(const struct page_check *check, int64_t user, int64_t other);
 
-/* Picks by the number one of the users whom `user` follows or, with follows false, has followed before. False: there is none, or a
+/* Picks by the number one of the users whom `user` follows or, with follows false, has followed before. False: there is nobody, or a
  * follow of that one is beginning or ending. */
 bool page_check_pick(const struct page_check *check, int64_t user, bool follows, uint64_t number, int64_t *other);
 

@@ -71,7 +71,7 @@ int pairs_read(const char *path, double *share, int (*pair)(void *context, int64
     int64_t number = 0;
     while (!code && gzgets(file, line, sizeof line)) {
         char *text = number ? line : text_after_mark(line);
-        // Where the reading of the file itself is, compressed or not: what is read ahead is little.
+        // The place in the file itself, compressed or not: little is read ahead.
         if (number++ % LOOK_EVERY == 0 && size) *share = (double)gzoffset(file) / (double)size;
         int64_t a, b;
         size_t length = strlen(line);

@@ -14,7 +14,7 @@
 #define AT(member) offsetof(struct plan_load, member)
 
 /* An option of the load. */
-struct part {
+struct load_option {
     const char *name, *value_name, *help;
     size_t at; /* in struct plan_load */
     double fallback, min, max;
@@ -22,7 +22,7 @@ struct part {
 
 #define BILLION 1e10 /* ten, in fact: more than there are people */
 
-static const struct part PARTS[] = {
+static const struct load_option PARTS[] = {
     {"online", "N", "users with a session (1000000)", AT(online), 1e6, 1, BILLION},
     {"users", "N", "users of a day, for whom lists and copies are kept (ten times those online)", AT(users), 0, 1,
      BILLION},
@@ -57,19 +57,19 @@ static const struct part PARTS[] = {
 
 enum { PART_COUNT = ARRAY_SIZE(PARTS), OTHERS = 3 };
 
-static bool in_ms(const struct part *part) {
-    size_t length = strlen(part->name);
-    return length > 3 && !strcmp(part->name + length - 3, "-ms");
+static bool in_ms(const struct load_option *option) {
+    size_t length = strlen(option->name);
+    return length > 3 && !strcmp(option->name + length - 3, "-ms");
 }
 
 /* 0, or CLI_WRONG_USAGE after the reason was printed. */
 static int load_read(struct plan_load *load, const char *const *values) {
     for (size_t i = 0; i < PART_COUNT; i++) {
-        const struct part *part = &PARTS[i];
-        double *value = (double *)(void *)((char *)load + part->at), unit = in_ms(part) ? 1000 : 1;
-        *value = part->fallback;
+        const struct load_option *option = &PARTS[i];
+        double *value = (double *)(void *)((char *)load + option->at), unit = in_ms(option) ? 1000 : 1;
+        *value = option->fallback;
         if (!values[i]) continue;
-        if (cli_real_option(&PLAN_COMMAND, part->name, values[i], part->min * unit, part->max * unit, value))
+        if (cli_real_option(&PLAN_COMMAND, option->name, values[i], option->min * unit, option->max * unit, value))
             return CLI_WRONG_USAGE;
         *value /= unit;
     }

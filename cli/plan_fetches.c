@@ -1,4 +1,4 @@
-/* What it takes brokers to be asked for records. */
+/* The brokers' work for being asked for records. */
 #include "cli/plan_private.h"
 
 #include <math.h>

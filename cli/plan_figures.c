@@ -164,13 +164,13 @@ void plan_figures_measured(struct plan_figures *figures) {
     for (size_t i = 0; i < FIGURE_COUNT; i++) figures->values[i] = PLAN_FIGURES[i].value;
 }
 
-struct file {
+struct figures_file {
     struct plan_figures *figures;
     const char *path;
 };
 
 static int take(void *context, int line, const char *key, const char *value, struct error *error) {
-    const struct file *file = context;
+    const struct figures_file *file = context;
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         if (strcmp(PLAN_FIGURES[i].name, key)) continue;
         if (cli_real(value, LEAST, MOST, &file->figures->values[i])) return 0;
@@ -186,7 +186,8 @@ int plan_figures_load(struct plan_figures *figures, const char *path, struct err
     if (code) {
         error_set(error, code, "%s: %s", path, strerror(-code));
     } else {
-        code = properties_read(path, buffer_cstring(&text), text.size, take, &(struct file){&read, path}, error);
+        code =
+            properties_read(path, buffer_cstring(&text), text.size, take, &(struct figures_file){&read, path}, error);
     }
     if (!code && read.values[FIGURE_EDGE_FULL_ENTRIES] <= 1)
         code = error_set(error, -EINVAL, "%s: edge.full.entries must be more than 1: a full frame has several", path);

@@ -325,7 +325,7 @@ static void plan_brokers(struct planning *planning) {
 
 /* ---- machines ---- */
 
-/* What fills the tier's machines before their cores do. */
+/* Warns of what fills the tier's machines before their cores do. */
 static void warn_machines(struct planning *planning, const struct plan_tier *tier, double by_cores, double by_line,
                           double by_disk) {
     const struct plan_load *load = planning->load;

@@ -3,7 +3,7 @@
  *     load (people and what they do a second) + figures (what one unit costs) -> tiers (what each needs, and its limit)
  *
  * One process is one event loop, and may use (1 - headroom) of a core, and of disk as much as a machine has. Two kinds of work do not shrink when processes are added: every
- * router observes all reports, and every feed process takes all hot posts. Where these alone fill a process there is no plan: the
+ * router observes all reports, and every feed process takes all hot posts. If these alone fill a process, there is no plan: the
  * plan is refused, with the reason among its warnings (docs/SCALING.md says what then). Followers are distributed as in
  * bench/feed_model.py.
  */

@@ -46,7 +46,7 @@ double plan_copied(const struct planning *planning, double cores);
 /* How long an edge waits for others before it writes a report, and how long it lets a broker wait before that answers; s. */
 double plan_gather(const struct plan_load *load);
 
-/* What edges' reports take at the brokers. After plan_edges, when the number of partitions is known. */
+/* The brokers' work for edges' reports. After plan_edges, when the number of partitions is known. */
 void plan_edge_writes(struct planning *planning);
 
 /* cores[TIER_BROKER]: what the questions of each tier's consumers take at so many brokers as the plan has at that time. */

@@ -50,7 +50,7 @@ static void say_left(void *context, int64_t left, const char *what) {
 }
 
 static int put_follows(struct putting *putting, const struct populate_options *options) {
-    int result = crowd_follows(options->crowd, put_follow, putting);
+    int result = population_follows(options->population, put_follow, putting);
     if (result) return result;
     fprintf(stderr, "simulate: %" PRId64 " follows asked for\n", putting->follows);
     return setup_wait_decided(putting->setup, &SETUP_FEEDS, options->cli->settings.feed_group, HANDLED_TIMEOUT_S,
@@ -79,7 +79,7 @@ int populate_run(const struct populate_options *options, struct error *error) {
     if (result == 0)
         result = setup_wait_decided(putting.setup, &SETUP_ROUTERS, cli->settings.router_group, HANDLED_TIMEOUT_S,
                                     say_left, NULL, error);
-    if (result == 0 && options->crowd) result = put_follows(&putting, options);
+    if (result == 0 && options->population) result = put_follows(&putting, options);
 finish:
     setup_free(putting.setup);
     map_free(putting.users);

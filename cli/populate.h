@@ -5,15 +5,15 @@
 
 #include "cli/city.h"
 #include "cli/cli.h"
-#include "cli/crowd.h"
+#include "cli/population.h"
 #include "cli/trace.h"
 
 struct populate_options {
     const struct cli *cli;
-    const struct trace *trace; /* everyone in it; it may be empty */
-    const struct city *city;   /* its people and their friendships; NULL: none */
-    const char *graph;         /* without a city: the file of friendships */
-    const struct crowd *crowd; /* their follows; NULL: none */
+    const struct trace *trace;           /* everyone in it; it may be empty */
+    const struct city *city;             /* its people and their friendships; NULL: none */
+    const char *graph;                   /* without a city: the file of friendships */
+    const struct population *population; /* their follows; NULL: none */
 };
 
 /* Returns when the routers, and the feed processes if there are follows, have handled everything. Negative errno with the reason. */

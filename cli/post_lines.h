@@ -15,7 +15,7 @@ struct post_style {
     bool author; /* in a line that is not JSON */
 };
 
-/* A post as its author's owner says it. -EBADMSG with the reason: it is none, and nothing is appended. */
+/* A post as its author's owner says it. -EBADMSG with the reason: it is no post, and nothing is appended. */
 int post_line(struct buffer *out, const json_t *post, const struct post_style *style, struct error *error);
 
 /* A post whose text cannot be read now: "unavailable". */

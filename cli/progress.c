@@ -8,9 +8,9 @@
 
 enum { TERMINAL_US = 200000, FILE_US = 5000000, BAR = 24 };
 
-void progress_start(struct progress *progress, const char *command) {
+void progress_start(struct progress_meter *progress, const char *command) {
     int64_t now = clock_monotonic_us();
-    *progress = (struct progress){
+    *progress = (struct progress_meter){
         .command = command,
         .started_us = now,
         .shown_us = now,
@@ -19,15 +19,15 @@ void progress_start(struct progress *progress, const char *command) {
     };
 }
 
-bool progress_due(const struct progress *progress) {
+bool progress_due(const struct progress_meter *progress) {
     return clock_monotonic_us() - progress->shown_us >= (progress->terminal ? TERMINAL_US : FILE_US);
 }
 
-static void line_start(struct progress *progress) {
+static void line_start(struct progress_meter *progress) {
     fprintf(stderr, "%sstarling %s: ", progress->terminal ? "\r" : "", progress->command);
 }
 
-static void line_end(struct progress *progress, int64_t now) {
+static void line_end(struct progress_meter *progress, int64_t now) {
     fputs(progress->terminal ? "\x1b[K" : "\n", stderr);
     progress->shown_us = now;
     progress->open = progress->terminal;
@@ -37,7 +37,7 @@ static double per_second(int64_t done, int64_t took_us) {
     return took_us > 0 ? (double)done * 1e6 / (double)took_us : 0.0;
 }
 
-void progress_show(struct progress *progress, int64_t done, const char *what) {
+void progress_show(struct progress_meter *progress, int64_t done, const char *what) {
     int64_t now = clock_monotonic_us(), took = now - progress->started_us;
     line_start(progress);
     fprintf(stderr, "%" PRId64 " %s, %.0f/s", done, what, per_second(done, took));
@@ -55,7 +55,7 @@ static void print_left(double seconds) {
         fprintf(stderr, ", %" PRId64 " h %" PRId64 " min left", s / 3600, s % 3600 / 60);
 }
 
-void progress_bar(struct progress *progress, double share, int64_t done, const char *what) {
+void progress_bar(struct progress_meter *progress, double share, int64_t done, const char *what) {
     int64_t now = clock_monotonic_us(), took = now - progress->started_us;
     line_start(progress);
     if (progress->terminal) {
@@ -69,7 +69,7 @@ void progress_bar(struct progress *progress, double share, int64_t done, const c
     line_end(progress, now);
 }
 
-void progress_end(struct progress *progress, int64_t done, const char *what) {
+void progress_end(struct progress_meter *progress, int64_t done, const char *what) {
     progress_show(progress, done, what);
     if (progress->open) fputc('\n', stderr);
     progress->open = false;

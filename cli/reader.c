@@ -59,7 +59,7 @@ static struct stretch *stretch_of(struct topic_reader *reader, const struct kafk
     return NULL;
 }
 
-/* Where a period begins in a topic. */
+/* The beginning of the period in a topic. */
 static int64_t from_of(const struct reader_options *options, const struct topic *topic) {
     return options->merge && topic->cleanup == TOPIC_COMPACTED ? 0 : options->from_ms;
 }
@@ -181,7 +181,7 @@ static int remaining_ms(int64_t deadline_us) {
     return left > 1 ? (int)left : 1;
 }
 
-/* Where a partition ends for us. */
+/* The end of a partition for us. */
 static int find_end(struct topic_reader *reader, const struct topic *topic, int32_t partition, int64_t *low,
                     int64_t *end, int64_t deadline_us) {
     const struct reader_options *options = reader->options;

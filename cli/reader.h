@@ -13,7 +13,7 @@ struct reader_merge {
     const struct topic *const *topics;
     size_t count;
     const struct topics_shape *shape;
-    /* Whether a record is to be taken now, or waits. */
+    /* True: the record is to be taken now. Else it waits. */
     bool (*due)(void *context, const struct kafka_record *record);
 };
 

@@ -4,7 +4,7 @@
  *                                     union { null, bytes, Location, ... } value; }
  *
  * The branches of `value` are all versions of those records that the first values hold, each in a namespace of its schema id
- * (starling.schema1.Location). A value that is none of them, or damaged, is its bytes, with the header of Confluent's wire format.
+ * (starling.schema1.Location). Another value, or a damaged one, is its bytes, with the header of Confluent's wire format.
  */
 #ifndef CLI_RECORD_CONTAINER_H
 #define CLI_RECORD_CONTAINER_H

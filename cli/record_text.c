@@ -21,7 +21,7 @@ enum { USER_KEY = 8, PAIR_KEY = 16 };
 
 static int64_t number_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(bytes); }
 
-/* [user, what, other] of a key of `follows`; false: it is none. */
+/* [user, what, other] of a key of `follows`; false: it is no such key. */
 static bool put_follow_key(struct buffer *out, const struct kafka_record *record) {
     static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes"};
     struct relation_half key;
@@ -30,7 +30,7 @@ static bool put_follow_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
-/* ["feed:7", "watcher"], or [null, "watcher"] of a roll call; false: it is none. Watchers are random numbers of 64 bits. */
+/* ["feed:7", "watcher"], or [null, "watcher"] of a roll call; false: it is no such key. Watchers are random numbers of 64 bits. */
 static bool put_watch_key(struct buffer *out, const struct kafka_record *record) {
     struct watch_key key;
     if (watch_key_decode(record->key, record->key_size, &key)) return false;
@@ -51,7 +51,7 @@ static bool is_watch_of(const struct kafka_record *record, int64_t user) {
            !memcmp(key.what, what, size);
 }
 
-/* A user, or "@handle", of a key of `names` or `name-commands`; false: it is none. */
+/* A user, or "@handle", of a key of `names` or `name-commands`; false: it is no such key. */
 static bool put_name_key(struct buffer *out, const struct kafka_record *record) {
     char handle[HANDLE_SIZE];
     int64_t user;
@@ -63,7 +63,7 @@ static bool put_name_key(struct buffer *out, const struct kafka_record *record) 
     return true;
 }
 
-/* [user, "id"] of a key of `notices`; false: it is none. */
+/* [user, "id"] of a key of `notices`; false: it is no such key. */
 static bool put_notice_key(struct buffer *out, const struct kafka_record *record) {
     struct notice_key key;
     if (!notice_key_read(record->key, record->key_size, &key)) return false;
@@ -181,7 +181,7 @@ static bool has_batches(const struct topic *topic) {
            topic == &TOPIC_HOT_POSTS;
 }
 
-/* Whether a record of a topic of subjects names the user. */
+/* The record, of a topic of subjects, names the user. */
 static bool names_user(struct codec *codec, const struct kafka_record *record, int64_t user) {
     const void *value = record->value;
     size_t size = record->value_size;

@@ -17,7 +17,7 @@ static bool is(const char *at, const char *end, const char *quoted) {
     return (size_t)(end - at) == size && !memcmp(at, quoted, size);
 }
 
-/* Behind the whole number at `at`; NULL: there is none, or one of another kind. */
+/* Behind the whole number at `at`; NULL: no whole number is there. */
 static const char *read_integer(const char *at, const char *end, int64_t *value) {
     char text[24];
     size_t size = 0;

@@ -25,7 +25,7 @@ int repartition_record(struct repartition *repartition, const struct kafka_recor
 
 struct repartition_counts {
     int64_t left_out;  /* records that lay where they do not belong */
-    int64_t newest_ms; /* the time of the newest id of a post or comment; 0: there is none */
+    int64_t newest_ms; /* the time of the newest id of a post or comment; 0: no such id */
 };
 struct repartition_counts repartition_counts(const struct repartition *repartition);
 

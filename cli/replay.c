@@ -38,7 +38,7 @@ struct replay {
     struct record_container *container; /* NULL: lines of JSON */
     struct buffer line;
     bool unwritable;
-    struct progress progress;
+    struct progress_meter progress;
     int64_t written;
 };
 

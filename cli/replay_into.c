@@ -39,7 +39,7 @@ struct into {
     struct kafka_settings copies;
     bool changed; /* a topic was there, and gave records the time of their arrival */
     struct sender *sender;
-    struct progress progress;
+    struct progress_meter progress;
     int64_t sent;
     int64_t began_us, began_ms; /* when the first record of the period was sent, and its time; 0: it was not yet */
     int failure;

@@ -28,7 +28,7 @@ struct into_options {
     double speed; /* seconds of the period in a second; 0: as fast as possible */
 };
 
-/* Whether a prefix can be one of topics. */
+/* The text can be a prefix of topics. */
 bool into_prefix_good(const char *prefix);
 
 /* -EINVAL: the topics cannot be copied so. -EEXIST: there are copies already; -EINTR: SIGINT or SIGTERM came. The reason then says how to begin again. Others as reader_run and

@@ -11,7 +11,7 @@
 
 enum { NAME_COLUMNS = 24, ROWS_MIN = 4 };
 
-struct entry {
+struct screen_entry {
     struct screen_friend who; /* owns the name */
     bool old;                 /* shown by the session before, and not yet by this one */
 };
@@ -19,7 +19,7 @@ struct entry {
 struct watch_screen {
     struct watch_screen_options options;
     struct geo_point at;
-    struct map *friends; /* user -> struct entry, ours */
+    struct map *friends; /* user -> struct screen_entry, ours */
     struct screen_friend *sorted;
 };
 
@@ -34,9 +34,9 @@ struct watch_screen *screen_new(const struct watch_screen_options *options) {
     return screen;
 }
 
-static struct entry *entry_of(uint64_t value) { return (struct entry *)(uintptr_t)value; }
+static struct screen_entry *entry_of(uint64_t value) { return (struct screen_entry *)(uintptr_t)value; }
 
-static void entry_free(struct entry *entry) {
+static void entry_free(struct screen_entry *entry) {
     free((char *)(uintptr_t)entry->who.name);
     free(entry);
 }
@@ -90,14 +90,14 @@ static int show(struct watch_screen *screen, const json_t *item) {
     }
     bool created;
     uint64_t *value = map_put(screen->friends, (uint64_t)seen.user, &created);
-    struct entry *entry = created ? mem_zero(1, sizeof *entry) : entry_of(*value);
+    struct screen_entry *entry = created ? mem_zero(1, sizeof *entry) : entry_of(*value);
     if (created) *value = (uint64_t)(uintptr_t)entry;
     struct screen_friend *who = &entry->who;
     bool news = created || who->time != seen.time || who->at.lat != seen.at.lat || who->at.lng != seen.at.lng;
     free((char *)(uintptr_t)who->name);
     seen.name = mem_string(name);
     seen.distance_m = geo_distance(screen->at, seen.at);
-    *entry = (struct entry){.who = seen, .old = false};
+    *entry = (struct screen_entry){.who = seen, .old = false};
     if (news) tell(screen, created ? SCREEN_CAME : SCREEN_MOVED, who);
     return 0;
 }

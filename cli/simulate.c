@@ -12,7 +12,7 @@
 #include "cli/city.h"
 #include "cli/city_map.h"
 #include "cli/cli.h"
-#include "cli/crowd.h"
+#include "cli/population.h"
 #include "cli/handsets.h"
 #include "cli/populate.h"
 #include "cli/simulate_options.h"
@@ -42,8 +42,8 @@ struct simulation {
     struct handsets *phones;
     struct trace trace;
     struct city *city;
-    struct crowd *crowd;   /* NULL: nobody uses the feed */
-    struct social *social; /* the same */
+    struct population *population; /* NULL: nobody uses the feed */
+    struct social *social;         /* the same */
     struct loop_timer *pump;
     uv_signal_t interrupt, terminate;
     enum phase phase;
@@ -268,7 +268,7 @@ static int social_begin(struct simulation *s, struct error *error) {
     return social_new(
         &(struct social_options){
             .loop = &s->loop,
-            .crowd = s->crowd,
+            .population = s->population,
             .follows_wanted = !o->no_setup,
             .urls = o->http.items,
             .url_count = o->http.count,
@@ -330,14 +330,14 @@ static int prepare(struct simulation *s, struct error *error) {
         for (int64_t user = 1; user <= o->people; user++) s->city_due[user] = now + o->every_ms * user / o->people;
     }
     if (o->social) {
-        const struct crowd_options crowd = {
+        const struct population_options population = {
             .city = s->city, .trace = &s->trace, .graph = o->graph, .authors = (size_t)o->authors};
-        int result = crowd_new(&crowd, &s->crowd, error);
+        int result = population_new(&population, &s->population, error);
         if (result) return result;
     }
     if (o->no_setup || (!o->graph && !s->city)) return 0;
     const struct populate_options people = {
-        .cli = &s->cli, .trace = &s->trace, .city = s->city, .graph = o->graph, .crowd = s->crowd};
+        .cli = &s->cli, .trace = &s->trace, .city = s->city, .graph = o->graph, .population = s->population};
     return populate_run(&people, error);
 }
 
@@ -362,7 +362,7 @@ static int simulate(int argc, char **argv) {
         result = cli_fail(&SIMULATE_COMMAND, 1, "%s", error.text);
     if (result == 0) result = s.result;
     trace_free(&s.trace);
-    crowd_free(s.crowd);
+    population_free(s.population);
     city_free(s.city);
     free(s.city_due);
     simulate_options_free(&s.options);

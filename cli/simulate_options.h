@@ -21,7 +21,7 @@ struct simulate_options {
     int64_t ends_s[SIMULATE_ENDS_MAX];
     int end_count;
     double factor;  /* how much faster than it happened; 0: as fast as possible */
-    int64_t people; /* of the city; 0: there is none */
+    int64_t people; /* of the city; 0: no city */
     int64_t seed, every_ms, duration_s;
     double churn;                                /* share of the city's phones that hang up in a minute */
     int64_t rounds;                              /* in which every phone repeats its place at the end */

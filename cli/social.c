@@ -180,7 +180,7 @@ struct citizen *social_somebody(struct social *social, size_t among) {
 }
 
 static void somebody_posts(struct social *social) {
-    size_t authors = crowd_authors(social->options.crowd);
+    size_t authors = population_authors(social->options.population);
     bool author = authors && draw(social) % AUTHOR_SHARE == 0;
     struct citizen *citizen = social_somebody(social, author ? authors : social->count);
     if (!citizen) return;
@@ -309,7 +309,7 @@ int social_new(const struct social_options *options, struct social **out, struct
         .options = *options,
         .api = api,
         .check = page_check_new(options->margin_us),
-        .count = crowd_count(options->crowd),
+        .count = population_count(options->population),
         .chance = hash_u64(options->seed),
         .run = clock_wall_ms(),
         .posts = {.a_second = options->posts},
@@ -320,7 +320,7 @@ int social_new(const struct social_options *options, struct social **out, struct
     };
     social->citizens = mem_zero(social->count + 1, sizeof *social->citizens);
     for (size_t i = 0; i < social->count; i++) {
-        social->citizens[i].user = crowd_person(options->crowd, i);
+        social->citizens[i].user = population_person(options->population, i);
         social->citizens[i].open = true;
     }
     social_enter(social, SOCIAL_LEARNING);

@@ -13,15 +13,15 @@
 
 #include "base/error.h"
 #include "base/loop.h"
-#include "cli/crowd.h"
+#include "cli/population.h"
 
 struct social;
 
 struct social_options {
     uv_loop_t *loop;
-    const struct crowd *crowd; /* must outlive it */
-    bool follows_wanted;       /* the crowd's follows were asked for: they are waited for */
-    const char *const *urls;   /* of gateways */
+    const struct population *population; /* must outlive it */
+    bool follows_wanted;                 /* the population's follows were asked for: they are waited for */
+    const char *const *urls;             /* of gateways */
     size_t url_count;
     const char *hs256_key_file;
     uint64_t seed;

@@ -69,7 +69,7 @@ static int want_follow(void *context, int64_t user, int64_t other) {
 void social_learn(struct social *social) {
     if (social_turn(social, learn)) return;
     social->missing = 0;
-    if (social->options.follows_wanted) crowd_follows(social->options.crowd, want_follow, social);
+    if (social->options.follows_wanted) population_follows(social->options.population, want_follow, social);
     if (social->missing && !social_late(social, PATIENCE_US)) {
         social_next_turn(social);
         return;

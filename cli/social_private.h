@@ -35,7 +35,7 @@ struct social {
     struct social_options options;
     struct home_api *api;
     struct page_check *check;
-    struct citizen *citizens; /* by rising id, as the crowd's */
+    struct citizen *citizens; /* by rising id, as the population's */
     size_t count;
     enum social_phase phase;
     struct loop_timer *tick;
@@ -46,11 +46,11 @@ struct social {
     uint64_t chance, number; /* number: of posts */
     int64_t run;             /* tells this simulation's idempotency keys from another's */
     struct social_rate posts, follows, reads, talking, hearing;
-    struct talk **talks; /* threads under posts */
+    struct talk_thread **talks; /* threads under posts */
     size_t talk_count, talks_right;
     bool talks_asked;
-    struct talk *burning; /* the one on fire; NULL: none */
-    int64_t fire_us;      /* when it began to burn, or when the last one did */
+    struct talk_thread *burning; /* the one on fire; NULL: none */
+    int64_t fire_us;             /* when it began to burn, or when the last one did */
     struct buffer scratch, why;
     struct {
         uint64_t posted, deleted, followed, unfollowed, read, unanswered, incomplete, wrong, refused, failed, commented,

@@ -24,7 +24,7 @@ enum words_kind { WORDS_COMMENT, WORDS_REPLY, WORDS_LIKE, WORDS_UNLIKE, WORDS_DE
 struct said {
     struct social *social;
     struct citizen *citizen;
-    struct talk *talk;
+    struct talk_thread *talk;
     enum words_kind kind;
     struct talk_comment *about; /* NULL: a new root */
     struct talk_comment *root;  /* of a reply */
@@ -132,24 +132,25 @@ static void act_on(struct said *said) {
 /* ---- who does what, and where ---- */
 
 /* A post under which nobody has talked yet. Its author does not delete it any more. */
-static struct talk *new_talk(struct social *social) {
+static struct talk_thread *new_talk(struct social *social) {
     struct citizen *author = &social->citizens[draw(social) % social->count];
     if (!author->latest_count || social->talk_count == TALKS_MAX) return NULL;
-    social->talks = mem_resize(social->talks, social->talk_count + 1, sizeof(struct talk *));
-    struct talk *talk = talk_new(author->latest[--author->latest_count]);
+    social->talks = mem_resize(social->talks, social->talk_count + 1, sizeof(struct talk_thread *));
+    struct talk_thread *talk = talk_new(author->latest[--author->latest_count]);
     social->talks[social->talk_count++] = talk;
     return talk;
 }
 
-static struct talk *some_talk(struct social *social) {
-    struct talk *talk = NULL;
+static struct talk_thread *some_talk(struct social *social) {
+    struct talk_thread *talk = NULL;
     if (social->burning) return social->burning;
     if (!social->talk_count || draw(social) % NEW_SHARE == 0) talk = new_talk(social);
     return talk || !social->talk_count ? talk : social->talks[draw(social) % social->talk_count];
 }
 
 /* A comment that is there; own: of the citizen. NULL: none was found. */
-static struct talk_comment *some_comment(struct social *social, const struct talk *talk, const struct citizen *own) {
+static struct talk_comment *some_comment(struct social *social, const struct talk_thread *talk,
+                                         const struct citizen *own) {
     for (int i = 0; talk_count(talk) && i < TRIES; i++) {
         struct talk_comment *comment = talk_at(talk, draw(social) % talk_count(talk));
         if (!comment->deleting && (!own || comment->user == own->user)) return comment;
@@ -180,7 +181,7 @@ static bool choose(struct said *said, unsigned drawn) {
 
 void social_talks(struct social *social) {
     struct citizen *citizen = social_somebody(social, social->count);
-    struct talk *talk = citizen ? some_talk(social) : NULL;
+    struct talk_thread *talk = citizen ? some_talk(social) : NULL;
     if (!talk) return;
     struct said *said = mem_alloc(sizeof *said);
     *said = (struct said){.social = social, .citizen = citizen, .talk = talk};
@@ -215,7 +216,7 @@ void social_fire(struct social *social) {
 
 struct talk_look {
     struct social *social;
-    struct talk *talk;
+    struct talk_thread *talk;
     bool whole; /* at the end; else one page in passing */
     int64_t asked_us, total;
     char *after; /* of the whole thread's next page; NULL: the first */
@@ -295,7 +296,7 @@ static void ask(struct talk_look *look) {
     free(path);
 }
 
-static void begin(struct social *social, struct talk *talk, bool whole) {
+static void begin(struct social *social, struct talk_thread *talk, bool whole) {
     struct talk_look *look = mem_alloc(sizeof *look);
     *look = (struct talk_look){.social = social, .talk = talk, .whole = whole, .asked_us = clock_monotonic_us()};
     ask(look);

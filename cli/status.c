@@ -96,7 +96,7 @@ static int take_samples(struct status *status, struct kafka_admin *admin, bool l
     return code;
 }
 
-/* Asks gateways and edges themselves. An address that is none is wrong usage. */
+/* Asks gateways and edges themselves. A wrong address is wrong usage. */
 static int ask_front(struct status *status, const struct cli *cli, struct error *error) {
     struct daemon_poll *poll = NULL;
     const char *list = cli->settings.ops_addresses;
@@ -127,7 +127,7 @@ static int gather(struct status *status, struct kafka_admin *admin, struct error
     return code;
 }
 
-/* Where the broker or the topics are missing, nothing of starling works. */
+/* Nothing of starling works without the broker or the topics. */
 static int down(const struct error *error) {
     cli_fail(&STATUS_COMMAND, 1, "%s", error->text);
     return STATUS_DOWN;

@@ -13,7 +13,7 @@ struct status_live_options {
     int every_s; /* between two readings */
 };
 
-/* In a terminal: until q, Ctrl-C or another signal to end. Else it prints the page once, after two readings. -EINVAL an address is none,
+/* In a terminal: until q, Ctrl-C or another signal to end. Else it prints the page once, after two readings. -EINVAL: an address is wrong,
  * -EIO standard output cannot be written. */
 int status_live(const struct status_live_options *options, struct error *error);
 

@@ -119,7 +119,7 @@ static const struct daemon_column {
     void (*put)(struct buffer *out, const struct daemon_view *view, const struct status_page *page);
     int width;   /* at least: columns that change with each number are hard to read */
     int needed;  /* a narrow page leaves out the lowest first; 0: never */
-    bool number; /* stands to the right, and "-" where there is none */
+    bool number; /* stands to the right, and "-" without one */
 } TABLE[COLUMNS] = {
     {"DAEMON", put_name, 6, 0, false}, {"ADDRESS", put_address, 7, 11, false}, {"STATE", put_state, 9, 0, false},
     {"UP", put_up, 3, 5, true},        {"RESTARTS", put_restarts, 8, 1, true}, {"PARTS", put_partitions, 5, 7, true},

@@ -26,7 +26,7 @@ bool streets_main_row(int row);
 /* The place on a column, never in the river, that is near a place of the plan. */
 struct plan_point streets_near(struct plan_point place);
 
-/* Where somebody is who has gone that part (0 to 1) of the way along streets between two places that streets_near returned. */
+/* The place after that part (0 to 1) of the way along streets between two places that streets_near returned. */
 struct plan_point streets_between(struct plan_point from, struct plan_point to, double part);
 
 struct geo_point streets_ground(struct plan_point place);

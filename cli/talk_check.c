@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-struct talk {
+struct talk_thread {
     int64_t post;
     struct talk_comment **items;
     size_t count, capacity;
@@ -16,13 +16,13 @@ struct talk {
     struct map *by_floor; /* roots */
 };
 
-struct talk *talk_new(int64_t post) {
-    struct talk *talk = mem_alloc(sizeof *talk);
-    *talk = (struct talk){.post = post, .by_id = map_new(), .by_floor = map_new()};
+struct talk_thread *talk_new(int64_t post) {
+    struct talk_thread *talk = mem_alloc(sizeof *talk);
+    *talk = (struct talk_thread){.post = post, .by_id = map_new(), .by_floor = map_new()};
     return talk;
 }
 
-void talk_free(struct talk *talk) {
+void talk_free(struct talk_thread *talk) {
     if (!talk) return;
     for (size_t i = 0; i < talk->count; i++) {
         free(talk->items[i]->likers);
@@ -34,9 +34,9 @@ void talk_free(struct talk *talk) {
     free(talk);
 }
 
-int64_t talk_post(const struct talk *talk) { return talk->post; }
+int64_t talk_post(const struct talk_thread *talk) { return talk->post; }
 
-void talk_add(struct talk *talk, const struct talk_comment *comment) {
+void talk_add(struct talk_thread *talk, const struct talk_comment *comment) {
     if (talk->count == talk->capacity) {
         talk->capacity = talk->capacity ? 2 * talk->capacity : 16;
         talk->items = mem_resize(talk->items, talk->capacity, sizeof(struct talk_comment *));
@@ -50,11 +50,11 @@ void talk_add(struct talk *talk, const struct talk_comment *comment) {
     if (!own->root) *map_put(talk->by_floor, (uint64_t)own->floor, NULL) = (uint64_t)(uintptr_t)own;
 }
 
-size_t talk_count(const struct talk *talk) { return talk->count; }
-struct talk_comment *talk_at(const struct talk *talk, size_t at) {
+size_t talk_count(const struct talk_thread *talk) { return talk->count; }
+struct talk_comment *talk_at(const struct talk_thread *talk, size_t at) {
     return talk->items[at];
 }
-struct talk_comment *talk_find(const struct talk *talk, int64_t id) {
+struct talk_comment *talk_find(const struct talk_thread *talk, int64_t id) {
     return map_pointer(talk->by_id, (uint64_t)id);
 }
 
@@ -105,7 +105,7 @@ static bool item_wrong(const struct talk_comment *known, const struct talk_item 
     return false;
 }
 
-bool talk_page_wrong(const struct talk *talk, const struct talk_item *items, size_t count, int64_t asked_us,
+bool talk_page_wrong(const struct talk_thread *talk, const struct talk_item *items, size_t count, int64_t asked_us,
                      int64_t margin_us, struct buffer *why) {
     int64_t certain_us = asked_us - margin_us, highest = 0;
     bool wrong = false;
@@ -126,7 +126,7 @@ bool talk_page_wrong(const struct talk *talk, const struct talk_item *items, siz
     return wrong;
 }
 
-static int64_t visible_replies(const struct talk *talk, const struct talk_comment *of) {
+static int64_t visible_replies(const struct talk_thread *talk, const struct talk_comment *of) {
     int64_t visible = 0;
     for (size_t i = 0; i < talk->count; i++) {
         const struct talk_comment *other = talk->items[i];
@@ -135,7 +135,7 @@ static int64_t visible_replies(const struct talk *talk, const struct talk_commen
     return visible;
 }
 
-bool talk_whole_wrong(const struct talk *talk, const struct talk_item *items, size_t count, int64_t total,
+bool talk_whole_wrong(const struct talk_thread *talk, const struct talk_item *items, size_t count, int64_t total,
                       struct buffer *why) {
     int64_t floor = 0, number = 0, root = 0, visible = 0;
     struct map *seen = map_new();

@@ -27,17 +27,17 @@ struct talk_comment {
     size_t liker_count, liker_capacity;
 };
 
-struct talk; /* a thread */
+struct talk_thread; /* a thread */
 
-struct talk *talk_new(int64_t post);
-void talk_free(struct talk *talk); /* NULL is fine */
-int64_t talk_post(const struct talk *talk);
+struct talk_thread *talk_new(int64_t post);
+void talk_free(struct talk_thread *talk); /* NULL is fine */
+int64_t talk_post(const struct talk_thread *talk);
 
 /* Copies the comment (without likers). The pointers of earlier ones stay valid. */
-void talk_add(struct talk *talk, const struct talk_comment *comment);
-size_t talk_count(const struct talk *talk);
-struct talk_comment *talk_at(const struct talk *talk, size_t at);
-struct talk_comment *talk_find(const struct talk *talk, int64_t id); /* NULL: nobody wrote it */
+void talk_add(struct talk_thread *talk, const struct talk_comment *comment);
+size_t talk_count(const struct talk_thread *talk);
+struct talk_comment *talk_at(const struct talk_thread *talk, size_t at);
+struct talk_comment *talk_find(const struct talk_thread *talk, int64_t id); /* NULL: nobody wrote it */
 
 bool talk_likes(const struct talk_comment *comment, int64_t user);
 void talk_like(struct talk_comment *comment, int64_t user, bool likes);
@@ -52,10 +52,10 @@ struct talk_item {
 };
 
 /* True: a page of roots, the newest first, that was asked for at that time, is wrong, and `why` has a line for each fault. */
-bool talk_page_wrong(const struct talk *talk, const struct talk_item *items, size_t count, int64_t asked_us,
+bool talk_page_wrong(const struct talk_thread *talk, const struct talk_item *items, size_t count, int64_t asked_us,
                      int64_t margin_us, struct buffer *why);
 /* The same of the whole thread: roots by floor, each with its replies behind it, and the number of visible ones. */
-bool talk_whole_wrong(const struct talk *talk, const struct talk_item *items, size_t count, int64_t total,
+bool talk_whole_wrong(const struct talk_thread *talk, const struct talk_item *items, size_t count, int64_t total,
                       struct buffer *why);
 
 #endif

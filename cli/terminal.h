@@ -17,7 +17,7 @@ struct terminal_options {
     void (*on_key)(void *context, char key); /* NULL: nothing is read. Ctrl-C stays a signal */
 };
 
-/* Whether standard output is a terminal that can show a page. */
+/* Standard output is a terminal that can show a page. */
 bool terminal_is_there(void);
 
 struct terminal *terminal_new(const struct terminal_options *options);

@@ -334,7 +334,7 @@ static void keep_place(void *context, const struct track_report *report) {
     watch->placed = true;
 }
 
-/* Where the user was last. */
+/* Finds the last place of the user. */
 static int find_place(struct live_watch *watch) {
     int64_t now = clock_wall_ms();
     const struct past_question question = {

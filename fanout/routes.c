@@ -12,7 +12,7 @@ struct routes {
     struct routes_options options;
     int32_t *items; /* those in use first */
     size_t count, next;
-    struct kafka_position *assigned; /* an assignment whose reading has not begun; NULL: there is none */
+    struct kafka_position *assigned; /* an assignment whose reading has not begun; NULL: no such assignment */
     size_t assigned_count;
     struct question *question;     /* where the new ones of the assignment end */
     struct kafka_position *asked;  /* all of the assignment, the new ones in front; the worker's while it asks */

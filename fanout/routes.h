@@ -46,7 +46,7 @@ void routes_revoked(struct routes *routes);
 
 size_t routes_count(const struct routes *routes);
 bool routes_has(const struct routes *routes, int32_t route);
-int32_t routes_first(const struct routes *routes); /* stays the same while the process has it; -1: there is none */
-int32_t routes_choose(struct routes *routes);      /* one for a session; -1 when there is none */
+int32_t routes_first(const struct routes *routes); /* stays the same while the process has it; -1: it has none */
+int32_t routes_choose(struct routes *routes);      /* one for a session; -1: the process has none */
 
 #endif

@@ -74,7 +74,7 @@ struct screen {
     void (*stop)(void *product); /* after the last session was freed; NULL and half-built are fine */
 
     /* Phones. check: whether a hello is good, before anything is done about it: 0, or -EINVAL with *code the error's name for the
-     * phone. hello: the token was good; for a later hello of the session, too. message: 0, -ENOENT when the type is none of this
+     * phone. hello: the token was good; for a later hello of the session, too. message: 0, -ENOENT when the type is not one of this
      * screen's, -EINVAL as check. */
     int (*check)(const json_t *hello, const char **code, struct error *error);
     void (*hello)(void *product, struct session *session, const json_t *hello);

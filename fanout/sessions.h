@@ -63,7 +63,7 @@ void sessions_free(struct sessions *sessions);     /* after sessions_free_all; N
 void sessions_free_all(struct sessions *sessions); /* while the screens' products are there */
 
 size_t sessions_count(const struct sessions *sessions);
-struct tracer *sessions_tracer(const struct sessions *sessions);       /* NULL: there is none */
+struct tracer *sessions_tracer(const struct sessions *sessions);       /* NULL: nothing is traced */
 size_t sessions_offset(const struct sessions *sessions, size_t place); /* of a screen's part: for session_part */
 void sessions_tick(struct sessions *sessions);                         /* deadlines that have passed */
 
@@ -81,7 +81,7 @@ void session_reroute(struct sessions *sessions, struct session *session, int32_t
 /* Closes it; reconnect_ms < 0: it is not told when to come back. */
 void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,
                    int64_t reconnect_ms);
-/* The session that has waited for its hello for the longest, and for a moment at least; NULL: there is none. */
+/* The session that has waited for its hello for the longest, and for a moment at least; NULL: no session has. */
 struct session *sessions_waiting(const struct sessions *sessions);
 void session_closed(struct sessions *sessions, struct session *session);   /* its connection is gone: frees it */
 void session_writable(struct sessions *sessions, struct session *session); /* the phone takes frames again */
@@ -114,7 +114,7 @@ struct talk *session_talk(struct session *session);
 struct session *sessions_first(const struct sessions *sessions);
 struct session *session_next(const struct session *session);
 
-/* The newest of a user's sessions; NULL: there is none. The others by session_twin. */
+/* The newest of a user's sessions; NULL: the user has none. The others by session_twin. */
 struct session *sessions_of(const struct sessions *sessions, int64_t user);
 void sessions_prefetch(const struct sessions *sessions, int64_t user); /* sessions_of of that user comes soon */
 

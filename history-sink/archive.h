@@ -19,11 +19,11 @@
  * No row is ever in two small files, even if two sinks believe that they own the partition: all owners read the same log. The name
  * follows from where the file before ends; the hour from the first row at or behind that offset, and is never before the hour of
  * the file before (a broker's clock may step back). So two owners that go on from the same file publish under the same
- * path, and storage_publish, which replaces nothing, lets one of them through. The other drops its rows and looks again. Where
- * files end is read from them, so there is no other place to go on from. The hours of a chain never fall, so its newest
+ * path, and storage_publish, which replaces nothing, lets one of them through. The other drops its rows and looks again. The ends of
+ * files are read from them, so there is no other place to go on from. The hours of a chain never fall, so its newest
  * file is found by looking into the newest hours only.
  *
- * An hour of a partition is closed when a file of it lies in a later hour. Where none comes, its owner closes it by an empty file: it
+ * An hour of a partition is closed when a file of it lies in a later hour. If none comes, its owner closes it by an empty file: it
  * has the name that the next file of this hour would have had, so that there cannot be one. The next file is of a later hour. As the
  * files of a closed hour are always the same, all who merge them give the merged file the same name, too.
  *
@@ -57,7 +57,7 @@ struct archive_list {
 void archive_list_add(struct archive_list *list, struct archive_file file); /* at the end */
 void archive_list_clear(struct archive_list *list);
 
-/* Where a chain of files ends. Zero-initialised: there is no file. */
+/* The end of a chain of files. Zero-initialised: there is no file. */
 struct chain_end {
     bool some;
     struct archive_file file; /* the last one, if there are some */

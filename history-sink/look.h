@@ -10,7 +10,7 @@
 
 struct look;
 
-/* Where a partition's chain ends. */
+/* The end of a partition's chain. */
 struct look_end {
     int code; /* negative: its newest file cannot be read, `error` says why */
     struct error error;

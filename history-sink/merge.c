@@ -231,7 +231,7 @@ static struct hour_run run_of(const struct archive_wanted *small, int64_t hour) 
         .partition = small->partition, .files = found->count ? &found->files[from] : NULL, .count = to - from};
 }
 
-/* Whether no file can be added to the run any more. 1, with its end; 0; negative. */
+/* 1, with the end of the run: no file can be added to it any more. 0: one can. Negative: an error. */
 static int run_closed(const struct merge_options *options, const struct archive_wanted *small, struct hour_run *run,
                       struct error *error) {
     const struct archive_file *last = &run->files[run->count - 1];

@@ -49,6 +49,6 @@ struct sink_metrics sink_metrics_new(struct metrics *m) {
         .wiping_left = metrics_gauge(m, "starling_history_wiping_users",
                                      "Erasures of users that may have rows in files of owned partitions.", NULL),
         .wiping_oldest = metrics_gauge(m, "starling_history_wiping_oldest_seconds",
-                                       "Age of the oldest of these erasures; 0: there is none.", NULL),
+                                       "Age of the oldest of these erasures; 0 when none is left.", NULL),
     };
 }

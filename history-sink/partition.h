@@ -59,7 +59,7 @@ struct sink_partition sink_partition_assigned(int32_t id, struct metric *lag); /
 void sink_partition_reset(struct sink_partition *partition, int64_t look_at_us);
 void sink_partition_clear(struct sink_partition *partition); /* drops and frees what it holds */
 
-/* When the oldest row arrived that may be in no published file (ms); `now` if there is none. */
+/* When the oldest row arrived that may be in no published file (ms); `now` if all are published. */
 int64_t sink_partition_oldest(const struct sink_partition *partition, int64_t now);
 
 #endif

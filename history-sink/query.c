@@ -46,8 +46,8 @@ static bool parse_query(const struct http_request *request, struct rows_query *q
 }
 
 /* An answer that is being made. */
-struct page {
-    struct page *next;
+struct history_page {
+    struct history_page *next;
     const struct wiping *wiping;
     struct http_request *request;
     struct rows_query query; /* of what is left */
@@ -59,12 +59,12 @@ struct page {
 
 struct queries {
     struct sink *sink;
-    struct page *first, **end; /* those that go on, in turn */
+    struct history_page *first, **end; /* those that go on, in turn */
     struct loop_timer *turn;
 };
 
 /* A client that got no answer sends its reports again, and all are records of the topic: the answer shows each place of a time once. */
-static bool repeats(struct page *page, const struct history_row *row) {
+static bool repeats(struct history_page *page, const struct history_row *row) {
     uint64_t place = (uint64_t)(uint32_t)row->lat << 32 | (uint32_t)row->lng, time = (uint64_t)row->time + 1;
     uint64_t *shown = map_put(page->shown, place, NULL);
     if (*shown == time) return true;
@@ -73,7 +73,7 @@ static bool repeats(struct page *page, const struct history_row *row) {
 }
 
 static void put_row(void *context, const struct history_row *row) {
-    struct page *page = context;
+    struct history_page *page = context;
     page->last = *row;
     if (wiping_has(page->wiping, row)) return; // it leaves the store just now
     if (repeats(page, row)) return;
@@ -94,7 +94,7 @@ static void put_row(void *context, const struct history_row *row) {
 }
 
 struct lead {
-    struct page *page;
+    struct history_page *page;
     int64_t end; /* offset */
 };
 
@@ -104,7 +104,8 @@ static void lead_row(void *context, const struct history_row *row) {
 }
 
 /* Notes what the pages before have shown of the time at which this one begins. */
-static int read_lead(struct sink *sink, const struct rows_query *query, struct page *page, struct error *error) {
+static int read_lead(struct sink *sink, const struct rows_query *query, struct history_page *page,
+                     struct error *error) {
     if (!query->resume || query->after_time == INT64_MAX) return 0;
     const struct rows_query same = {
         .user = query->user, .from = query->after_time, .to = query->after_time + 1, .limit = LIMIT_MAX};
@@ -113,13 +114,13 @@ static int read_lead(struct sink *sink, const struct rows_query *query, struct p
     return rows_find(sink->rows, &same, lead_row, &lead, &more, error);
 }
 
-static void page_free(struct page *page) {
+static void page_free(struct history_page *page) {
     buffer_free(&page->body);
     map_free(page->shown);
     free(page);
 }
 
-static void reply(struct page *page, bool more) {
+static void reply(struct history_page *page, bool more) {
     if (more)
         buffer_format(&page->body, "],\"next\":\"%" PRId64 "-%" PRId64 "\"}", page->last.time, page->last.offset);
     else
@@ -139,7 +140,7 @@ static bool may_answer(struct sink *sink, struct http_request *request, int64_t 
 }
 
 /* Finds the next rows of what is left of the query. */
-static int find_some(struct sink *sink, struct page *page, bool *more, struct error *error) {
+static int find_some(struct sink *sink, struct history_page *page, bool *more, struct error *error) {
     struct rows_query *left = &page->query, some = *left;
     if (some.limit > SLICE) some.limit = SLICE;
     int code = rows_find(sink->rows, &some, put_row, page, more, error);
@@ -151,7 +152,7 @@ static int find_some(struct sink *sink, struct page *page, bool *more, struct er
 }
 
 /* True: the request is answered. */
-static bool slice(struct sink *sink, struct page *page) {
+static bool slice(struct sink *sink, struct history_page *page) {
     struct error error;
     bool more = false;
     if (!may_answer(sink, page->request, page->query.user)) return true; // perhaps only since the last slice
@@ -166,15 +167,15 @@ static bool slice(struct sink *sink, struct page *page) {
     return true;
 }
 
-static void line_up(struct queries *queries, struct page *page) {
+static void line_up(struct queries *queries, struct history_page *page) {
     page->next = NULL;
     *queries->end = page;
     queries->end = &page->next;
     loop_timer_again(queries->turn, 0, 0);
 }
 
-static struct page *take_first(struct queries *queries) {
-    struct page *first = queries->first;
+static struct history_page *take_first(struct queries *queries) {
+    struct history_page *first = queries->first;
     queries->first = first->next;
     if (!queries->first) queries->end = &queries->first;
     return first;
@@ -182,7 +183,7 @@ static struct page *take_first(struct queries *queries) {
 
 static void turn(void *context) {
     struct queries *queries = context;
-    struct page *page = take_first(queries);
+    struct history_page *page = take_first(queries);
     if (slice(queries->sink, page))
         page_free(page);
     else
@@ -202,7 +203,7 @@ struct queries *queries_new(struct sink *sink) {
 void queries_free(struct queries *queries) {
     if (!queries) return;
     while (queries->first) {
-        struct page *page = take_first(queries);
+        struct history_page *page = take_first(queries);
         http_problem(page->request, 503, "stopping", "this process ends", RETRY_AFTER_S);
         page_free(page);
     }
@@ -211,9 +212,9 @@ void queries_free(struct queries *queries) {
 }
 
 static void begin(struct sink *sink, struct http_request *request, const struct rows_query *query) {
-    struct page *page = mem_alloc(sizeof *page);
+    struct history_page *page = mem_alloc(sizeof *page);
     struct error error;
-    *page = (struct page){.wiping = sink->wiping, .request = request, .query = *query, .shown = map_new()};
+    *page = (struct history_page){.wiping = sink->wiping, .request = request, .query = *query, .shown = map_new()};
     int code = read_lead(sink, query, page, &error);
     buffer_string(&page->body, "{\"items\":[");
     if (code) {

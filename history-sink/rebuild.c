@@ -145,7 +145,7 @@ void rebuild_begin(struct sink *sink, struct sink_partition *partition, const st
 
 /* ---- loading ---- */
 
-/* Where a file of a partition must end: where the next one begins. */
+/* The end that a file of a partition must have: the beginning of the next one. */
 static int64_t limit_of(const struct sink_partition *partition, size_t file) {
     return file + 1 == partition->files.count ? partition->files_end : partition->files.files[file + 1].first;
 }

@@ -6,7 +6,7 @@
 
 void records_arrived(void *sink, const struct kafka_record *records, size_t count); /* kafka_consumer's on_records */
 
-/* Gives the open file, if there is one, to the worker to publish. Where that fails, the partition is restarted. */
+/* Gives the open file, if there is one, to the worker to publish. If that fails, the partition is restarted. */
 void records_publish(struct sink *sink, struct sink_partition *partition);
 /* Publishes the empty file that closes the hour of the newest one, unless rows wait or it is closed. */
 void records_close_hour(struct sink *sink, struct sink_partition *partition);

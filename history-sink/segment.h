@@ -76,7 +76,7 @@ int64_t segment_reader_end(
     const struct segment_reader *reader);                /* where the file ends; of 0.1: once it is read whole */
 void segment_reader_free(struct segment_reader *reader); /* NULL is fine */
 
-/* Where a file ends: its head says so; one of version 0.1 is read whole. */
+/* The end of a file: its head says it; a file of version 0.1 is read whole. */
 int segment_measure(struct storage *storage, int32_t partition, struct archive_file file, int64_t *end,
                     struct error *error);
 

@@ -38,7 +38,7 @@ static const struct config_property PROPERTIES[] = {
     {"history.store.cache.bytes", CONFIG_INT, AT(store_cache), "67108864", .min = 1048576, .max = 1e12,
      .doc = "Block cache (bytes) of the store that answers queries, which is in data.dir."},
     {"history.store.memtable.bytes", CONFIG_INT, AT(store_memtables), "33554432", .min = 1048576, .max = 1e12,
-     .doc = "What that store gathers in memory (bytes) before it writes it out."},
+     .doc = "Bytes that this store gathers in memory before it writes them out."},
     {"history.store.days", CONFIG_INT, AT(store_days), "0", .max = 36500,
      .doc =
          "Rows whose time is older than this (days) leave the store, and are not loaded into a new one; 0: none do. The "

@@ -27,7 +27,7 @@ static int stopped(const struct wipe_options *options, struct error *error) {
                : 0;
 }
 
-/* Whether a row of the file goes; 1, 0, negative. A sorted file is read up to the last of the users. */
+/* 1: a row of the file goes. 0: none does. Negative: an error. A sorted file is read up to the last of the users. */
 static int any_goes(const struct wiping_file *of, struct error *error) {
     const struct wipe_options *options = of->options;
     struct segment_reader *reader;

@@ -33,7 +33,7 @@ void wiped_anew(struct wiped *wiped);
 bool wiped_has(const struct wiped *wiped, int64_t user, int64_t received);
 
 int64_t wiped_learnt(const struct wiped *wiped, int32_t partition); /* the offset behind what is known of it */
-/* The first record at or behind an offset; NULL: there is none. Valid until the next call that changes something. */
+/* The first record at or behind an offset; NULL: all lie before it. Valid until the next call that changes something. */
 struct wiped_record *wiped_next(struct wiped *wiped, int32_t partition, int64_t offset);
 size_t wiped_count(const struct wiped *wiped, int32_t partition);
 /* Lets go of the records before an offset; their users are known all the same. */

@@ -9,7 +9,7 @@
  *                                            +----------- else, after a while ------------+
  *
  * All passes of a partition are its owner's. The owner before may not know yet that it has lost it, and may even publish a file that it began long ago:
- * therefore an erasure is done only when a pass that began some time after the take-over has gone through. Where the note is lost with the store, or a
+ * therefore an erasure is done only when a pass that began some time after the take-over has gone through. If the note is lost with the store, or a
  * partition moves, the next owner begins again with all erasures that the topic still has.
  *
  * Nothing is read before all of `erasures` is known. Loop's thread.
@@ -48,7 +48,7 @@ bool wiping_has(const struct wiping *wiping, const struct history_row *row);
  */
 void wiping_answer(struct wiping *wiping, struct http_request *request);
 
-/* For gauges: erasures that are not done in the owned partitions, and when the oldest of them was written (ms; 0: there is none). */
+/* For gauges: erasures that are not done in the owned partitions, and when the oldest of them was written (ms; 0: all are done). */
 size_t wiping_left(const struct wiping *wiping, int64_t *oldest);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "history-sink/wiping.h"
 
-/* Where a partition of erasures is. */
+/* The progress of a partition of erasures. */
 struct wiping_partition {
     struct rows_wiped mark;
     struct rows_place at; /* within the rows of the record at mark.store */

@@ -30,7 +30,7 @@ bool call_query_range(const struct call *call, const char *name, int64_t min, in
  * absent. */
 bool call_query_times(const struct call *call, int64_t *from, int64_t *to);
 
-/* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is none. *id unchanged if absent. */
+/* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is no cursor. *id unchanged if absent. */
 bool call_query_id(const struct call *call, const char *name, int64_t *id);
 
 #endif

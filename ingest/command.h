@@ -10,7 +10,7 @@
 #include "json/scan.h"
 #include "service/peers.h"
 
-/* Where a product's commands go; the product's own. */
+/* The sender of a product's commands; the product's own. */
 struct command_sender {
     struct writer *writer;
     struct peers *owners;

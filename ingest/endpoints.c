@@ -10,7 +10,7 @@
 enum { STATUS_MIN = 100, STATUS_MAX = 599 };
 
 /* The counters of one endpoint; made when they are first needed. */
-struct tally {
+struct endpoint_tally {
     char *labels; /* method="GET",route="/v1/friends" */
     char *name;   /* GET /v1/friends */
     struct histogram *seconds;
@@ -22,18 +22,18 @@ struct served {
     void *state;
     bool (*ready)(const void *of);
     const void *of;
-    struct tally *tally;
+    struct endpoint_tally *tally;
 };
 
 struct endpoints {
     struct metrics *metrics;
     struct served *list;
     size_t count;
-    struct tally *others; /* requests that led to no endpoint */
+    struct endpoint_tally *others; /* requests that led to no endpoint */
 };
 
-static struct tally *tally_new(const char *method, const char *pattern) {
-    struct tally *tally = mem_zero(1, sizeof *tally);
+static struct endpoint_tally *tally_new(const char *method, const char *pattern) {
+    struct endpoint_tally *tally = mem_zero(1, sizeof *tally);
     struct buffer route = {0}, labels = {0};
     path_put(&route, pattern);
     metrics_label(&labels, "method", method);
@@ -45,13 +45,13 @@ static struct tally *tally_new(const char *method, const char *pattern) {
     return tally;
 }
 
-static void tally_free(struct tally *tally) {
+static void tally_free(struct endpoint_tally *tally) {
     free(tally->labels);
     free(tally->name);
     free(tally);
 }
 
-static struct metric *counter_of(struct metrics *metrics, struct tally *tally, unsigned status) {
+static struct metric *counter_of(struct metrics *metrics, struct endpoint_tally *tally, unsigned status) {
     struct metric **counter = &tally->statuses[status - STATUS_MIN];
     if (*counter) return *counter;
     char *labels = mem_format("%s,status=\"%u\"", tally->labels, status);
@@ -60,7 +60,7 @@ static struct metric *counter_of(struct metrics *metrics, struct tally *tally, u
     return *counter;
 }
 
-static void tally_count(struct metrics *metrics, struct tally *tally, unsigned status, double seconds) {
+static void tally_count(struct metrics *metrics, struct endpoint_tally *tally, unsigned status, double seconds) {
     static const double BOUNDS[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
     if (status < STATUS_MIN || status > STATUS_MAX) return;
     if (!tally->seconds)
@@ -130,11 +130,11 @@ void endpoints_find(struct endpoints *endpoints, struct http_request *request, s
 }
 
 const char *endpoints_name(const struct endpoints *endpoints, const struct http_request *request) {
-    const struct tally *tally = http_context(request);
+    const struct endpoint_tally *tally = http_context(request);
     return tally ? tally->name : endpoints->others->name;
 }
 
 void endpoints_count(struct endpoints *endpoints, const struct http_request *request, unsigned status) {
-    struct tally *tally = http_context(request);
+    struct endpoint_tally *tally = http_context(request);
     tally_count(endpoints->metrics, tally ? tally : endpoints->others, status, (double)http_age_us(request) / 1e6);
 }

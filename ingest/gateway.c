@@ -63,7 +63,7 @@ static void refuse(struct gateway *gateway, const struct call *call, unsigned st
     http_problem(call->request, status, code, detail, 0);
 }
 
-/* Whether the token was good; answers if not. */
+/* True: the token was good. Answers if not. */
 static bool authenticated(struct gateway *gateway, const struct call *call, int code) {
     if (code == 0) return true;
     gateway->refused->value++;
@@ -76,7 +76,7 @@ static bool authenticated(struct gateway *gateway, const struct call *call, int 
     return false;
 }
 
-/* Whether the caller may use the endpoint; answers if not. */
+/* True: the caller may use the endpoint. Answers if not. */
 static bool may(struct gateway *gateway, enum needs needs, const struct call *call) {
     if (needs == NEEDS_USER && call->claims.user < 0)
         refuse(gateway, call, 403, "not_a_user", "the token names no user");
@@ -101,8 +101,8 @@ static bool may_change(struct gateway *gateway, const struct call *call) {
     return may;
 }
 
-/* What is known of a request since its head is there. */
-struct admission {
+/* The state of a request whose head is there. */
+struct request_admission {
     struct call call;
     struct endpoint_match match;
 };
@@ -117,7 +117,7 @@ static void answer_astray(struct gateway *gateway, struct http_request *request,
         http_problem(request, 404, "no_such_path", "there is nothing here", 0);
 }
 
-/* Whether the endpoint is to be called; answers if not. */
+/* True: the endpoint is to be called. Answers if not. */
 static bool may_serve(struct gateway *gateway, const struct call *call, int token, const struct endpoint_match *match) {
     enum needs needs = match->endpoint->needs;
     if (!match->ready)
@@ -135,7 +135,7 @@ static bool may_serve(struct gateway *gateway, const struct call *call, int toke
 /* All that can be said without the body is said before it is read, so that nobody makes the gateway hold what is refused. */
 static void admit(void *context, struct http_request *request) {
     struct gateway *gateway = context;
-    struct admission *admission = http_state(request);
+    struct request_admission *admission = http_state(request);
     struct call *call = &admission->call;
     *call = (struct call){.request = request,
                           .claims = {.user = -1},
@@ -154,14 +154,14 @@ static void admit(void *context, struct http_request *request) {
 }
 
 static void handle(void *context, struct http_request *request) {
-    const struct admission *admission = http_state(request);
+    const struct request_admission *admission = http_state(request);
     (void)context;
     admission->match.endpoint->handle(admission->match.state, &admission->call);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
     struct gateway *gateway = context;
-    const struct admission *admission = http_state(request);
+    const struct request_admission *admission = http_state(request);
     endpoints_count(gateway->endpoints, request, status);
     limits_answered(gateway->limits, request,
                     admission && admission->match.endpoint && is_change(admission->match.endpoint));
@@ -299,7 +299,7 @@ static int start_server(struct gateway *gateway, struct error *error) {
             .reuse_port = true,
             .gzip_least = (size_t)settings->gzip_least,
             .cors = gateway->cors,
-            .state_size = sizeof(struct admission),
+            .state_size = sizeof(struct request_admission),
             .context = gateway,
             .admit = admit,
             .handle = handle,

@@ -1,4 +1,4 @@
-/* Several questions to owners at once: each answer is handed over as it comes, and when there is none left to wait for, that is said.
+/* Several questions to owners at once: each answer is handed over as it comes, and the end is said when all have come.
  * Loop's thread. */
 #ifndef INGEST_GATHER_H
 #define INGEST_GATHER_H

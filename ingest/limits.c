@@ -73,7 +73,7 @@ static bool is_preflight(const struct http_request *request) {
            http_header(request, "Access-Control-Request-Method");
 }
 
-/* Who has no good token counts for the network that the request comes from. */
+/* A caller without a good token counts for the network that the request comes from. */
 static int pass_stranger(struct limits *limits, const struct call *call, int64_t now_ms) {
     struct http_request *request = call->request;
     http_set_caller(request, http_caller_of_network(network_of_address(call->address)));

@@ -22,13 +22,13 @@ void limits_free(struct limits *limits); /* NULL is fine */
 
 const struct http_proxies *limits_proxies(const struct limits *limits); /* NULL: none is trusted */
 
-/* Whether a token that is not remembered may be verified: that costs more than a refusal, so a network from which many bad ones came waits.
+/* True: a token that is not remembered may be verified. That costs more than a refusal, so a network from which many bad ones came waits.
  * Else it is answered 429. */
 bool limits_verify(struct limits *limits, const struct call *call);
 /* The token was a bad one. */
 void limits_bad_token(struct limits *limits, const struct call *call);
 
-/* Whether the request may go on; else it is answered 429. known: the call's claims are those of a good token. Says whose the bytes of the
+/* True: the request may go on. Else it is answered 429. known: the call's claims are those of a good token. Says whose the bytes of the
  * request and of its answer are. Only while the request is admitted. */
 bool limits_pass(struct limits *limits, const struct call *call, bool known);
 

@@ -27,11 +27,11 @@ static bool is_domain(const char *text, size_t size) {
     return false;
 }
 
-/* What may stand in a URL. Those of other characters are written with % where they are told apart from the words around. */
+/* The character may stand in a URL as it is. Where URLs are told apart from the words around, others are written with %. */
 static bool is_url_part(char c) { return c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c); }
 
 /* The characters before a place, back to the last blank or the like. */
-struct run {
+struct url_run {
     size_t from, at;
     bool slashed, url; /* a path has begun: it is of a scheme or a domain */
 };
@@ -43,11 +43,11 @@ static bool begins_url(const char *text, size_t from, size_t slash, size_t size)
     return is_domain(text + host, slash - host);
 }
 
-static void run_on(struct run *run, const char *text, size_t size, size_t to) {
+static void run_on(struct url_run *run, const char *text, size_t size, size_t to) {
     for (; run->at < to; run->at++) {
         char c = text[run->at];
         if (!is_url_part(c)) {
-            *run = (struct run){.from = run->at + 1, .at = run->at};
+            *run = (struct url_run){.from = run->at + 1, .at = run->at};
         } else if (c == '/' && !run->slashed) {
             run->slashed = true;
             run->url = begins_url(text, run->from, run->at, size);
@@ -56,7 +56,7 @@ static void run_on(struct run *run, const char *text, size_t size, size_t to) {
 }
 
 size_t mentions_find(const char *text, size_t size, char handles[MENTIONS_MAX][HANDLE_SIZE]) {
-    struct run run = {.from = 0};
+    struct url_run run = {.from = 0};
     size_t count = 0, length;
     for (size_t at = 0; at < size && count < MENTIONS_MAX; at += length + 1) {
         length = 0;

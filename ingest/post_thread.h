@@ -4,8 +4,8 @@
 
 #include "ingest/write.h"
 
-/* The post is deleted, or about to be: its thread takes no more comments, and those who watch it are told. What becomes of this answers
- * nobody: of a post that is gone, gateways refuse comments anyway. */
+/* The post is deleted, or about to be: its thread takes no more comments, and those who watch it are told. Nobody is answered what
+ * becomes of this: of a post that is gone, gateways refuse comments anyway. */
 void post_thread_close(struct writer *writer, int64_t post);
 
 #endif

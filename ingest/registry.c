@@ -95,7 +95,7 @@ void registry_free(struct registry *registry) {
     free(registry);
 }
 
-/* The subject's schema of that version, from 1, or LATEST; NULL: there is none. */
+/* The subject's schema of that version, from 1, or LATEST; NULL: it does not exist. */
 static const struct event_schema *schema_of(const struct registry_subject *subject, int64_t version) {
     const struct event_schema *found = NULL;
     int64_t seen = 0;

@@ -11,7 +11,7 @@ void schema_text_name(const char *text, struct buffer *name);
 
 bool schema_text_valid(const char *text); /* it is a JSON object or list */
 
-/* Whether two texts are the same schema: equal but for documentation, and the order of members. */
+/* Two texts are the same schema: equal but for documentation, and the order of members. */
 bool schema_text_same(const char *a, const char *b);
 
 #endif

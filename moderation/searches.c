@@ -13,7 +13,7 @@
 /* PAGE_BYTES: peers take no answers above 16 MiB, and a page is kept in memory as a whole. */
 enum { WAITING_MAX = 100, RETRY_AFTER_S = 1, PAGE_BYTES = 1 << 20 };
 
-struct reader {
+struct search_reader {
     struct worker *worker;
     struct search *search; /* the worker's; NULL: not open yet */
     size_t waiting;
@@ -21,16 +21,16 @@ struct reader {
 
 struct searches {
     struct searches_options options;
-    struct reader *readers;
+    struct search_reader *readers;
     size_t count, waiting;
     struct metric *done, *slow, *refused;
     struct histogram *seconds;
 };
 
 /* A search from the request to its answer; the worker's between. */
-struct asked {
+struct search_request {
     struct searches *searches;
-    struct reader *reader;
+    struct search_reader *reader;
     struct http_request *request;
     struct search_query query;
     char *text, *subject, *type; /* of the query */
@@ -44,7 +44,7 @@ struct asked {
 };
 
 static bool found(void *context, const struct comment_wide *comment) {
-    struct asked *asked = context;
+    struct search_request *asked = context;
     if (asked->some) buffer_byte(&asked->body, ',');
     found_json_put(&asked->body, comment);
     asked->some = true;
@@ -53,9 +53,9 @@ static bool found(void *context, const struct comment_wide *comment) {
 }
 
 static void search(void *context) {
-    struct asked *asked = context;
+    struct search_request *asked = context;
     const struct searches_options *options = &asked->searches->options;
-    struct reader *reader = asked->reader;
+    struct search_reader *reader = asked->reader;
     asked->generation = index_generation(options->index);
     buffer_string(&asked->body, "{\"items\":[");
     asked->code = reader->search ? 0 : search_new(options->index, options->cache, &reader->search, &asked->error);
@@ -65,13 +65,13 @@ static void search(void *context) {
 }
 
 /* Damage of a file that is no longer the index is of no interest. */
-static void tell_damage(const struct asked *asked) {
+static void tell_damage(const struct search_request *asked) {
     const struct searches_options *options = &asked->searches->options;
     if (asked->code == -EBADMSG && asked->generation == index_generation(options->index))
         options->on_damaged(options->context);
 }
 
-static void reply(struct asked *asked) {
+static void reply(struct search_request *asked) {
     if (asked->code == -EINVAL) {
         http_problem(asked->request, 400, "no_words", asked->error.text, 0);
     } else if (asked->code == -ETIMEDOUT) {
@@ -90,7 +90,7 @@ static void reply(struct asked *asked) {
 }
 
 static void searched(void *context) {
-    struct asked *asked = context;
+    struct search_request *asked = context;
     struct searches *searches = asked->searches;
     searches->waiting--;
     asked->reader->waiting--;
@@ -111,11 +111,11 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
         http_problem(request, 503, "busy", "too many searches wait", RETRY_AFTER_S);
         return;
     }
-    struct reader *reader = &searches->readers[0];
+    struct search_reader *reader = &searches->readers[0];
     for (size_t i = 1; i < searches->count; i++)
         if (searches->readers[i].waiting < reader->waiting) reader = &searches->readers[i];
-    struct asked *asked = mem_alloc(sizeof *asked);
-    *asked = (struct asked){
+    struct search_request *asked = mem_alloc(sizeof *asked);
+    *asked = (struct search_request){
         .searches = searches,
         .reader = reader,
         .request = request,

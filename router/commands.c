@@ -15,7 +15,7 @@ static const struct decider_state STATES[] = {{&TOPIC_FRIENDSHIPS, HALF_KEY_SIZE
 
 /* The user whose half decides a command. Commands of one user stand together in a slice, in order of offsets, and users as
  * they stand in the store. */
-struct decision {
+struct friend_decision {
     int64_t lower;
     const struct decider_command *command;
 };
@@ -26,7 +26,7 @@ struct commands {
     struct overlay *overlay; /* lower user, higher user -> the lower user's half; its group is the lower user */
     struct codec *codec;
     struct buffer value;
-    struct decision *slice;
+    struct friend_decision *slice;
     size_t slice_capacity;
     struct id_list lists[GRAPH_MANY]; /* of the users whose commands are being decided */
 };
@@ -95,7 +95,7 @@ static bool is_full(const struct commands *commands, int64_t lower, const struct
     return (int64_t)list->count + growth(commands, lower, list) >= (int64_t)cap;
 }
 
-static int decide_one(struct commands *commands, const struct decision *decision, const struct id_list *list,
+static int decide_one(struct commands *commands, const struct friend_decision *decision, const struct id_list *list,
                       struct error *error) {
     const struct friend_command *command = decision->command->item;
     int32_t partition = decision->command->partition;
@@ -122,7 +122,7 @@ static int decide_one(struct commands *commands, const struct decision *decision
 }
 
 static int by_user(const void *a, const void *b) {
-    const struct decision *x = a, *y = b;
+    const struct friend_decision *x = a, *y = b;
     if (x->command->partition != y->command->partition) return x->command->partition < y->command->partition ? -1 : 1;
     if (x->lower != y->lower) return x->lower < y->lower ? -1 : 1;
     return (x->command > y->command) - (x->command < y->command); // as they came: they stand in one array
@@ -130,7 +130,7 @@ static int by_user(const void *a, const void *b) {
 
 /* Those of the first users of a partition, whose lists are read at once; *from: behind them. */
 static int decide_some(struct commands *commands, size_t *from, size_t count, struct error *error) {
-    const struct decision *slice = commands->slice;
+    const struct friend_decision *slice = commands->slice;
     int32_t partition = slice[*from].command->partition;
     int64_t users[GRAPH_MANY];
     size_t user_count = 0, to = *from;
@@ -158,7 +158,7 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
     for (size_t i = 0; i < count; i++) {
         const struct friend_command *command = slice[i].item;
         commands->slice[i] =
-            (struct decision){.lower = friendship_lower(command->from, command->to), .command = &slice[i]};
+            (struct friend_decision){.lower = friendship_lower(command->from, command->to), .command = &slice[i]};
     }
     qsort(commands->slice, count, sizeof *commands->slice, by_user);
     for (size_t at = 0; !code && at < count;) code = decide_some(commands, &at, count, error);

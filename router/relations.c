@@ -16,7 +16,7 @@ enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, RESTORE_LOT_BESIDE_LIVE = 1
 
 enum { RETELL_S = 10, TOUCH_S = 60 };
 
-struct relation {
+struct relations_part {
     bool attached, live, standby;
     bool touched;      /* in the batch at hand */
     bool damaged;      /* to be read anew */
@@ -37,7 +37,7 @@ struct relations {
     struct relations_options options;
     struct owner *owner;
     struct codec *codec;
-    struct relation *parts;
+    struct relations_part *parts;
     int32_t *touched;
     size_t touched_count, attached, live;
     struct lots *lots; /* of what is live or stands by, and can be read */
@@ -71,7 +71,7 @@ static int64_t lag_of(const struct relations *relations, int32_t partition) {
 /* ---- applying ---- */
 
 static void set_live(struct relations *relations, int32_t partition, bool live) {
-    struct relation *part = &relations->parts[partition];
+    struct relations_part *part = &relations->parts[partition];
     if (part->live != live) relations->live += live ? 1 : (size_t)-1;
     part->live = live;
     lots_remove(relations->lots, partition); // what is queued is applied as all that is restored
@@ -85,7 +85,7 @@ static void remove_excess(struct relations *relations, int32_t partition) {
 
 static void apply(struct relations *relations, int32_t partition) {
     struct graph *graph = relations->options.graph;
-    struct relation *part = &relations->parts[partition];
+    struct relations_part *part = &relations->parts[partition];
     struct error error;
     int64_t next = position_of(relations, partition);
     lots_remove(relations->lots, partition);
@@ -205,7 +205,7 @@ static void progress(struct relations *relations) {
     struct finishing *finishing = &relations->finishing;
     if (relations->stopped) return; // the end waits for what is being built
     for (int32_t p = 0; !finishing->build && p < relations->options.partitions; p++) {
-        const struct relation *part = &relations->parts[p];
+        const struct relations_part *part = &relations->parts[p];
         if (!part->attached || part->live || !(graph_building(graph, p) || graph_queued(graph, p))) continue;
         if (!read_through(relations, p)) continue;
         apply(relations, p);
@@ -223,7 +223,7 @@ void relations_stop(struct relations *relations) { relations->stopped = true; }
 /* ---- records ---- */
 
 static void take_one(struct relations *relations, const struct kafka_record *record, int64_t now_us) {
-    struct relation *part = &relations->parts[record->partition];
+    struct relations_part *part = &relations->parts[record->partition];
     struct half_record read;
     struct error error;
     const char *reason = half_read(relations->codec, relations->options.partitions, record, &read, &error);
@@ -308,7 +308,7 @@ int relations_attach(struct relations *relations, int32_t partition, int64_t *fr
     struct graph *graph = relations->options.graph;
     int code = graph_attach(graph, partition, clock_wall_ms(), from, error);
     if (code) return code;
-    relations->parts[partition] = (struct relation){.attached = true, .reflected = graph_next(graph, partition)};
+    relations->parts[partition] = (struct relations_part){.attached = true, .reflected = graph_next(graph, partition)};
     relations->attached++;
     return 0;
 }
@@ -324,14 +324,14 @@ void relations_silence(struct relations *relations, int32_t partition) {
 void relations_detach(struct relations *relations, int32_t partition) {
     end_live(relations, partition);
     lots_remove(relations->lots, partition);
-    relations->parts[partition] = (struct relation){.attached = false};
+    relations->parts[partition] = (struct relations_part){.attached = false};
     relations->attached--;
     graph_detach(relations->options.graph, partition);
     cap_detach(relations->options.cap, partition);
 }
 
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t end) {
-    const struct relation *part = &relations->parts[partition];
+    const struct relations_part *part = &relations->parts[partition];
     const struct graph *graph = relations->options.graph;
     // Records that are read and still queued are written when the partition turns live; afterwards they count once they are.
     bool queued = part->live && graph_queued(graph, partition);
@@ -370,7 +370,7 @@ bool relations_current(const struct relations *relations) {
 static void tell(struct relations *relations, bool again) {
     size_t count = 0;
     for (int32_t p = 0; p < relations->options.partitions; p++) {
-        struct relation *part = &relations->parts[p];
+        struct relations_part *part = &relations->parts[p];
         if (!part->live) continue;
         // Past the markers of transactions, too, which are not applied.
         int64_t next = graph_queued(relations->options.graph, p) ? part->reflected : position_of(relations, p);
@@ -382,7 +382,7 @@ static void tell(struct relations *relations, bool again) {
 }
 
 static void keep(struct relations *relations, int32_t partition, int64_t now) {
-    const struct relation *part = &relations->parts[partition];
+    const struct relations_part *part = &relations->parts[partition];
     struct error error;
     int code = 0;
     if (part->standby && readable(relations, partition)) code = cap_prune(relations->options.cap, partition, &error);

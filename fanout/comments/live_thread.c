@@ -145,7 +145,7 @@ void live_thread_read(struct live_thread *thread, const int64_t *version) {
 
 /* ---- changes ---- */
 
-/* Of a sampled frame: forgets the oldest item that shows a new comment. False: there is none. */
+/* Of a sampled frame: forgets the oldest item that shows a new comment. False: no item does. */
 static bool forget_item(struct live_thread *thread) {
     size_t place = 0;
     while (place < thread->item_count && live_comment_item(&thread->items[place])->gone) place++;

@@ -13,7 +13,7 @@ struct thread_request {
     int64_t version;
 };
 
-/* 0; -ENOENT: the message is none of these; -EINVAL with *code the error's name for the phone. */
+/* 0; -ENOENT: the message is of another type; -EINVAL with *code the error's name for the phone. */
 int thread_request_parse(const char *type, const json_t *message, struct thread_request *request, const char **code,
                          struct error *error);
 

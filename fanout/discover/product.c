@@ -26,17 +26,18 @@ struct discover_screen {
     struct shown *shown;
 };
 
-struct refusal { /* as over HTTP */
+struct page_refusal { /* as over HTTP */
     const char *code, *message;
     int64_t after_ms; /* 0: asking again is of no use */
 };
 
-static const struct refusal NOT_PUBLIC = {"not_public", "only who shares publicly is shown who else does", 0};
-static const struct refusal NO_POSITION = {"no_position", "the user has not reported a position recently", 0};
-static const struct refusal BAD_QUERY = {"bad_query", "\"after\" must be the `next` of a page before", 0};
-static const struct refusal TOO_MANY = {"too_many_questions", "the user asks faster than anybody may", TOO_FAST_MS};
-static const struct refusal AWAY = {"owner_unavailable",
-                                    "the process that has the answer is just being moved or restarted", RETRY_AFTER_MS};
+static const struct page_refusal NOT_PUBLIC = {"not_public", "only who shares publicly is shown who else does", 0};
+static const struct page_refusal NO_POSITION = {"no_position", "the user has not reported a position recently", 0};
+static const struct page_refusal BAD_QUERY = {"bad_query", "\"after\" must be the `next` of a page before", 0};
+static const struct page_refusal TOO_MANY = {"too_many_questions", "the user asks faster than anybody may",
+                                             TOO_FAST_MS};
+static const struct page_refusal AWAY = {
+    "owner_unavailable", "the process that has the answer is just being moved or restarted", RETRY_AFTER_MS};
 
 struct page_wanted {
     int64_t limit;
@@ -46,25 +47,25 @@ struct page_wanted {
 struct page_question;
 
 /* Of a session that has asked once. */
-struct asker {
+struct discover_session {
     struct shown_viewer viewer; /* first: seen() finds the asker by it */
     struct session *session;
-    struct page_question *question; /* that a router has; NULL: none has */
-    struct page_wanted next;        /* what to ask then; limit 0: nothing */
-    json_t *answer;                 /* to be told, */
-    bool first;                     /* a first page: what was shown before is off the screen */
-    const struct refusal *refusal;  /* or this */
-    int64_t *gone;                  /* users who are to be named as gone */
+    struct page_question *question;     /* that a router has; NULL: none has */
+    struct page_wanted next;            /* what to ask then; limit 0: nothing */
+    json_t *answer;                     /* to be told, */
+    bool first;                         /* a first page: what was shown before is off the screen */
+    const struct page_refusal *refusal; /* or this */
+    int64_t *gone;                      /* users who are to be named as gone */
     size_t gone_count, gone_capacity;
 };
 
 struct page_question {
     struct discover_screen *product;
-    struct asker *asker; /* NULL: its session is over */
+    struct discover_session *asker; /* NULL: its session is over */
     bool first;
 };
 
-static struct asker **place_of(const struct discover_screen *product, const struct session *session) {
+static struct discover_session **place_of(const struct discover_screen *product, const struct session *session) {
     return session_part(session, product->core.offset);
 }
 
@@ -72,13 +73,13 @@ static bool is_public(const struct discover_screen *product, int64_t user) {
     return sharing_modes_find(product->core.modes, user, NULL) == SHARING_PUBLIC;
 }
 
-static void tell(struct discover_screen *product, struct asker *asker) {
+static void tell(struct discover_screen *product, struct discover_session *asker) {
     session_tell(product->core.sessions, asker->session, product->core.place);
 }
 
 /* ---- questions ---- */
 
-static void forget_answer(struct asker *asker) {
+static void forget_answer(struct discover_session *asker) {
     json_decref(asker->answer);
     asker->answer = NULL;
     asker->refusal = NULL;
@@ -86,7 +87,7 @@ static void forget_answer(struct asker *asker) {
 
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size);
 
-static void ask(struct discover_screen *product, struct asker *asker, const struct page_wanted *page) {
+static void ask(struct discover_screen *product, struct discover_session *asker, const struct page_wanted *page) {
     int64_t user = session_user(asker->session);
     char path[STRANGERS_PATH_BYTES];
     struct page_question *question = mem_alloc(sizeof *question);
@@ -96,7 +97,7 @@ static void ask(struct discover_screen *product, struct asker *asker, const stru
     peers_fetch(product->routers, peers_of_user(product->routers, user), path, PEER_TIMEOUT_MS, answered, question);
 }
 
-static const struct refusal *refusal_of(int code, unsigned status) {
+static const struct page_refusal *refusal_of(int code, unsigned status) {
     if (code) return &AWAY;
     switch (status) {
     case 200: return NULL;
@@ -109,7 +110,7 @@ static const struct refusal *refusal_of(int code, unsigned status) {
 
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct page_question question = *(struct page_question *)context;
-    struct asker *asker = question.asker;
+    struct discover_session *asker = question.asker;
     free(context);
     if (!asker) return;
     asker->question = NULL;
@@ -141,11 +142,11 @@ static int parse(const json_t *object, struct page_wanted *page, struct error *e
     return 0;
 }
 
-static struct asker *asker_of(struct discover_screen *product, struct session *session) {
-    struct asker **place = place_of(product, session);
+static struct discover_session *asker_of(struct discover_screen *product, struct session *session) {
+    struct discover_session **place = place_of(product, session);
     if (!*place) {
         *place = mem_alloc(sizeof **place);
-        **place = (struct asker){.session = session};
+        **place = (struct discover_session){.session = session};
     }
     return *place;
 }
@@ -157,7 +158,7 @@ static int message(void *context, struct session *session, const char *type, con
     if (strcmp(type, "discover")) return -ENOENT;
     *code = BAD_QUERY.code;
     if (parse(object, &page, error)) return -EINVAL;
-    struct asker *asker = asker_of(product, session);
+    struct discover_session *asker = asker_of(product, session);
     if (asker->question) { /* one at a time; the newest of the others comes next */
         asker->next = page;
     } else if (is_public(product, session_user(session))) {
@@ -174,7 +175,7 @@ static int message(void *context, struct session *session, const char *type, con
 
 static void seen(void *context, struct shown_viewer *viewer, int64_t user) {
     struct discover_screen *product = context;
-    struct asker *asker = (struct asker *)(void *)viewer;
+    struct discover_session *asker = (struct discover_session *)(void *)viewer;
     if (asker->gone_count && asker->gone[asker->gone_count - 1] == user) return;
     if (asker->gone_count == asker->gone_capacity) {
         asker->gone_capacity = asker->gone_capacity ? 2 * asker->gone_capacity : 4;
@@ -190,14 +191,14 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
     shown_take_user(product->shown, user, seen, product);
     struct session *session = sessions_of(product->core.sessions, user);
     for (; session; session = session_twin(session)) {
-        struct asker *asker = *place_of(product, session);
+        struct discover_session *asker = *place_of(product, session);
         if (asker) shown_take_all(product->shown, &asker->viewer, seen, product);
     }
 }
 
 /* ---- frames ---- */
 
-static void fill_gone(struct asker *asker, struct buffer *frame) {
+static void fill_gone(struct discover_session *asker, struct buffer *frame) {
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"strangers_gone\",\"gone\":[");
     for (size_t i = 0; i < asker->gone_count; i++) {
@@ -208,7 +209,7 @@ static void fill_gone(struct asker *asker, struct buffer *frame) {
     asker->gone_count = 0;
 }
 
-static void fill_refusal(const struct refusal *refusal, struct buffer *frame) {
+static void fill_refusal(const struct page_refusal *refusal, struct buffer *frame) {
     ws_frame_start(frame);
     buffer_format(frame, "{\"type\":\"error\",\"about\":\"discover\",\"code\":\"%s\",\"message\":", refusal->code);
     json_put_text(frame, refusal->message, strlen(refusal->message));
@@ -226,7 +227,7 @@ static void show(void *context, int64_t user) {
     shown_add(showing->shown, showing->viewer, user);
 }
 
-static void fill_page(struct discover_screen *product, struct asker *asker, struct buffer *frame) {
+static void fill_page(struct discover_screen *product, struct discover_session *asker, struct buffer *frame) {
     struct showing showing = {product->shown, &asker->viewer};
     if (asker->first) shown_clear(product->shown, &asker->viewer);
     ws_frame_start(frame);
@@ -239,7 +240,7 @@ static void fill_page(struct discover_screen *product, struct asker *asker, stru
 /* The answer that was waited for is checked again: either user may have stopped sharing since. */
 static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
     struct discover_screen *product = context;
-    struct asker *asker = *place_of(product, session);
+    struct discover_session *asker = *place_of(product, session);
     struct screen_filled filled = {.frame = true};
     if (!asker || (!asker->gone_count && !asker->answer && !asker->refusal))
         return (struct screen_filled){.frame = false};
@@ -263,7 +264,7 @@ static struct screen_filled fill(void *context, struct session *session, struct 
 
 static void leave(void *context, struct session *session) {
     struct discover_screen *product = context;
-    struct asker **place = place_of(product, session), *asker = *place;
+    struct discover_session **place = place_of(product, session), *asker = *place;
     if (!asker) return;
     if (asker->question) asker->question->asker = NULL;
     shown_clear(product->shown, &asker->viewer);
@@ -307,7 +308,7 @@ static int start(const struct screen_options *options, void **made, struct error
 const struct screen DISCOVER_SCREEN = {
     .name = "discover",
     .kind = SCREEN_UNTOLD,
-    .session_bytes = sizeof(struct asker *),
+    .session_bytes = sizeof(struct discover_session *),
     .start = start,
     .stop = stop,
     .message = message,

@@ -41,7 +41,7 @@ static struct live_feed **place_of(const struct feeds *feeds, const struct sessi
 
 static struct tracer *tracer_of(const struct feeds *feeds) { return sessions_tracer(feeds->options.sessions); }
 
-/* Counts the texts that wait for the phone. Where they are too many for a frame, or for the budget, it reads its page. */
+/* Counts the texts that wait for the phone. If they are too many for a frame, or for the budget, it reads its page. */
 static void hold(struct feeds *feeds, struct live_feed *live) {
     size_t whole = 0, share = 0, before = live->held;
     for (size_t i = 0; i < live->post_count; i++) {

@@ -13,7 +13,7 @@ struct feed_request {
     struct watch_version version;
 };
 
-/* 0; -ENOENT: the message is none of these; -EINVAL with *code the error's name for the phone. */
+/* 0; -ENOENT: the message is of another type; -EINVAL with *code the error's name for the phone. */
 int feed_request_parse(const char *type, const json_t *message, struct feed_request *request, const char **code,
                        struct error *error);
 

@@ -35,7 +35,7 @@ struct lists_move {
     uint64_t rounded : 1; /* `at` is */
 };
 
-/* Where a list's pending seemed to go when their slots were fetched: to be checked, as the table may have changed since. */
+/* The slots that a list's pending seemed to go to when these were fetched: to be checked, as the table may have changed since. */
 struct lists_asked {
     const void *list; /* NULL: nobody's */
     uint32_t count;
@@ -64,7 +64,7 @@ static inline void lists_forget(struct lists *lists) { lists->count = 0; }
 /* The reports of these users (the map's keys) so far count for nothing any more: a list that has one pending passes it over. */
 void lists_void(struct lists *lists, const struct map *users);
 
-/* The list's: if there is none, the one that was begun longer ago, begun anew. Good until it ends, or two others are asked for. */
+/* The list's; without one, the one that was begun longer ago, begun anew. Good until it ends, or two others are asked for. */
 struct lists_asked *lists_asked_of(struct lists *lists, const void *list);
 void lists_asked_end(struct lists *lists, const void *list);
 

@@ -126,7 +126,7 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     if (time < nearby->oldest) nearby->oldest = time;
 }
 
-/* friend: the user's entry, or NULL. near: whether `at` is within the radius. Where it is then; NULL: it is not. */
+/* friend: the user's entry, or NULL. near: `at` is within the radius. Returns the entry that the user has then, or NULL. */
 static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_friend *friend, int64_t user,
                                           struct geo_point at, int64_t time, bool rounded, bool near) {
     if (nearby->barred.count && id_set_has(&nearby->barred, user)) return NULL;

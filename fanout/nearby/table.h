@@ -121,7 +121,7 @@ static inline struct nearby_friend *table_find(const struct nearby_table *table,
     return table_tags(table)[slot] ? &table->slots[slot] : NULL; /* who is not here costs no look at a slot */
 }
 
-/* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. */
+/* The slot whose tag is equal, or that the entry would go to, in all likelihood: no look at the slots themselves. */
 static inline uint32_t table_likely(const struct nearby_table *table, int64_t user) {
     uint64_t hash = table_hash(user);
     uint32_t mask = table->capacity - 1;

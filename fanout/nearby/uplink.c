@@ -148,7 +148,7 @@ static bool hold(struct uplink *uplink, struct reporter *reporter, const struct 
     return reporter->held;
 }
 
-/* Whether it says again what the one before said: nobody's list would change. */
+/* The report says again what the one before said: nobody's list would change. */
 static bool repeats(const struct reporter *reporter, const struct report *report) {
     struct geo_point at = reporter->held ? reporter->held_report.at : reporter->list->at;
     int64_t newest = reporter->held ? reporter->held_report.time : reporter->list->time;

@@ -181,7 +181,7 @@ void erasing_page_over(struct erasure *erasure) {
 
 /* ---- pages ---- */
 
-/* Where the next page begins. A page is passed by before its commands are decided: it is looked at again in the next pass. */
+/* Moves on to the next page. A page is passed by before its commands are decided: it is looked at again in the next pass. */
 static void move_on(struct erasure *erasure, const char *text, size_t size) {
     struct json_bytes items, next;
     erasure->more = belonging_page(text, size, &items, &next) && next.size;
@@ -244,7 +244,7 @@ static void look_once_more(struct erasure *erasure) {
     erasing_ask(erasure);
 }
 
-/* Whether one may run for the user now; else the request is answered. */
+/* True: one may run for the user now. Else the request is answered. */
 static bool may_run(struct erasing *erasing, const struct call *call) {
     uint64_t user = (uint64_t)call->claims.user;
     int wait_s = rates_take(erasing->begun, user, COST, clock_coarse_ms());

@@ -164,7 +164,7 @@ static bool read_choice(const json_t *object, const char *member, const char *co
     if (!json_object_get(object, member)) return true;
     if (json_want_text(object, member, &text, error)) return false;
     *choice = text_word(text, words);
-    if (*choice < 0) error_set(error, -EINVAL, "\"%s\" is none of the words that it may be", member);
+    if (*choice < 0) error_set(error, -EINVAL, "\"%s\" has an unknown value", member);
     return *choice >= 0;
 }
 

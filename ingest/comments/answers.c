@@ -148,7 +148,7 @@ static unsigned status_of(enum answer_form form) {
     return 200;
 }
 
-/* Where the owner remembers no refusal, what the gateway knows of the subject may be over: it is asked for anew. */
+/* If the owner remembers no refusal, the gateway may know old facts of the subject: they are asked for anew. */
 static void refuse(const struct comment_wish *wish, struct http_request *request, const json_t *reply) {
     const char *refusal = json_string_value(json_object_get(reply, "refused"));
     int64_t wait_ms = 0;

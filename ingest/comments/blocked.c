@@ -40,7 +40,7 @@ static void empty(struct blocked_lists *lists, struct reader_entry *entry) {
     *entry = (struct reader_entry){.reader = -1};
 }
 
-/* The reader's entry, a new one if there is none. */
+/* The reader's entry, made if need be. */
 static struct reader_entry *entry_of(struct blocked_lists *lists, int64_t reader) {
     struct reader_entry *entry = place_of(lists, reader);
     if (entry->reader == reader) return entry;

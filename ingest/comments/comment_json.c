@@ -42,7 +42,7 @@ static size_t begin_span(struct shown_comments *shown) {
 enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_ROOT, FORM_NUMBER, FORM_REPLIES, FORM_STATE };
 
 /* The members of a comment, in the order in which owners write them. */
-static const struct part {
+static const struct comment_part {
     const char *name;
     enum part_form form;
 } PARTS[] = {
@@ -66,7 +66,7 @@ struct passed_comment {
 static bool put_comments(struct shown_comments *shown, struct json_scan *scan, const struct comment_names *names,
                          int levels);
 
-/* The part's number, ARRAY_SIZE(PARTS) if there is none of that name. It is looked for from `expected` on. */
+/* The part's number, ARRAY_SIZE(PARTS) if no part has that name. It is looked for from `expected` on. */
 static size_t part_of(const struct json_bytes *key, size_t expected) {
     for (size_t i = 0; i < ARRAY_SIZE(PARTS); i++) {
         size_t number = (expected + i) % ARRAY_SIZE(PARTS);

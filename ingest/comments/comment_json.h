@@ -13,7 +13,7 @@ struct like_place {
     int64_t comment;
 };
 
-/* Where a comment lies in the body, with its replies. */
+/* A comment's place in the body, with its replies. */
 struct comment_span {
     size_t from, end;
     int64_t comment, user;
@@ -30,13 +30,13 @@ struct shown_comments {
     int64_t authors[2];
     size_t author_count;
     int64_t version, counters; /* of a page */
-    char *next;                /* the cursor of the list's next page; NULL: there is none */
+    char *next;                /* the cursor of the list's next page; NULL: this is the last one */
     bool complete;             /* false: the owner did not have all texts yet */
 };
 
 void shown_comments_free(struct shown_comments *shown); /* what it points to */
 
-/* Where the names come from, and where authors are noted. */
+/* The source of names, and the place where authors are noted. */
 struct comment_names {
     struct profiles *profiles;
     struct known_authors *authors;
@@ -61,10 +61,10 @@ struct shown_reader {
 /* The answer for one reader, who has not blocked an author of what it is about. */
 void shown_comments_put(struct buffer *out, const struct shown_comments *shown, const struct shown_reader *reader);
 
-/* A number that stands for all comments that are left out for the reader; 0: there is none. */
+/* A number that stands for all comments that are left out for the reader; 0: nothing is left out. */
 uint64_t shown_left_out(const struct shown_comments *shown, const struct shown_reader *reader);
 
-/* Whether the reader has blocked an author of what the answer is about. */
+/* The reader has blocked an author of what the answer is about. */
 bool shown_is_blocked(const struct shown_comments *shown, const struct shown_reader *reader);
 
 #endif

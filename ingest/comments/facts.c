@@ -116,7 +116,7 @@ static void comment_answered(void *context, int code, unsigned status, const cha
     settle(question);
 }
 
-/* Whether one of two users has the other as what; asked in both directions, as each sees it. */
+/* The state of a friendship, as one of the two sees it; both directions are asked for. */
 static void friendship_answered(void *context, int code, unsigned status, const char *text, size_t size, bool owner) {
     struct facts_question *question = context;
     json_t *reply;
@@ -177,7 +177,7 @@ static void ask_subject(struct facts_question *question, const char *what, int64
     buffer_free(&path);
 }
 
-/* The id of a post whose subject this is; 0: it is none. */
+/* The id of a post whose subject this is; 0: it is no post's. */
 static int64_t post_of(const char *subject) {
     int64_t id;
     return strncmp(subject, "post:", 5) == 0 && ids_parse(subject + 5, strlen(subject + 5), &id) ? id : 0;

@@ -18,7 +18,7 @@ void hot_subjects_free(struct hot_subjects *hot);     /* NULL is fine */
 /* Counts a read. True: the subject is hot, and one of the HOT_TOP hottest. now_ms never falls. */
 bool hot_subjects_read(struct hot_subjects *hot, const char *subject, int64_t now_ms);
 
-/* Whether it is, without a read. */
+/* The subject is hot. Counts no read. */
 bool hot_subjects_is(struct hot_subjects *hot, const char *subject, int64_t now_ms);
 
 #endif

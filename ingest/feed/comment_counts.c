@@ -252,7 +252,7 @@ static void add(struct comment_counts *counts, int64_t post, int32_t partition) 
     round->posts[round->count++] = (struct wanted_post){post, partition};
 }
 
-/* Whether a page waits for the post's count, which is asked for if need be. */
+/* True: the page waits for the post's count, which is asked for if need be. */
 static bool want(struct comment_counts *counts, int64_t post) {
     int64_t now_ms = clock_coarse_ms();
     if (!post) return false;

@@ -77,7 +77,7 @@ static bool has_room(const struct home_request *home) {
     return home->put < home->limit && home->body.size < PAGE_BYTES;
 }
 
-/* Whether posts may lie behind those that were looked at. */
+/* Posts may lie behind those that were looked at. */
 static bool may_be_more(const struct home_request *home) {
     for (size_t i = home->looked_at; i < home->refs.count; i++) {
         if (i >= home->post_count || text_state_of(home->posts[i].text) != TEXT_NONE) return true;

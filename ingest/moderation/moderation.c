@@ -10,7 +10,7 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/client_text.h"
-#include "ingest/moderation/asking.h"
+#include "ingest/moderation/client.h"
 #include "ingest/moderation/bans.h"
 #include "ingest/moderation/found.h"
 #include "ingest/moderation/settings.h"
@@ -25,7 +25,7 @@ static const char SEARCH[] = "/peer/moderation/comments?";
 struct moderation_gateway {
     struct writer *writer;
     struct user_copies *copies;
-    struct asking asking;
+    struct moderation_client client;
 };
 
 /* ---- answers ---- */
@@ -131,7 +131,7 @@ static void entry_written(void *context, struct http_request *request, int code,
     if (code)
         write_problem(request, code);
     else
-        asking_ask(&search->gateway->asking, search->path, request, found_for_moderator, search->gateway);
+        moderation_client_ask(&search->gateway->client, search->path, request, found_for_moderator, search->gateway);
     free(search->path);
     free(search);
 }
@@ -178,7 +178,8 @@ static void get_own(void *state, const struct call *call) {
         return;
     }
     buffer_format(&path, "%suser=%" PRId64, SEARCH, call->claims.user);
-    if (put_page(call, &path)) asking_ask(&gateway->asking, buffer_cstring(&path), call->request, found_own, gateway);
+    if (put_page(call, &path))
+        moderation_client_ask(&gateway->client, buffer_cstring(&path), call->request, found_own, gateway);
     buffer_free(&path);
 }
 
@@ -199,8 +200,8 @@ static bool ready(const void *of) {
 static void moderation_stop(void *state) {
     struct moderation_gateway *gateway = state;
     if (!gateway) return;
-    peers_free(gateway->asking.processes);
-    gateway->asking.processes = NULL;
+    peers_free(gateway->client.processes);
+    gateway->client.processes = NULL;
 }
 
 static int moderation_start(const struct product_options *options, void **state, struct error *error) {
@@ -210,7 +211,7 @@ static int moderation_start(const struct product_options *options, void **state,
     *gateway = (struct moderation_gateway){
         .writer = options->writer,
         .copies = options->copies,
-        .asking = {.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS], .chance = chance_new()},
+        .client = {.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS], .chance = chance_new()},
     };
     int code = peers_new(
         &(struct peers_options){
@@ -218,10 +219,10 @@ static int moderation_start(const struct product_options *options, void **state,
             .settings = service_kafka(service),
             .group = settings->group,
             .topic = &TOPIC_COMMENTS_WIDE,
-            .partitions = gateway->asking.partitions,
+            .partitions = gateway->client.partitions,
             .token = service_settings(service)->peer_token,
         },
-        &gateway->asking.processes, error);
+        &gateway->client.processes, error);
     if (code) {
         free(gateway);
         return code;
@@ -234,7 +235,7 @@ static int moderation_start(const struct product_options *options, void **state,
 
 static void cannot_serve(void *state, service_namer *name, void *context) {
     const struct moderation_gateway *gateway = state;
-    if (!peers_complete(gateway->asking.processes)) name(context, "search");
+    if (!peers_complete(gateway->client.processes)) name(context, "search");
 }
 
 const struct product MODERATION_PRODUCT = {

@@ -140,7 +140,7 @@ struct new_request {
     struct friends *friends;
     struct http_request *request;
     int64_t from, to;
-    bool new, many; /* new: there is none between the two, and no friendship */
+    bool new, many; /* new: the two have neither a request nor a friendship */
 };
 
 enum { ASKED_STATE, ASKED_REQUESTS };

@@ -38,7 +38,7 @@ static const char THERE_IS[] = "there is application/json, application/x-ndjson,
                                "application/geo+json";
 
 /* A page that becomes a file. */
-struct page {
+struct file_page {
     struct history *history;
     struct http_request *request;
     int64_t user, from, until, limit;
@@ -60,12 +60,12 @@ static bool plain(const char *cursor) {
 }
 
 static void put_report(void *context, const struct track_report *report) {
-    struct page *page = context;
+    struct file_page *page = context;
     track_put(&page->writer, &page->out, report);
 }
 
 /* A file has no place for the cursor: it is in a header. */
-static void reply_file(const struct page *page) {
+static void reply_file(const struct file_page *page) {
     struct http_field fields[] = {{"Cache-Control", "no-store"}, {"Link", NULL}};
     char *link = mem_format("</v1/history?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "&after=%s>; rel=\"next\"",
                             page->from, page->until, page->limit, page->next ? page->next : "");
@@ -75,7 +75,7 @@ static void reply_file(const struct page *page) {
     free(link);
 }
 
-static void page_free(struct page *page) {
+static void page_free(struct file_page *page) {
     held_give(page->history->files, (uint64_t)page->user, 1);
     free(page->next);
     buffer_free(&page->reply);
@@ -85,7 +85,7 @@ static void page_free(struct page *page) {
 
 /* On the worker. */
 static void write_file(void *context) {
-    struct page *page = context;
+    struct file_page *page = context;
     track_begin(&page->writer, &page->out, page->writer.format, page->user);
     page->code = track_page_read(page->user, (const char *)page->reply.data, page->reply.size, put_report, page,
                                  &page->next, &page->error);
@@ -93,7 +93,7 @@ static void write_file(void *context) {
 }
 
 static void file_written(void *context) {
-    struct page *page = context;
+    struct file_page *page = context;
     if (page->code)
         http_problem(page->request, 503, "owner_unavailable", page->error.text, RETRY_AFTER_S);
     else
@@ -102,7 +102,7 @@ static void file_written(void *context) {
 }
 
 static void page_came(void *context, int code, unsigned status, const char *reply, size_t size) {
-    struct page *page = context;
+    struct file_page *page = context;
     if (!owners_answered(page->request, code, status)) {
         page_free(page);
         return;
@@ -120,14 +120,14 @@ static int wanted_type(const struct call *call) {
     return wanted;
 }
 
-static void ask_for_file(struct history *history, const struct page *wanted, const char *path) {
+static void ask_for_file(struct history *history, const struct file_page *wanted, const char *path) {
     struct peers *sinks = history->sinks;
     if (!held_take(history->files, (uint64_t)wanted->user, 1)) {
         http_problem(wanted->request, 503, "busy", "too many files of histories are being written; try again",
                      RETRY_AFTER_S);
         return;
     }
-    struct page *page = mem_alloc(sizeof *page);
+    struct file_page *page = mem_alloc(sizeof *page);
     *page = *wanted;
     peers_fetch(sinks, peers_of_user(sinks, page->user), path, PEER_TIMEOUT_MS, page_came, page);
 }
@@ -152,7 +152,7 @@ static void get_history(void *state, const struct call *call) {
         return;
     }
     ask_for_file(history,
-                 &(struct page){
+                 &(struct file_page){
                      .history = history,
                      .request = call->request,
                      .user = user,

@@ -28,36 +28,36 @@ struct locations {
     struct metric *reports, *refused;
 };
 
-struct refusal { /* why a report cannot be taken: what the problem says */
+struct report_refusal { /* why a report cannot be taken: what the problem says */
     unsigned status;
     const char *code;
     size_t index; /* of the report in the list; HTTP_NO_INDEX: it is about none */
     struct error error;
 };
 
-static int refuse(struct refusal *refusal, unsigned status, const char *code, const char *reason) {
+static int refuse(struct report_refusal *refusal, unsigned status, const char *code, const char *reason) {
     refusal->status = status;
     refusal->code = code;
     if (reason) error_set(&refusal->error, 0, "%s", reason);
     return -EINVAL;
 }
 
-/* Whether the report may be about that user: the caller, or (for gateways) the one it names. user -1: neither is there. */
-static int check_user(const struct call *call, int64_t user, struct refusal *refusal) {
+/* The report must be about the caller or, from a gateway, the user it names. user -1: neither is there. */
+static int check_user(const struct call *call, int64_t user, struct report_refusal *refusal) {
     if (user < 0) return refuse(refusal, 400, "bad_user", "\"user\" is missing, and the token names none");
     if (user != call->claims.user && !call->claims.gateway)
         return refuse(refusal, 403, "not_your_user", "only a gateway may report for others");
     return 0;
 }
 
-static int check_time(const struct locations *locations, int64_t time, struct refusal *refusal) {
+static int check_time(const struct locations *locations, int64_t time, struct report_refusal *refusal) {
     if (place_check_time(&locations->options.times, time, &refusal->error) == 0) return 0;
     return refuse(refusal, 400, "bad_time", NULL);
 }
 
 /* ---- JSON ---- */
 
-static int parse_user(const struct call *call, const json_t *object, int64_t *user, struct refusal *refusal) {
+static int parse_user(const struct call *call, const json_t *object, int64_t *user, struct report_refusal *refusal) {
     *user = call->claims.user;
     if (json_want_int(object, "user", 0, INT64_MAX, user, &refusal->error) == -EINVAL)
         return refuse(refusal, 400, "bad_user", NULL);
@@ -65,7 +65,7 @@ static int parse_user(const struct call *call, const json_t *object, int64_t *us
 }
 
 static int parse_report(const struct locations *locations, const struct call *call, const json_t *object,
-                        struct location *location, struct refusal *refusal) {
+                        struct location *location, struct report_refusal *refusal) {
     *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1};
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
     int code = parse_user(call, object, &location->user, refusal);
@@ -83,25 +83,26 @@ static int parse_report(const struct locations *locations, const struct call *ca
     return 0;
 }
 
-struct batch {
+struct report_batch {
     struct locations *owner;
     struct location *locations;
     size_t count, sharing_off;
 };
 
-static void batch_free(struct batch *batch) {
+static void report_batch_free(struct report_batch *batch) {
     free(batch->locations);
     free(batch);
 }
 
-static int check_count(const struct batch *batch, size_t count, struct refusal *refusal) {
+static int check_count(const struct report_batch *batch, size_t count, struct report_refusal *refusal) {
     if (count == 0) return refuse(refusal, 400, "bad_message", "there are no reports");
     if (count > batch->owner->options.max_batch)
         return refuse(refusal, 413, "too_many", "too many reports in one request");
     return 0;
 }
 
-static int parse_json(const struct call *call, const json_t *body, struct batch *batch, struct refusal *refusal) {
+static int parse_json(const struct call *call, const json_t *body, struct report_batch *batch,
+                      struct report_refusal *refusal) {
     struct locations *locations = batch->owner;
     json_t *list = json_object_get(body, "locations");
     if (!list) {
@@ -128,7 +129,8 @@ static int parse_json(const struct call *call, const json_t *body, struct batch 
 /* ---- Avro ---- */
 
 static int take_report(const struct locations *locations, const struct call *call,
-                       const struct reported_location *report, struct location *location, struct refusal *refusal) {
+                       const struct reported_location *report, struct location *location,
+                       struct report_refusal *refusal) {
     struct geo_point at = {report->lat, report->lng};
     *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1};
     location->user = report->user == -1 ? call->claims.user : report->user;
@@ -149,7 +151,7 @@ static int take_report(const struct locations *locations, const struct call *cal
     return 0;
 }
 
-static int parse_avro(const struct call *call, struct batch *batch, struct refusal *refusal) {
+static int parse_avro(const struct call *call, struct report_batch *batch, struct report_refusal *refusal) {
     struct locations *locations = batch->owner;
     struct location_reports body;
     size_t size;
@@ -179,7 +181,7 @@ static bool is_avro(const struct call *call) {
 /* ---- what both lead to ---- */
 
 /* Leaves only the reports of users who share; `opted` says by which record. */
-static void keep_opted_in(struct batch *batch) {
+static void keep_opted_in(struct report_batch *batch) {
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
@@ -191,7 +193,7 @@ static void keep_opted_in(struct batch *batch) {
 }
 
 static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
-    struct batch *batch = context;
+    struct report_batch *batch = context;
     (void)partition;
     (void)offset;
     if (code) {
@@ -203,16 +205,16 @@ static void written(void *context, struct http_request *request, int code, int32
         http_reply_json(request, 200, &body);
         buffer_free(&body);
     }
-    batch_free(batch);
+    report_batch_free(batch);
 }
 
-static void cap_times(struct batch *batch) {
+static void cap_times(struct report_batch *batch) {
     int64_t now = clock_wall_ms();
     for (size_t i = batch->count; i-- > 0;)
         place_cap_time(&batch->owner->options.times, &batch->locations[i].time, &now);
 }
 
-static void produce(const struct call *call, struct batch *batch) {
+static void produce(const struct call *call, struct report_batch *batch) {
     struct buffer record = {0};
     struct write *write = write_new(batch->owner->options.writer, call->request, written, batch);
     for (size_t i = 0; i < batch->count; i++) {
@@ -224,7 +226,7 @@ static void produce(const struct call *call, struct batch *batch) {
     buffer_free(&record);
 }
 
-/* Whether the user may send so many reports now; else the request is answered. Gateways report for many. */
+/* True: the user may send so many reports now. Else the request is answered. Gateways report for many. */
 static bool may_report(struct locations *locations, const struct call *call, size_t count) {
     if (call->claims.gateway) return true;
     int wait_s = rates_take(locations->users, (uint64_t)call->claims.user, (int64_t)count, clock_coarse_ms());
@@ -237,9 +239,9 @@ static void post_locations(void *state, const struct call *call) {
     bool avro = is_avro(call);
     json_t *body = avro ? NULL : call_body_within(call, VALUES_MAX);
     if (!body && !avro) return;
-    struct refusal refusal = {.index = HTTP_NO_INDEX};
-    struct batch *batch = mem_alloc(sizeof *batch);
-    *batch = (struct batch){.owner = locations};
+    struct report_refusal refusal = {.index = HTTP_NO_INDEX};
+    struct report_batch *batch = mem_alloc(sizeof *batch);
+    *batch = (struct report_batch){.owner = locations};
     int code = avro ? parse_avro(call, batch, &refusal) : parse_json(call, body, batch, &refusal);
     json_decref(body);
     if (code == 0) {
@@ -250,9 +252,9 @@ static void post_locations(void *state, const struct call *call) {
     if (code) {
         locations->refused->value++;
         http_problem_at(call->request, refusal.status, refusal.code, refusal.error.text, refusal.index);
-        batch_free(batch);
+        report_batch_free(batch);
     } else if (!may_report(locations, call, batch->count)) {
-        batch_free(batch);
+        report_batch_free(batch);
     } else {
         produce(call, batch);
     }

@@ -178,13 +178,13 @@ static int assign(struct config *config, enum source source, const char *name, c
     return code;
 }
 
-struct file {
+struct config_file {
     struct config *config;
     const char *path;
 };
 
 static int take_pair(void *context, int line, const char *key, const char *value, struct error *error) {
-    const struct file *file = context;
+    const struct config_file *file = context;
     int code = assign(file->config, SOURCE_FILE, key, value, error);
     return code ? error_prefix(error, code, "%s:%d", file->path, line) : 0;
 }
@@ -196,7 +196,7 @@ int config_load_file(struct config *config, const char *path, struct error *erro
         error_set(error, code, "%s: %s", path, strerror(-code));
     else
         code = properties_read(path, buffer_cstring(&text), text.size, take_pair,
-                               &(struct file){.config = config, .path = path}, error);
+                               &(struct config_file){.config = config, .path = path}, error);
     buffer_free(&text);
     return code;
 }

@@ -13,7 +13,7 @@
  *                 v
  *               family "starling_join_seconds" --> series {} with its histogram
  */
-enum kind { COUNTER, GAUGE, HISTOGRAM };
+enum metric_kind { COUNTER, GAUGE, HISTOGRAM };
 
 static const char *const KINDS[] = {"counter", "gauge", "histogram"};
 
@@ -33,7 +33,7 @@ struct series {
 
 struct family {
     char *name, *help;
-    enum kind kind;
+    enum metric_kind kind;
     struct series *first;
     struct family *next;
 };
@@ -81,7 +81,7 @@ void metrics_free(struct metrics *metrics) {
 }
 
 /* By name and kind: a name used for two kinds is a mistake, but never makes one kind's series pass for the other's. */
-static struct family *family_want(struct metrics *metrics, enum kind kind, const char *name, const char *help) {
+static struct family *family_want(struct metrics *metrics, enum metric_kind kind, const char *name, const char *help) {
     struct family **at = &metrics->first;
     for (; *at; at = &(*at)->next)
         if ((*at)->kind == kind && strcmp((*at)->name, name) == 0) return *at;

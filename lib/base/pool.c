@@ -14,15 +14,15 @@ enum { ON_HEAP = 0 };
 
 enum { CHUNK = MEM_LARGE_PAGE, LINE = 64 };
 
-struct piece {
-    struct piece *next;
+struct free_piece {
+    struct free_piece *next;
 };
 
 struct chunk {
     struct chunk *next, **link; /* pool->open, while a piece is free; link NULL: it is full, or the spare one */
     struct chunk *all_next, **all_link;
-    struct piece *given; /* pieces that were given back */
-    uint32_t fresh;      /* pieces from here on were never taken */
+    struct free_piece *given; /* pieces that were given back */
+    uint32_t fresh;           /* pieces from here on were never taken */
     uint32_t taken;
 };
 
@@ -35,7 +35,7 @@ struct pool {
 };
 
 struct pool *pool_new(size_t size) {
-    assert(size >= sizeof(struct piece) && size <= POOL_PIECE_MAX);
+    assert(size >= sizeof(struct free_piece) && size <= POOL_PIECE_MAX);
     struct pool *pool = mem_alloc(sizeof *pool);
     *pool = (struct pool){.size = size, .pieces = (uint32_t)((CHUNK - LINE) / size)};
     return pool;
@@ -89,7 +89,7 @@ void *pool_take(struct pool *pool) {
     if (ON_HEAP) return mem_alloc(pool->size);
     struct chunk *chunk = pool->open ? pool->open : chunk_open(pool);
     if (++chunk->taken == pool->pieces) list_remove(chunk);
-    struct piece *piece = chunk->given;
+    struct free_piece *piece = chunk->given;
     if (!piece) return (uint8_t *)chunk + LINE + chunk->fresh++ * pool->size;
     chunk->given = piece->next;
     return piece;
@@ -102,7 +102,7 @@ void pool_give(struct pool *pool, void *memory) {
         return;
     }
     struct chunk *chunk = (struct chunk *)((uintptr_t)memory & ~(uintptr_t)(CHUNK - 1));
-    struct piece *piece = memory;
+    struct free_piece *piece = memory;
     piece->next = chunk->given;
     chunk->given = piece;
     chunk->taken--;

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/text.h"
 
-struct reader {
+struct properties_reader {
     const char *at, *end;
     int line;             /* of the natural line that `at` is in */
     struct buffer joined; /* the logical line: without continuations, escapes still in it */
@@ -17,18 +17,18 @@ struct reader {
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
 
-static void skip_blanks(struct reader *reader) {
+static void skip_blanks(struct properties_reader *reader) {
     while (reader->at < reader->end && blank(*reader->at)) reader->at++;
 }
 
 /* The end of the natural line: LF, CR, CR LF or the end of the text. */
-static const char *line_end(const struct reader *reader) {
+static const char *line_end(const struct properties_reader *reader) {
     const char *at = reader->at;
     while (at < reader->end && *at != '\n' && *at != '\r') at++;
     return at;
 }
 
-static void next_line(struct reader *reader, const char *end) {
+static void next_line(struct properties_reader *reader, const char *end) {
     reader->at = end;
     if (end < reader->end) reader->at += *end == '\r' && end + 1 < reader->end && end[1] == '\n' ? 2 : 1;
     reader->line++;
@@ -42,7 +42,7 @@ static bool continues(const char *from, const char *end) {
 }
 
 /* Gathers the next logical line in `joined`, past blank lines and comments. False at the end of the text. */
-static bool read_logical(struct reader *reader, int *line) {
+static bool read_logical(struct properties_reader *reader, int *line) {
     buffer_clear(&reader->joined);
     for (; reader->at < reader->end; next_line(reader, line_end(reader))) {
         skip_blanks(reader);
@@ -135,7 +135,7 @@ static const char *read_word(const char *at, const char *end, bool key, struct b
 }
 
 /* Splits the logical line into key and value. */
-static bool split(struct reader *reader) {
+static bool split(struct properties_reader *reader) {
     const char *at = buffer_cstring(&reader->joined), *end = at + reader->joined.size;
     at = read_word(at, end, true, &reader->key);
     if (!at) return false;
@@ -156,7 +156,7 @@ static bool is_text(const struct buffer *line) {
 
 int properties_read(const char *name, const char *text, size_t size, properties_fn *fn, void *context,
                     struct error *error) {
-    struct reader reader = {.at = text, .end = text + size, .line = 1};
+    struct properties_reader reader = {.at = text, .end = text + size, .line = 1};
     int code = 0, line;
     while (code == 0 && read_logical(&reader, &line)) {
         if (!is_text(&reader.joined))

@@ -65,19 +65,19 @@ static uint32_t point_of(const char *text, size_t length) {
     return point;
 }
 
-struct span {
+struct code_point_span {
     uint32_t first, last;
 };
 
-static bool lies_in(const struct span *spans, size_t count, uint32_t point) {
+static bool lies_in(const struct code_point_span *spans, size_t count, uint32_t point) {
     for (size_t i = 0; i < count; i++)
         if (point >= spans[i].first && point <= spans[i].last) return true;
     return false;
 }
 
 bool text_is_control(const char *at, size_t length) {
-    static const struct span CONTROLS[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
-                                           {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+    static const struct code_point_span CONTROLS[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
+                                                      {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
     return lies_in(CONTROLS, sizeof CONTROLS / sizeof *CONTROLS, point_of(at, length));
 }
 
@@ -88,11 +88,11 @@ bool text_is_override(const char *at, size_t length) {
 
 /* Blanks, and what some letters are followed by: nothing is seen of them alone. */
 static bool is_blank(uint32_t point) {
-    static const struct span BLANKS[] = {{' ', ' '},       {0xa0, 0xa0},     {0xad, 0xad},      {0x34f, 0x34f},
-                                         {0x115f, 0x1160}, {0x1680, 0x1680}, {0x17b4, 0x17b5},  {0x180b, 0x180f},
-                                         {0x2000, 0x200d}, {0x202f, 0x202f}, {0x205f, 0x206f},  {0x2800, 0x2800},
-                                         {0x3000, 0x3000}, {0x3164, 0x3164}, {0xfe00, 0xfe0f},  {0xfeff, 0xfeff},
-                                         {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
+    static const struct code_point_span BLANKS[] = {
+        {' ', ' '},       {0xa0, 0xa0},     {0xad, 0xad},     {0x34f, 0x34f},    {0x115f, 0x1160},
+        {0x1680, 0x1680}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x2000, 0x200d},  {0x202f, 0x202f},
+        {0x205f, 0x206f}, {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},  {0xfe00, 0xfe0f},
+        {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
     return lies_in(BLANKS, sizeof BLANKS / sizeof *BLANKS, point);
 }
 

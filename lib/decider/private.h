@@ -14,7 +14,7 @@ enum {
     TRACED_MAX = 8    /* traces of one transaction, of which the commit becomes a span */
 };
 
-enum stage {
+enum decider_stage {
     STAGE_DOWN,     /* no producer; the timer makes one */
     STAGE_STARTING, /* the worker thread starts transactions */
     STAGE_IDLE,
@@ -55,7 +55,7 @@ struct decider {
     struct kafka_consumer *consumer;
     struct loop_timer *timer, *turn;
     struct waiters *waiters;
-    enum stage stage;
+    enum decider_stage stage;
     bool stopped;
     bool revoked; /* since the transaction that is under way was begun */
 

@@ -113,11 +113,11 @@ double geo_circle_distance(const struct geo_circle *circle, struct geo_point p) 
 
 /* Some points and a small circle. Loops of a fixed length without branches: compilers make vectors of them. */
 enum { LANES = 8 };
-struct lanes {
+struct vector_lanes {
     double north[LANES], east[LANES], haversine[LANES], distance_m[LANES];
 };
 
-static void look(const struct geo_circle *circle, const struct geo_point *points, struct lanes *lanes) {
+static void look(const struct geo_circle *circle, const struct geo_point *points, struct vector_lanes *lanes) {
     const double lat = circle->centre.lat, lng = circle->centre.lng;
     for (int i = 0; i < LANES; i++) {
         double there = fabs(points[i].lng - lng), other_way = 2.0 * HALF_TURN - there;
@@ -129,7 +129,8 @@ static void look(const struct geo_circle *circle, const struct geo_point *points
 }
 
 /* As geo_near, from what is known of the point in that lane. */
-static bool is_near(const struct geo_circle *circle, struct geo_point p, const struct lanes *lanes, size_t lane) {
+static bool is_near(const struct geo_circle *circle, struct geo_point p, const struct vector_lanes *lanes,
+                    size_t lane) {
     if (fabs(lanes->north[lane]) > (double)circle->lat_reach || lanes->east[lane] > (double)circle->lng_reach)
         return false;
     if (lanes->haversine[lane] <= circle->inner) return true;
@@ -138,7 +139,7 @@ static bool is_near(const struct geo_circle *circle, struct geo_point p, const s
 
 static void look_at_lanes(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
                           double *distance_m) {
-    struct lanes lanes;
+    struct vector_lanes lanes;
     look(circle, points, &lanes);
     memcpy(distance_m, lanes.distance_m, count * sizeof *distance_m);
     for (size_t i = 0; i < count; i++) near[i] = is_near(circle, points[i], &lanes, i);

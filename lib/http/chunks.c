@@ -6,7 +6,7 @@
 
 enum { SIZE_DIGITS = 15 };
 
-/* The digit's value; -1: it is none. */
+/* The digit's value; -1: it is no digit. */
 static int digit_of(char byte) {
     if (byte >= '0' && byte <= '9') return byte - '0';
     if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;

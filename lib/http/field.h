@@ -15,7 +15,7 @@ bool http_is_token(const char *text, size_t size);
 /* A field's value has no control characters but tabs (5.5). */
 bool http_is_value(const char *text, size_t size);
 
-/* Whether a list (words with commas between them) holds the word; any_case: whatever its letters' case. */
+/* The list (words with commas between them) holds the word; any_case: whatever its letters' case. */
 bool http_lists(const char *list, const char *word, size_t size, bool any_case);
 
 #endif

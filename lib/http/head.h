@@ -28,14 +28,14 @@ struct http_head {
     char *method;
     char *target;     /* "/path?query" or "*", not decoded */
     int minor;        /* of HTTP/1.x */
-    const char *host; /* of the target, where it names one, else of the field Host. NULL: there is none (HTTP/1.0) */
+    const char *host; /* of the target, where it names one, else of the field Host. NULL: of neither (HTTP/1.0) */
     struct http_field fields[HTTP_FIELDS_MAX];
     size_t field_count;
     bool chunked, expects_continue, closes; /* closes: the client asks for no further answer */
     int64_t length;                         /* of the body, if it is not chunked */
 };
 
-/* The size of the head that the text begins with, its empty line included. 0: it is not whole yet. -EINVAL: it is none, whatever comes.
+/* The size of the head that the text begins with, its empty line included. 0: it is not whole yet. -EINVAL: it is no head, whatever comes.
  * `known`: bytes at the front that were not whole the last time, so that they are not looked through again. */
 ssize_t http_head_size(const char *text, size_t size, size_t known);
 
@@ -46,7 +46,7 @@ int http_head_read(char *text, size_t size, struct http_head *head, struct http_
 /* Of text that is no whole head and never will be one that is taken: why. False: it may still become one. */
 bool http_head_exceeds(const char *text, size_t size, struct http_fault *fault);
 
-/* The value of the first field of that name, in any case; NULL: there is none. */
+/* The value of the first field of that name, in any case; NULL: no field has it. */
 const char *http_field_find(const struct http_field *fields, size_t count, const char *name);
 /* Appends the values of all fields of that name, in their order, with commas between them; how many there are. */
 size_t http_field_gather(const struct http_field *fields, size_t count, const char *name, struct buffer *values);

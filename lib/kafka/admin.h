@@ -47,7 +47,7 @@ int kafka_topics_inspect(struct kafka_admin *admin, const struct topic_list *top
                          int timeout_ms, struct error *error);
 void kafka_topics_found_clear(struct kafka_topic_found *found, size_t count);
 
-/* Whether the oldest records of those of the topics that the program reads lie in the partitions that their keys choose. 0; -EINVAL: they
+/* Checks that the oldest records of those of the topics that the program reads lie in the partitions that their keys choose. 0; -EINVAL: they
  * do not, but among fewer partitions, and error says among how many: somebody has added partitions, and keys are looked for where they are
  * not. Records that lie anywhere are for dead letters, as are those of less than four keys. Partitions that do not answer in time, for want
  * of a leader, are passed over. -EHOSTDOWN: none has answered in time. */

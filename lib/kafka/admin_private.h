@@ -27,7 +27,7 @@ struct kafka_request {
 };
 struct kafka_request kafka_request_new(struct kafka_admin *admin, rd_kafka_admin_op_t op, int64_t deadline_us);
 
-/* Waits for the answer and frees the request. NULL with the reason in error and *code when there is none. */
+/* Waits for the answer and frees the request. NULL with the reason in error and *code if none comes. */
 rd_kafka_event_t *kafka_request_finish(struct kafka_request *request, int64_t deadline_us, const char *doing, int *code,
                                        struct error *error);
 

@@ -68,7 +68,7 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
         struct place *place = positions_find(&consumer->positions, topic, m->partition);
         if (!place || !place->reading) continue;
         consumer->moved = true;
-        // Where the end was found: markers of transactions and compacted records lie between the last record and it.
+        // The next offset is where the end was found: markers of transactions and compacted records lie between the last record and it.
         place->next = end ? m->offset : m->offset + 1;
         if (end) continue;
         consumer->burst++;

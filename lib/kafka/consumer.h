@@ -30,7 +30,7 @@ struct kafka_record {
     const void *message; /* librdkafka's, for kafka_record_header; NULL: none */
 };
 
-/* The last header of that name, as text; NULL: there is none. Valid as long as the record. */
+/* The last header of that name, as text; NULL: the record has none. Valid as long as the record. */
 const char *kafka_record_header(const struct kafka_record *record, const char *name);
 
 struct kafka_position {
@@ -102,7 +102,7 @@ int64_t kafka_consumer_position(const struct kafka_consumer *consumer, const str
  * on_assigned comes. */
 int kafka_consumer_hand_over(struct kafka_consumer *consumer, const struct topic *other, struct error *error);
 
-/* The broker's id of this member, as of on_assigned; NULL: it is none. Valid until the next change. */
+/* The broker's id of this member, as of on_assigned; NULL: it is no member. Valid until the next change. */
 const char *kafka_consumer_member(const struct kafka_consumer *consumer);
 
 /* Back-pressure: while held, no on_records (rebalances go on). */

@@ -1,4 +1,4 @@
-/* Whether the records of topics lie where their keys belong: partitions that were added later leave the older records where they are. */
+/* Checks that records of topics lie where their keys belong: partitions that were added later leave the older records where they are. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Where a consumer is in every partition that it reads or has read: a table by topic and partition. One thread. */
+/* The position of a consumer in every partition that it reads or has read: a table by topic and partition. One thread. */
 #ifndef KAFKA_POSITIONS_H
 #define KAFKA_POSITIONS_H
 

@@ -35,7 +35,7 @@ void kafka_tell(const struct kafka_settings *settings, const char *format, ...) 
 /* Tells what was refused, if err is a refusal: operation "Read", kind "topic" or "group". */
 void kafka_refused(const struct kafka_settings *settings, rd_kafka_resp_err_t err, const char *operation,
                    const char *kind, const char *name);
-/* Whether the program's table says that it does so with the topic; tells if not. */
+/* True: the program's table says that it does so with the topic. Tells if not. */
 bool kafka_allows(const struct kafka_settings *settings, const struct topic *topic, unsigned how);
 
 /* waiting.c: time for calls that block; any thread. */
@@ -45,7 +45,7 @@ int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
 /* The time of one question to leaders of partitions: librdkafka goes on asking the broker that it takes for the leader until that time is
  * over, also when that broker is dead or leads no more. */
 int kafka_attempt_ms(int64_t deadline_us);
-/* Whether to ask again: a broker is just taking something over (a group, a partition of a new topic), and there is time left.
+/* True: ask again, as a broker is just taking something over (a group, a partition of a new topic), and there is time left.
  * Sleeps shortly before it returns true. */
 bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us);
 /* The same for a question to the leaders of these partitions. If they do not answer, the client first asks who leads their topics now,

@@ -10,19 +10,19 @@ rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, const st
     return kafka_handles_get(&consumer->handles, consumer->client, consumer->options.settings, topic, TOPIC_READS);
 }
 
-struct gather {
+struct assignment {
     struct kafka_consumer *consumer;
     rd_kafka_topic_partition_list_t *all, *paused, *resumed;
 };
 
 static void gather_one(void *context, const struct kafka_position *position, struct place *place) {
-    struct gather *gather = context;
-    kafka_list_add(gather->all, gather->consumer->options.settings, position);
-    bool pause = place->paused || gather->consumer->hold_paused;
+    struct assignment *assignment = context;
+    kafka_list_add(assignment->all, assignment->consumer->options.settings, position);
+    bool pause = place->paused || assignment->consumer->hold_paused;
     if (pause)
-        kafka_list_add(gather->paused, gather->consumer->options.settings, position);
+        kafka_list_add(assignment->paused, assignment->consumer->options.settings, position);
     else if (place->stalled)
-        kafka_list_add(gather->resumed, gather->consumer->options.settings, position);
+        kafka_list_add(assignment->resumed, assignment->consumer->options.settings, position);
     place->stalled = pause;
 }
 
@@ -41,21 +41,21 @@ rd_kafka_resp_err_t kafka_consumer_assign(struct kafka_consumer *consumer,
 
 int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error) {
     int count = (int)positions_reading(&consumer->positions);
-    struct gather gather = {
+    struct assignment assignment = {
         .consumer = consumer,
         .all = rd_kafka_topic_partition_list_new(count),
         .paused = rd_kafka_topic_partition_list_new(count),
         .resumed = rd_kafka_topic_partition_list_new(0),
     };
-    positions_each(&consumer->positions, gather_one, &gather);
+    positions_each(&consumer->positions, gather_one, &assignment);
     // An empty list, never NULL: NULL would end the membership's assignment and have the group rebalance.
-    rd_kafka_resp_err_t err = kafka_consumer_assign(consumer, gather.all);
+    rd_kafka_resp_err_t err = kafka_consumer_assign(consumer, assignment.all);
     // No record gets through in between: pausing makes those that librdkafka has fetched already outdated.
-    if (!err && gather.paused->cnt) err = rd_kafka_pause_partitions(consumer->client, gather.paused);
-    if (!err && gather.resumed->cnt) err = rd_kafka_resume_partitions(consumer->client, gather.resumed);
-    rd_kafka_topic_partition_list_destroy(gather.resumed);
-    rd_kafka_topic_partition_list_destroy(gather.all);
-    rd_kafka_topic_partition_list_destroy(gather.paused);
+    if (!err && assignment.paused->cnt) err = rd_kafka_pause_partitions(consumer->client, assignment.paused);
+    if (!err && assignment.resumed->cnt) err = rd_kafka_resume_partitions(consumer->client, assignment.resumed);
+    rd_kafka_topic_partition_list_destroy(assignment.resumed);
+    rd_kafka_topic_partition_list_destroy(assignment.all);
+    rd_kafka_topic_partition_list_destroy(assignment.paused);
     consumer->changed = true;
     consumer->answered = true;
     return err ? kafka_failed(error, err, "choosing partitions to read") : 0;
@@ -128,21 +128,21 @@ int kafka_consumer_resume(struct kafka_consumer *consumer, const struct topic *t
 }
 
 static void gather_hold(void *context, const struct kafka_position *position, struct place *place) {
-    struct gather *gather = context;
+    struct assignment *assignment = context;
     if (place->paused) return;
-    kafka_list_add(gather->all, gather->consumer->options.settings, position);
-    place->stalled = gather->consumer->hold_paused;
+    kafka_list_add(assignment->all, assignment->consumer->options.settings, position);
+    place->stalled = assignment->consumer->hold_paused;
 }
 
 void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause) {
-    struct gather gather = {.consumer = consumer, .all = rd_kafka_topic_partition_list_new(0), .paused = NULL};
-    positions_each(&consumer->positions, gather_hold, &gather);
-    if (gather.all->cnt && pause) rd_kafka_pause_partitions(consumer->client, gather.all);
-    if (gather.all->cnt && !pause) rd_kafka_resume_partitions(consumer->client, gather.all);
-    rd_kafka_topic_partition_list_destroy(gather.all);
+    struct assignment assignment = {.consumer = consumer, .all = rd_kafka_topic_partition_list_new(0), .paused = NULL};
+    positions_each(&consumer->positions, gather_hold, &assignment);
+    if (assignment.all->cnt && pause) rd_kafka_pause_partitions(consumer->client, assignment.all);
+    if (assignment.all->cnt && !pause) rd_kafka_resume_partitions(consumer->client, assignment.all);
+    rd_kafka_topic_partition_list_destroy(assignment.all);
 }
 
-/* Whether librdkafka refused to be elsewhere. A partition whose fetching is only just being started does, and would then drop
+/* librdkafka refused to be elsewhere. A partition whose fetching is only just being started does, and would then drop
  * all that it fetches as outdated (the seek is counted already): starting it anew, at the new place, cures both. */
 static bool is_refused(struct kafka_consumer *consumer, rd_kafka_topic_partition_list_t *list) {
     rd_kafka_error_t *failure = rd_kafka_seek_partitions(consumer->client, list, SEEK_TIMEOUT_MS);
@@ -153,18 +153,18 @@ static bool is_refused(struct kafka_consumer *consumer, rd_kafka_topic_partition
 }
 
 static void gather_behind(void *context, const struct kafka_position *position, struct place *place) {
-    struct gather *gather = context;
-    if (place->paused || kafka_consumer_lag(gather->consumer, position->topic, position->partition) <= 0) return;
-    kafka_list_add(gather->all, gather->consumer->options.settings, position);
+    struct assignment *assignment = context;
+    if (place->paused || kafka_consumer_lag(assignment->consumer, position->topic, position->partition) <= 0) return;
+    kafka_list_add(assignment->all, assignment->consumer->options.settings, position);
 }
 
 /* Its broker threads saw a full queue and sleep: for up to a second, as nothing wakes them when it is drained (a restored router
  * read in bursts, a second apart). Being sent to where a partition is does. */
 void kafka_consumer_fetch_on(struct kafka_consumer *consumer) {
-    struct gather gather = {.consumer = consumer, .all = rd_kafka_topic_partition_list_new(0)};
-    if (!consumer->hold_paused) positions_each(&consumer->positions, gather_behind, &gather);
-    if (gather.all->cnt && is_refused(consumer, gather.all)) kafka_consumer_apply(consumer, NULL);
-    rd_kafka_topic_partition_list_destroy(gather.all);
+    struct assignment assignment = {.consumer = consumer, .all = rd_kafka_topic_partition_list_new(0)};
+    if (!consumer->hold_paused) positions_each(&consumer->positions, gather_behind, &assignment);
+    if (assignment.all->cnt && is_refused(consumer, assignment.all)) kafka_consumer_apply(consumer, NULL);
+    rd_kafka_topic_partition_list_destroy(assignment.all);
 }
 
 int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_position *position, struct error *error) {

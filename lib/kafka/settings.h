@@ -46,7 +46,7 @@ struct kafka_settings {
     struct log *log;       /* librdkafka's own lines go here at debug; NULL: nowhere */
 };
 
-/* Whether librdkafka can use these kafka.* pairs; -EINVAL with the reason. Asks no broker. */
+/* Checks that librdkafka can use these kafka.* pairs; -EINVAL with the reason. Asks no broker. */
 int kafka_settings_check(const struct config_pair *pairs, size_t count, struct error *error);
 
 /* The broker's name of a topic, or of its dead letter queue: prefix + name [+ ".dlq"]. Caller frees. */

@@ -8,7 +8,7 @@
 
 enum { RETRY_MS = 20 };
 
-/* Whether to make the same call again; takes the failure if so. */
+/* True: the same call is to be made again. Takes the failure then. */
 static bool again(rd_kafka_error_t *failure, int64_t deadline) {
     if (!failure || !rd_kafka_error_is_retriable(failure) || !kafka_remaining_ms(deadline)) return false;
     rd_kafka_error_destroy(failure);

@@ -317,7 +317,7 @@ static bool claim_holds(const json_t *claim, const char *text) {
     return false;
 }
 
-/* Whether the token was made for us, by whom we trust. */
+/* The token must be made for us, by an issuer that we trust. */
 static int check_parties(const struct auth *auth, const json_t *json, struct error *error) {
     const json_t *issuer = json_object_get(json, "iss");
     if (auth->audience && !claim_holds(json_object_get(json, "aud"), auth->audience))

@@ -41,7 +41,7 @@ int auth_refresh(struct auth *auth, struct error *error);
 size_t auth_keys(const struct auth *auth); /* how many keys count */
 /* How many keys of the JWKS file are left out, and why the first of them is. */
 size_t auth_refused_keys(const struct auth *auth, const char **reason);
-/* Whether a key of claims still counts; the answer changes with the count of changes only. */
+/* A key of claims still counts; the answer changes with the count of changes only. */
 bool auth_has_key(const struct auth *auth, uint32_t key);
 uint32_t auth_changes(const struct auth *auth);
 

@@ -1,5 +1,5 @@
 /* Logs what is denied, to this process by Kafka and by this process to callers: one line for the first time, and after a minute another one
- * that says how often since. What is kept is bounded. librdkafka tells us of the same denial many times a second, and so do attackers. Any
+ * that says how often since. Its memory is bounded. librdkafka tells us of the same denial many times a second, and so do attackers. Any
  * thread. */
 #ifndef SERVICE_DENIALS_H
 #define SERVICE_DENIALS_H

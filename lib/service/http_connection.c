@@ -130,7 +130,7 @@ static uint64_t allowed_s(const struct http_connection *connection) {
     return UINT32_MAX;
 }
 
-/* Whether so many bytes of a body or an answer have moved in its time that it may go on. */
+/* So many bytes of a body or an answer have moved in its time that it may go on. */
 static bool moves(struct http_connection *connection, uint64_t now_ms) {
     uint64_t wanted = allowed_s(connection) * connection->server->options.times.least_rate, moved = connection->moved;
     int queued = 0; /* what the kernel has taken of us is not there yet */

@@ -48,7 +48,7 @@ static bool path_is_plain(const char *path) {
     return true;
 }
 
-/* Opens the regular file of the path below root, wherever symbolic links lead, but never outside; -1: there is none. */
+/* Opens the regular file of the path below root, wherever symbolic links lead, but never outside; -1: no such file. */
 static int open_below(const char *root, const char *path, struct stat *info) {
     char real_root[PATH_MAX], real_file[PATH_MAX];
     int fd = -1;

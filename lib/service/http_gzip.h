@@ -17,10 +17,10 @@ struct http_gzip;
 struct http_gzip *http_gzip_new(size_t least);
 void http_gzip_free(struct http_gzip *gzip); /* after the bodies that it has made; NULL is fine */
 
-/* Whether such an answer depends on what the client accepts: it is text, and large enough. gzip NULL: it does not. */
+/* Such an answer depends on what the client accepts: it is text, and large enough. gzip NULL: false. */
 bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, size_t size);
 
-/* Whether a client with that Accept-Encoding takes the coding, or gzip (RFC 9110, 12.5.3). NULL: no. Pure. */
+/* A client with that Accept-Encoding takes the coding, or gzip (RFC 9110, 12.5.3). NULL: false. Pure. */
 bool http_coding_accepted(const char *accept, const char *coding);
 bool http_gzip_accepted(const char *accept);
 

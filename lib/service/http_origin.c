@@ -90,7 +90,7 @@ static bool is_trusted(const struct http_proxies *proxies, const struct http_add
     return false;
 }
 
-/* What a proxy writes for an address: "1.2.3.4", "1.2.3.4:5678", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443", in quotes or not. */
+/* An address as proxies write it: "1.2.3.4", "1.2.3.4:5678", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443", in quotes or not. */
 static bool read_forwarded(const char *text, size_t size, struct http_address *address) {
     if (size >= 2 && *text == '"' && text[size - 1] == '"') text++, size -= 2;
     const char *end = text + size, *port = NULL;

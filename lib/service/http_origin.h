@@ -1,4 +1,4 @@
-/* Where requests come from: the network of the client, also behind proxies that say for whom they ask (X-Forwarded-For). */
+/* The origin of requests: the network of the client, also behind proxies that say for whom they ask (X-Forwarded-For). */
 #ifndef SERVICE_HTTP_ORIGIN_H
 #define SERVICE_HTTP_ORIGIN_H
 
@@ -28,7 +28,7 @@ struct http_address http_address_of(const struct sockaddr *socket);
 bool http_address_read(const char *text, size_t size, struct http_address *address);
 
 /* The client behind proxies: of the addresses in `forwarded` (separated by commas, with or without ports; NULL: none) the last one that is
- * no trusted proxy, or `peer` if that is none itself. Clients write there what they like, so nothing before that counts. An address as
+ * no trusted proxy, or `peer` if that is no trusted proxy itself. Clients write there what they like, so nothing before that counts. An address as
  * budget/network.h has it; of a word that is no address ("unknown"), a number that no address has. Pure. */
 uint64_t http_origin_behind(const struct http_proxies *proxies, struct http_address peer, const char *forwarded);
 

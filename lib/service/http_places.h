@@ -1,4 +1,4 @@
-/* Who has a place at a server, and who goes when there is none left. Connections stand in queues by network, in the order of their
+/* The places at a server, and the connection that goes when no place is left. Connections stand in queues by network, in the order of their
  * coming there: those without a request, and those whose request is still coming. Loop's thread. */
 #ifndef SERVICE_HTTP_PLACES_H
 #define SERVICE_HTTP_PLACES_H
@@ -27,7 +27,7 @@ void http_place_leave(struct http_places *places, struct http_place *place);
 void http_place_move(struct http_places *places, struct http_place *place, enum http_queue queue); /* to its end */
 uint64_t http_place_network(const struct http_place *place);
 
-/* Who goes first: the first one of the first queue that has any, of one of the networks with the most connections (their number is
+/* The connection that goes first: the first one of the first queue that has any, of one of the networks with the most connections (their number is
  * taken to the next power of two). NULL: all must stay. */
 struct http_place *http_places_first(const struct http_places *places);
 /* The same among those of a network. */

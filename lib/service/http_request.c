@@ -21,7 +21,7 @@ int http_incoming_read(char *text, size_t size, struct http_incoming *incoming, 
     return -EINVAL;
 }
 
-/* Where a piece of the text is in its copy. */
+/* The place of a piece of the text in its copy. */
 static const char *moved(const char *piece, const char *text, size_t size, char *copy) {
     return piece >= text && piece < text + size ? copy + (piece - text) : ""; /* what was not there is a constant */
 }

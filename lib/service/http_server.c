@@ -39,7 +39,7 @@ static bool make_room(struct http_place *place) {
     return true;
 }
 
-/* Takes a place for a connection from that network: false, there is none. */
+/* Takes a place for a connection from that network. False: all are taken. */
 static bool take_place(struct http_server *server, uint64_t network) {
     int64_t each = server->options.budgets.network_connections;
     if (held_take(server->connections, network, 1)) return true;

@@ -33,7 +33,7 @@ struct http_times {
     unsigned least_rate; /* bytes a second; 4,096 */
 };
 
-/* What callers may hold at once, in budgets that the metrics show (budget/held.h). 0: any number. */
+/* Limits of what callers hold at once, in budgets that the metrics show (budget/held.h). 0: any number. */
 struct http_budgets {
     struct metrics *metrics; /* NULL: nobody sees them */
     int64_t network_connections;

@@ -196,7 +196,7 @@ static bool count_reply(struct http_connection *connection) {
     return true;
 }
 
-/* A large answer needs a budget before any of it is sent. False: there is none, and another answer was sent. */
+/* A large answer needs a budget before any of it is sent. False: the budget is used up, and another answer was sent. */
 static bool afford(struct http_request *request, struct http_body *body) {
     struct http_connection *connection = request->connection;
     struct http_server *server = connection->server;
@@ -243,7 +243,7 @@ static void go_on(struct http_connection *connection, int pushed) {
         http_connection_wait(connection, UV_WRITABLE);
 }
 
-/* What was lent is gone soon. */
+/* Copies what was lent, which is gone soon. */
 static void keep_lent(struct http_body *body) {
     if (!body->lent) return;
     char *kept = body->left ? mem_alloc((size_t)body->left) : NULL;

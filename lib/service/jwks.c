@@ -154,7 +154,7 @@ static int secret_key(const json_t *json, struct jwks_key *made, struct error *e
     return code;
 }
 
-static const struct kind {
+static const struct key_kind {
     const char *type, *curve, *algorithm;
     int (*read)(const json_t *json, struct jwks_key *made, struct error *error);
 } KINDS[] = {
@@ -180,10 +180,10 @@ static bool is_to_verify(const json_t *json) {
 }
 
 /* The use that a key has here; NULL: not for checking tokens, or not in a way that is known here. */
-static const struct kind *kind_of(const json_t *json) {
+static const struct key_kind *kind_of(const json_t *json) {
     if (!json_is_object(json) || !is(json, "use", "sig", true) || !is_to_verify(json)) return NULL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
-        const struct kind *kind = &KINDS[i];
+        const struct key_kind *kind = &KINDS[i];
         if (is(json, "kty", kind->type, false) && is(json, "alg", kind->algorithm, true) &&
             (!kind->curve || is(json, "crv", kind->curve, false)))
             return kind;
@@ -192,7 +192,7 @@ static const struct kind *kind_of(const json_t *json) {
 }
 
 static int read_key(struct jwks *jwks, const json_t *json, struct error *error) {
-    const struct kind *kind = kind_of(json);
+    const struct key_kind *kind = kind_of(json);
     const char *id;
     if (!kind) return 0;
     if (json_want_text(json, "kid", &id, NULL) || !*id) return error_set(error, -EINVAL, "\"kid\" is missing");

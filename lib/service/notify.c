@@ -16,7 +16,7 @@ struct notify {
     int socket; /* -1: nobody wants to be told */
     struct sockaddr_un address;
     socklen_t address_size;
-    uint64_t watchdog_ms; /* 0: there is none */
+    uint64_t watchdog_ms; /* 0: nobody watches */
     struct loop_timer *timer;
     char *untold; /* the last state, where the manager had no room for it */
 };

@@ -246,7 +246,7 @@ static bool connect_to_digits(struct peer_link *link, const struct address *addr
     return true;
 }
 
-/* An address that is none fails as one that nobody listens on. */
+/* A wrong address fails as one that nobody listens on. */
 static void look_up(struct peer_link *link) {
     static const struct addrinfo HINTS = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct address address;

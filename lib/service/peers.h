@@ -29,7 +29,7 @@ int32_t peers_of_subject(const struct peers *peers, const char *subject);
  * Valid until the loop's next turn. A caller joins questions to one process by it. */
 const int32_t *peers_lowest(const struct peers *peers);
 
-/* Whether each partition has an owner: by the last answer of Kafka, and true before the first one. Asks anew in the background like
+/* Each partition has an owner: by the last answer of Kafka, and true before the first one. Asks anew in the background like
  * peers_prepare. NULL: true. */
 bool peers_complete(struct peers *peers);
 

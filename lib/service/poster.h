@@ -24,7 +24,7 @@ struct poster_options { /* all of it is longer-lived */
     void (*write)(const void *context, struct buffer *body, const void *items, size_t count);
 };
 
-/* Whether posts can go there: -EINVAL, with the setting's name in the reason. "": they go nowhere. */
+/* Checks that posts can go there: -EINVAL, with the setting's name in the reason. "" is fine. */
 int poster_check_url(const char *setting, const char *url, struct error *error);
 
 struct poster *poster_new(const struct poster_options *options); /* of a URL that was checked */

@@ -64,14 +64,14 @@ struct service_definition {
         *uses; /* the topics that it needs, and what for: it starts when they are there. NULL: none */
     const char *const *conditions; /* NULL-terminated names that must be marked ready, besides "kafka" */
 
-    /* Whether the daemon could start with this configuration, as far as can be told without Kafka. NULL: nothing to tell. */
+    /* Checks that the daemon could start with this configuration, as far as can be told without Kafka. NULL: it always could. */
     int (*check)(const struct service_settings *settings, struct error *error);
     /* The topics are there. Makes the daemon's state. */
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
     void (*reload)(void *state); /* SIGHUP: reads files (keys, certificates) again. NULL: there are none */
     void (*drain)(void *state);  /* orderly end begins; service_finished ends it */
-    /* Whether worker threads are still at it. Asked again and again when all else is over, a failure while draining included:
-     * nothing that takes worker threads is begun any more, and free comes when they are back. NULL: there are none. */
+    /* Worker threads are still at it. Asked again and again when all else is over, a failure while draining included:
+     * nothing that takes worker threads is begun any more, and free comes when they are back. NULL: it has no worker threads. */
     bool (*busy)(void *state);
     void (*free)(void *state); /* NULL and half-built are fine */
     /* Names, for "cannot_serve" in /readyz, what the daemon cannot serve now although it is ready. NULL: there is nothing of the kind. */

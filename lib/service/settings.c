@@ -21,7 +21,7 @@ static const char *const CLOCKS[] = {"wall", "stream", NULL};
 static const struct config_property COMMON[] = {
     {"kafka.bootstrap.servers", CONFIG_STRING, AT(kafka_bootstrap), "127.0.0.1:9092",
      .doc = "The Kafka brokers that are asked first: host:port, separated by commas."},
-    {"topics.prefix", CONFIG_STRING, AT(topics_prefix), "starling.", .doc = "What the names of all topics start with."},
+    {"topics.prefix", CONFIG_STRING, AT(topics_prefix), "starling.", .doc = "The prefix of the names of all topics."},
     {"ops.listen", CONFIG_STRING, AT(ops_listen), "",
      .doc =
          "host:port of /metrics, /healthz, /readyz and POST /drain. Only POST /drain asks for a token, the peer.token. Port 0 takes "
@@ -54,9 +54,9 @@ static const struct config_property COMMON[] = {
          "(RS256, ES256 or HS256). It is read again when it changes; one without a usable key leaves the keys as they "
          "were. A key that is taken out ends the sessions of its tokens. Empty: none."},
     {"auth.audience", CONFIG_STRING, AT(auth_audience), "",
-     .doc = "What a token's `aud` must be, or hold; empty: it is not looked at."},
+     .doc = "The audience that a token's `aud` must be, or hold; empty: `aud` is not checked."},
     {"auth.issuer", CONFIG_STRING, AT(auth_issuer), "",
-     .doc = "What a token's `iss` must be; empty: it is not looked at."},
+     .doc = "The issuer that a token's `iss` must be; empty: `iss` is not checked."},
     {"auth.token.max.life.s", CONFIG_INT, AT(auth_max_life_s), "2592000", .min = 0, .max = 1e10,
      .doc =
          "Longest life of a token, in seconds: from its `iat`, or without one from when a process first sees it. `exp` may end it "
@@ -69,11 +69,12 @@ static const struct config_property COMMON[] = {
          "it; empty: they move at once."},
     {"client.id.suffix", CONFIG_STRING, AT(client_id_suffix), "",
      .doc =
-         "What is put behind the daemon's name in the client.id that Kafka knows this process by (in its logs, quotas and "
+         "The suffix behind the daemon's name in the client.id that Kafka knows this process by (in its logs, quotas and "
          "lists of members), to tell apart processes that have no peer.listen to be told by."},
     {"clock", CONFIG_CHOICE, AT(clock), "wall", .choices = CLOCKS,
-     .doc = "What now is: the machine's clock, or the highest time in the stream of reports, for replays (the same for "
-            "routers and fanouts)."},
+     .doc =
+         "The present time: the machine's clock, or the highest time in the stream of reports, for replays (the same for "
+         "routers and fanouts)."},
     {"radius.m", CONFIG_DOUBLE, AT(radius_m), "8046.72", .min = 1, .max = 20037508,
      .doc = "Friends within this distance, in metres, are near."},
     {"inactive.after.s", CONFIG_INT, AT(inactive_after_s), "600", .min = 1, .max = 604800,
@@ -90,7 +91,7 @@ static const struct config_property COMMON[] = {
      .doc = "Traces that one process begins or follows in a second at most; 0: none."},
     {"otlp.url", CONFIG_STRING, AT(otlp_url), "",
      .doc =
-         "Where spans of traces are sent, by OTLP over HTTP in JSON, such as http://collector:4318/v1/traces; empty: nowhere."},
+         "The address that gets spans of traces, by OTLP over HTTP in JSON, such as http://collector:4318/v1/traces; empty: none."},
     {"otlp.headers", CONFIG_STRING, AT(otlp_headers), "", .secret = true,
      .doc = "Header fields for that collector, such as a key: NAME=VALUE, separated by commas."},
 };

@@ -19,14 +19,14 @@ int s3_abort_upload(struct s3_server *server, const char *key, const char *uploa
     return code;
 }
 
-struct sweeping {
+struct upload_sweeping {
     struct s3_server *server;
     bool (*ours)(void *context, const char *name);
     void *context;
     char *key_marker, *upload_marker; /* where the next page begins; NULL at the end */
 };
 
-static int sweep_upload(const struct sweeping *sweeping, const char *xml, const char *end, struct error *error) {
+static int sweep_upload(const struct upload_sweeping *sweeping, const char *xml, const char *end, struct error *error) {
     const char *part = xml, *slash;
     char *key = s3_xml_text(&part, end, "Key"), *upload = (part = xml, s3_xml_text(&part, end, "UploadId"));
     int code = 0;
@@ -38,7 +38,7 @@ static int sweep_upload(const struct sweeping *sweeping, const char *xml, const 
     return code;
 }
 
-static char *uploads_query(struct sweeping *sweeping, const char *prefix) {
+static char *uploads_query(struct upload_sweeping *sweeping, const char *prefix) {
     struct buffer query = {.data = NULL};
     if (sweeping->key_marker) buffer_string(&query, "key-marker=");
     if (sweeping->key_marker) s3_encode(&query, sweeping->key_marker, false);
@@ -52,7 +52,7 @@ static char *uploads_query(struct sweeping *sweeping, const char *prefix) {
     return text;
 }
 
-static int sweep_page(struct sweeping *sweeping, const char *prefix, struct error *error) {
+static int sweep_page(struct upload_sweeping *sweeping, const char *prefix, struct error *error) {
     struct s3_answer answer;
     char *query = uploads_query(sweeping, prefix), *text;
     int code =
@@ -77,7 +77,7 @@ static int sweep_page(struct sweeping *sweeping, const char *prefix, struct erro
 
 int s3_sweep_uploads(struct s3_server *server, const char *prefix, bool (*ours)(void *context, const char *name),
                      void *context, struct error *error) {
-    struct sweeping sweeping = {
+    struct upload_sweeping sweeping = {
         .server = server, .ours = ours, .context = context, .key_marker = NULL, .upload_marker = NULL};
     int code = sweep_page(&sweeping, prefix, error);
     for (int i = 1; i < PAGES && code == 0 && sweeping.key_marker; i++) code = sweep_page(&sweeping, prefix, error);

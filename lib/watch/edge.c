@@ -55,7 +55,7 @@ static void free_seats(void *first) {
 static void free_names(void *first) {
     for (struct watch_name *name = first, *next; name; name = next) {
         next = name->same;
-        buffer_free(&((struct shown *)name)->replay);
+        buffer_free(&((struct shown_thing *)name)->replay);
         free(name);
     }
 }
@@ -78,15 +78,15 @@ void watch_edge_route(struct watch_edge *edge, int32_t route) {
 
 /* ---- things and seats ---- */
 
-static struct shown *find_shown(const struct watch_edge *edge, const void *what, size_t size) {
-    return (struct shown *)watch_names_find(edge->names, what, size);
+static struct shown_thing *find_shown(const struct watch_edge *edge, const void *what, size_t size) {
+    return (struct shown_thing *)watch_names_find(edge->names, what, size);
 }
 
-static struct shown *add_shown(struct watch_edge *edge, const void *what, size_t size) {
-    struct shown *shown = mem_alloc(sizeof *shown + size);
-    *shown = (struct shown){.name = watch_name_of(shown + 1, what, size),
-                            .partition = edge->options.partition(edge->options.context, what, size),
-                            .written = -1};
+static struct shown_thing *add_shown(struct watch_edge *edge, const void *what, size_t size) {
+    struct shown_thing *shown = mem_alloc(sizeof *shown + size);
+    *shown = (struct shown_thing){.name = watch_name_of(shown + 1, what, size),
+                                  .partition = edge->options.partition(edge->options.context, what, size),
+                                  .written = -1};
     watch_link_init(&shown->by_state);
     watch_link_init(&shown->by_news);
     watch_link_init(&shown->by_kept);
@@ -97,7 +97,7 @@ static struct shown *add_shown(struct watch_edge *edge, const void *what, size_t
     return shown;
 }
 
-void watch_edge_shown_free(struct watch_edge *edge, struct shown *shown) {
+void watch_edge_shown_free(struct watch_edge *edge, struct shown_thing *shown) {
     watch_names_remove(edge->names, &shown->name);
     watch_link_out(&shown->by_state);
     watch_link_out(&shown->by_news);
@@ -117,7 +117,7 @@ static struct seat *find_seat(const struct watch_edge *edge, uint64_t session, c
     return found;
 }
 
-static struct seat *add_seat(struct watch_edge *edge, uint64_t session, struct shown *shown) {
+static struct seat *add_seat(struct watch_edge *edge, uint64_t session, struct shown_thing *shown) {
     bool created;
     uint64_t *first = map_put(edge->sessions, session, &created);
     struct seat *seat = mem_alloc(sizeof *seat);
@@ -134,7 +134,7 @@ static struct seat *add_seat(struct watch_edge *edge, uint64_t session, struct s
 
 /* The seat is out of its session's list already. */
 static void free_seat(struct watch_edge *edge, struct seat *seat) {
-    struct shown *shown = seat->shown;
+    struct shown_thing *shown = seat->shown;
     watch_edge_forget_seat(edge, seat);
     watch_link_out(&seat->in_shown);
     shown->seat_count--;
@@ -154,7 +154,7 @@ int watch_edge_show(struct watch_edge *edge, uint64_t session, const void *what,
     struct seat *seat = find_seat(edge, session, what, size, &count);
     if (!seat) {
         if (count >= edge->options.session_things) return -E2BIG;
-        struct shown *shown = find_shown(edge, what, size);
+        struct shown_thing *shown = find_shown(edge, what, size);
         if (!shown && edge->stats.things >= edge->options.things) return -ENOSPC;
         seat = add_seat(edge, session, shown ? shown : add_shown(edge, what, size));
     }

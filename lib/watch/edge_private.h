@@ -21,7 +21,7 @@
 #include "watch/records.h"
 
 /* A thing that sessions of this edge show, or whose tombstone is still to be written. */
-struct shown {
+struct shown_thing {
     struct watch_name name; /* first: names.h */
     struct watch_link by_state, by_news, by_kept;
     struct watch_link seats;
@@ -45,7 +45,7 @@ struct replayed {
 struct seat {
     struct watch_link in_shown;
     struct seat *next; /* of the session */
-    struct shown *shown;
+    struct shown_thing *shown;
     uint64_t session;
     bool knows; /* the page has the version `known`, or will have: the session was told so */
     struct watch_version known;
@@ -81,7 +81,7 @@ struct watch_edge {
     bool is_traced; /* the delivery that is being told */
     /* The delivery that is being told: of that thing, NULL: of none; the next seat to tell; how many seats share the time
      * over which stale pages are spread. */
-    struct shown *telling;
+    struct shown_thing *telling;
     struct watch_link *next_seat;
     size_t telling_seats;
     uint64_t serial; /* of contents: each delivery and each change that is told again has the next one */
@@ -97,20 +97,22 @@ size_t watch_edge_tell(struct watch_edge *edge, size_t budget); /* deliveries th
 void watch_edge_forget_seat(struct watch_edge *edge, struct seat *seat); /* it goes away: telling goes on without it */
 
 /* edge_replay.c */
-void watch_edge_keep(struct watch_edge *edge, struct shown *shown, const struct watch_delivery *delivery);
-void watch_edge_drop_kept(struct watch_edge *edge, struct shown *shown);
+void watch_edge_keep(struct watch_edge *edge, struct shown_thing *shown, const struct watch_delivery *delivery);
+void watch_edge_drop_kept(struct watch_edge *edge, struct shown_thing *shown);
 /* Tells the session the kept changes that follow its page's version, if they lead to the version that was heard. False: they do not. */
 bool watch_edge_replay(struct watch_edge *edge, struct seat *seat);
 
 /* edge_writing.c */
-void watch_edge_unwritten(struct watch_edge *edge, struct shown *shown); /* its record or tombstone is to be written */
+void watch_edge_unwritten(struct watch_edge *edge,
+                          struct shown_thing *shown); /* its record or tombstone is to be written */
 void watch_edge_all_unwritten(struct watch_edge *edge, int32_t partition);
-void watch_edge_news(struct watch_edge *edge, struct shown *shown); /* the next roll call acknowledges its version */
+void watch_edge_news(struct watch_edge *edge,
+                     struct shown_thing *shown); /* the next roll call acknowledges its version */
 void watch_edge_roll_calls_due(struct watch_edge *edge, int64_t now_ms);
 int64_t watch_edge_next_roll_call_ms(const struct watch_edge *edge);
 int watch_edge_write(struct watch_edge *edge, size_t *budget); /* 0, or -EAGAIN: the caller has no room */
 
 /* edge.c */
-void watch_edge_shown_free(struct watch_edge *edge, struct shown *shown);
+void watch_edge_shown_free(struct watch_edge *edge, struct shown_thing *shown);
 
 #endif

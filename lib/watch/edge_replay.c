@@ -4,20 +4,20 @@
 #include "watch/edge_private.h"
 
 /* Changes lie behind each other in a buffer, and sizes are odd: heads are copied out. */
-static struct replayed head_at(const struct shown *shown, size_t at) {
+static struct replayed head_at(const struct shown_thing *shown, size_t at) {
     struct replayed head;
     memcpy(&head, shown->replay.data + at, sizeof head);
     return head;
 }
 
-void watch_edge_drop_kept(struct watch_edge *edge, struct shown *shown) {
+void watch_edge_drop_kept(struct watch_edge *edge, struct shown_thing *shown) {
     edge->stats.replay_bytes -= shown->replay.size;
     buffer_free(&shown->replay);
     watch_link_out(&shown->by_kept);
 }
 
 /* Drops the oldest changes until there is room. */
-static void make_room(struct watch_edge *edge, struct shown *shown, size_t size) {
+static void make_room(struct watch_edge *edge, struct shown_thing *shown, size_t size) {
     size_t from = 0;
     while (from < shown->replay.size && shown->replay.size - from + size > edge->options.replay_bytes)
         from += sizeof(struct replayed) + head_at(shown, from).size;
@@ -28,21 +28,21 @@ static void make_room(struct watch_edge *edge, struct shown *shown, size_t size)
 }
 
 /* Drops the changes of the things that have been without news for longest, until there is room in all. */
-static void make_room_in_all(struct watch_edge *edge, struct shown *shown, size_t size) {
+static void make_room_in_all(struct watch_edge *edge, struct shown_thing *shown, size_t size) {
     watch_link_move(&edge->kept, &shown->by_kept);
     while (edge->stats.replay_bytes + size > edge->options.replay_total)
-        watch_edge_drop_kept(edge, watch_item(edge->kept.next, struct shown, by_kept));
+        watch_edge_drop_kept(edge, watch_item(edge->kept.next, struct shown_thing, by_kept));
     watch_link_move(&edge->kept, &shown->by_kept);
 }
 
 /* The version that the last kept change led to. */
-static struct watch_version last_version(const struct shown *shown) {
+static struct watch_version last_version(const struct shown_thing *shown) {
     struct replayed head = {.size = 0};
     for (size_t at = 0; at < shown->replay.size; at += sizeof head + head.size) head = head_at(shown, at);
     return head.version;
 }
 
-void watch_edge_keep(struct watch_edge *edge, struct shown *shown, const struct watch_delivery *delivery) {
+void watch_edge_keep(struct watch_edge *edge, struct shown_thing *shown, const struct watch_delivery *delivery) {
     const struct replayed head = {delivery->since, delivery->version, delivery->content_size};
     size_t size = sizeof head + head.size;
     if (!edge->options.replay_bytes) return;
@@ -63,7 +63,7 @@ void watch_edge_keep(struct watch_edge *edge, struct shown *shown, const struct 
 
 bool watch_edge_replay(struct watch_edge *edge, struct seat *seat) {
     const struct watch_edge_options *o = &edge->options;
-    const struct shown *shown = seat->shown;
+    const struct shown_thing *shown = seat->shown;
     struct watch_version known = seat->known;
     struct replayed head;
     bool begun = false;

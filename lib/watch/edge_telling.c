@@ -19,7 +19,7 @@ void watch_edge_announce(struct watch_edge *edge, uint64_t serial, const void *c
 }
 
 static void tell_stale(struct watch_edge *edge, struct seat *seat, size_t many) {
-    const struct shown *shown = seat->shown;
+    const struct shown_thing *shown = seat->shown;
     const struct watch_edge_options *o = &edge->options;
     int64_t window = (int64_t)(many - 1) * o->stale_step_ms;
     if (window > o->stale_spread_ms) window = o->stale_spread_ms;
@@ -69,7 +69,7 @@ void watch_edge_tell_second(struct watch_edge *edge, struct seat *seat) {
 /* ---- the sessions of a thing ---- */
 
 /* Takes over the version that an owner says. false: it is older than what the edge has heard already. */
-static bool hear(struct shown *shown, const struct watch_delivery *delivery) {
+static bool hear(struct shown_thing *shown, const struct watch_delivery *delivery) {
     struct watch_version version = delivery->version;
     if (shown->heard_any) {
         bool falls = version.number < shown->heard.number;
@@ -107,7 +107,8 @@ static void begin(struct watch_edge *edge, const struct watch_delivery *delivery
         watch_edge_all_unwritten(edge, delivery->partition);
         return;
     }
-    struct shown *shown = (struct shown *)watch_names_find(edge->names, delivery->what, delivery->what_size);
+    struct shown_thing *shown =
+        (struct shown_thing *)watch_names_find(edge->names, delivery->what, delivery->what_size);
     if (!shown) return;
     if (!is_any(delivery)) {
         bool news = hear(shown, delivery);

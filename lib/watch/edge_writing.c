@@ -5,7 +5,7 @@
 
 enum { ROLL_CALL_ACKS = 2000 }; /* of one record: at most 62 kB */
 
-static struct watch_edge_part *part_of(const struct watch_edge *edge, const struct shown *shown) {
+static struct watch_edge_part *part_of(const struct watch_edge *edge, const struct shown_thing *shown) {
     return &edge->parts[shown->partition];
 }
 
@@ -13,7 +13,7 @@ static void set_busy(struct watch_edge *edge, struct watch_edge_part *part) {
     if (watch_list_empty(&part->in_busy)) watch_link_move(&edge->busy, &part->in_busy);
 }
 
-void watch_edge_unwritten(struct watch_edge *edge, struct shown *shown) {
+void watch_edge_unwritten(struct watch_edge *edge, struct shown_thing *shown) {
     struct watch_edge_part *part = part_of(edge, shown);
     watch_link_move(&part->unwritten, &shown->by_state);
     set_busy(edge, part);
@@ -25,7 +25,7 @@ void watch_edge_all_unwritten(struct watch_edge *edge, int32_t partition) {
     set_busy(edge, part);
 }
 
-void watch_edge_news(struct watch_edge *edge, struct shown *shown) {
+void watch_edge_news(struct watch_edge *edge, struct shown_thing *shown) {
     // A roll call that is being written and has not come to the thing acknowledges the newest version.
     if (watch_list_empty(&shown->by_news)) watch_link_move(&part_of(edge, shown)->news, &shown->by_news);
 }
@@ -39,13 +39,13 @@ static int write_record(struct watch_edge *edge, int32_t partition, const struct
 }
 
 /* Counts the watch record that stands in or out of what the next roll call says. */
-static void count(struct watch_edge_part *part, const struct shown *shown, int sign) {
+static void count(struct watch_edge_part *part, const struct shown_thing *shown, int sign) {
     part->count += sign;
     part->hash += (uint64_t)sign * watch_hash_share(shown->name.hash, shown->written);
 }
 
 /* Writes the watch record of a thing that sessions show, or the tombstone of one that they do not show any more. */
-static int write_shown(struct watch_edge *edge, struct shown *shown) {
+static int write_shown(struct watch_edge *edge, struct shown_thing *shown) {
     struct watch_edge_part *part = part_of(edge, shown);
     bool stands = shown->seat_count > 0;
     buffer_clear(&edge->scratch);
@@ -75,7 +75,7 @@ static int write_roll_call(struct watch_edge *edge, struct watch_edge_part *part
         .route = edge->route, .number = part->roll_calls + 1, .count = part->count, .hash = part->hash, .heard = 0};
     struct watch_link *link = part->reporting.next;
     for (; link != &part->reporting && roll.heard < ROLL_CALL_ACKS; link = link->next) {
-        const struct shown *shown = watch_item(link, struct shown, by_news);
+        const struct shown_thing *shown = watch_item(link, struct shown_thing, by_news);
         acks[roll.heard++] =
             (struct watch_ack){.what_hash = shown->name.hash, .known = shown->heard_any, .version = shown->heard};
     }
@@ -87,7 +87,7 @@ static int write_roll_call(struct watch_edge *edge, struct watch_edge_part *part
     part->roll_calls++;
     edge->stats.roll_calls++;
     while (part->reporting.next != link) {
-        struct shown *shown = watch_item(part->reporting.next, struct shown, by_news);
+        struct shown_thing *shown = watch_item(part->reporting.next, struct shown_thing, by_news);
         if (shown->heard_any)
             watch_link_out(&shown->by_news);
         else
@@ -119,7 +119,7 @@ int64_t watch_edge_next_roll_call_ms(const struct watch_edge *edge) {
 /* A roll call comes after all watch records of its partition. So what it says is true of the topic up to there. */
 static int write_part(struct watch_edge *edge, struct watch_edge_part *part, size_t *budget) {
     while (*budget > 0 && !watch_list_empty(&part->unwritten)) {
-        int rc = write_shown(edge, watch_item(part->unwritten.next, struct shown, by_state));
+        int rc = write_shown(edge, watch_item(part->unwritten.next, struct shown_thing, by_state));
         if (rc) return rc;
         --*budget;
     }

@@ -53,7 +53,7 @@ enum frame_result {
 enum frame_result frame_read(struct frame_reader *reader, uint8_t **at, uint8_t *end, struct frame_piece *piece,
                              const char **reason);
 
-/* Whether a close frame may have that code (RFC 6455, 7.4, and what IANA has registered since). */
+/* A close frame may have that code (RFC 6455, 7.4, and what IANA has registered since). */
 bool frame_close_code_fits(unsigned code);
 
 #endif

@@ -8,10 +8,10 @@
 
 enum { KEY_SIZE = 24, DIGEST_SIZE = 20, ACCEPT_ROOM = 28 + 2 /* lws_b64_encode_string wants one to spare */ };
 
-/* What an upgrade needs of a head. */
+/* The parts of a head that an upgrade needs. */
 struct upgrade {
     struct http_head head;
-    const char *key, *socket_version, *origin; /* NULL: there is none */
+    const char *key, *socket_version, *origin; /* NULL: absent */
     bool malformed;
 };
 
@@ -36,7 +36,7 @@ static void upgrade_read(struct upgrade *upgrade, char *request, size_t size) {
     upgrade->origin = once(upgrade, "Origin");
 }
 
-/* Whether the word is in a list that may stand in several fields. */
+/* The word is in a list that may stand in several fields. */
 static bool lists(const struct http_head *head, const char *name, const char *word, bool any_case) {
     for (size_t i = 0; i < head->field_count; i++)
         if (!strcasecmp(head->fields[i].name, name) && http_lists(head->fields[i].value, word, strlen(word), any_case))

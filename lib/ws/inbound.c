@@ -169,7 +169,7 @@ static void refuse(struct ws_connection *connection) {
     finish(connection);
 }
 
-/* Where the client is; false: it is not taken. */
+/* Finds the client's address; false: it is not taken. */
 static bool find_origin(struct ws_connection *connection) {
     struct hub *hub = connection->hub;
     struct sockaddr_storage peer;

@@ -112,7 +112,7 @@ void hub_start(struct hub *hub);
 void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context);
 void hub_release(struct hub *hub); /* after closed, or when it was never started */
 /* Of the connections that are not open yet, or not any more, the one that has waited for the longest, and for a moment at least; NULL:
- * there is none. */
+ * no connection has. */
 struct ws_connection *hub_idlest(const struct hub *hub);
 
 /* connection.c. A connection in `handshaking`. */

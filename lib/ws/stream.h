@@ -32,7 +32,7 @@ struct stream *stream_new(struct streams *streams, int fd, void *context);
 /* Closes the stream; kept bytes are lost, and no more events come. */
 void stream_free(struct stream *stream);
 
-/* Where bytes may be written directly while nothing is kept; -1: with TLS, nowhere. */
+/* The socket that bytes may be written to directly while nothing is kept; -1 with TLS. */
 int stream_socket(const struct stream *stream);
 int stream_peer(const struct stream *stream, struct sockaddr_storage *peer); /* its address; 0 or -errno */
 /* 0 or -errno: the stream is broken. */

@@ -1,4 +1,4 @@
-/* Whether text that comes in pieces is UTF-8, told at the first byte that cannot be. Pure; any thread. */
+/* Checks that text that comes in pieces is UTF-8; tells at the first byte that cannot be. Pure; any thread. */
 #ifndef WS_UTF8_H
 #define WS_UTF8_H
 

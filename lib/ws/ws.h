@@ -82,7 +82,7 @@ int ws_server_accept(struct ws_server *server, bool on);
 /* Reads the certificate and its key again: handshakes from now on take them, connections that are there keep theirs. 0, or
  * -EINVAL with the reason, and the old ones stay. Without TLS: 0. */
 int ws_server_renew(struct ws_server *server, struct error *error);
-/* Whether a server could take that certificate and its key (PEM files). 0, or -EINVAL with the reason. Any thread. */
+/* Checks that a server could take that certificate and its key (PEM files). 0, or -EINVAL with the reason. Any thread. */
 int ws_certificate_check(const char *certificate, const char *key, struct error *error);
 int64_t ws_server_expires(const struct ws_server *server); /* the certificate's end, s since the epoch; -1: no TLS */
 const struct ws_counts *ws_server_counts(const struct ws_server *server);

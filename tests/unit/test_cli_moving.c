@@ -242,7 +242,7 @@ static void bad_files(void **state) {
            "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
            "{\"type\":\"comment\",\"id\":\"2\",\"user\":1,\"time\":1,\"text\":\"x\",\"reply_to\":\"9\"}",
            "error: b4:2: comment 2 answers 9, which is not before it");
-    expect("b5", "{\"type\":\"vote\"}", "error: b5:1: type: vote is none of its words");
+    expect("b5", "{\"type\":\"vote\"}", "error: b5:1: type: unknown value vote");
     expect("b6", "<html></html>", "error: b6:1: <html> begins neither WordPress's export (rss) nor Disqus's (disqus)");
     expect("b7", "<rss><channel>\n<item>\n</channel></rss>",
            "error: b7:3: Opening and ending tag mismatch: item line 2 and channel");

@@ -14,8 +14,8 @@
 enum { FAR = 1000, MARGIN = 30 };
 
 /* Roots 10, 20, 30 (deleted) with the replies 11 and 12 under 10; 12 answers 11. All outcomes are known at their id's time. */
-static struct talk *some_talk(void) {
-    struct talk *talk = talk_new(5);
+static struct talk_thread *some_talk(void) {
+    struct talk_thread *talk = talk_new(5);
     const struct talk_comment comments[] = {
         {.id = 10, .user = 1, .floor = 1, .known_us = 10, .text = talk_hash("10")},
         {.id = 11, .user = 2, .root = 10, .answers = 10, .floor = 1, .known_us = 11, .text = talk_hash("11")},
@@ -31,7 +31,7 @@ static struct talk *some_talk(void) {
     return talk;
 }
 
-static struct talk_item item_of(const struct talk *talk, int64_t id) {
+static struct talk_item item_of(const struct talk_thread *talk, int64_t id) {
     const struct talk_comment *known = talk_find(talk, id);
     return (struct talk_item){.id = id,
                               .user = known->user,
@@ -47,7 +47,7 @@ static struct talk_item item_of(const struct talk *talk, int64_t id) {
 }
 
 struct look {
-    struct talk *talk;
+    struct talk_thread *talk;
     struct talk_item items[8];
     size_t count;
     int64_t total;

@@ -7,7 +7,7 @@ command_check() {
     need_packages "${BUILD_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" libcmocka-dev
     build_sanitized # makes compile_commands.json and the generated headers
     local failed=() name
-    for name in include-law format docs length names shell analysis; do
+    for name in include-law format docs length names circles shell analysis; do
         say "Check: $name"
         "$ROOT/tools/check/$name" || failed+=("$name")
     done

@@ -1,13 +1,13 @@
 /* Questions to any of the moderation processes, each of which knows all comments. Loop's thread. */
-#ifndef INGEST_MODERATION_ASKING_H
-#define INGEST_MODERATION_ASKING_H
+#ifndef INGEST_MODERATION_CLIENT_H
+#define INGEST_MODERATION_CLIENT_H
 
 #include "base/chance.h"
 #include "json/json.h"
 #include "service/http.h"
 #include "service/peers.h"
 
-struct asking {
+struct moderation_client {
     struct peers *processes;
     int32_t partitions; /* of the topic that the processes share */
     struct chance chance;
@@ -16,7 +16,8 @@ struct asking {
 /* Asks one of them, drawn by chance, and another one if that one has no answer now. Either answers the request with a problem (400
  * bad_query, no_words; 503 search_too_slow, moderation_unavailable), or calls `answered` with the reply {items, next}, once; then
  * that answers. Copies the path. */
-void asking_ask(struct asking *asking, const char *path, struct http_request *request,
-                void (*answered)(void *context, struct http_request *request, const json_t *reply), void *context);
+void moderation_client_ask(struct moderation_client *client, const char *path, struct http_request *request,
+                           void (*answered)(void *context, struct http_request *request, const json_t *reply),
+                           void *context);
 
 #endif

@@ -1,4 +1,4 @@
-#include "ingest/moderation/asking.h"
+#include "ingest/moderation/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 enum { TIMEOUT_MS = 5000, RETRY_AFTER_S = 2 };
 
 struct search_question {
-    struct asking *asking;
+    struct moderation_client *client;
     struct http_request *request;
     char *path;
     int32_t partition; /* of the process that is asked */
@@ -23,10 +23,10 @@ static void question_end(struct search_question *question) {
     free(question);
 }
 
-/* A partition of another process than the one that was asked; -1: there is none. */
+/* A partition of another process than the one that was asked; -1: no other process has one. */
 static int32_t another(const struct search_question *question) {
-    const int32_t *lowest = peers_lowest(question->asking->processes);
-    int32_t count = question->asking->partitions;
+    const int32_t *lowest = peers_lowest(question->client->processes);
+    int32_t count = question->client->partitions;
     for (int32_t i = 1; i < count; i++) {
         int32_t partition = (question->partition + i) % count;
         if (lowest[partition] != lowest[question->partition]) return partition;
@@ -74,17 +74,18 @@ static void heard(void *context, int code, unsigned status, const char *text, si
 }
 
 static void ask_process(struct search_question *question) {
-    peers_fetch(question->asking->processes, question->partition, question->path, TIMEOUT_MS, heard, question);
+    peers_fetch(question->client->processes, question->partition, question->path, TIMEOUT_MS, heard, question);
 }
 
-void asking_ask(struct asking *asking, const char *path, struct http_request *request,
-                void (*answered)(void *context, struct http_request *request, const json_t *reply), void *context) {
+void moderation_client_ask(struct moderation_client *client, const char *path, struct http_request *request,
+                           void (*answered)(void *context, struct http_request *request, const json_t *reply),
+                           void *context) {
     struct search_question *question = mem_alloc(sizeof *question);
     *question = (struct search_question){
-        .asking = asking,
+        .client = client,
         .request = request,
         .path = mem_string(path),
-        .partition = (int32_t)(chance_next(&asking->chance) % (uint32_t)asking->partitions),
+        .partition = (int32_t)(chance_next(&client->chance) % (uint32_t)client->partitions),
         .answered = answered,
         .context = context,
     };

@@ -1,7 +1,7 @@
 /* The people of a simulation and who of them follow each other: each friendship is two follows, and everybody follows a few authors, who
  * are the people with the lowest ids. Pure but for reading files; one thread. */
-#ifndef CLI_CROWD_H
-#define CLI_CROWD_H
+#ifndef CLI_POPULATION_H
+#define CLI_POPULATION_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,23 +10,24 @@
 #include "cli/city.h"
 #include "cli/trace.h"
 
-struct crowd;
+struct population;
 
-struct crowd_options {
+struct population_options {
     const struct city *city;   /* its people and their friendships; NULL: none */
     const struct trace *trace; /* everyone in it; it may be empty */
     const char *graph;         /* file of friendships; NULL: none */
     size_t authors;            /* at most; fewer where there are not so many people */
 };
 
-int crowd_new(const struct crowd_options *options, struct crowd **crowd, struct error *error);
-void crowd_free(struct crowd *crowd); /* NULL is fine */
+int population_new(const struct population_options *options, struct population **population, struct error *error);
+void population_free(struct population *population); /* NULL is fine */
 
-size_t crowd_count(const struct crowd *crowd);
-int64_t crowd_person(const struct crowd *crowd, size_t index); /* by rising id: authors first */
-size_t crowd_authors(const struct crowd *crowd);
+size_t population_count(const struct population *population);
+int64_t population_person(const struct population *population, size_t index); /* by rising id: authors first */
+size_t population_authors(const struct population *population);
 
 /* Calls follows for each follow, a few of them twice; stops at the first that returns not 0, and returns it. */
-int crowd_follows(const struct crowd *crowd, int (*follows)(void *context, int64_t user, int64_t other), void *context);
+int population_follows(const struct population *population, int (*follows)(void *context, int64_t user, int64_t other),
+                       void *context);
 
 #endif

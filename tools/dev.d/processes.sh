@@ -71,6 +71,18 @@ stop() {
     for name; do rm -f "$RUN/pid/$name" "$RUN/$name.properties"; done
 }
 
+# end NAME: at once.
+end() {
+    local pid
+    if running "$1"; then
+        read -r pid _ <"$RUN/pid/$1"
+        kill -KILL "$pid" 2>/dev/null || true
+        while running "$1"; do sleep 0.05; done
+        note "$1 stopped"
+    fi
+    rm -f "$RUN/pid/$1" "$RUN/$1.properties"
+}
+
 fail_of() {
     printf -- '---- the end of %s\n' "$(log_of "$1")" >&2
     tail -n 25 "$(log_of "$1")" >&2

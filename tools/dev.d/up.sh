@@ -303,7 +303,9 @@ command_down() {
     # Edges first, so that phones' last reports still find everything behind them; Kafka last.
     stop 20 ${edges[@]+"${edges[@]}"}
     stop 20 ${others[@]+"${others[@]}"}
-    stop 30 kafka
+    # Kafka's orderly end writes each of its files to the disk, which takes ten seconds and more. What it has acknowledged stays without that,
+    # and it looks through its log when it starts again.
+    end kafka
     release_ports
     if [ -n "$wipe" ]; then
         rm -rf "$RUN"

@@ -336,7 +336,8 @@ static void test_transaction_that_takes_too_long(void **state) {
     reader_until(&reader, 1); // within PATIENCE, that is: not for ever
     assert_string_equal(reader.seen[0].value, "behind it");
     world_work(world, commit, &w);
-    assert_int_equal(w.code, -EIO);
+    // Nearly always it is fenced; on a busy machine librdkafka has also said that it is to be aborted.
+    assert_true(w.code == -EIO || w.code == -EAGAIN);
     // A new producer of the same id goes on.
     kafka_producer_free(w.producer, 1000);
     writer_open(&w, world, "slow");

@@ -101,7 +101,7 @@ static void take_report(struct nearby_screen *product, struct session *session, 
 /* Tells the phone of a time that it should not have sent; whether it did. */
 static bool refuse_time(struct nearby_screen *product, struct session *session, int64_t time) {
     struct error error;
-    if (place_check_time(&product->times, time, &error) == 0) return false;
+    if (place_check_time(&product->times, time, clock_wall_ms(), &error) == 0) return false;
     session_send_error(product->core.sessions, session, "bad_time", error.text);
     return true;
 }

@@ -50,8 +50,15 @@ static int check_user(const struct call *call, int64_t user, struct report_refus
     return 0;
 }
 
-static int check_time(const struct locations *locations, int64_t time, struct report_refusal *refusal) {
-    if (place_check_time(&locations->options.times, time, &refusal->error) == 0) return 0;
+struct report_batch {
+    struct locations *owner;
+    struct location *locations;
+    size_t count, sharing_off;
+    int64_t now; /* ms; when it came */
+};
+
+static int check_time(const struct report_batch *batch, int64_t time, struct report_refusal *refusal) {
+    if (place_check_time(&batch->owner->options.times, time, batch->now, &refusal->error) == 0) return 0;
     return refuse(refusal, 400, "bad_time", NULL);
 }
 
@@ -64,7 +71,7 @@ static int parse_user(const struct call *call, const json_t *object, int64_t *us
     return check_user(call, *user, refusal);
 }
 
-static int parse_report(const struct locations *locations, const struct call *call, const json_t *object,
+static int parse_report(const struct report_batch *batch, const struct call *call, const json_t *object,
                         struct location *location, struct report_refusal *refusal) {
     *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1};
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
@@ -74,7 +81,7 @@ static int parse_report(const struct locations *locations, const struct call *ca
     const char *wrong;
     if (json_want_place(object, EVENT_TIME_MAX, &place, &wrong, &refusal->error))
         return refuse(refusal, 400, wrong, NULL);
-    code = check_time(locations, place.time, refusal);
+    code = check_time(batch, place.time, refusal);
     if (code) return code;
     location->lat = place.lat;
     location->lng = place.lng;
@@ -82,12 +89,6 @@ static int parse_report(const struct locations *locations, const struct call *ca
     location->accuracy = place.accuracy;
     return 0;
 }
-
-struct report_batch {
-    struct locations *owner;
-    struct location *locations;
-    size_t count, sharing_off;
-};
 
 static void report_batch_free(struct report_batch *batch) {
     free(batch->locations);
@@ -103,12 +104,11 @@ static int check_count(const struct report_batch *batch, size_t count, struct re
 
 static int parse_json(const struct call *call, const json_t *body, struct report_batch *batch,
                       struct report_refusal *refusal) {
-    struct locations *locations = batch->owner;
     json_t *list = json_object_get(body, "locations");
     if (!list) {
         batch->locations = mem_alloc(sizeof *batch->locations);
         batch->count = 1;
-        return parse_report(locations, call, body, batch->locations, refusal);
+        return parse_report(batch, call, body, batch->locations, refusal);
     }
     size_t count = json_array_size(list);
     if (!json_is_array(list)) return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
@@ -116,7 +116,7 @@ static int parse_json(const struct call *call, const json_t *body, struct report
     if (code) return code;
     batch->locations = mem_alloc(count * sizeof *batch->locations);
     for (size_t i = 0; i < count; i++) {
-        if (parse_report(locations, call, json_array_get(list, i), &batch->locations[i], refusal)) {
+        if (parse_report(batch, call, json_array_get(list, i), &batch->locations[i], refusal)) {
             refusal->index = i;
             error_prefix(&refusal->error, 0, "locations[%zu]", i);
             return -EINVAL;
@@ -128,7 +128,7 @@ static int parse_json(const struct call *call, const json_t *body, struct report
 
 /* ---- Avro ---- */
 
-static int take_report(const struct locations *locations, const struct call *call,
+static int take_report(const struct report_batch *batch, const struct call *call,
                        const struct reported_location *report, struct location *location,
                        struct report_refusal *refusal) {
     struct geo_point at = {report->lat, report->lng};
@@ -142,7 +142,7 @@ static int take_report(const struct locations *locations, const struct call *cal
         return refuse(refusal, 400, "bad_location", "\"accuracy\" must be metres, or -1");
     if (report->time < 0 || report->time > EVENT_TIME_MAX)
         return refuse(refusal, 400, "bad_time", "\"time\" is out of range");
-    code = check_time(locations, report->time, refusal);
+    code = check_time(batch, report->time, refusal);
     if (code) return code;
     location->lat = at.lat;
     location->lng = at.lng;
@@ -162,7 +162,7 @@ static int parse_avro(const struct call *call, struct report_batch *batch, struc
     if (code) return code;
     batch->locations = mem_alloc(body.reports.count * sizeof *batch->locations);
     for (size_t i = 0; i < body.reports.count; i++) {
-        if (take_report(locations, call, &body.reports.items[i], &batch->locations[i], refusal)) {
+        if (take_report(batch, call, &body.reports.items[i], &batch->locations[i], refusal)) {
             refusal->index = i;
             error_prefix(&refusal->error, 0, "locations[%zu]", i);
             return -EINVAL;
@@ -209,7 +209,7 @@ static void written(void *context, struct http_request *request, int code, int32
 }
 
 static void cap_times(struct report_batch *batch) {
-    int64_t now = clock_wall_ms();
+    int64_t now = batch->now;
     for (size_t i = batch->count; i-- > 0;)
         place_cap_time(&batch->owner->options.times, &batch->locations[i].time, &now);
 }
@@ -241,7 +241,7 @@ static void post_locations(void *state, const struct call *call) {
     if (!body && !avro) return;
     struct report_refusal refusal = {.index = HTTP_NO_INDEX};
     struct report_batch *batch = mem_alloc(sizeof *batch);
-    *batch = (struct report_batch){.owner = locations};
+    *batch = (struct report_batch){.owner = locations, .now = clock_wall_ms()};
     int code = avro ? parse_avro(call, batch, &refusal) : parse_json(call, body, batch, &refusal);
     json_decref(body);
     if (code == 0) {

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/clock.h"
-
 enum { AHEAD_MAX_MS = 60000, DAY_MS = 24 * 3600 * 1000 };
 
 int json_want_place(const json_t *object, int64_t time_max, struct json_place *place, const char **code,
@@ -23,8 +21,7 @@ int json_want_place(const json_t *object, int64_t time_max, struct json_place *p
     return 0;
 }
 
-int place_check_time(const struct place_times *times, int64_t time, struct error *error) {
-    int64_t now = clock_wall_ms();
+int place_check_time(const struct place_times *times, int64_t time, int64_t now, struct error *error) {
     if (times->any) return 0;
     if (time > now + AHEAD_MAX_MS)
         return error_set(error, -EINVAL, "\"time\" is ahead of the server's by more than a minute");

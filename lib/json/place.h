@@ -24,6 +24,6 @@ struct place_times {
 void place_cap_time(const struct place_times *times, int64_t *time, int64_t *now);
 
 /* 0, or -EINVAL: more than a minute ahead, or too old, as times in seconds are. */
-int place_check_time(const struct place_times *times, int64_t time, struct error *error);
+int place_check_time(const struct place_times *times, int64_t time, int64_t now, struct error *error);
 
 #endif

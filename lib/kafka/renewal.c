@@ -32,9 +32,11 @@ static void tell(struct kafka_producer *producer, const char *reason) {
 
 void kafka_renewal_reported(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
     if (producer->options.transactional_id) return;
-    producer->spoiled |= spoils(err);
-    if (unanswered(err)) return;
-    producer->waits_us = producer->pending ? clock_monotonic_us() : 0;
+    if (err) {
+        producer->spoiled |= spoils(err);
+        if (unanswered(err)) return;
+    }
+    producer->waits_us = producer->pending ? clock_coarse_ms() * 1000 : 0; // of each record, so it must cost little
     producer->patience_ms = 0;
     tell(producer, NULL);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "json/json.h"
 #include "json/place.h"
@@ -60,6 +61,21 @@ static void values_are_counted_before_a_tree_is_built(void **state) {
     json_decref(json);
     assert_null(json_parse_within("[{},{}]", 7, 4, &error));
     assert_string_equal(error.text, "the JSON has more than 4 values");
+    // Texts of all sizes, as some are counted in blocks: [",:{[",",:{[",...] has so many values as strings, and one.
+    static const char ITEM[] = "\",:{[\"";
+    struct buffer text = {0};
+    buffer_string(&text, "[");
+    for (size_t count = 1; count < 200; count++) {
+        if (count > 1) buffer_string(&text, ",");
+        buffer_string(&text, ITEM);
+        buffer_string(&text, "]");
+        json = json_parse_within(text.data, text.size, count + 1, &error);
+        assert_int_equal(json_array_size(json), count);
+        json_decref(json);
+        assert_null(json_parse_within(text.data, text.size, count, &error));
+        text.size--;
+    }
+    buffer_free(&text);
 }
 
 static void members_are_fetched_by_type(void **state) {
@@ -300,16 +316,16 @@ static void times_of_reports_are_limited(void **state) {
     const int64_t now = clock_wall_ms();
     const struct place_times month = {.past_days = 30}, old = {.past_days = 0}, stream = {.any = true, .past_days = 30};
     struct error error;
-    assert_int_equal(place_check_time(&month, now, &error), 0);
-    assert_int_equal(place_check_time(&month, now - 30LL * DAY + MINUTE, &error), 0);
-    assert_int_equal(place_check_time(&month, now - 30LL * DAY - 1, &error), -EINVAL);
-    assert_int_equal(place_check_time(&month, now / 1000, &error), -EINVAL);
+    assert_int_equal(place_check_time(&month, now, now, &error), 0);
+    assert_int_equal(place_check_time(&month, now - 30LL * DAY + MINUTE, now, &error), 0);
+    assert_int_equal(place_check_time(&month, now - 30LL * DAY - 1, now, &error), -EINVAL);
+    assert_int_equal(place_check_time(&month, now / 1000, now, &error), -EINVAL);
     assert_non_null(strstr(error.text, "milliseconds"));
-    assert_int_equal(place_check_time(&old, 0, &error), 0);
-    assert_int_equal(place_check_time(&old, now + MINUTE / 2, &error), 0);
-    assert_int_equal(place_check_time(&old, now + 2 * MINUTE, &error), -EINVAL);
-    assert_int_equal(place_check_time(&stream, 0, &error), 0);
-    assert_int_equal(place_check_time(&stream, now + 2LL * DAY, &error), 0);
+    assert_int_equal(place_check_time(&old, 0, now, &error), 0);
+    assert_int_equal(place_check_time(&old, now + MINUTE / 2, now, &error), 0);
+    assert_int_equal(place_check_time(&old, now + 2 * MINUTE, now, &error), -EINVAL);
+    assert_int_equal(place_check_time(&stream, 0, now, &error), 0);
+    assert_int_equal(place_check_time(&stream, now + 2LL * DAY, now, &error), 0);
 }
 
 int main(void) {

@@ -45,42 +45,45 @@ any_of_runs() {
     return 1
 }
 
+# signal SIGNAL NAME: returns 1 when it does not run.
+signal() {
+    local pid
+    running "$2" || return 1
+    read -r pid _ <"$RUN/pid/$2"
+    kill "-$1" "$pid" 2>/dev/null || true
+}
+
+forget() {
+    local name
+    for name; do rm -f "$RUN/pid/$name" "$RUN/$name.properties"; done
+}
+
 # stop SECONDS NAME...: asks all of them to end, and waits; what still runs after SECONDS is killed.
 stop() {
-    local limit=$1 name pid waited asked=()
+    local limit=$1 name waited asked=()
     shift
-    for name; do
-        running "$name" || continue
-        read -r pid _ <"$RUN/pid/$name"
-        kill -TERM "$pid" 2>/dev/null || true
-        asked+=("$name")
-    done
+    for name; do ! signal TERM "$name" || asked+=("$name"); done
     for ((waited = 0; waited < limit * 10; waited++)); do
         any_of_runs ${asked[@]+"${asked[@]}"} || break
         sleep 0.1
     done
     for name in ${asked[@]+"${asked[@]}"}; do
-        if running "$name"; then
-            read -r pid _ <"$RUN/pid/$name"
+        if signal KILL "$name"; then
             note "$name did not end within $limit s and was killed"
-            kill -KILL "$pid" 2>/dev/null || true
         else
             note "$name stopped"
         fi
     done
-    for name; do rm -f "$RUN/pid/$name" "$RUN/$name.properties"; done
+    forget "$@"
 }
 
 # end NAME: at once.
 end() {
-    local pid
-    if running "$1"; then
-        read -r pid _ <"$RUN/pid/$1"
-        kill -KILL "$pid" 2>/dev/null || true
+    if signal KILL "$1"; then
         while running "$1"; do sleep 0.05; done
         note "$1 stopped"
     fi
-    rm -f "$RUN/pid/$1" "$RUN/$1.properties"
+    forget "$1"
 }
 
 fail_of() {

@@ -295,11 +295,12 @@ command_down() {
     for file in "$RUN"/pid/*; do
         name=$(basename "$file")
         case $name in
-        '*' | kafka) ;;
-        city | fanout-*) edges+=("$name") ;;
+        '*' | city | kafka) ;;
+        fanout-*) edges+=("$name") ;;
         *) others+=("$name") ;;
         esac
     done
+    end city
     # Edges first, so that phones' last reports still find everything behind them; Kafka last.
     stop 20 ${edges[@]+"${edges[@]}"}
     stop 20 ${others[@]+"${others[@]}"}

@@ -9,6 +9,7 @@ start_time() {
     stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
     # The second field, the command's name, may hold anything but ends with the last ')'.
     read -ra fields <<<"${stat##*) }"
+    [ "${fields[0]}" != Z ] || return 1 # it has ended, and its parent does not know yet
     echo "${fields[19]}"
 }
 

@@ -1,4 +1,5 @@
 """Fixtures. README.md beside this file is the guide."""
+import collections
 import itertools
 import os
 import pathlib
@@ -30,6 +31,12 @@ def _tools() -> pathlib.Path:
     found = [pathlib.Path(given)] if given else sorted((REPOSITORY / '.cache').glob('kafka-*-tools'))
     assert found, 'no commands of Kafka: run the tests by `./dev test e2e`, which fetches them'
     return found[-1]
+
+
+def pytest_collection_modifyitems(items):
+    """Files with many slow tests come first: one that began last would run alone at the end."""
+    slow = collections.Counter(item.path for item in items if item.get_closest_marker('slow'))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_sessionstart(session):

@@ -44,6 +44,7 @@ def settled(last, rounds=SETTLE):
 # tests
 
 @needs_data
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_exact_on_the_real_trace_and_graph(make_cluster, tmp_path):
     cluster = make_cluster(partitions=8, delivery_partitions=8, settings={'clock': 'stream'}).start()
@@ -106,6 +107,7 @@ def settle_after_trouble(cluster, simulation, go, going):
 
 
 @needs_data
+@pytest.mark.slow
 @pytest.mark.timeout(500)
 def test_exact_after_kills_on_the_real_trace(make_cluster, tmp_path):
     cluster = make_cluster(partitions=8, delivery_partitions=8, settings={'clock': 'stream'})
@@ -123,6 +125,7 @@ def test_exact_after_kills_on_the_real_trace(make_cluster, tmp_path):
     assert compared > 100
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_exact_after_kills_in_the_city(make_cluster, tmp_path):
     cluster = make_cluster(partitions=4, delivery_partitions=4).start(routers=2, fanouts=2, sinks=2)

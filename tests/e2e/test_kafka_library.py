@@ -24,7 +24,11 @@ def environment(broker) -> dict:
     return {**os.environ, 'STARLING_TEST_BROKER': broker.bootstrap}
 
 
-@pytest.mark.parametrize('name', [source.stem for source in SOURCES if source.stem != 'test_kafka_away'])
+SLOW = {'test_kafka_consumer': pytest.mark.slow}
+
+
+@pytest.mark.parametrize('name', [pytest.param(source.stem, marks=SLOW.get(source.stem, ())) for source in SOURCES
+                                  if source.stem != 'test_kafka_away'])
 def test_program(broker, name):
     done = subprocess.run([program(name)], env=environment(broker), timeout=TIMEOUT, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -116,6 +116,7 @@ def copied_to(before, after, *options):
                            '--delivery-partitions', after.delivery_partitions, *options)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_migration_to_more_partitions_shows_nothing(make_cluster, users):
     before = make_cluster(partitions=4, settings=SETTINGS).start(**DAEMONS)
@@ -149,6 +150,7 @@ def test_a_migration_to_more_partitions_shows_nothing(make_cluster, users):
     assert not dead
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_partitions_that_somebody_added_are_refused_until_the_migration(make_cluster, users):
     before = make_cluster(partitions=4, settings=SETTINGS).start(**DAEMONS)

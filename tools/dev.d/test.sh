@@ -3,8 +3,8 @@
 
 VENV=$CACHE/venv
 
-# Most of a test's time is waiting: four files of tests at a time, each beside a broker of its own.
-BESIDE=(--numprocesses 4 --dist loadfile)
+# Most of a test's time is waiting: four files of tests at a time, each beside a broker of its own, in the order of tests/e2e/conftest.py.
+BESIDE=(--numprocesses 4 --dist loadfile --no-loadscope-reorder)
 
 # How often each test runs (--repeat): a test that fails now and then has a bug, or shows one.
 ROUNDS=1

@@ -140,6 +140,7 @@ def main():
             use(root)
             print('page and gateway answer', flush=True)
             be_healthy(root)
+            run(root, ['starling-plan'], stdout=subprocess.DEVNULL)
             for unit in reversed(units):
                 unit.ends()
             print('all ended in order', flush=True)

@@ -129,7 +129,6 @@ const struct service_definition FANOUT_SERVICE = {
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
     .more_sections = SCREEN_SECTIONS,
-    .processes = "edge.processes",
     .uses = &PROGRAM_FANOUT.uses,
     .conditions = CONDITIONS,
     .check = edge_check,

@@ -124,7 +124,7 @@ const uint8_t *event_header_read(const void *value, size_t size, uint32_t *id, s
     return at + EVENT_HEADER_SIZE;
 }
 
-int event_wrong_id(uint32_t id, const char *record, struct error *error) {
+static int event_wrong_id(uint32_t id, const char *record, struct error *error) {
     const struct event_schema *schema = event_schema_find(id);
     if (!schema) return error_set(error, -ENOENT, "unknown schema id %u", id);
     return error_set(error, -ENOENT, "schema id %u is a %s, not a %s", id, schema->record, record);

@@ -29,6 +29,8 @@ static int recode_exact(struct codec *codec, const struct buffer *value, struct 
     return rc;
 }
 
+enum { READ_NO_MORE = 6 /* delivery batches without envelopes: a schema whose id stays taken */ };
+
 static bool skips(const struct event_schema *schema, const struct buffer *value) {
     uint8_t *copy = exact(value), *end = copy + value->size;
     bool whole = schema->find_end(copy + EVENT_HEADER_SIZE, end) == end;
@@ -67,7 +69,8 @@ static void round_trip(const struct event_schema *schema) {
 }
 
 static void test_random_records_are_avro_c_s_bytes(void **state) {
-    for (size_t i = 0; i < EVENT_SCHEMAS; i++) round_trip(&event_schemas[i]);
+    for (size_t i = 0; i < EVENT_SCHEMAS; i++)
+        if (event_schemas[i].id != READ_NO_MORE) round_trip(&event_schemas[i]);
 }
 
 static bool has_text(const struct event_schema *schema) { return strstr(schema->json, "\"string\"") != NULL; }
@@ -113,7 +116,8 @@ static void damage(const struct event_schema *schema) {
 }
 
 static void test_damaged_records_are_refused_or_mean_the_same_to_avro_c(void **state) {
-    for (size_t i = 0; i < EVENT_SCHEMAS; i++) damage(&event_schemas[i]);
+    for (size_t i = 0; i < EVENT_SCHEMAS; i++)
+        if (event_schemas[i].id != READ_NO_MORE) damage(&event_schemas[i]);
 }
 
 static void test_fields_by_name(void **state) {

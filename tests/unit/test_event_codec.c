@@ -347,41 +347,8 @@ static void test_the_room_for_texts_is_enough(void **state) {
 }
 
 static void test_headers_name_the_newest_version(void **state) {
-    static const char *const records[EVENT_RECORDS] = {
-        [EVENT_LOCATION] = "location",
-        [EVENT_FRIEND_COMMAND] = "friend-command",
-        [EVENT_FRIENDSHIP] = "friendship",
-        [EVENT_PROFILE] = "profile",
-        [EVENT_SHARING] = "sharing",
-        [EVENT_HISTORY_ROW] = "history-row",
-        [EVENT_NEARBY_ITEM] = "nearby-item",
-        [EVENT_COMMAND_OFFSET] = "command-offset",
-        [EVENT_FOLLOW_COMMAND] = "follow-command",
-        [EVENT_FOLLOW] = "follow",
-        [EVENT_FOLLOW_REFUSAL] = "follow-refusal",
-        [EVENT_POST_COMMAND] = "post-command",
-        [EVENT_POST] = "post",
-        [EVENT_POST_TEXT] = "post-text",
-        [EVENT_TIMELINE_ITEM] = "timeline-item",
-        [EVENT_FEED_CHANGE] = "feed-change",
-        [EVENT_COMMENT_CHANGE] = "comment-change",
-        [EVENT_NAME_COMMAND] = "name-command",
-        [EVENT_USER_NAME] = "user-name",
-        [EVENT_HANDLE_USER] = "handle-user",
-        [EVENT_NOTICE] = "notice",
-        [EVENT_COMMENT_COMMAND] = "comment-command",
-        [EVENT_COMMENT_SUBJECT] = "comment-subject",
-        [EVENT_COMMENT] = "comment",
-        [EVENT_COMMENT_TEXT] = "comment-text",
-        [EVENT_COMMENT_REACTION] = "comment-reaction",
-        [EVENT_COMMENT_REFUSAL] = "comment-refusal",
-        [EVENT_COMMENT_BAN] = "comment-ban",
-        [EVENT_MODERATION_ENTRY] = "moderation-entry",
-        [EVENT_COMMENT_WIDE] = "comment-wide",
-        [EVENT_LOCATION_REPORTS] = "location-reports",
-        [EVENT_NEARBY_MUTE] = "nearby-mute",
-        [EVENT_AUDIT_ENTRY] = "audit-entry",
-    };
+#define TEXT(name, NAME, text) text,
+    static const char *const records[EVENT_RECORDS] = {EVENT_EACH(TEXT)};
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {
         const struct event_schema *newest = NULL;

@@ -57,10 +57,7 @@ static void put_item(struct live_thread *thread, struct thread_told *told, size_
         thread->bytes -= live_comment_item(&thread->items[place])->size;
         thread_told_give(thread->items[place].told);
     } else {
-        if (thread->item_count == thread->item_room) {
-            thread->item_room = thread->item_room ? 2 * thread->item_room : 4;
-            thread->items = mem_resize(thread->items, thread->item_room, sizeof *thread->items);
-        }
+        MEM_ROOM(thread->items, thread->item_count, thread->item_room);
         memmove(thread->items + place + 1, thread->items + place,
                 (thread->item_count++ - place) * sizeof *thread->items);
     }
@@ -71,10 +68,7 @@ static void put_item(struct live_thread *thread, struct thread_told *told, size_
 static void put_counters(struct live_thread *thread, const struct thread_counters *counters) {
     size_t place = counter_place(thread, counters->id);
     if (place == thread->counter_count || thread->counters[place].id != counters->id) {
-        if (thread->counter_count == thread->counter_room) {
-            thread->counter_room = thread->counter_room ? 2 * thread->counter_room : 4;
-            thread->counters = mem_resize(thread->counters, thread->counter_room, sizeof *thread->counters);
-        }
+        MEM_ROOM(thread->counters, thread->counter_count, thread->counter_room);
         memmove(thread->counters + place + 1, thread->counters + place,
                 (thread->counter_count++ - place) * sizeof *thread->counters);
     }

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "fanout/comments/frames.h"
+#include "fanout/comments/live_thread.h"
 #include "fanout/screen_watch.h"
 
 static const char PREFIX[] = "comments:";

@@ -1,15 +1,12 @@
-#include "ingest/feed/feed.h"
+#include "ingest/products.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ingest/feed/follows.h"
-#include "ingest/feed/handles.h"
 #include "ingest/feed/home.h"
 #include "ingest/feed/parts.h"
-#include "ingest/feed/posts.h"
 #include "ingest/feed/settings.h"
 #include "ingest/feed/users.h"
 #include "ingest/owners.h"

@@ -58,10 +58,7 @@ void comments_records_free(struct comments_records *records) {
 }
 
 void comments_records_add(struct comments_records *records, const struct kafka_record *record) {
-    if (records->count == records->capacity) {
-        records->capacity = records->capacity ? 2 * records->capacity : 1024;
-        records->items = mem_resize(records->items, records->capacity, sizeof(struct kept_record *));
-    }
+    MEM_ROOM(records->items, records->count, records->capacity);
     size_t key_size = record->key ? record->key_size : 0, value_size = record->value ? record->value_size : 0;
     struct kept_record *kept = mem_alloc(sizeof *kept + key_size + value_size);
     *kept = (struct kept_record){

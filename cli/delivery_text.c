@@ -122,22 +122,7 @@ static bool payload_names(struct codec *codec, const struct deliver_envelope *en
     }
 }
 
-static bool v1_concerns(struct codec *codec, const void *value, size_t size, int64_t user) {
-    struct delivery_v1 *reader = delivery_v1_new();
-    struct delivery_v1_item item;
-    int64_t stream_time, oldest_received;
-    bool found = false;
-    if (!delivery_v1_start(reader, value, size, &stream_time, &oldest_received, NULL)) {
-        while (!found && delivery_v1_next(reader, &item) == 1)
-            found = among(item.recipients.items, item.recipients.count, user) ||
-                    nearby_names(codec, item.payload.data, item.payload.size, user);
-    }
-    delivery_v1_free(reader);
-    return found;
-}
-
 bool delivery_concerns(struct codec *codec, const void *value, size_t size, int64_t user) {
-    if (deliver_schema_id(value, size) == DELIVERY_BATCH_V1_SCHEMA_ID) return v1_concerns(codec, value, size, user);
     struct deliver_reader *reader = deliver_reader_new();
     struct deliver_head head;
     struct deliver_envelope envelope;

@@ -22,10 +22,7 @@ static void take(void *context, const struct kafka_record *record) {
     struct error ignored; // sinks bury a record of no user
     int64_t user = -1;
     if (user_key_read(record, &user, &ignored)) return;
-    if (forgotten->count == forgotten->capacity) {
-        forgotten->capacity = forgotten->capacity ? 2 * forgotten->capacity : 64;
-        forgotten->erasures = mem_resize(forgotten->erasures, forgotten->capacity, sizeof *forgotten->erasures);
-    }
+    MEM_ROOM(forgotten->erasures, forgotten->count, forgotten->capacity);
     forgotten->erasures[forgotten->count++] = (struct past_erasure){.user = user, .time_ms = record->timestamp};
 }
 

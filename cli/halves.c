@@ -59,10 +59,7 @@ static void tidy(struct halves *halves) {
 
 void halves_put(struct halves *halves, int64_t a, int64_t b, bool is) {
     if (halves->count >= halves->tidy_at || halves->count >= UINT32_MAX - 1) tidy(halves);
-    if (halves->count == halves->capacity) {
-        halves->capacity = halves->capacity ? halves->capacity * 2 : 1024;
-        halves->items = mem_resize(halves->items, halves->capacity, sizeof *halves->items);
-    }
+    MEM_ROOM(halves->items, halves->count, halves->capacity);
     halves->items[halves->count] = (struct half){.a = a, .b = b, .order = (uint32_t)halves->count + 1, .is = is};
     halves->count++;
 }

@@ -66,10 +66,7 @@ static struct ring_entry *find(const struct phone *phone, int64_t user) {
 static void show(struct phone *phone, const struct ring_entry *entry) {
     struct ring_entry *there = find(phone, entry->user);
     if (!there) {
-        if (phone->count == phone->capacity) {
-            phone->capacity = phone->capacity ? phone->capacity * 2 : 8;
-            phone->screen = mem_resize(phone->screen, phone->capacity, sizeof *phone->screen);
-        }
+        MEM_ROOM(phone->screen, phone->count, phone->capacity);
         there = &phone->screen[phone->count++];
     }
     *there = *entry;

@@ -29,10 +29,7 @@ void hops_free(struct hops *hops) {
 }
 
 void hops_add(struct hops *hops, const struct hop *hop) {
-    if (hops->count == hops->room) {
-        hops->room = hops->room ? 2 * hops->room : 64;
-        hops->items = mem_resize(hops->items, hops->room, sizeof *hops->items);
-    }
+    MEM_ROOM(hops->items, hops->count, hops->room);
     hops->items[hops->count++] = *hop;
 }
 

@@ -43,10 +43,7 @@ void moving_thread_free(struct moving_thread *thread) {
 }
 
 void moving_thread_add(struct moving_thread *thread, const struct moving_comment *comment, long line, bool left_out) {
-    if (thread->count == thread->capacity) {
-        thread->capacity = thread->capacity ? 2 * thread->capacity : 16;
-        thread->items = mem_resize(thread->items, thread->capacity, sizeof(struct gathered *));
-    }
+    MEM_ROOM(thread->items, thread->count, thread->capacity);
     struct gathered *item = mem_alloc(sizeof *item);
     *item = (struct gathered){.comment = *comment, .line = line, .number = thread->count, .left_out = left_out};
     struct moving_comment *own = &item->comment;

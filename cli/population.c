@@ -25,10 +25,7 @@ static int add_friends(void *context, int64_t a, int64_t b) {
     know(population, a);
     know(population, b);
     if (a == b) return 0;
-    if (population->friend_count == population->friend_capacity) {
-        population->friend_capacity = population->friend_capacity ? population->friend_capacity * 2 : 1024;
-        population->friends = mem_resize(population->friends, population->friend_capacity, sizeof *population->friends);
-    }
+    MEM_ROOM(population->friends, population->friend_count, population->friend_capacity);
     population->friends[population->friend_count++] = (struct friend_pair){.a = a, .b = b};
     return 0;
 }

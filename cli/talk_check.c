@@ -37,10 +37,7 @@ void talk_free(struct talk_thread *talk) {
 int64_t talk_post(const struct talk_thread *talk) { return talk->post; }
 
 void talk_add(struct talk_thread *talk, const struct talk_comment *comment) {
-    if (talk->count == talk->capacity) {
-        talk->capacity = talk->capacity ? 2 * talk->capacity : 16;
-        talk->items = mem_resize(talk->items, talk->capacity, sizeof(struct talk_comment *));
-    }
+    MEM_ROOM(talk->items, talk->count, talk->capacity);
     struct talk_comment *own = mem_alloc(sizeof *own);
     *own = *comment;
     own->likers = NULL;
@@ -73,10 +70,7 @@ void talk_like(struct talk_comment *comment, int64_t user, bool likes) {
         comment->likers[at] = comment->likers[--comment->liker_count];
         return;
     }
-    if (at == comment->liker_capacity) {
-        comment->liker_capacity = at ? 2 * at : 4;
-        comment->likers = mem_resize(comment->likers, comment->liker_capacity, sizeof *comment->likers);
-    }
+    MEM_ROOM(comment->likers, at, comment->liker_capacity);
     comment->likers[comment->liker_count++] = user;
 }
 

@@ -51,10 +51,7 @@ int trace_read(const char *path, int64_t from_s, int64_t until_s, struct trace *
         if (parse(line, &fix)) {
             result = error_set(error, -EINVAL, "%s:%zu: not t_s,user,lat_e7,lon_e7", path, number);
         } else if (fix.time >= from_s * 1000 && fix.time <= until_s * 1000) {
-            if (trace->count == capacity) {
-                capacity = capacity ? capacity * 2 : 1024;
-                trace->fixes = mem_resize(trace->fixes, capacity, sizeof *trace->fixes);
-            }
+            MEM_ROOM(trace->fixes, trace->count, capacity);
             trace->fixes[trace->count++] = fix;
         }
     }

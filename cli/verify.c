@@ -67,10 +67,7 @@ struct verify {
 /* ---- lists ---- */
 
 static void list_add(struct pair_list *list, int64_t a, int64_t b) {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? list->capacity * 2 : 1024;
-        list->items = mem_resize(list->items, list->capacity, sizeof *list->items);
-    }
+    MEM_ROOM(list->items, list->count, list->capacity);
     list->items[list->count++] = (struct pair){.a = a, .b = b};
 }
 

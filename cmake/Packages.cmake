@@ -12,14 +12,14 @@ string(TIMESTAMP date "%Y-%m-%d" UTC)
 # ---- manual pages and completion ----
 
 set(kinds ingest router fanout feed comments history-sink moderation)
-set(pages "${made}/man/starling.1" "${made}/man/starling.properties.5")
+set(pages "${made}/man/starling.1" "${made}/man/starling-plan.1" "${made}/man/starling.properties.5")
 foreach(kind IN LISTS kinds)
     list(APPEND pages "${made}/man/starling-${kind}.8")
 endforeach()
 add_custom_command(
     OUTPUT ${pages}
     COMMAND Python3::Interpreter "${packaging}/pages.py" "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "${made}" "${date}"
-    DEPENDS "${packaging}/pages.py" document starling
+    DEPENDS "${packaging}/pages.py" "${CMAKE_SOURCE_DIR}/tools/starling-plan" document starling
     COMMENT "Writing manual pages and completion"
     VERBATIM)
 add_custom_target(pages ALL DEPENDS ${pages})
@@ -55,8 +55,9 @@ install(CODE "
     endforeach()" ALL_COMPONENTS)
 
 install(TARGETS starling RUNTIME DESTINATION bin COMPONENT cli)
-install(FILES "${made}/man/starling.1.gz" DESTINATION share/man/man1 COMPONENT cli)
-install(FILES "${made}/completion/starling" DESTINATION share/bash-completion/completions COMPONENT cli)
+install(PROGRAMS "${CMAKE_SOURCE_DIR}/tools/starling-plan" DESTINATION bin COMPONENT cli)
+install(FILES "${made}/man/starling.1.gz" "${made}/man/starling-plan.1.gz" DESTINATION share/man/man1 COMPONENT cli)
+install(FILES "${made}/completion/starling" "${made}/completion/starling-plan" DESTINATION share/bash-completion/completions COMPONENT cli)
 foreach(kind IN LISTS kinds)
     set(program starling-${kind})
     install(TARGETS ${program} RUNTIME DESTINATION sbin COMPONENT daemons)
@@ -121,8 +122,9 @@ file(WRITE "${made}/conffiles" "${conffiles}\n")
 set(CPACK_DEBIAN_CLI_PACKAGE_NAME starling-cli)
 set(CPACK_DEBIAN_CLI_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_CLI_DEBUGINFO_PACKAGE ON)
-set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "libwebsockets-evlib-uv")
+set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "libwebsockets-evlib-uv, python3")
 set(CPACK_COMPONENT_CLI_DESCRIPTION "nearby friends, feeds and comments on Kafka: the command
 The starling command makes and watches the topics of starling, moves data
-in and out, shows what users see, and simulates them.")
+in and out, shows what users see, and simulates them. starling-plan counts
+the processes and machines that a load needs.")
 include(CPack)

@@ -10,7 +10,6 @@ enum { LOG_EVERY_S = 10, LOG_ITEM_EVERY_S = 1, TRACED_MAX = 16 };
 struct deliveries {
     struct deliveries_options options;
     struct deliver_reader *reader;
-    struct delivery_v1 *old_reader;
     int64_t last_logged_us, last_item_logged_us;
     struct {
         struct metric *items, *unknown, *malformed, *undecodable, *stream_time;
@@ -30,28 +29,6 @@ static void refuse(struct deliveries *deliveries, const struct kafka_record *rec
         log_due(&deliveries->last_logged_us, LOG_EVERY_S))
         log_warn(deliveries->options.log, "undecodable delivery batch", LOG_INT("partition", record->partition),
                  LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
-}
-
-/* Begins with a batch of one of the versions that may arrive: routers write the older one while they are replaced. */
-static int batch_start(struct deliveries *deliveries, const struct kafka_record *record, bool v1,
-                       struct deliver_head *head, struct error *error) {
-    if (!v1) return deliver_reader_start(deliveries->reader, record->value, record->value_size, head, error);
-    return delivery_v1_start(deliveries->old_reader, record->value, record->value_size, &head->stream_time,
-                             &head->oldest_received, error);
-}
-
-/* As deliver_reader_next. */
-static int batch_next(struct deliveries *deliveries, bool v1, struct deliver_envelope *envelope) {
-    struct delivery_v1_item item;
-    if (!v1) return deliver_reader_next(deliveries->reader, envelope);
-    int more = delivery_v1_next(deliveries->old_reader, &item);
-    if (more > 0)
-        *envelope = (struct deliver_envelope){.kind = DELIVERY_NEARBY,
-                                              .recipients = item.recipients.items,
-                                              .recipient_count = item.recipients.count,
-                                              .payload = item.payload.data,
-                                              .payload_size = item.payload.size};
-    return more;
 }
 
 /* A traced delivery is followed to the frames of its receivers, of some of them at least. */
@@ -86,8 +63,7 @@ static void apply_batch(struct deliveries *deliveries, const struct kafka_record
     struct deliver_head head;
     struct deliver_envelope envelope;
     struct error error = {.text = "malformed item"};
-    bool v1 = deliver_schema_id(record->value, record->value_size) == DELIVERY_BATCH_V1_SCHEMA_ID;
-    if (batch_start(deliveries, record, v1, &head, &error)) {
+    if (deliver_reader_start(deliveries->reader, record->value, record->value_size, &head, &error)) {
         refuse(deliveries, record, error.text);
         return;
     }
@@ -97,7 +73,7 @@ static void apply_batch(struct deliveries *deliveries, const struct kafka_record
     }
     advance_stream(deliveries, head.stream_time);
     int more;
-    for (size_t n = 0; (more = batch_next(deliveries, v1, &envelope)) > 0; n++) {
+    for (size_t n = 0; (more = deliver_reader_next(deliveries->reader, &envelope)) > 0; n++) {
         tracer_item(sessions_tracer(deliveries->options.sessions), n);
         apply(deliveries, record, &envelope);
     }
@@ -122,8 +98,7 @@ struct deliveries *deliveries_new(const struct deliveries_options *options) {
     static const double SECONDS[] = {.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10};
     struct metrics *m = options->metrics;
     struct deliveries *deliveries = mem_alloc(sizeof *deliveries);
-    *deliveries =
-        (struct deliveries){.options = *options, .reader = deliver_reader_new(), .old_reader = delivery_v1_new()};
+    *deliveries = (struct deliveries){.options = *options, .reader = deliver_reader_new()};
     deliveries->metrics.items =
         metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL);
     deliveries->metrics.unknown = skipped(m, "reason=\"unknown_kind\"");
@@ -142,6 +117,5 @@ struct deliveries *deliveries_new(const struct deliveries_options *options) {
 void deliveries_free(struct deliveries *deliveries) {
     if (!deliveries) return;
     deliver_reader_free(deliveries->reader);
-    delivery_v1_free(deliveries->old_reader);
     free(deliveries);
 }

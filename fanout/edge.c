@@ -4,7 +4,7 @@
  *           <---- sessions.c <-- a screen <---- deliveries.c <---- deliveries
  *
  *     routes.c    which routes this process has       door.c     who is let in, and when not
- *     drain.c     how sessions are moved away         screens.c  which screens there are
+ *     screens.c   which screens there are
  *
  * Everything: the loop's thread.
  */
@@ -18,7 +18,7 @@
 #include "service/http_origin.h"
 #include "ws/ws.h"
 
-enum { TICK_MS = 10 };
+enum { TICK_MS = 10, DRAIN_STEP_MS = 20 };
 
 static void tick(void *context) {
     struct edge *edge = context;
@@ -35,7 +35,7 @@ static void edge_free(void *state) {
     struct edge *edge = state;
     if (!edge) return;
     loop_timer_free(edge->tick);
-    drain_free(edge->drain);
+    loop_timer_free(edge->drain);
     edge_free_parts(edge);
     free(edge);
 }
@@ -93,7 +93,30 @@ static void close_server(struct edge *edge) {
     phones_shutdown(edge->phones, closed, edge);
 }
 
-static void all_are_told(void *context) { close_server(context); }
+static void end_drain(struct edge *edge) {
+    loop_timer_free(edge->drain);
+    edge->drain = NULL;
+}
+
+/* How many sessions should have been told by now to go: an even rate over edge.drain.s. */
+static size_t drain_due(const struct edge *edge) {
+    int64_t duration_ms = edge->settings.drain_s * 1000, elapsed = clock_coarse_ms() - edge->drain_began_ms;
+    if (elapsed >= duration_ms) return SIZE_MAX;
+    return (size_t)((double)edge->drain_sessions * (double)elapsed / (double)duration_ms) + 1;
+}
+
+static void drain_step(void *context) {
+    struct edge *edge = context;
+    size_t most = drain_due(edge);
+    for (struct session *session = sessions_first(edge->sessions); session; session = session_next(session)) {
+        if (session_leaving(session)) continue;
+        if (edge->drain_told >= most) return;
+        edge->drain_told++;
+        session_leave(edge->sessions, session, WS_RESTART, "draining", door_delay(edge->door, 0));
+    }
+    end_drain(edge);
+    close_server(edge);
+}
 
 /* No new sessions; those that are here are moved over at an even rate. */
 static void edge_drain(void *state) {
@@ -101,22 +124,16 @@ static void edge_drain(void *state) {
     if (edge->draining) return;
     edge->draining = true;
     door_update(edge->door);
-    edge->drain = drain_new(&(struct drain_options){
-        .loop = service_loop(edge->service),
-        .duration_s = edge->settings.drain_s,
-        .sessions = edge->sessions,
-        .door = edge->door,
-        .context = edge,
-        .told = all_are_told,
-    });
+    edge->drain_began_ms = clock_coarse_ms();
+    edge->drain_sessions = sessions_count(edge->sessions);
+    edge->drain = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);
 }
 
 /* A failure may end the process before its drain is through: connections are closed all the same before they are freed. */
 static bool edge_busy(void *state) {
     struct edge *edge = state;
     edge->draining = true;
-    drain_free(edge->drain);
-    edge->drain = NULL;
+    end_drain(edge);
     close_server(edge);
     bool asking = routes_end(edge->routes);
     return asking || edge->closing != CLOSED;
@@ -129,7 +146,6 @@ const struct service_definition FANOUT_SERVICE = {
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
     .more_sections = SCREEN_SECTIONS,
-    .processes = "edge.processes",
     .uses = &PROGRAM_FANOUT.uses,
     .conditions = CONDITIONS,
     .check = edge_check,

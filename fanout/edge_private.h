@@ -4,7 +4,6 @@
 
 #include "fanout/deliveries.h"
 #include "fanout/door.h"
-#include "fanout/drain.h"
 #include "fanout/phones.h"
 #include "fanout/routes.h"
 #include "fanout/screens.h"
@@ -30,8 +29,10 @@ struct edge {
     struct door *door;
     struct phone_server *phones;
     struct deliveries *deliveries;
-    struct drain *drain; /* NULL: not begun, or cut short */
     bool draining;
+    struct loop_timer *drain; /* NULL: not begun, or over */
+    int64_t drain_began_ms;   /* clock_coarse_ms */
+    size_t drain_sessions, drain_told;
     struct loop_timer *tick;
 };
 

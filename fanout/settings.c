@@ -13,10 +13,6 @@ static const struct config_property PROPERTIES[] = {
          "batches and Kafka more requests, so one is best until it is too slow."},
     {"edge.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8081",
      .doc = "Address of the WebSocket listener. Several processes on one machine may share it."},
-    {"edge.processes", CONFIG_INT, AT(processes), "1", .min = 1, .max = 256,
-     .doc = "Processes that this command starts, minds and hands signals to. They share edge.listen; ops.listen, "
-            "peer.listen and peer.advertise of each are one port up from the one before, data.dir is a folder in it, "
-            "and client.id.suffix and group.instance.id get the number behind them. (systemd: KillMode=mixed.)"},
     {"edge.tls.certificate.file", CONFIG_STRING, AT(tls_certificate), "",
      .doc = "PEM file with the certificate of wss:// and those above it. It and the key are read again at SIGHUP, for "
             "connections from then on; a pair that cannot be used leaves the old one in place. Empty: ws://."},

@@ -11,7 +11,6 @@ struct fanout_settings {
     int64_t routes, flush_ms;
     int64_t strikes;
     int64_t first_page_ms;
-    int64_t processes;
     int64_t hello_s, handshake_s, ping_s, slow_close_s, drain_s;
     int64_t max_sessions, max_message, max_messages, max_loop_lag_ms;
     int64_t hello_rate, user_hello_rate, user_hello_burst;

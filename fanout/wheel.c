@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { ROOM_LEAST = 8, FETCHED_AHEAD = 8 };
+enum { FETCHED_AHEAD = 8 };
 
 void wheel_init(struct wheel *wheel, int64_t granularity_ms, int64_t now) {
     *wheel = (struct wheel){.granularity = granularity_ms, .step = now / granularity_ms};
@@ -34,10 +34,7 @@ static void close_holes(struct wheel_slot *slot) {
 static void append(struct wheel *wheel, uint32_t to, struct wheel_timer *timer) {
     struct wheel_slot *slot = &wheel->slots[to];
     if (slot->count == slot->room && slot->holes > slot->count / 2 && slot != wheel->firing) close_holes(slot);
-    if (slot->count == slot->room) {
-        slot->room = slot->room ? slot->room * 2 : ROOM_LEAST;
-        slot->timers = mem_resize(slot->timers, slot->room, sizeof(struct wheel_timer *));
-    }
+    MEM_ROOM(slot->timers, slot->count, slot->room);
     slot->timers[slot->count++] = timer;
     timer->slot = to;
     timer->place = slot->count;

@@ -91,10 +91,7 @@ int merge_sort_rows(const struct merge_source *source, int32_t partition, struct
     int code = segment_reader_open(source->storage, partition, source->file, &reader, error);
     if (code) return code;
     do {
-        if (count == room) {
-            room = room ? 2 * room : 1024;
-            rows = mem_resize(rows, room, sizeof *rows);
-        }
+        MEM_ROOM(rows, count, room);
         code = segment_reader_next(reader, &rows[count], error);
         count += code > 0;
     } while (code > 0);

@@ -52,10 +52,7 @@ bool segment_takes(const struct history_segment *segment, int64_t received_ms) {
 }
 
 void segment_append(struct history_segment *segment, const struct history_row *row) {
-    if (segment->count == segment->room) {
-        segment->room = segment->room ? 2 * segment->room : 64;
-        segment->rows = mem_resize(segment->rows, segment->room, sizeof *segment->rows);
-    }
+    MEM_ROOM(segment->rows, segment->count, segment->room);
     segment->rows[segment->count++] = *row;
     segment->last = row->offset;
 }

@@ -15,9 +15,9 @@
 #ifndef HISTORY_SINK_SINK_H
 #define HISTORY_SINK_SINK_H
 
+#include "base/metrics.h"
 #include "base/worker.h"
 #include "event/codec.h"
-#include "history-sink/metrics.h"
 #include "history-sink/partition.h"
 #include "history-sink/rows.h"
 #include "history-sink/settings.h"
@@ -32,6 +32,12 @@ struct rebuild;
 struct merging;
 struct wiping;
 struct queries;
+
+struct sink_metrics {
+    struct metric *rows, *published_rows, *files, *bytes, *races, *undecodable, *dropped, *queries, *owned, *refused,
+        *merged_files, *merged_rows, *merged_bytes, *merge_failures, *removed_files, *oldest, *files_left, *loaded_rows,
+        *store_bytes, *wiped_rows, *wiped_files, *wiped_file_rows, *wipe_failures, *wiping_left, *wiping_oldest;
+};
 
 struct sink {
     struct service *service;
@@ -75,5 +81,7 @@ void sink_restart(struct sink *sink, struct sink_partition *partition, int code,
 void sink_look_again(struct sink *sink, struct sink_partition *partition);
 /* Rows before this time are not kept in the store, ms; 0: all are. */
 int64_t sink_horizon(const struct sink *sink);
+
+struct sink_metrics sink_metrics_new(struct metrics *metrics);
 
 #endif

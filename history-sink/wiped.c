@@ -38,10 +38,7 @@ void wiped_free(struct wiped *wiped) {
 }
 
 static void add(struct wiped_partition *partition, struct wiped_record record) {
-    if (partition->count == partition->room) {
-        partition->room = partition->room ? 2 * partition->room : 16;
-        partition->records = mem_resize(partition->records, partition->room, sizeof *partition->records);
-    }
+    MEM_ROOM(partition->records, partition->count, partition->room);
     partition->records[partition->count++] = record;
     partition->learnt = record.offset + 1;
 }

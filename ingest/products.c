@@ -1,13 +1,8 @@
 #include "ingest/products.h"
 
-#include "ingest/account/account.h"
-#include "ingest/comments/comments.h"
 #include "ingest/comments/settings.h"
-#include "ingest/feed/feed.h"
 #include "ingest/feed/settings.h"
-#include "ingest/moderation/moderation.h"
 #include "ingest/moderation/settings.h"
-#include "ingest/nearby/nearby.h"
 #include "ingest/nearby/settings.h"
 
 const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_PRODUCT, &COMMENTS_PRODUCT,

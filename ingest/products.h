@@ -4,6 +4,17 @@
 
 #include "ingest/product.h"
 
+/* Reports, profiles, sharing, friendships, strangers nearby, history, and the page's settings. */
+extern const struct product NEARBY_PRODUCT;
+/* Posts, follows, mutes, handles, users and home timelines: commands to Kafka, and questions to the feed processes (feed/replies.h). */
+extern const struct product FEED_PRODUCT;
+/* Threads under any subject: commands to Kafka, and questions to the comments processes (comments/replies.h). */
+extern const struct product COMMENTS_PRODUCT;
+/* Searches for comments, which starling-moderation answers: those of moderators, and users' own comments. */
+extern const struct product MODERATION_PRODUCT;
+/* A user's account as a whole: the export of everything that is kept of the user, and forgetting it. */
+extern const struct product ACCOUNT_PRODUCT;
+
 enum { PRODUCTS_COUNT = 5 };
 extern const struct product *const PRODUCTS[PRODUCTS_COUNT];
 

@@ -1,5 +1,5 @@
 /* GET /peer/moderation/comments?text&user&subject&type&state&reported&from&to&after&limit: comments that all of these conditions hold for,
- * the newest first: {items: [comment], next}; moderation/found_json.h has the comment. Loop's thread.
+ * the newest first: {items: [comment], next}; moderation/searches.h has the comment. Loop's thread.
  *
  *     text       words, all of which the comment must have (moderation/words.h)
  *     user       the author;   subject: such as post:123;   type: of the subject

@@ -54,10 +54,7 @@ int batch_check(struct codec *codec, const struct kafka_record *record, struct e
 
 void batch_add(struct batch *batch, const struct kafka_record *record, bool applies) {
     struct subject_key key;
-    if (batch->count == batch->capacity) {
-        batch->capacity = 2 * batch->capacity + 256;
-        batch->items = mem_resize(batch->items, batch->capacity, sizeof *batch->items);
-    }
+    MEM_ROOM(batch->items, batch->count, batch->capacity);
     batch->items[batch->count++] = (struct batch_item){
         .partition = record->partition,
         .next = record->offset + 1,

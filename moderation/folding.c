@@ -55,10 +55,7 @@ static const char *plain(int32_t sign) {
 }
 
 static void put(struct folding *folding, int32_t sign) {
-    if (folding->count == folding->capacity) {
-        folding->capacity = 2 * folding->capacity + 256;
-        folding->signs = mem_resize(folding->signs, folding->capacity, sizeof *folding->signs);
-    }
+    MEM_ROOM(folding->signs, folding->count, folding->capacity);
     folding->signs[folding->count++] = sign;
 }
 

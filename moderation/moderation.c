@@ -1,6 +1,7 @@
 #include "moderation/moderation.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/folders.h"
@@ -8,9 +9,32 @@
 #include "event/programs.h"
 #include "moderation/answers.h"
 #include "moderation/intake.h"
-#include "moderation/settings.h"
 
 enum { PRODUCER_FLUSH_MS = 5000 };
+
+struct moderation_settings {
+    const char *group;
+    int64_t cache_mb, readers, search_ms;
+};
+
+#define AT(member) offsetof(struct moderation_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"group.id", CONFIG_STRING, AT(group), "starling-moderation",
+     .doc =
+         "Consumer group of the moderation processes. Each of them reads all comments; gateways find one by the group."},
+    {"moderation.cache.mb", CONFIG_INT, AT(cache_mb), "32", .min = 1, .max = 65536,
+     .doc = "Page cache (MiB) of the search index, for its writer and for each reader."},
+    {"moderation.readers", CONFIG_INT, AT(readers), "2", .min = 1, .max = 64,
+     .doc = "Threads that search, each with a connection to the index."},
+    {"moderation.search.ms", CONFIG_INT, AT(search_ms), "2000", .min = 10, .max = 60000,
+     .doc = "A search that takes longer than this (ms), waiting included, ends with 503 search_too_slow."},
+};
+
+static struct moderation_settings values;
+
+static const struct config_section SECTION = {"Moderation (starling-moderation)", PROPERTIES, ARRAY_SIZE(PROPERTIES),
+                                              &values};
 
 struct moderation {
     struct service *service;
@@ -85,13 +109,12 @@ static void moderation_free(void *state) {
 
 static int moderation_start(struct service *service, const struct topics_shape *shape, void **state,
                             struct error *error) {
-    const struct moderation_settings *settings = MODERATION_SECTION.values;
     int partitions = shape->partitions[TOPIC_SPACE_SUBJECTS];
-    int64_t cache = settings->cache_mb << 20;
+    int64_t cache = values.cache_mb << 20;
     struct moderation *moderation = mem_alloc(sizeof *moderation);
     *moderation = (struct moderation){.service = service};
     int code = open_index(moderation, partitions, cache, error);
-    if (!code) code = start_intake(moderation, settings->group, partitions, error);
+    if (!code) code = start_intake(moderation, values.group, partitions, error);
     if (code) {
         moderation_free(moderation);
         return code;
@@ -99,9 +122,9 @@ static int moderation_start(struct service *service, const struct topics_shape *
     moderation->searches = searches_new(&(struct searches_options){
         .loop = service_loop(service),
         .index = moderation->index,
-        .readers = (int)settings->readers,
+        .readers = (int)values.readers,
         .cache = cache,
-        .limit_ms = settings->search_ms,
+        .limit_ms = values.search_ms,
         .metrics = service_metrics(service),
         .log = service_log(service),
         .context = moderation,
@@ -129,7 +152,7 @@ const struct service_definition MODERATION_SERVICE = {
     .name = "starling-moderation",
     .ops_listen = "127.0.0.1:9170",
     .peer_listen = "127.0.0.1:9270",
-    .section = &MODERATION_SECTION,
+    .section = &SECTION,
     .uses = &PROGRAM_MODERATION.uses,
     .conditions = CONDITIONS,
     .start = moderation_start,

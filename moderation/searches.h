@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "event/codec.h"
 #include "moderation/search.h"
 #include "service/http.h"
 
@@ -24,7 +25,11 @@ struct searches *searches_new(const struct searches_options *options);
 void searches_free(struct searches *searches);       /* not while busy; NULL is fine */
 bool searches_busy(const struct searches *searches); /* a thread is at it */
 
-/* Searches, and answers the request: 200 {items, next}, found_json.h; 400 no_words; 503 search_too_slow or busy; 500. Copies the query. */
+/* Searches, and answers the request: 200 {items, next}; 400 no_words; 503 search_too_slow or busy; 500. Copies the query. */
 void searches_ask(struct searches *searches, const struct search_query *query, struct http_request *request);
+
+/* A comment that a search found, as peers get it: {id, user, text, time, floor, root, reply_to, likes, reply_count, replies: [], state,
+ * subject, reports}. text is null for a deleted comment; root and reply_to are null for roots. */
+void found_json_put(struct buffer *out, const struct comment_wide *comment);
 
 #endif

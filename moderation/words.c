@@ -72,10 +72,7 @@ static void put_pairs(struct buffer *out, const struct piece *run) {
 
 static void add_signs(struct words *words, const struct piece *run) {
     for (size_t i = 0; i < run->count; i++) {
-        if (words->sign_count == words->sign_capacity) {
-            words->sign_capacity = 2 * words->sign_capacity + 64;
-            words->signs = mem_resize(words->signs, words->sign_capacity, sizeof *words->signs);
-        }
+        MEM_ROOM(words->signs, words->sign_count, words->sign_capacity);
         words->signs[words->sign_count++] = run->signs[i];
     }
 }

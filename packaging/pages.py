@@ -3,11 +3,12 @@
 
     pages.py DOCUMENT STARLING OUT_DIR DATE      the two programs; the date of the pages, as 2026-01-31
 
-Writes OUT_DIR/man/starling.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
+Writes OUT_DIR/man/starling.1, starling-plan.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
 """
 import json
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 
@@ -176,7 +177,22 @@ def command_page(commands, daemons, version, date):
         setting(page, each)
     page.head('EXIT STATUS')
     page.text('0: done; 1: failed, with the reason on standard error; 2: wrong usage.')
-    see_also(page, ('starling.properties', 5), *((daemon['name'], 8) for daemon in daemons))
+    see_also(page, ('starling-plan', 1), ('starling.properties', 5), *((daemon['name'], 8) for daemon in daemons))
+    return page
+
+
+def plan_page(plan, version, date):
+    page = Page('starling-plan', 1, version, date, plan['SUMMARY'])
+    page.head('SYNOPSIS')
+    page.text(f'{bold("starling-plan")} {roff(plan["SYNOPSIS"])}')
+    page.head('DESCRIPTION')
+    page.text(f'{bold("starling-plan")} multiplies a load with measured figures. It asks nobody.')
+    page.head('OPTIONS')
+    for name, value, text, *_ in plan['OPTIONS'] + plan['OTHERS']:
+        page.entry(option(name, value), roff(text))
+    page.head('EXIT STATUS')
+    page.text('0: done; 1: no number of processes is enough for the load; 2: wrong usage.')
+    see_also(page, ('starling', 1))
     return page
 
 
@@ -246,6 +262,12 @@ def command_completion(commands):
             ' ;;\n', '\n        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")\n        return\n        ;;\n'))
 
 
+def plan_completion(plan):
+    words = [f'--{name}' for name, *_ in plan['OPTIONS'] + plan['OTHERS']]
+    return FUNCTION.format(name='_starling_plan', programs='starling-plan', keys="''", file_options=' | --figures', choices='',
+                           words='    words=' + quoted(words + ['--help', '--version']))
+
+
 def main():
     document, starling, out, date = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
     tables = json.loads(subprocess.check_output([document, 'tables']))
@@ -253,7 +275,10 @@ def main():
     commands = json.loads(subprocess.check_output([starling, '--help=json']))['commands']
     (out / 'man').mkdir(parents=True, exist_ok=True)
     (out / 'completion').mkdir(exist_ok=True)
+    plan = runpy.run_path(str(pathlib.Path(__file__).parents[1] / 'tools/starling-plan'))
     command_page(commands, daemons, version, date).write(out / 'man' / 'starling.1')
+    plan_page(plan, version, date).write(out / 'man' / 'starling-plan.1')
+    (out / 'completion' / 'starling-plan').write_text(plan_completion(plan))
     settings_page(daemons, version, date).write(out / 'man' / 'starling.properties.5')
     (out / 'completion' / 'starling').write_text(command_completion(commands))
     for daemon in daemons:

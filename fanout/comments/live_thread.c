@@ -1,10 +1,53 @@
 #include "fanout/comments/live_thread.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sorted.h"
+#include "ws/ws.h"
+
+static void put_items(struct buffer *frame, const struct live_thread *thread) {
+    buffer_string(frame, ",\"items\":[");
+    for (size_t i = 0; i < thread->item_count; i++) {
+        const struct thread_item *item = live_comment_item(&thread->items[i]);
+        if (i) buffer_byte(frame, ',');
+        buffer_append(frame, thread->items[i].told->json.data + item->at, item->size);
+    }
+    buffer_string(frame, "],\"gone\":[");
+    bool any = false;
+    for (size_t i = 0; i < thread->item_count; i++) {
+        if (!live_comment_item(&thread->items[i])->gone) continue;
+        buffer_format(frame, "%s\"%" PRId64 "\"", any ? "," : "", thread->items[i].id);
+        any = true;
+    }
+    buffer_byte(frame, ']');
+}
+
+void frame_comments(struct buffer *frame, const struct live_thread *thread) {
+    ws_frame_start(frame);
+    buffer_format(frame,
+                  "{\"type\":\"comments\",\"subject\":\"%s\",\"since\":%" PRId64 ",\"version\":%" PRId64
+                  ",\"total\":%" PRId64 ",\"sampled\":%s",
+                  thread->subject, thread->since, thread->version, thread->total, thread->sampled ? "true" : "false");
+    put_items(frame, thread);
+    buffer_string(frame, ",\"counters\":[");
+    for (size_t i = 0; i < thread->counter_count; i++) {
+        const struct thread_counters *counters = &thread->counters[i];
+        buffer_format(frame, "%s{\"id\":\"%" PRId64 "\",\"likes\":%" PRId64 ",\"reply_count\":%d}", i ? "," : "",
+                      counters->id, counters->likes, (int)counters->replies);
+    }
+    buffer_string(frame, "]}");
+}
+
+void frame_stale_thread(struct buffer *frame, const struct live_thread *thread) {
+    ws_frame_start(frame);
+    buffer_format(frame,
+                  "{\"type\":\"stale\",\"what\":\"comments\",\"subject\":\"%s\",\"version\":%" PRId64
+                  ",\"after_ms\":%" PRId64 "}",
+                  thread->subject, thread->stale_version, thread->after_ms);
+}
 
 static void drop_change(struct live_thread *thread) {
     for (size_t i = 0; i < thread->item_count; i++) thread_told_give(thread->items[i].told);
@@ -57,10 +100,7 @@ static void put_item(struct live_thread *thread, struct thread_told *told, size_
         thread->bytes -= live_comment_item(&thread->items[place])->size;
         thread_told_give(thread->items[place].told);
     } else {
-        if (thread->item_count == thread->item_room) {
-            thread->item_room = thread->item_room ? 2 * thread->item_room : 4;
-            thread->items = mem_resize(thread->items, thread->item_room, sizeof *thread->items);
-        }
+        MEM_ROOM(thread->items, thread->item_count, thread->item_room);
         memmove(thread->items + place + 1, thread->items + place,
                 (thread->item_count++ - place) * sizeof *thread->items);
     }
@@ -71,10 +111,7 @@ static void put_item(struct live_thread *thread, struct thread_told *told, size_
 static void put_counters(struct live_thread *thread, const struct thread_counters *counters) {
     size_t place = counter_place(thread, counters->id);
     if (place == thread->counter_count || thread->counters[place].id != counters->id) {
-        if (thread->counter_count == thread->counter_room) {
-            thread->counter_room = thread->counter_room ? 2 * thread->counter_room : 4;
-            thread->counters = mem_resize(thread->counters, thread->counter_room, sizeof *thread->counters);
-        }
+        MEM_ROOM(thread->counters, thread->counter_count, thread->counter_room);
         memmove(thread->counters + place + 1, thread->counters + place,
                 (thread->counter_count++ - place) * sizeof *thread->counters);
     }

@@ -59,4 +59,8 @@ static inline const struct thread_item *live_comment_item(const struct live_comm
     return &comment->told->items[comment->place];
 }
 
+/* Writes a frame (docs/PROTOCOL.md): begins with ws_frame_start, and replaces the buffer's content. */
+void frame_comments(struct buffer *frame, const struct live_thread *thread); /* a change is pending */
+void frame_stale_thread(struct buffer *frame, const struct live_thread *thread);
+
 #endif

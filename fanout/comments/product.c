@@ -1,109 +1,284 @@
-/* Connects the modules of live threads with the core and Kafka.
+/* Comments as a screen: the threads that sessions of an edge watch.
  *
- *     phone ---- watch, unwatch -------> request.c ---> live_threads.c ----> comment-watches
- *           <--- comments, stale <--- frames.c <--- live_thread.c <--- live_threads.c, change.c <--- deliveries
+ *     phone ---- watch, unwatch ---> request.c ---> screen_watch ----> topic comment-watches
+ *           <--- comments, stale <--- live_thread.c <--- change.c (thread_told, once for all sessions) <--- screen_watch <--- deliveries
+ *
+ * A session's part of the memory is the first of its live_threads, NULL while it watches nothing. Each is freed when its thread is no longer
+ * watched.
  */
 #include "fanout/comments/product.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "fanout/comments/live_thread.h"
-#include "fanout/comments/live_threads.h"
 #include "fanout/comments/request.h"
 #include "fanout/comments/settings.h"
+#include "fanout/screen_watch.h"
+#include "fanout/sessions.h"
 
+static const char PREFIX[] = "comments:";
+enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
 enum { SUBJECTS_A_SESSION = 4 /* on average, of as many sessions as there may be */ };
 
-struct comments_screen {
+struct live_threads {
     struct screen_options core;
-    struct live_threads *threads;
+    struct screen_watch *watch;
+    struct codec *codec;
+    struct thread_told *told; /* the content that is being told; NULL: it could not be read */
+    struct {
+        struct metric *watching, *subjects, *changes, *replayed, *stales, *comments, *refused, *lost;
+    } metrics;
 };
 
-static int write_thread_watch(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
-                              size_t value_size) {
-    struct comments_screen *product = context;
-    return kafka_producer_send(product->core.producer, &TOPIC_COMMENT_WATCHES, partition, key, key_size, value,
+/* ---- the threads of a session ---- */
+
+static struct live_thread **place_of(const struct live_threads *threads, const struct session *session) {
+    return session_part(session, threads->core.offset);
+}
+
+/* The link that leads to the thread; to NULL: the session does not watch it. */
+static struct live_thread **find(const struct live_threads *threads, const struct session *session, const char *subject,
+                                 size_t size) {
+    struct live_thread **link = place_of(threads, session);
+    while (*link && (strncmp((*link)->subject, subject, size) != 0 || (*link)->subject[size])) link = &(*link)->next;
+    return link;
+}
+
+static void remove_thread(struct live_thread **link) {
+    struct live_thread *thread = *link;
+    *link = thread->next;
+    live_thread_drop(thread);
+    free(thread);
+}
+
+static size_t what_of(const char *subject, char what[WHAT_SIZE + 1]) {
+    size_t size = strlen(subject);
+    memcpy(what, PREFIX, PREFIX_SIZE);
+    memcpy(what + PREFIX_SIZE, subject, size + 1);
+    return PREFIX_SIZE + size;
+}
+
+/* ---- callbacks of watching ---- */
+
+static void read_content(void *context, const void *content, size_t size) {
+    struct live_threads *threads = context;
+    thread_told_give(threads->told);
+    threads->told = thread_told_new(threads->codec, content, size, threads->core.profiles);
+}
+
+static struct live_thread *thread_of(const struct live_threads *threads, uint64_t session, const void *what,
+                                     size_t size) {
+    return *find(threads, screen_watch_session(session), (const char *)what + PREFIX_SIZE, size - PREFIX_SIZE);
+}
+
+static void owe(const struct live_threads *threads, uint64_t session, const struct live_thread *thread) {
+    if (live_thread_pending(thread))
+        session_owe(threads->core.sessions, screen_watch_session(session), threads->core.place);
+}
+
+static void tell_change(void *context, uint64_t session, const void *what, size_t size, struct watch_version since,
+                        struct watch_version version, const void *content, size_t content_size) {
+    struct live_threads *threads = context;
+    struct live_thread *thread = thread_of(threads, session, what, size);
+    (void)content;
+    (void)content_size;
+    if (threads->told)
+        live_thread_change(thread, threads->told, since.number, version.number);
+    else
+        live_thread_stale(thread, version.number, 0);
+    owe(threads, session, thread);
+}
+
+static void tell_any(void *context, uint64_t session, const void *what, size_t size, const void *content,
+                     size_t content_size) {
+    struct live_threads *threads = context;
+    struct live_thread *thread = thread_of(threads, session, what, size);
+    (void)content;
+    (void)content_size;
+    if (threads->told) live_thread_show(thread, threads->told);
+    owe(threads, session, thread);
+}
+
+static void tell_stale(void *context, uint64_t session, const void *what, size_t size, struct watch_version version,
+                       int64_t after_ms) {
+    struct live_threads *threads = context;
+    struct live_thread *thread = thread_of(threads, session, what, size);
+    live_thread_stale(thread, version.number, after_ms);
+    owe(threads, session, thread);
+}
+
+static int32_t partition_of(void *context, const void *what, size_t size) {
+    const struct live_threads *threads = context;
+    return hash_partition((const char *)what + PREFIX_SIZE, size - PREFIX_SIZE,
+                          threads->core.shape->partitions[TOPIC_SPACE_SUBJECTS]);
+}
+
+static int write_watch(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
+                       size_t value_size) {
+    const struct live_threads *threads = context;
+    return kafka_producer_send(threads->core.producer, &TOPIC_COMMENT_WATCHES, partition, key, key_size, value,
                                value_size, NULL)
                ? -EAGAIN
                : 0;
 }
 
-/* ---- callbacks of the core ---- */
+/* ---- phones ---- */
+
+/* The session's phone has a page of the subject of that version (NULL: the phone did not name one), and is told of every change after it.
+ * A repeated call names the version of the phone's new page. 0; -E2BIG: the session watches too many subjects; -ENOSPC: all do. */
+static int watch(struct live_threads *threads, struct session *session, const char *subject, const int64_t *version) {
+    struct live_thread **link = find(threads, session, subject, strlen(subject));
+    const struct watch_version known = {.number = version ? *version : 0};
+    char what[WHAT_SIZE + 1];
+    size_t size = what_of(subject, what);
+    if (!*link) {
+        *link = mem_zero(1, sizeof **link);
+        memcpy((*link)->subject, subject, size - PREFIX_SIZE + 1);
+    }
+    live_thread_read(*link, version); // the phone is told at once if that is not the newest
+    int code = screen_watch_show(threads->watch, session, what, size, version ? &known : NULL);
+    if (code) remove_thread(link);
+    return code;
+}
+
+static void unwatch(struct live_threads *threads, struct session *session, const char *subject) {
+    struct live_thread **link = find(threads, session, subject, strlen(subject));
+    char what[WHAT_SIZE + 1];
+    if (!*link) return;
+    screen_watch_hide(threads->watch, session, what, what_of(subject, what));
+    remove_thread(link);
+}
 
 static int message(void *context, struct session *session, const char *type, const json_t *object, const char **code,
                    struct error *error) {
-    struct comments_screen *product = context;
+    struct live_threads *threads = context;
     struct thread_request request;
     int result = thread_request_parse(type, object, &request, code, error);
     if (result) return result;
     if (!request.watch) {
-        live_threads_unwatch(product->threads, session, request.subject);
+        unwatch(threads, session, request.subject);
         return 0;
     }
-    result =
-        live_threads_watch(product->threads, session, request.subject, request.has_version ? &request.version : NULL);
+    result = watch(threads, session, request.subject, request.has_version ? &request.version : NULL);
     *code = result == -E2BIG ? "too_many_subjects" : "too_many_watches";
     if (result == -E2BIG) return error_set(error, -EINVAL, "this session watches too many subjects");
     return result ? error_set(error, -EINVAL, "too many subjects are watched here just now; try again later") : 0;
 }
 
+static void leave(void *context, struct session *session) {
+    struct live_threads *threads = context;
+    struct live_thread **first = place_of(threads, session);
+    if (*first) screen_watch_leave(threads->watch, session);
+    while (*first) remove_thread(first);
+}
+
+/* Tells the first thread of which something is pending: its change, or else that its page is stale. */
+static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
+    const struct live_threads *threads = context;
+    struct live_thread *thread = *place_of(threads, session);
+    struct screen_filled filled = {.frame = false};
+    while (thread && !live_thread_pending(thread)) thread = thread->next;
+    if (!thread) return filled;
+    if (thread->changed) {
+        frame_comments(frame, thread);
+        filled.entries = thread->item_count;
+        threads->metrics.comments->value += (double)thread->item_count;
+    } else {
+        frame_stale_thread(frame, thread);
+        threads->metrics.stales->value++;
+    }
+    live_thread_told(thread);
+    filled.frame = true;
+    for (; thread; thread = thread->next) filled.again = filled.again || live_thread_pending(thread);
+    return filled;
+}
+
+/* ---- deliveries ---- */
+
+static void routes(void *context, int32_t first) { screen_watch_route(((struct live_threads *)context)->watch, first); }
+
 static int delivery(void *context, int32_t route, const struct deliver_envelope *envelope) {
-    struct comments_screen *product = context;
     (void)route;
-    return live_threads_take(product->threads, envelope);
+    return screen_watch_take(((struct live_threads *)context)->watch, envelope);
 }
 
 static void produced(void *context, void *opaque, int code, const struct topic *topic) {
-    struct comments_screen *product = context;
+    struct live_threads *threads = context;
     (void)opaque;
-    if (topic == &TOPIC_COMMENT_WATCHES && code) live_threads_record_lost(product->threads);
+    if (topic == &TOPIC_COMMENT_WATCHES && code) threads->metrics.lost->value++;
 }
 
-static void on_routes(void *context, int32_t first) {
-    struct comments_screen *product = context;
-    live_threads_route(product->threads, first);
+/* ---- beginning and end ---- */
+
+static void collect(void *context) {
+    struct live_threads *threads = context;
+    struct watch_edge_stats stats;
+    screen_watch_stats(threads->watch, &stats);
+    threads->metrics.watching->value = (double)stats.sessions;
+    threads->metrics.subjects->value = (double)stats.things;
+    threads->metrics.changes->value = (double)stats.changes;
+    threads->metrics.replayed->value = (double)stats.replayed;
+    threads->metrics.refused->value = (double)stats.refused;
 }
 
-static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
-    struct comments_screen *product = context;
-    return live_threads_fill(product->threads, session, frame);
-}
-
-static void leave_threads(void *context, struct session *session) {
-    struct comments_screen *product = context;
-    live_threads_leave(product->threads, session);
+static void metrics_start(struct live_threads *threads) {
+    struct metrics *m = service_metrics(threads->core.service);
+    threads->metrics.watching =
+        metrics_gauge(m, "starling_edge_comments_watching_sessions", "Sessions that watch comments.", NULL);
+    threads->metrics.subjects =
+        metrics_gauge(m, "starling_edge_comments_subjects", "Subjects whose comments are watched.", NULL);
+    threads->metrics.changes = metrics_counter(m, "starling_edge_comments_changes_total",
+                                               "Changes of watched threads, once for each session.", NULL);
+    threads->metrics.replayed =
+        metrics_counter(m, "starling_edge_comments_replayed_total",
+                        "Of these, changes that were told again to a phone whose page was a little older.", NULL);
+    threads->metrics.stales = metrics_counter(m, "starling_edge_comments_stales_total",
+                                              "Times that a phone was told to read its page of comments.", NULL);
+    threads->metrics.comments =
+        metrics_counter(m, "starling_edge_comments_told_total", "Comments that phones were told of.", NULL);
+    threads->metrics.refused =
+        metrics_counter(m, "starling_edge_comments_refused_total",
+                        "Deliveries of changes that found no room; roll calls repair them.", NULL);
+    threads->metrics.lost = metrics_counter(m, "starling_edge_comments_watches_lost_total",
+                                            "Watch records that Kafka did not take; roll calls repair them.", NULL);
+    metrics_on_collect(m, collect, threads);
 }
 
 static void stop(void *context) {
-    struct comments_screen *product = context;
-    if (!product) return;
-    live_threads_free(product->threads);
-    free(product);
+    struct live_threads *threads = context;
+    if (!threads) return;
+    screen_watch_free(threads->watch);
+    thread_told_give(threads->told);
+    codec_free(threads->codec);
+    free(threads);
 }
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct comments_screen_settings *settings = COMMENTS_SCREEN_SECTION.values;
-    struct comments_screen *product = mem_alloc(sizeof *product);
+    struct live_threads *threads = mem_alloc(sizeof *threads);
     (void)error;
-    *product = (struct comments_screen){.core = *options};
-    product->threads = live_threads_new(&(struct live_threads_options){
-        .loop = service_loop(options->service),
-        .metrics = service_metrics(options->service),
-        .sessions = options->sessions,
-        .profiles = options->profiles,
-        .offset = options->offset,
-        .place = options->place,
-        .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
-        .session_subjects = (size_t)settings->subjects,
-        .subjects = SUBJECTS_A_SESSION * (size_t)options->settings->max_sessions,
-        .replay_bytes = (size_t)settings->replay_kb << 10,
-        .context = product,
-        .write = write_thread_watch,
-    });
-    *made = product;
+    *threads = (struct live_threads){.core = *options, .codec = codec_new()};
+    threads->watch = screen_watch_new(service_loop(options->service), options->sessions,
+                                      &(struct watch_edge_options){
+                                          .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
+                                          .things = SUBJECTS_A_SESSION * (size_t)options->settings->max_sessions,
+                                          .session_things = (size_t)settings->subjects,
+                                          .replay_bytes = (size_t)settings->replay_kb << 10,
+                                          .context = threads,
+                                          .partition = partition_of,
+                                          .write = write_watch,
+                                          .content = read_content,
+                                          .tell_change = tell_change,
+                                          .tell_any = tell_any,
+                                          .tell_stale = tell_stale,
+                                      });
+    metrics_start(threads);
+    *made = threads;
     return 0;
 }
 
@@ -116,7 +291,7 @@ const struct screen COMMENTS_SCREEN = {
     .message = message,
     .delivery = delivery,
     .produced = produced,
-    .routes = on_routes,
+    .routes = routes,
     .fill = fill,
-    .free = leave_threads,
+    .free = leave,
 };

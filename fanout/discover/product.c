@@ -177,10 +177,7 @@ static void seen(void *context, struct shown_viewer *viewer, int64_t user) {
     struct discover_screen *product = context;
     struct discover_session *asker = (struct discover_session *)(void *)viewer;
     if (asker->gone_count && asker->gone[asker->gone_count - 1] == user) return;
-    if (asker->gone_count == asker->gone_capacity) {
-        asker->gone_capacity = asker->gone_capacity ? 2 * asker->gone_capacity : 4;
-        asker->gone = mem_resize(asker->gone, asker->gone_capacity, sizeof *asker->gone);
-    }
+    MEM_ROOM(asker->gone, asker->gone_count, asker->gone_capacity);
     asker->gone[asker->gone_count++] = user;
     session_owe(product->core.sessions, asker->session, product->core.place);
 }

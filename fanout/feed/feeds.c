@@ -10,15 +10,18 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/codec.h"
-#include "fanout/feed/frames.h"
 #include "fanout/feed/live.h"
 #include "fanout/screen_watch.h"
 #include "ids/ids.h"
+#include "posts/post_json.h"
+#include "ws/ws.h"
 
 enum {
     TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
     TEXTS_BYTES = 64 << 20,
+    FRAME_POSTS_BYTES =
+        64 << 10, /* beyond, a frame has no further post; a phone that does not read is kept one frame */
     WHAT_MAX = 32 /* "feed:" and a user */
 };
 
@@ -35,6 +38,54 @@ struct feeds {
 
 static struct live_feed **place_of(const struct feeds *feeds, const struct session *session) {
     return session_part(session, feeds->options.offset);
+}
+
+/* ---- frames (docs/PROTOCOL.md); each begins with ws_frame_start, and replaces the buffer's content ---- */
+
+struct frame_posts_told {
+    size_t posts, unavailable; /* of the posts, those without a text */
+    bool too_long;             /* there is no frame: the phone is to read its page */
+};
+
+static void put_version(struct buffer *frame, const char *key, struct watch_version version) {
+    char text[WATCH_VERSION_TEXT];
+    watch_version_write(version, text);
+    buffer_format(frame, ",\"%s\":\"%s\"", key, text);
+}
+
+/* A change is pending, its posts are sorted, and all their texts are settled. */
+static struct frame_posts_told frame_posts(struct buffer *frame, const struct live_feed *live, struct texts *texts) {
+    struct frame_posts_told told = {.posts = 0};
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"posts\"");
+    put_version(frame, "since", live->since);
+    put_version(frame, "version", live->version);
+    buffer_string(frame, ",\"items\":[");
+    for (size_t i = 0; i < live->post_count; i++) {
+        if (told.posts && frame->size > FRAME_POSTS_BYTES) return (struct frame_posts_told){.too_long = true};
+        const struct live_post *post = &live->posts[i];
+        enum text_state state = text_state_of(post->text);
+        if (state == TEXT_NONE) continue;
+        if (told.posts++) buffer_byte(frame, ',');
+        if (state == TEXT_THERE) {
+            text_put(texts, post->text, frame);
+        } else {
+            post_put_unavailable(frame, post->id, post->author);
+            told.unavailable++;
+        }
+    }
+    buffer_string(frame, "],\"gone\":[");
+    for (size_t i = 0; i < live->gone_count; i++)
+        buffer_format(frame, "%s\"%" PRId64 "\"", i ? "," : "", live->gone[i]);
+    buffer_string(frame, "]}");
+    return told;
+}
+
+static void frame_stale(struct buffer *frame, const struct live_feed *live) {
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"stale\",\"what\":\"feed\"");
+    put_version(frame, "version", live->version);
+    buffer_format(frame, ",\"after_ms\":%" PRId64 "}", live->after_ms);
 }
 
 /* ---- a session's pending change ---- */

@@ -26,10 +26,7 @@ static void forget_lowest(struct live_feed *live) {
 
 static void told_add(struct live_feed *live, int64_t id) {
     size_t place = told_place(live, id);
-    if (live->told_count == live->told_room) {
-        live->told_room = live->told_room ? live->told_room * 2 : 16;
-        live->told = mem_resize(live->told, live->told_room, sizeof *live->told);
-    }
+    MEM_ROOM(live->told, live->told_count, live->told_room);
     memmove(live->told + place + 1, live->told + place, (live->told_count - place) * sizeof *live->told);
     live->told[place] = id;
     if (++live->told_count > LIVE_TOLD_MAX) forget_lowest(live);
@@ -67,10 +64,7 @@ static size_t find_gone(const struct live_feed *live, int64_t id) {
 }
 
 static void add_post(struct live_feed *live, struct texts *texts, int64_t id, int64_t author) {
-    if (live->post_count == live->post_room) {
-        live->post_room = live->post_room ? live->post_room * 2 : 4;
-        live->posts = mem_resize(live->posts, live->post_room, sizeof *live->posts);
-    }
+    MEM_ROOM(live->posts, live->post_count, live->post_room);
     live->posts[live->post_count++] = (struct live_post){id, author, texts_get(texts, id)};
 }
 
@@ -96,10 +90,7 @@ static bool take_gone(struct live_feed *live, int64_t id) {
     }
     if (find_gone(live, id) < live->gone_count) return true;
     if (live->gone_count == LIVE_PENDING_MAX) return false;
-    if (live->gone_count == live->gone_room) {
-        live->gone_room = live->gone_room ? live->gone_room * 2 : 4;
-        live->gone = mem_resize(live->gone, live->gone_room, sizeof *live->gone);
-    }
+    MEM_ROOM(live->gone, live->gone_count, live->gone_room);
     live->gone[live->gone_count++] = id;
     return true;
 }

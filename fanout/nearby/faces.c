@@ -118,10 +118,7 @@ static struct face *add_face(struct faces *faces, int64_t user) {
                           .size = (uint32_t)text->size,
                           .lines = lines & INT32_MAX >> 1};
     memcpy(face->text, text->data, text->size);
-    if (faces->count == faces->ring_room) {
-        faces->ring_room = faces->ring_room ? faces->ring_room * 2 : 64;
-        faces->ring = mem_resize(faces->ring, faces->ring_room, sizeof(struct face *));
-    }
+    MEM_ROOM(faces->ring, faces->count, faces->ring_room);
     faces->ring[faces->count++] = face;
     faces->bytes += cost(lines);
     *map_put(faces->table, (uint64_t)user, NULL) = (uint64_t)(uintptr_t)face;

@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "base/sorted.h"
 
-enum { FIRST = 4 };
-
 void id_set_free(struct id_set *set) {
     free(set->items);
     *set = (struct id_set){.items = NULL};
@@ -24,10 +22,7 @@ bool id_set_has(const struct id_set *set, int64_t id) { return is_at(set, place_
 void id_set_put(struct id_set *set, int64_t id) {
     uint32_t at = place_of(set, id);
     if (is_at(set, at, id)) return;
-    if (set->count == set->capacity) {
-        set->capacity = set->capacity ? set->capacity * 2 : FIRST;
-        set->items = mem_resize(set->items, set->capacity, sizeof *set->items);
-    }
+    MEM_ROOM(set->items, set->count, set->capacity);
     memmove(set->items + at + 1, set->items + at, (set->count++ - at) * sizeof *set->items);
     set->items[at] = id;
 }

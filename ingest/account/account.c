@@ -1,11 +1,10 @@
-#include "ingest/account/account.h"
+#include "ingest/products.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "event/topics.h"
 #include "ingest/account/erasing.h"
-#include "ingest/account/export.h"
 #include "ingest/account/parts.h"
 
 static bool ready(const void *of) {

@@ -1,4 +1,4 @@
-#include "ingest/account/export.h"
+#include "ingest/account/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "base/config.h"
 #include "base/mem.h"
-#include "ingest/account/parts.h"
 #include "ingest/owners.h"
 #include "json/json.h"
 #include "users/sharing_words.h"

@@ -3,6 +3,7 @@
 #define INGEST_ACCOUNT_PARTS_H
 
 #include "base/chance.h"
+#include "ingest/endpoints.h"
 #include "service/peers.h"
 #include "service/seal.h"
 #include "users/belongings.h"
@@ -16,5 +17,9 @@ struct account_gateway {
     struct chance chance;
     struct seal cursors; /* of exports: places among the rows of all users */
 };
+
+/* GET /v1/export: everything that is kept of the caller, in pages. The first page is the account itself; then come the kinds of
+ * users/belongings.h in their order, each from its own owner, as the owner says it. A page is held in memory, and nothing else is. */
+extern const struct endpoint_list EXPORT_ENDPOINTS; /* state: struct account_gateway */
 
 #endif

@@ -1,4 +1,4 @@
-#include "ingest/comments/acts.h"
+#include "ingest/comments/parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -20,19 +20,13 @@ void shown_comments_free(struct shown_comments *shown) {
 }
 
 static void add_place(struct shown_comments *shown, int64_t comment) {
-    if (shown->count == shown->capacity) {
-        shown->capacity = shown->capacity ? 2 * shown->capacity : 32;
-        shown->places = mem_resize(shown->places, shown->capacity, sizeof *shown->places);
-    }
+    MEM_ROOM(shown->places, shown->count, shown->capacity);
     shown->places[shown->count++] = (struct like_place){shown->body.size, comment};
 }
 
 /* Returns the number of the span of the comment that comes next. */
 static size_t begin_span(struct shown_comments *shown) {
-    if (shown->span_count == shown->span_capacity) {
-        shown->span_capacity = shown->span_capacity ? 2 * shown->span_capacity : 32;
-        shown->spans = mem_resize(shown->spans, shown->span_capacity, sizeof *shown->spans);
-    }
+    MEM_ROOM(shown->spans, shown->span_count, shown->span_capacity);
     shown->spans[shown->span_count] = (struct comment_span){.from = shown->body.size};
     return shown->span_count++;
 }

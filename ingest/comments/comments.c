@@ -1,15 +1,12 @@
-#include "ingest/comments/comments.h"
+#include "ingest/products.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ingest/comments/acts.h"
-#include "ingest/comments/pages.h"
 #include "ingest/comments/parts.h"
 #include "ingest/comments/settings.h"
-#include "ingest/comments/writing.h"
 
 enum { PAGE_TIMEOUT_MS = 3000, TICK_MS = 1000 };
 

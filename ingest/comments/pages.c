@@ -1,4 +1,4 @@
-#include "ingest/comments/pages.h"
+#include "ingest/comments/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

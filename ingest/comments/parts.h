@@ -1,4 +1,9 @@
-/* The state that all endpoints of comments share. Loop's thread. */
+/* The state that all endpoints of comments share. Loop's thread.
+ *
+ *     pages.c    comments that are read: a page of a thread, the replies of a root, one comment with those around it
+ *     writing.c  comments that are written: POST, and GET of the outcome
+ *     acts.c     acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered
+ */
 #ifndef INGEST_COMMENTS_PARTS_H
 #define INGEST_COMMENTS_PARTS_H
 
@@ -8,6 +13,7 @@
 #include "ingest/comments/blocked.h"
 #include "ingest/comments/copies.h"
 #include "ingest/comments/known.h"
+#include "ingest/endpoints.h"
 #include "users/user_copies.h"
 
 struct comments_gateway {
@@ -35,5 +41,8 @@ struct comment_names comments_names(struct comments_gateway *gateway);
 
 /* Answers 503: the owner who has the answer is away. */
 void comments_owner_away(struct http_request *request);
+
+/* Their state is struct comments_gateway. */
+extern const struct endpoint_list COMMENT_PAGES_ENDPOINTS, COMMENT_WRITING_ENDPOINTS, COMMENT_ACTS_ENDPOINTS;
 
 #endif

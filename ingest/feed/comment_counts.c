@@ -245,10 +245,7 @@ static struct counts_round *gathered(struct comment_counts *counts) {
 
 static void add(struct comment_counts *counts, int64_t post, int32_t partition) {
     struct counts_round *round = gathered(counts);
-    if (round->count == round->capacity) {
-        round->capacity = round->capacity ? 2 * round->capacity : 64;
-        round->posts = mem_resize(round->posts, round->capacity, sizeof *round->posts);
-    }
+    MEM_ROOM(round->posts, round->count, round->capacity);
     round->posts[round->count++] = (struct wanted_post){post, partition};
 }
 

@@ -1,20 +1,18 @@
-#include "ingest/feed/feed.h"
+#include "ingest/products.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ingest/feed/follows.h"
-#include "ingest/feed/handles.h"
 #include "ingest/feed/home.h"
-#include "ingest/feed/notices.h"
 #include "ingest/feed/parts.h"
-#include "ingest/feed/posts.h"
 #include "ingest/feed/settings.h"
 #include "ingest/feed/users.h"
 #include "ingest/owners.h"
+#include "users/notice.h"
 
-enum { RETRY_AFTER_S = 1 };
+enum { RETRY_AFTER_S = 1, NOTICES_TIMEOUT_MS = 3000, NOTICES_MAX = 1000, NOTICES_DEFAULT = 20 };
 
 void feed_owner_away(struct http_request *request) { owners_away(request, RETRY_AFTER_S); }
 
@@ -22,6 +20,26 @@ static bool ready(const void *of) {
     const struct feed_gateway *gateway = of;
     return user_copies_ready(gateway->copies);
 }
+
+/* As the user's owner answers them. */
+static void get_notices(void *state, const struct call *call) {
+    struct feed_gateway *gateway = state;
+    const char *after = http_query(call->request, "after");
+    struct notice_key key;
+    int64_t user = call->claims.user, limit = NOTICES_DEFAULT;
+    if (after && !notice_id_read(after, &key)) {
+        http_problem(call->request, 400, "bad_query", "\"after\" must be the next of a page before", 0);
+        return;
+    }
+    if (!call_query_range(call, "limit", 1, NOTICES_MAX, &limit)) return;
+    char *path = mem_format("/peer/notices/%" PRId64 "?limit=%" PRId64 "%s%s", user, limit, after ? "&after=" : "",
+                            after ? after : "");
+    owners_pass_on(gateway->owners, peers_of_user(gateway->owners, user), path, NOTICES_TIMEOUT_MS, call->request);
+    free(path);
+}
+
+static const struct endpoint NOTICES[] = {{"GET", "/v1/notices", get_notices, NEEDS_USER}};
+static const struct endpoint_list NOTICES_ENDPOINTS = {NOTICES, ARRAY_SIZE(NOTICES)};
 
 static int start_owners(struct feed_gateway *gateway, const struct product_options *options, struct error *error) {
     const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;

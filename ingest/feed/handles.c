@@ -1,4 +1,4 @@
-#include "ingest/feed/handles.h"
+#include "ingest/feed/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "ingest/feed/parts.h"
 #include "ingest/feed/users.h"
 #include "users/handle.h"
 

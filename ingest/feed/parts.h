@@ -1,9 +1,21 @@
-/* The state that all endpoints of the feed share. Loop's thread. */
+/* The state that all endpoints of the feed share. Loop's thread.
+ *
+ *     posts.c    a post: made, read, deleted                follows.c  follows and mutes of the caller: PUT and DELETE
+ *     users.c    a user as others see him                   home.c     home timelines
+ *     handles.c  PUT and DELETE of the caller's own handle, and GET of the user who has one:
+ *
+ *         PUT --> name-commands: WISH --> the user's owner <--> the handle's owner (feed/names_rules.h)
+ *                                                v
+ *                                         granted: 200; taken: 409; not in time: 202
+ *
+ *         GET --> the handle's owner: who has it --> the user's owner: is it the handle that counts? --> the user, or 404
+ */
 #ifndef INGEST_FEED_PARTS_H
 #define INGEST_FEED_PARTS_H
 
 #include "base/chance.h"
 #include "ingest/command.h"
+#include "ingest/endpoints.h"
 #include "ingest/feed/comment_counts.h"
 #include "posts/texts.h"
 #include "service/peers.h"
@@ -26,5 +38,8 @@ static inline void feed_write_start(struct feed_gateway *gateway, const struct c
 
 /* Answers 503: the owner who has the answer is away. */
 void feed_owner_away(struct http_request *request);
+
+/* Their state is struct feed_gateway. */
+extern const struct endpoint_list POSTS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;
 
 #endif

@@ -1,4 +1,4 @@
-#include "ingest/feed/posts.h"
+#include "ingest/feed/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/client_text.h"
-#include "ingest/feed/parts.h"
 #include "ingest/feed/post_body.h"
 #include "ingest/mentions.h"
 #include "ingest/post_thread.h"

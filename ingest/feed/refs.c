@@ -31,10 +31,7 @@ bool page_refs_read(struct page_refs *refs, struct json_bytes posts) {
     size_t count = refs->count;
     json_scan_array(&scan);
     while (json_scan_element(&scan)) {
-        if (count == refs->capacity) {
-            refs->capacity = refs->capacity ? 2 * refs->capacity : 32;
-            refs->items = mem_resize(refs->items, refs->capacity, sizeof *refs->items);
-        }
+        MEM_ROOM(refs->items, count, refs->capacity);
         if (!read_ref(&scan, &refs->items[count++])) return false;
     }
     if (scan.bad) return false;

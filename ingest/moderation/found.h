@@ -7,7 +7,7 @@
 #include "json/json.h"
 #include "users/profiles.h"
 
-/* Appends the page {items, next} that a moderation process sent (moderation/found_json.h), with the names of the authors. own: the
+/* Appends the page {items, next} that a moderation process sent (moderation/searches.h), with the names of the authors. own: the
  * reader's own comments: without the text of hidden ones, and without reports. False: the page cannot be understood, and a part of it was
  * appended. */
 bool found_page_put(struct buffer *body, const json_t *page, struct profiles *profiles, bool own);

@@ -1,4 +1,4 @@
-#include "ingest/moderation/moderation.h"
+#include "ingest/products.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

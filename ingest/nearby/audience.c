@@ -1,4 +1,4 @@
-#include "ingest/nearby/audience.h"
+#include "ingest/nearby/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,26 +10,21 @@
 
 enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, PATH_MAX_BYTES = 128 };
 
-struct audience_pages {
-    struct user_copies *copies;
-    struct peers *routers;
-};
-
 /* ---- answers ---- */
 
-static enum sharing_mode mode_of(const struct audience_pages *pages, int64_t user) {
-    return sharing_modes_find(user_copies_modes(pages->copies), user, NULL);
+static enum sharing_mode mode_of(const struct nearby_gateway *nearby, int64_t user) {
+    return sharing_modes_find(user_copies_modes(nearby->copies), user, NULL);
 }
 
 /* False: the router's answer is not what it should be. */
-static bool put_items(struct buffer *body, const struct audience_pages *pages, const json_t *items) {
+static bool put_items(struct buffer *body, const struct nearby_gateway *nearby, const json_t *items) {
     size_t shown = 0;
     if (!json_is_array(items)) return false;
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *entry = json_array_get(items, i), *near = json_object_get(entry, "near");
         int64_t user;
         if (json_want_int(entry, "user", 0, INT64_MAX, &user, NULL) || !json_is_boolean(near)) return false;
-        if (mode_of(pages, user) == SHARING_OFF) continue;
+        if (mode_of(nearby, user) == SHARING_OFF) continue;
         buffer_format(body, "%s{\"user\":%" PRId64 ",\"near\":%s}", shown++ ? "," : "", user,
                       json_is_true(near) ? "true" : "false");
     }
@@ -41,10 +36,10 @@ static void put_nobody(struct buffer *body) {
 }
 
 static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
-    const struct audience_pages *pages = context;
+    const struct nearby_gateway *nearby = context;
     const json_t *visible = json_object_get(page, "visible");
     const char *mode;
-    if (mode_of(pages, user) == SHARING_OFF) { // since it was asked, too
+    if (mode_of(nearby, user) == SHARING_OFF) { // since it was asked, too
         put_nobody(body);
         return true;
     }
@@ -52,7 +47,7 @@ static bool put_page(void *context, int64_t user, struct buffer *body, const jso
     buffer_string(body, "{\"mode\":");
     json_put_text(body, mode, strlen(mode));
     buffer_format(body, ",\"visible\":%s,\"items\":[", json_is_true(visible) ? "true" : "false");
-    if (!put_items(body, pages, json_object_get(page, "items"))) return false;
+    if (!put_items(body, nearby, json_object_get(page, "items"))) return false;
     buffer_byte(body, ']');
     bool good = json_copy_int_or_null(body, page, "next");
     buffer_byte(body, '}');
@@ -69,11 +64,11 @@ static void reply_nobody(struct http_request *request) {
 /* ---- questions ---- */
 
 static void get_audience(void *state, const struct call *call) {
-    struct audience_pages *pages = state;
+    struct nearby_gateway *nearby = state;
     int64_t user = call->claims.user, after = -1, limit = LIMIT_DEFAULT;
     char path[PATH_MAX_BYTES], from[32] = "";
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    if (mode_of(pages, user) == SHARING_OFF) {
+    if (mode_of(nearby, user) == SHARING_OFF) {
         reply_nobody(call->request);
         return;
     }
@@ -81,23 +76,15 @@ static void get_audience(void *state, const struct call *call) {
     snprintf(path, sizeof path, "/peer/audience/%" PRId64 "?limit=%" PRId64 "%s", user, limit, from);
     owners_ask(
         &(struct owners_question){
-            .owners = pages->routers,
+            .owners = nearby->routers,
             .request = call->request,
             .user = user,
             .timeout_ms = ANSWER_MS,
-            .context = pages,
+            .context = nearby,
             .put = put_page,
         },
         path);
 }
-
-struct audience_pages *audience_pages_new(const struct product_options *options, struct peers *routers) {
-    struct audience_pages *pages = mem_alloc(sizeof *pages);
-    *pages = (struct audience_pages){.copies = options->copies, .routers = routers};
-    return pages;
-}
-
-void audience_pages_free(struct audience_pages *pages) { free(pages); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/audience", get_audience, NEEDS_USER},

@@ -1,4 +1,4 @@
-#include "ingest/nearby/discover.h"
+#include "ingest/nearby/parts.h"
 
 #include <stdlib.h>
 
@@ -10,16 +10,12 @@ enum { PEER_TIMEOUT_MS = 3000, TOO_FAST_S = 1 /* the router lets a user ask at l
 
 static const char NOT_A_CURSOR[] = "\"after\" must be the `next` of a page before";
 
-struct discover_page {
-    struct discover_page_options options;
-};
-
-static bool is_public(const struct discover_page *page, int64_t user) {
-    return sharing_modes_find(user_copies_modes(page->options.copies), user, NULL) == SHARING_PUBLIC;
+static bool is_public(const struct nearby_gateway *nearby, int64_t user) {
+    return sharing_modes_find(user_copies_modes(nearby->copies), user, NULL) == SHARING_PUBLIC;
 }
 
 static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *list) {
-    struct user_copies *copies = ((const struct discover_page *)context)->options.copies;
+    struct user_copies *copies = ((const struct nearby_gateway *)context)->copies;
     (void)user;
     buffer_byte(body, '{');
     bool good = strangers_json_put(body, list, user_copies_modes(copies), user_copies_profiles(copies), NULL, NULL);
@@ -47,7 +43,7 @@ static bool refuse(void *context, int64_t user, struct http_request *request, un
 }
 
 static void get_discover(void *state, const struct call *call) {
-    struct discover_page *page = state;
+    struct nearby_gateway *nearby = state;
     const char *after = http_query(call->request, "after");
     int64_t user = call->claims.user, limit = STRANGERS_LIMIT_DEFAULT;
     char path[STRANGERS_PATH_BYTES];
@@ -56,31 +52,23 @@ static void get_discover(void *state, const struct call *call) {
         http_problem(call->request, 400, "bad_query", NOT_A_CURSOR, 0);
         return;
     }
-    if (!is_public(page, user)) {
+    if (!is_public(nearby, user)) {
         refuse_hidden(call->request);
         return;
     }
     strangers_json_path(path, user, limit, after);
     owners_ask(
         &(struct owners_question){
-            .owners = page->options.routers,
+            .owners = nearby->routers,
             .request = call->request,
             .user = user,
             .timeout_ms = PEER_TIMEOUT_MS,
-            .context = page,
+            .context = nearby,
             .put = put_page,
             .refuse = refuse,
         },
         path);
 }
-
-struct discover_page *discover_page_new(const struct discover_page_options *options) {
-    struct discover_page *page = mem_alloc(sizeof *page);
-    *page = (struct discover_page){.options = *options};
-    return page;
-}
-
-void discover_page_free(struct discover_page *page) { free(page); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/discover", get_discover, NEEDS_USER},

@@ -1,4 +1,4 @@
-#include "ingest/nearby/friends.h"
+#include "ingest/nearby/parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,20 +19,10 @@
 
 enum { PEER_TIMEOUT_MS = 3000, COUNT_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
-struct friends {
-    struct writer *writer;
-    struct peers *routers;
-    struct profiles *profiles;
-    int64_t outcome_wait_ms, requests_max;
-    struct metric *commands;
-    void *gateway;
-    void (*blocks_changed)(void *gateway, int64_t user);
-};
-
 /* ---- commands ---- */
 
 struct outcome { /* what the answer to a command needs when it is known */
-    struct friends *friends;
+    struct nearby_gateway *nearby;
     struct http_request *request;
     int64_t from, to;
     bool block; /* the command blocks somebody, or ends that */
@@ -85,7 +75,7 @@ static void answered(void *context, int code, unsigned status, const char *reply
     struct shown_half half;
     json_t *object = code == 0 && status == 200 ? json_parse(reply, size, NULL) : NULL;
     bool known = object && read_half(object, &half);
-    if (outcome->block) outcome->friends->blocks_changed(outcome->friends->gateway, outcome->from);
+    if (outcome->block) outcome->nearby->core.blocks_changed(outcome->nearby->core.gateway, outcome->from);
     if (known && outcome->round && !may_round(&half))
         http_problem(outcome->request, 409, "not_friends", "there is neither a friendship nor a request", 0);
     else
@@ -96,30 +86,30 @@ static void answered(void *context, int code, unsigned status, const char *reply
 
 static void ask_outcome(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
     struct outcome *outcome = context;
-    struct friends *friends = outcome->friends;
+    struct nearby_gateway *nearby = outcome->nearby;
     char path[PATH_MAX_BYTES];
     if (code) {
         write_problem(request, code);
         free(outcome);
         return;
     }
-    friends->commands->value++;
+    nearby->friend_commands->value++;
     snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64 "?offset=%" PRId64 "&wait_ms=%" PRId64,
-             outcome->from, outcome->to, offset, friends->outcome_wait_ms);
-    peers_fetch(friends->routers, partition, path, (int)friends->outcome_wait_ms + 500, answered, outcome);
+             outcome->from, outcome->to, offset, nearby->core.outcome_wait_ms);
+    peers_fetch(nearby->routers, partition, path, (int)nearby->core.outcome_wait_ms + 500, answered, outcome);
 }
 
-static void write_command(struct friends *friends, struct http_request *request, enum friend_command_kind kind,
+static void write_command(struct nearby_gateway *nearby, struct http_request *request, enum friend_command_kind kind,
                           int64_t from, int64_t to) {
     struct friend_command command = {.kind = kind, .from = from, .to = to, .time = clock_wall_ms()};
     struct outcome *outcome = mem_alloc(sizeof *outcome);
     bool block = kind == FRIEND_COMMAND_BLOCK || kind == FRIEND_COMMAND_UNBLOCK;
     bool round = kind == FRIEND_COMMAND_ROUND || kind == FRIEND_COMMAND_EXACT;
-    *outcome = (struct outcome){
-        .friends = friends, .request = request, .from = from, .to = to, .block = block, .round = round};
+    *outcome =
+        (struct outcome){.nearby = nearby, .request = request, .from = from, .to = to, .block = block, .round = round};
     struct buffer record = {0};
     half_encode_command(&record, &command);
-    struct write *write = write_new(friends->writer, request, ask_outcome, outcome);
+    struct write *write = write_new(nearby->core.writer, request, ask_outcome, outcome);
     write_user(write, &TOPIC_FRIEND_COMMANDS, from < to ? from : to, &record);
     write_end(write);
     buffer_free(&record);
@@ -130,14 +120,14 @@ static bool are_two(const struct call *call, int64_t from, int64_t to) {
     return from != to;
 }
 
-static void command(struct friends *friends, const struct call *call, enum friend_command_kind kind, int64_t from,
+static void command(struct nearby_gateway *nearby, const struct call *call, enum friend_command_kind kind, int64_t from,
                     int64_t to) {
-    if (are_two(call, from, to)) write_command(friends, call->request, kind, from, to);
+    if (are_two(call, from, to)) write_command(nearby, call->request, kind, from, to);
 }
 
 /* A request for friendship, until it is known how many each of the two has. Owners that do not answer hold up nobody. */
 struct new_request {
-    struct friends *friends;
+    struct nearby_gateway *nearby;
     struct http_request *request;
     int64_t from, to;
     bool new, many; /* new: the two have neither a request nor a friendship */
@@ -153,7 +143,7 @@ static void counted(void *context, size_t tag, struct json_bytes reply) {
     if (tag == ASKED_STATE)
         made->new = json_want_text(object, "state", &state, NULL) == 0 && strcmp(state, "none") == 0;
     else if (json_want_int(object, "requests", 0, INT64_MAX, &requests, NULL) == 0)
-        made->many = made->many || requests >= made->friends->requests_max;
+        made->many = made->many || requests >= made->nearby->settings.requests_max;
     json_decref(object);
 }
 
@@ -164,37 +154,37 @@ static void all_counted(void *context, bool stopping) {
     else if (made->new && made->many)
         http_problem(made->request, 409, "requests_limit", "one of the two has as many requests as anybody may", 0);
     else
-        write_command(made->friends, made->request, FRIEND_COMMAND_REQUEST, made->from, made->to);
+        write_command(made->nearby, made->request, FRIEND_COMMAND_REQUEST, made->from, made->to);
     free(made);
 }
 
 static void put_friend(void *state, const struct call *call) {
-    struct friends *friends = state;
+    struct nearby_gateway *nearby = state;
     int64_t from = call->claims.user, to = call->values[0].user;
     char path[PATH_MAX_BYTES];
     if (!are_two(call, from, to)) return;
-    if (!friends->requests_max) {
-        write_command(friends, call->request, FRIEND_COMMAND_REQUEST, from, to);
+    if (!nearby->settings.requests_max) {
+        write_command(nearby, call->request, FRIEND_COMMAND_REQUEST, from, to);
         return;
     }
     struct new_request *made = mem_alloc(sizeof *made);
-    *made = (struct new_request){.friends = friends, .request = call->request, .from = from, .to = to};
-    struct gather *gather = gather_new(&(struct gather_options){.owners = friends->routers,
+    *made = (struct new_request){.nearby = nearby, .request = call->request, .from = from, .to = to};
+    struct gather *gather = gather_new(&(struct gather_options){.owners = nearby->routers,
                                                                 .timeout_ms = COUNT_TIMEOUT_MS,
                                                                 .context = made,
                                                                 .answer = counted,
                                                                 .done = all_counted});
     snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, from, to);
-    gather_ask(gather, peers_of_user(friends->routers, from < to ? from : to), path, ASKED_STATE);
+    gather_ask(gather, peers_of_user(nearby->routers, from < to ? from : to), path, ASKED_STATE);
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "/peer/requests/%" PRId64, i ? to : from);
-        gather_ask(gather, peers_of_user(friends->routers, i ? to : from), path, ASKED_REQUESTS);
+        gather_ask(gather, peers_of_user(nearby->routers, i ? to : from), path, ASKED_REQUESTS);
     }
     gather_end(gather);
 }
 
-static void own_command(struct friends *friends, const struct call *call, enum friend_command_kind kind) {
-    command(friends, call, kind, call->claims.user, call->values[0].user);
+static void own_command(struct nearby_gateway *nearby, const struct call *call, enum friend_command_kind kind) {
+    command(nearby, call, kind, call->claims.user, call->values[0].user);
 }
 
 static void delete_friend(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_REMOVE); }
@@ -239,13 +229,13 @@ static bool put_item(struct buffer *body, const json_t *item, struct profiles *p
 }
 
 static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
-    const struct friends *friends = context;
+    const struct nearby_gateway *nearby = context;
     const json_t *items = json_object_get(page, "items");
     if (!json_is_array(items)) return false;
     buffer_string(body, "{\"items\":[");
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (i) buffer_byte(body, ',');
-        if (!put_item(body, json_array_get(items, i), friends->profiles)) return false;
+        if (!put_item(body, json_array_get(items, i), user_copies_profiles(nearby->copies))) return false;
     }
     buffer_byte(body, ']');
     bool good = json_copy_int_or_null(body, page, "next");
@@ -254,7 +244,7 @@ static bool put_page(void *context, int64_t user, struct buffer *body, const jso
 }
 
 static void get_friends(void *state, const struct call *call) {
-    struct friends *friends = state;
+    struct nearby_gateway *nearby = state;
     int64_t user = call->claims.user, after = -1, limit = LIMIT_DEFAULT;
     const char *wanted = http_query(call->request, "state");
     char path[PATH_MAX_BYTES], from[32] = "";
@@ -269,33 +259,15 @@ static void get_friends(void *state, const struct call *call) {
     snprintf(path, sizeof path, "/peer/friends/%" PRId64 "?state=%s&limit=%" PRId64 "%s", user, wanted, limit, from);
     owners_ask(
         &(struct owners_question){
-            .owners = friends->routers,
+            .owners = nearby->routers,
             .request = call->request,
             .user = user,
             .timeout_ms = PEER_TIMEOUT_MS,
-            .context = friends,
+            .context = nearby,
             .put = put_page,
         },
         path);
 }
-
-struct friends *friends_new(const struct product_options *options, struct peers *routers, int64_t requests_max) {
-    struct friends *friends = mem_alloc(sizeof *friends);
-    *friends = (struct friends){
-        .writer = options->writer,
-        .routers = routers,
-        .profiles = user_copies_profiles(options->copies),
-        .outcome_wait_ms = options->outcome_wait_ms,
-        .requests_max = requests_max,
-        .commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",
-                                    "Friend commands that Kafka acknowledged.", NULL),
-        .gateway = options->gateway,
-        .blocks_changed = options->blocks_changed,
-    };
-    return friends;
-}
-
-void friends_free(struct friends *friends) { free(friends); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/friends", get_friends, NEEDS_USER},

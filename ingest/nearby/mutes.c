@@ -1,4 +1,4 @@
-#include "ingest/nearby/mutes.h"
+#include "ingest/nearby/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,18 +12,13 @@
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000 };
 
-struct nearby_mutes {
-    struct writer *writer;
-    const struct mutes *copy;
-};
-
-static void write_mute(const struct nearby_mutes *mutes, const struct call *call, int64_t other, bool muted) {
+static void write_mute(const struct nearby_gateway *nearby, const struct call *call, int64_t other, bool muted) {
     uint8_t key[HALF_KEY_SIZE];
     struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
     buffer_format(body, "{\"user\":%" PRId64 ",\"muted\":%s}", other, muted ? "true" : "false");
     half_key_put(key, call->claims.user, other);
     if (muted) event_encode_nearby_mute(&record, &(struct nearby_mute){.since = clock_wall_ms()});
-    struct write *write = write_new(mutes->writer, call->request, write_answer, body);
+    struct write *write = write_new(nearby->core.writer, call->request, write_answer, body);
     write_keyed(write, &TOPIC_NEARBY_MUTES, key, sizeof key, &record);
     write_end(write);
     buffer_free(&record);
@@ -36,13 +31,14 @@ static bool is_self(const struct call *call) {
 }
 
 static void put_mute(void *state, const struct call *call) {
-    const struct nearby_mutes *mutes = state;
+    const struct nearby_gateway *nearby = state;
+    const struct mutes *mutes = user_copies_mutes(nearby->copies);
     int64_t user = call->claims.user, other = call->values[0].user;
     if (is_self(call)) return;
-    if (mutes_of(mutes->copy, user).count >= MUTES_MAX && !mutes_has(mutes->copy, user, other))
+    if (mutes_of(mutes, user).count >= MUTES_MAX && !mutes_has(mutes, user, other))
         http_problem(call->request, 409, "mutes_limit", "the user mutes as many others as anybody may", 0);
     else
-        write_mute(mutes, call, other, true);
+        write_mute(nearby, call, other, true);
 }
 
 /* Written in any case: the copy may be behind. */
@@ -51,10 +47,10 @@ static void delete_mute(void *state, const struct call *call) {
 }
 
 static void get_mutes(void *state, const struct call *call) {
-    const struct nearby_mutes *mutes = state;
+    const struct nearby_gateway *nearby = state;
     int64_t after = -1, limit = LIMIT_DEFAULT;
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    struct mutes_list list = mutes_of(mutes->copy, call->claims.user);
+    struct mutes_list list = mutes_of(user_copies_mutes(nearby->copies), call->claims.user);
     size_t at = after < 0 || !list.count ? 0 : sorted_below(list.items, list.count, after);
     if (after >= 0 && at < list.count && list.items[at] == after) at++;
     size_t end = list.count - at > (size_t)limit ? at + (size_t)limit : list.count;
@@ -69,14 +65,6 @@ static void get_mutes(void *state, const struct call *call) {
     http_reply_json(call->request, 200, &body);
     buffer_free(&body);
 }
-
-struct nearby_mutes *nearby_mutes_new(const struct product_options *options) {
-    struct nearby_mutes *mutes = mem_alloc(sizeof *mutes);
-    *mutes = (struct nearby_mutes){.writer = options->writer, .copy = user_copies_mutes(options->copies)};
-    return mutes;
-}
-
-void nearby_mutes_free(struct nearby_mutes *mutes) { free(mutes); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/nearby/mutes", get_mutes, NEEDS_USER},

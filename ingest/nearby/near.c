@@ -1,4 +1,4 @@
-#include "ingest/nearby/near.h"
+#include "ingest/nearby/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,13 +21,6 @@ enum {
 };
 
 static const double LAT_LIMIT = 90, LNG_LIMIT = 180, DISTANCE_MAX = 1e9;
-
-struct near_lists {
-    struct user_copies *copies;
-    struct peers *routers;
-    int64_t wait_ms; /* for the caller's own report */
-    bool wall_clock;
-};
 
 /* ---- answers ---- */
 
@@ -73,20 +66,20 @@ static bool put_friends(struct buffer *body, int64_t caller, const json_t *items
     return true;
 }
 
-static bool shares(const struct near_lists *lists, int64_t user) {
-    return sharing_modes_find(user_copies_modes(lists->copies), user, NULL) != SHARING_OFF;
+static bool shares(const struct nearby_gateway *nearby, int64_t user) {
+    return sharing_modes_find(user_copies_modes(nearby->copies), user, NULL) != SHARING_OFF;
 }
 
 static void put_nobody(struct buffer *body) { buffer_string(body, "{\"items\":[],\"next\":null,\"time\":null}"); }
 
 static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
-    const struct near_lists *lists = context;
-    if (!shares(lists, user)) { // the caller may have opted out while the answer was waited for
+    const struct nearby_gateway *nearby = context;
+    if (!shares(nearby, user)) { // the caller may have opted out while the answer was waited for
         put_nobody(body);
         return true;
     }
     buffer_string(body, "{\"items\":[");
-    if (!put_friends(body, user, json_object_get(page, "items"), lists->copies)) return false;
+    if (!put_friends(body, user, json_object_get(page, "items"), nearby->copies)) return false;
     buffer_byte(body, ']');
     bool good = json_copy_text(body, page, "next") && json_copy_int_or_null(body, page, "time");
     buffer_byte(body, '}');
@@ -110,52 +103,43 @@ static bool query_cursor(const struct call *call, const char **after) {
 }
 
 /* A report that is ahead counts as made when it came, a moment ago; one too far ahead was refused, and the answer would wait for nothing. */
-static bool query_since(const struct near_lists *lists, const struct call *call, int64_t *since) {
+static bool query_since(const struct nearby_gateway *nearby, const struct call *call, int64_t *since) {
     if (!call_query_range(call, "since", 0, EVENT_TIME_MAX, since)) return false;
     int64_t now = clock_wall_ms();
-    if (lists->wall_clock && *since > now && *since <= now + AHEAD_MAX_MS) *since = now - JUST_NOW_MS;
-    if (!lists->wall_clock || *since <= now) return true;
+    if (nearby->wall_clock && *since > now && *since <= now + AHEAD_MAX_MS) *since = now - JUST_NOW_MS;
+    if (!nearby->wall_clock || *since <= now) return true;
     http_problem(call->request, 400, "bad_query", "\"since\" is ahead of the server's clock by more than a minute", 0);
     return false;
 }
 
 static void get_nearby(void *state, const struct call *call) {
-    struct near_lists *lists = state;
+    struct nearby_gateway *nearby = state;
     int64_t user = call->claims.user, limit = LIMIT_DEFAULT, since = -1;
     const char *after;
-    if (!query_cursor(call, &after) || !query_since(lists, call, &since) ||
+    if (!query_cursor(call, &after) || !query_since(nearby, call, &since) ||
         !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
         return;
-    if (!shares(lists, user)) {
+    if (!shares(nearby, user)) {
         reply_nobody(call->request);
         return;
     }
     struct buffer path = {0};
-    int64_t wait_ms = since >= 0 ? lists->wait_ms : 0;
+    int64_t wait_ms = since >= 0 ? nearby->core.outcome_wait_ms : 0;
     buffer_format(&path, "/peer/nearby/%" PRId64 "?limit=%" PRId64, user, limit);
     if (after) buffer_format(&path, "&after=%s", after);
     if (since >= 0) buffer_format(&path, "&since=%" PRId64 "&wait_ms=%" PRId64, since, wait_ms);
     owners_ask(
         &(struct owners_question){
-            .owners = lists->routers,
+            .owners = nearby->routers,
             .request = call->request,
             .user = user,
             .timeout_ms = ANSWER_MS + (int)wait_ms,
-            .context = lists,
+            .context = nearby,
             .put = put_page,
         },
         buffer_cstring(&path));
     buffer_free(&path);
 }
-
-struct near_lists *near_lists_new(const struct product_options *options, struct peers *routers, bool wall_clock) {
-    struct near_lists *lists = mem_alloc(sizeof *lists);
-    *lists = (struct near_lists){
-        .copies = options->copies, .routers = routers, .wait_ms = options->outcome_wait_ms, .wall_clock = wall_clock};
-    return lists;
-}
-
-void near_lists_free(struct near_lists *lists) { free(lists); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/nearby", get_nearby, NEEDS_USER},

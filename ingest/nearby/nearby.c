@@ -1,37 +1,13 @@
-#include "ingest/nearby/nearby.h"
+#include "ingest/products.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ingest/nearby/audience.h"
-#include "ingest/nearby/discover.h"
-#include "ingest/nearby/friends.h"
 #include "ingest/nearby/history.h"
 #include "ingest/nearby/locations.h"
-#include "ingest/nearby/mutes.h"
-#include "ingest/nearby/near.h"
-#include "ingest/nearby/profiles.h"
-#include "ingest/nearby/settings.h"
+#include "ingest/nearby/parts.h"
 #include "ingest/nearby/sharing.h"
-#include "service/peers.h"
-
-/* Its parts, and what several of them use. */
-struct nearby_gateway {
-    struct service *service;
-    struct nearby_settings settings;
-    struct user_copies *copies; /* the gateway's */
-    struct peers *routers, *sinks;
-    struct locations *locations;
-    struct profile_writes *profiles;
-    struct sharing_writes *sharing;
-    struct friends *friends;
-    struct near_lists *near;
-    struct nearby_mutes *mutes;
-    struct audience_pages *audience;
-    struct discover_page *discover;
-    struct history *history;
-};
 
 static void sharing_changed(void *state, int64_t user) {
     const struct nearby_gateway *nearby = state;
@@ -44,7 +20,7 @@ static bool ready(const void *of) {
 }
 
 static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
-    struct service *service = nearby->service;
+    struct service *service = options->service;
     struct peers_options peers = {
         .loop = service_loop(service),
         .settings = service_kafka(service),
@@ -60,11 +36,10 @@ static int start_peers(struct nearby_gateway *nearby, const struct product_optio
 }
 
 static void start_parts(struct nearby_gateway *nearby, const struct product_options *options) {
-    struct service *service = nearby->service;
-    struct metrics *metrics = service_metrics(service);
+    struct service *service = options->service;
     const struct service_settings *common = service_settings(service);
     nearby->locations = locations_new(&(struct locations_options){
-        .metrics = metrics,
+        .metrics = service_metrics(service),
         .writer = options->writer,
         .modes = user_copies_modes(nearby->copies),
         .max_batch = (size_t)nearby->settings.max_batch,
@@ -72,29 +47,17 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .user_burst = nearby->settings.reports_burst,
         .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
     });
-    nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
-                                         common->clock == SERVICE_CLOCK_WALL);
-    nearby->friends = friends_new(options, nearby->routers, nearby->settings.requests_max);
-    nearby->near = near_lists_new(options, nearby->routers, common->clock == SERVICE_CLOCK_WALL);
-    nearby->mutes = nearby_mutes_new(options);
-    nearby->audience = audience_pages_new(options, nearby->routers);
-    nearby->discover = discover_page_new(&(struct discover_page_options){
-        .routers = nearby->routers,
-        .copies = nearby->copies,
-    });
+                                         nearby->wall_clock);
     nearby->history = history_new(options, nearby->sinks);
 }
 
 static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpoints) {
+    const struct endpoint_list *const lists[] = {&PROFILES_ENDPOINTS,     &FRIENDS_ENDPOINTS,  &NEAR_ENDPOINTS,
+                                                 &NEARBY_MUTES_ENDPOINTS, &AUDIENCE_ENDPOINTS, &DISCOVER_ENDPOINTS};
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(endpoints, lists[i], nearby, ready, nearby);
     endpoints_add(endpoints, &LOCATIONS_ENDPOINTS, nearby->locations, ready, nearby);
-    endpoints_add(endpoints, &PROFILES_ENDPOINTS, nearby->profiles, ready, nearby);
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
-    endpoints_add(endpoints, &FRIENDS_ENDPOINTS, nearby->friends, ready, nearby);
-    endpoints_add(endpoints, &NEAR_ENDPOINTS, nearby->near, ready, nearby);
-    endpoints_add(endpoints, &NEARBY_MUTES_ENDPOINTS, nearby->mutes, ready, nearby);
-    endpoints_add(endpoints, &AUDIENCE_ENDPOINTS, nearby->audience, ready, nearby);
-    endpoints_add(endpoints, &DISCOVER_ENDPOINTS, nearby->discover, ready, nearby);
     endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->history, ready, nearby);
 }
 
@@ -111,13 +74,7 @@ static void nearby_free(void *state) {
     struct nearby_gateway *nearby = state;
     if (!nearby) return;
     history_free(nearby->history);
-    near_lists_free(nearby->near);
-    nearby_mutes_free(nearby->mutes);
-    audience_pages_free(nearby->audience);
-    discover_page_free(nearby->discover);
-    friends_free(nearby->friends);
     sharing_writes_free(nearby->sharing);
-    profile_writes_free(nearby->profiles);
     locations_free(nearby->locations);
     free(nearby);
 }
@@ -125,9 +82,12 @@ static void nearby_free(void *state) {
 static int nearby_start(const struct product_options *options, void **state, struct error *error) {
     struct nearby_gateway *nearby = mem_alloc(sizeof *nearby);
     *nearby = (struct nearby_gateway){
-        .service = options->service,
+        .core = *options,
         .settings = *(const struct nearby_settings *)NEARBY_SECTION.values,
         .copies = options->copies,
+        .wall_clock = service_settings(options->service)->clock == SERVICE_CLOCK_WALL,
+        .friend_commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",
+                                           "Friend commands that Kafka acknowledged.", NULL),
     };
     int code = start_peers(nearby, options, error);
     if (code) {

@@ -1,4 +1,4 @@
-#include "ingest/nearby/profiles.h"
+#include "ingest/nearby/parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,20 +12,15 @@
 
 enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
 
-struct profile_writes {
-    struct writer *writer;
-    struct profiles *profiles;
-};
-
 static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
     buffer_byte(body, '{');
     user_json_put(body, user, profile);
     buffer_byte(body, '}');
 }
 
-static void reply_profile(struct profile_writes *writes, const struct call *call, int64_t user) {
+static void reply_profile(const struct nearby_gateway *nearby, const struct call *call, int64_t user) {
     struct profile profile;
-    if (!profiles_find(writes->profiles, user, &profile)) {
+    if (!profiles_find(user_copies_profiles(nearby->copies), user, &profile)) {
         http_problem(call->request, 404, "no_profile", "the user has no profile", 0);
         return;
     }
@@ -56,7 +51,7 @@ static int parse_profile(const json_t *object, struct profile *profile, struct e
 }
 
 static void put_profile(void *state, const struct call *call) {
-    struct profile_writes *writes = state;
+    const struct nearby_gateway *nearby = state;
     json_t *object = call_body(call);
     if (!object) return;
     struct profile profile;
@@ -67,21 +62,13 @@ static void put_profile(void *state, const struct call *call) {
         struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
         put_profile_json(body, call->claims.user, &profile);
         event_encode_profile(&record, &profile);
-        struct write *write = write_new(writes->writer, call->request, write_answer, body);
+        struct write *write = write_new(nearby->core.writer, call->request, write_answer, body);
         write_user(write, &TOPIC_PROFILES, call->claims.user, &record);
         write_end(write);
         buffer_free(&record);
     }
     json_decref(object);
 }
-
-struct profile_writes *profile_writes_new(struct writer *writer, struct profiles *profiles) {
-    struct profile_writes *writes = mem_alloc(sizeof *writes);
-    *writes = (struct profile_writes){.writer = writer, .profiles = profiles};
-    return writes;
-}
-
-void profile_writes_free(struct profile_writes *writes) { free(writes); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/profile", get_profile, NEEDS_USER},

@@ -2,12 +2,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/config_value.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/properties.h"
 #include "base/text.h"
@@ -153,6 +153,22 @@ static int assign_text(struct config *config, enum source source, const char *na
     setting->text = copy;
     setting->source = source;
     return 0;
+}
+
+enum { AT_ONCE = 4096 };
+
+/* Appends the content of a file. Negative errno; what was read before the failure stays in the buffer. */
+static int file_read(const char *path, struct buffer *out) {
+    FILE *stream = fopen(path, "re");
+    if (!stream) return -errno;
+    size_t got;
+    do {
+        got = fread(buffer_reserve(out, AT_ONCE), 1, AT_ONCE, stream);
+        buffer_commit(out, got);
+    } while (got);
+    int code = ferror(stream) ? -errno : 0;
+    fclose(stream);
+    return code;
 }
 
 static int read_secret(const char *path, struct buffer *out, struct error *error) {

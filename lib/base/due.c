@@ -4,18 +4,13 @@
 
 #include "base/mem.h"
 
-enum { SMALLEST = 64 };
-
 void due_free(struct due *due) {
     free(due->items);
     *due = (struct due){.items = NULL};
 }
 
 void due_put(struct due *due, struct due_item item) {
-    if (due->count == due->capacity) {
-        due->capacity = due->capacity ? due->capacity * 2 : SMALLEST;
-        due->items = mem_resize(due->items, due->capacity, sizeof *due->items);
-    }
+    MEM_ROOM(due->items, due->count, due->capacity);
     size_t at = due->count++;
     for (; at && due->items[(at - 1) / 2].at > item.at; at = (at - 1) / 2) due->items[at] = due->items[(at - 1) / 2];
     due->items[at] = item;

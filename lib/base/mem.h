@@ -12,7 +12,16 @@
 void *mem_alloc(size_t size);                              /* uninitialised */
 void *mem_zero(size_t count, size_t size);                 /* like calloc */
 void *mem_resize(void *memory, size_t count, size_t size); /* like reallocarray; overflow aborts */
-char *mem_string(const char *text);                        /* like strdup; NULL gives NULL */
+
+/* Makes room for one more item behind `count` of them: an array that is full doubles. */
+#define MEM_ROOM(items, count, capacity)                                                                               \
+    do {                                                                                                               \
+        if ((count) < (capacity)) break;                                                                               \
+        (capacity) = (capacity) ? 2 * (capacity) : 4;                                                                  \
+        (items) = mem_resize((items), (capacity), sizeof *(items));                                                    \
+    } while (0)
+
+char *mem_string(const char *text); /* like strdup; NULL gives NULL */
 char *mem_stringn(const char *text, size_t length);
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

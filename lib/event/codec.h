@@ -21,6 +21,9 @@
  *                                                                      // NULL when malformed
  *     location_reader *location_reader_of(uint32_t id);                // location_read, or the reader of an older version's
  *                                                                      // bytes into the same struct; NULL: not a location
+ *     int event_decode_location(struct codec *codec, const void *value, size_t size, struct location *record,
+ *                               struct error *error);                   // a whole Kafka value
+ *     void event_encode_location(struct buffer *out, const struct location *record);     // appends one
  *     struct event_text { const char *data; size_t size; };            // Avro string, not NUL-terminated
  *     struct event_bytes { const uint8_t *data; size_t size; };        // Avro bytes
  *     struct event_longs { const int64_t *items; size_t count; };      // array of long
@@ -45,42 +48,9 @@
 #include "base/error.h"
 #include "event/records.h"
 
-enum event_record {
-    EVENT_LOCATION,
-    EVENT_FRIEND_COMMAND,
-    EVENT_FRIENDSHIP,
-    EVENT_PROFILE,
-    EVENT_SHARING,
-    EVENT_HISTORY_ROW,
-    EVENT_COMMAND_OFFSET,
-    EVENT_NEARBY_ITEM,
-    EVENT_FOLLOW_COMMAND,
-    EVENT_FOLLOW,
-    EVENT_FOLLOW_REFUSAL,
-    EVENT_POST_COMMAND,
-    EVENT_POST,
-    EVENT_POST_TEXT,
-    EVENT_TIMELINE_ITEM,
-    EVENT_FEED_CHANGE,
-    EVENT_COMMENT_CHANGE,
-    EVENT_NAME_COMMAND,
-    EVENT_USER_NAME,
-    EVENT_HANDLE_USER,
-    EVENT_NOTICE,
-    EVENT_COMMENT_COMMAND,
-    EVENT_COMMENT_SUBJECT,
-    EVENT_COMMENT,
-    EVENT_COMMENT_TEXT,
-    EVENT_COMMENT_REACTION,
-    EVENT_COMMENT_REFUSAL,
-    EVENT_COMMENT_BAN,
-    EVENT_MODERATION_ENTRY,
-    EVENT_COMMENT_WIDE,
-    EVENT_LOCATION_REPORTS,
-    EVENT_NEARBY_MUTE,
-    EVENT_AUDIT_ENTRY,
-    EVENT_RECORDS
-};
+/* EVENT_LOCATION, EVENT_FRIEND_COMMAND and so on. */
+#define EVENT_RECORD(name, NAME, record) EVENT_##NAME,
+enum event_record { EVENT_EACH(EVENT_RECORD) EVENT_RECORDS };
 
 enum { EVENT_HEADER_SIZE = 5 }; /* 0x00 and the schema id, big-endian */
 
@@ -94,100 +64,14 @@ const struct event_schema *event_schema_find(uint32_t id);
 /* Writes the wire header of the newest version of a record; returns the end. */
 uint8_t *event_header_write(uint8_t *at, enum event_record record);
 
-/* A whole Kafka value: header and record. 0, -EBADMSG (not the wire format, or malformed, or bytes left over) or -ENOENT
+/* event_encode_X appends header and record to out. event_decode_X reads such a value: 0, -EBADMSG (not the wire format, or malformed, or bytes left over) or -ENOENT
  * (unknown schema id or the id of another record), with the reason in error. An older version's bytes are read into the
  * newest struct by Avro's rules of schema resolution. */
-int event_decode_location(struct codec *codec, const void *value, size_t size, struct location *record,
-                          struct error *error);
-int event_decode_friend_command(struct codec *codec, const void *value, size_t size, struct friend_command *record,
-                                struct error *error);
-int event_decode_friendship(struct codec *codec, const void *value, size_t size, struct friendship *record,
-                            struct error *error);
-int event_decode_profile(struct codec *codec, const void *value, size_t size, struct profile *record,
-                         struct error *error);
-int event_decode_sharing(struct codec *codec, const void *value, size_t size, struct sharing *record,
-                         struct error *error);
-int event_decode_command_offset(struct codec *codec, const void *value, size_t size, struct command_offset *record,
-                                struct error *error);
-int event_decode_follow_command(struct codec *codec, const void *value, size_t size, struct follow_command *record,
-                                struct error *error);
-int event_decode_follow(struct codec *codec, const void *value, size_t size, struct follow *record,
-                        struct error *error);
-int event_decode_follow_refusal(struct codec *codec, const void *value, size_t size, struct follow_refusal *record,
-                                struct error *error);
-int event_decode_post_command(struct codec *codec, const void *value, size_t size, struct post_command *record,
-                              struct error *error);
-int event_decode_post(struct codec *codec, const void *value, size_t size, struct post *record, struct error *error);
-int event_decode_post_text(struct codec *codec, const void *value, size_t size, struct post_text *record,
-                           struct error *error);
-int event_decode_feed_change(struct codec *codec, const void *value, size_t size, struct feed_change *record,
-                             struct error *error);
-int event_decode_comment_change(struct codec *codec, const void *value, size_t size, struct comment_change *record,
-                                struct error *error);
-int event_decode_name_command(struct codec *codec, const void *value, size_t size, struct name_command *record,
-                              struct error *error);
-int event_decode_user_name(struct codec *codec, const void *value, size_t size, struct user_name *record,
-                           struct error *error);
-int event_decode_handle_user(struct codec *codec, const void *value, size_t size, struct handle_user *record,
-                             struct error *error);
-int event_decode_notice(struct codec *codec, const void *value, size_t size, struct notice *record,
-                        struct error *error);
-int event_decode_comment_command(struct codec *codec, const void *value, size_t size, struct comment_command *record,
-                                 struct error *error);
-int event_decode_comment_subject(struct codec *codec, const void *value, size_t size, struct comment_subject *record,
-                                 struct error *error);
-int event_decode_comment(struct codec *codec, const void *value, size_t size, struct comment *record,
-                         struct error *error);
-int event_decode_comment_text(struct codec *codec, const void *value, size_t size, struct comment_text *record,
-                              struct error *error);
-int event_decode_comment_reaction(struct codec *codec, const void *value, size_t size, struct comment_reaction *record,
-                                  struct error *error);
-int event_decode_comment_refusal(struct codec *codec, const void *value, size_t size, struct comment_refusal *record,
-                                 struct error *error);
-int event_decode_comment_ban(struct codec *codec, const void *value, size_t size, struct comment_ban *record,
-                             struct error *error);
-int event_decode_moderation_entry(struct codec *codec, const void *value, size_t size, struct moderation_entry *record,
-                                  struct error *error);
-int event_decode_comment_wide(struct codec *codec, const void *value, size_t size, struct comment_wide *record,
-                              struct error *error);
-int event_decode_audit_entry(struct codec *codec, const void *value, size_t size, struct audit_entry *record,
-                             struct error *error);
-int event_decode_nearby_mute(struct codec *codec, const void *value, size_t size, struct nearby_mute *record,
-                             struct error *error);
-int event_decode_location_reports(struct codec *codec, const void *value, size_t size, struct location_reports *record,
-                                  struct error *error);
-
-/* Appends header and record to out. */
-void event_encode_location(struct buffer *out, const struct location *record);
-void event_encode_friend_command(struct buffer *out, const struct friend_command *record);
-void event_encode_friendship(struct buffer *out, const struct friendship *record);
-void event_encode_profile(struct buffer *out, const struct profile *record);
-void event_encode_sharing(struct buffer *out, const struct sharing *record);
-void event_encode_command_offset(struct buffer *out, const struct command_offset *record);
-void event_encode_follow_command(struct buffer *out, const struct follow_command *record);
-void event_encode_follow(struct buffer *out, const struct follow *record);
-void event_encode_follow_refusal(struct buffer *out, const struct follow_refusal *record);
-void event_encode_post_command(struct buffer *out, const struct post_command *record);
-void event_encode_post(struct buffer *out, const struct post *record);
-void event_encode_post_text(struct buffer *out, const struct post_text *record);
-void event_encode_feed_change(struct buffer *out, const struct feed_change *record);
-void event_encode_comment_change(struct buffer *out, const struct comment_change *record);
-void event_encode_name_command(struct buffer *out, const struct name_command *record);
-void event_encode_user_name(struct buffer *out, const struct user_name *record);
-void event_encode_handle_user(struct buffer *out, const struct handle_user *record);
-void event_encode_notice(struct buffer *out, const struct notice *record);
-void event_encode_comment_command(struct buffer *out, const struct comment_command *record);
-void event_encode_comment_subject(struct buffer *out, const struct comment_subject *record);
-void event_encode_comment(struct buffer *out, const struct comment *record);
-void event_encode_comment_text(struct buffer *out, const struct comment_text *record);
-void event_encode_comment_reaction(struct buffer *out, const struct comment_reaction *record);
-void event_encode_comment_refusal(struct buffer *out, const struct comment_refusal *record);
-void event_encode_comment_ban(struct buffer *out, const struct comment_ban *record);
-void event_encode_moderation_entry(struct buffer *out, const struct moderation_entry *record);
-void event_encode_comment_wide(struct buffer *out, const struct comment_wide *record);
-void event_encode_audit_entry(struct buffer *out, const struct audit_entry *record);
-void event_encode_nearby_mute(struct buffer *out, const struct nearby_mute *record);
-void event_encode_location_reports(struct buffer *out, const struct location_reports *record);
+#define EVENT_CODEC(name, NAME, text)                                                                                  \
+    int event_decode_##name(struct codec *codec, const void *value, size_t size, struct name *record,                  \
+                            struct error *error);                                                                      \
+    void event_encode_##name(struct buffer *out, const struct name *record);
+EVENT_EACH(EVENT_CODEC)
 
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */

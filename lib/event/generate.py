@@ -65,6 +65,7 @@ class Generator:
         self.header = []
         self.source = []
         self.made = set()
+        self.records = []  # all but batches: (record, the name of its struct)
         self.top = None  # the version whose types are being written
 
     # Helpers
@@ -357,6 +358,7 @@ class Generator:
         for version in versions if is_batch(newest.type) else []:
             self.ranges.of_all(version.type)  # lib/deliver and event/delivery.c hold to them
         if not is_batch(newest.type):
+            self.records.append((record, name))
             self.declare(newest.type)
             readers = []
             for self.top in reversed(versions):
@@ -370,6 +372,8 @@ class Generator:
         for record in dict.fromkeys(v.record for v in self.versions):
             self.generate_record(record)
         self.ranges.refuse_unused()
+        each = "".join(f' \\\n    X({name}, {name.upper()}, "{record}")' for record, name in self.records)
+        self.header.append(f"/* X(name, NAME, \"record\") for each record but batches. */\n#define {self.module.upper()}_EACH(X){each}\n")
         rows = "".join(f"    {{.id = {v.id},\n     .record = \"{v.record}\",\n     .json = {c_string(v.text)},\n"
                        f"     .find_end = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
         size = f"{self.module.upper()}_SCHEMAS"

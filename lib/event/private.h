@@ -20,9 +20,6 @@ void codec_scratch_reset(struct codec *codec);
 /* Takes the wire header off a value: where the record begins, and its id. NULL with the reason in error. */
 const uint8_t *event_header_read(const void *value, size_t size, uint32_t *id, struct error *error);
 
-/* -ENOENT with the reason why this id is not one of that record's. */
-int event_wrong_id(uint32_t id, const char *record, struct error *error);
-
 /* Parses the schema with avro-c. A schema that the generator took and avro-c does not is a defect: aborts. */
 avro_schema_t event_schema_parse(const struct event_schema *schema);
 

@@ -6,260 +6,59 @@
 
 enum { USER_BYTES = 8, DELIVERIES_MS = 600000 };
 
-const struct topic TOPIC_LOCATIONS = {
-    .name = "locations",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = DAY_MS,
-    // Latency and the hour of history are counted from arrival, not from a phone's clock.
-    .append_time = true,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
+/* TOPIC_ID: its name, its space, what becomes of its records, how long they stay; and what else differs from nothing. */
+#define TOPIC(id, text, in, records, ...)                                                                              \
+    const struct topic TOPIC_##id = {                                                                                  \
+        .name = text, .space = TOPIC_SPACE_##in, .cleanup = TOPIC_##records, .retention_ms = __VA_ARGS__}
 
-const struct topic TOPIC_FRIEND_COMMANDS = {
-    .name = "friend-commands",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = DAY_MS,
-};
-
-const struct topic TOPIC_FRIENDSHIPS = {
-    .name = "friendships",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .key_hashed = USER_BYTES,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_PROFILES = {
-    .name = "profiles",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_SHARING = {
-    .name = "sharing",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_NEARBY_MUTES = {
-    .name = "nearby-mutes",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .key_hashed = USER_BYTES,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_ERASURES = {
-    .name = "erasures",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    // Longer than `locations`: whoever reads old reports again has to know whose are gone.
-    .retention_ms = 4 * WEEK_MS,
-    // Compared with the arrival of reports.
-    .append_time = true,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_DELIVERIES = {
-    .name = "deliveries", .space = TOPIC_SPACE_ROUTES, .cleanup = TOPIC_DELETED, .retention_ms = DELIVERIES_MS};
-
-const struct topic TOPIC_COMMAND_OFFSETS = {
-    .name = "command-offsets", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
-
-const struct topic TOPIC_FOLLOW_COMMANDS = {
-    .name = "follow-commands", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};
-
-const struct topic TOPIC_FOLLOWS = {
-    .name = "follows",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .key_hashed = USER_BYTES,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_FOLLOW_REFUSALS = {
-    .name = "follow-refusals",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = HOUR_MS,
-    .append_time = true, // so that all who read a refusal forget it at the same time
-};
-
-const struct topic TOPIC_POST_COMMANDS = {
-    .name = "post-commands",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = DAY_MS,
-    // A post's time, and so its id, is the time of its arrival.
-    .append_time = true,
-};
-
-const struct topic TOPIC_POSTS = {
-    .name = "posts",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .key_hashed = USER_BYTES,
-    .keyed = TOPIC_KEYED_BY_USER,
-    // Where its id says so: feed/commands_posts.c.
-    .scattered = true,
-};
-
-const struct topic TOPIC_POST_TEXTS = {
-    .name = "post-texts",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .key_hashed = USER_BYTES,
-    .keyed = TOPIC_KEYED_BY_USER,
-    // Where its id says so: feed/commands_posts.c.
-    .scattered = true,
-};
-
-const struct topic TOPIC_FEED_OFFSETS = {
-    .name = "feed-offsets", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
-
-const struct topic TOPIC_TIMELINES = {
-    .name = "timelines",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = DAY_MS,
-    // Records say since when a reader has been away: no producer's clock may.
-    .append_time = true,
-};
-
-const struct topic TOPIC_TIMELINE_REQUESTS = {
-    .name = "timeline-requests", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};
-
-const struct topic TOPIC_HOT_POSTS = {
-    .name = "hot-posts", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = WEEK_MS};
-
-const struct topic TOPIC_FEED_WATCHES = {
-    .name = "feed-watches",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = DAY_MS,
-};
-
-const struct topic TOPIC_COMMENT_WATCHES = {
-    .name = "comment-watches",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = DAY_MS,
-};
-
-const struct topic TOPIC_NAME_COMMANDS = {
-    .name = "name-commands",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_DELETED,
-    // A lost step between two owners would leave a handle that nobody can get: these commands wait longer for an owner than others.
-    .retention_ms = WEEK_MS,
-};
-
-const struct topic TOPIC_NAMES = {
-    .name = "names",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_NAME,
-};
-
-const struct topic TOPIC_NOTICES = {
-    .name = "notices",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .key_hashed = USER_BYTES,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-const struct topic TOPIC_COMMENT_COMMANDS = {
-    .name = "comment-commands",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = DAY_MS,
-    // A comment's time, and so its id, is the time of its arrival.
-    .append_time = true,
-};
-
-const struct topic TOPIC_COMMENTS = {
-    .name = "comments",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_SUBJECT,
-};
-
-const struct topic TOPIC_COMMENT_TEXTS = {
-    .name = "comment-texts",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_SUBJECT,
-};
-
-const struct topic TOPIC_REACTIONS = {
-    .name = "reactions",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_SUBJECT,
-};
-
-const struct topic TOPIC_COMMENT_REFUSALS = {
-    .name = "comment-refusals",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = HOUR_MS,
-    .append_time = true, // so that all who read a refusal forget it at the same time
-};
-
-const struct topic TOPIC_COMMENT_OFFSETS = {
-    .name = "comment-offsets", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
-
-const struct topic TOPIC_BANS = {
-    .name = "bans",
-    .space = TOPIC_SPACE_USERS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_USER,
-};
-
-// No two entries have the same key: compaction removes none of them, and no retention does.
-const struct topic TOPIC_MODERATION_LOG = {
-    .name = "moderation-log",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_SUBJECT,
-};
-
-const struct topic TOPIC_COMMENTS_WIDE = {
-    .name = "comments-wide",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_COMPACTED,
-    .retention_ms = WEEK_MS,
-    .keyed = TOPIC_KEYED_BY_SUBJECT,
-};
-
-const struct topic TOPIC_AUDIT = {
-    .name = "audit",
-    .space = TOPIC_SPACE_SUBJECTS,
-    .cleanup = TOPIC_DELETED,
-    .retention_ms = 26 * WEEK_MS,
-    .append_time = true, // nobody who reads says when it was
-    .keyed = TOPIC_KEYED_BY_SUBJECT,
-    .scattered = true, // starling writes here while the topics have partitions that were added too early, too
-};
+/* Latency and the hour of history are counted from arrival, not from a phone's clock. */
+TOPIC(LOCATIONS, "locations", USERS, DELETED, DAY_MS, .append_time = true, .keyed = TOPIC_KEYED_BY_USER);
+TOPIC(FRIEND_COMMANDS, "friend-commands", USERS, DELETED, DAY_MS);
+TOPIC(FRIENDSHIPS, "friendships", USERS, COMPACTED, WEEK_MS, .key_hashed = USER_BYTES, .keyed = TOPIC_KEYED_BY_USER);
+TOPIC(PROFILES, "profiles", USERS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_USER);
+TOPIC(SHARING, "sharing", USERS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_USER);
+TOPIC(NEARBY_MUTES, "nearby-mutes", USERS, COMPACTED, WEEK_MS, .key_hashed = USER_BYTES, .keyed = TOPIC_KEYED_BY_USER);
+/* These stay longer than `locations`, as whoever reads old reports again has to know whose are gone; their times are compared with the reports'. */
+TOPIC(ERASURES, "erasures", USERS, DELETED, 4 * WEEK_MS, .append_time = true, .keyed = TOPIC_KEYED_BY_USER);
+TOPIC(DELIVERIES, "deliveries", ROUTES, DELETED, DELIVERIES_MS);
+TOPIC(COMMAND_OFFSETS, "command-offsets", USERS, COMPACTED, WEEK_MS);
+TOPIC(FOLLOW_COMMANDS, "follow-commands", USERS, DELETED, DAY_MS);
+TOPIC(FOLLOWS, "follows", USERS, COMPACTED, WEEK_MS, .key_hashed = USER_BYTES, .keyed = TOPIC_KEYED_BY_USER);
+/* All who read a refusal forget it at the same time. */
+TOPIC(FOLLOW_REFUSALS, "follow-refusals", USERS, DELETED, HOUR_MS, .append_time = true);
+/* A post's time, and so its id, is the time of its arrival. */
+TOPIC(POST_COMMANDS, "post-commands", USERS, DELETED, DAY_MS, .append_time = true);
+/* Posts and their texts lie where their ids say so (feed/commands_posts.c). */
+TOPIC(POSTS, "posts", USERS, COMPACTED, WEEK_MS, .key_hashed = USER_BYTES, .keyed = TOPIC_KEYED_BY_USER,
+      .scattered = true);
+TOPIC(POST_TEXTS, "post-texts", USERS, COMPACTED, WEEK_MS, .key_hashed = USER_BYTES, .keyed = TOPIC_KEYED_BY_USER,
+      .scattered = true);
+TOPIC(FEED_OFFSETS, "feed-offsets", USERS, COMPACTED, WEEK_MS);
+/* Records say since when a reader has been away: no producer's clock may. */
+TOPIC(TIMELINES, "timelines", USERS, DELETED, DAY_MS, .append_time = true);
+TOPIC(TIMELINE_REQUESTS, "timeline-requests", USERS, DELETED, DAY_MS);
+TOPIC(HOT_POSTS, "hot-posts", USERS, DELETED, WEEK_MS);
+TOPIC(FEED_WATCHES, "feed-watches", USERS, COMPACTED, DAY_MS);
+TOPIC(COMMENT_WATCHES, "comment-watches", SUBJECTS, COMPACTED, DAY_MS);
+/* A lost step between two owners would leave a handle that nobody can get: these commands wait longer for an owner than others. */
+TOPIC(NAME_COMMANDS, "name-commands", USERS, DELETED, WEEK_MS);
+TOPIC(NAMES, "names", USERS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_NAME);
+TOPIC(NOTICES, "notices", USERS, COMPACTED, WEEK_MS, .key_hashed = USER_BYTES, .keyed = TOPIC_KEYED_BY_USER);
+/* A comment's time, and so its id, is the time of its arrival. */
+TOPIC(COMMENT_COMMANDS, "comment-commands", SUBJECTS, DELETED, DAY_MS, .append_time = true);
+TOPIC(COMMENTS, "comments", SUBJECTS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_SUBJECT);
+TOPIC(COMMENT_TEXTS, "comment-texts", SUBJECTS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_SUBJECT);
+TOPIC(REACTIONS, "reactions", SUBJECTS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_SUBJECT);
+/* All who read a refusal forget it at the same time. */
+TOPIC(COMMENT_REFUSALS, "comment-refusals", SUBJECTS, DELETED, HOUR_MS, .append_time = true);
+TOPIC(COMMENT_OFFSETS, "comment-offsets", SUBJECTS, COMPACTED, WEEK_MS);
+TOPIC(BANS, "bans", USERS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_USER);
+/* No two entries have the same key: compaction removes none of them, and no retention does. */
+TOPIC(MODERATION_LOG, "moderation-log", SUBJECTS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_SUBJECT);
+TOPIC(COMMENTS_WIDE, "comments-wide", SUBJECTS, COMPACTED, WEEK_MS, .keyed = TOPIC_KEYED_BY_SUBJECT);
+/* Nobody who reads says when it was. starling writes here while the topics have partitions that were added too early, too. */
+TOPIC(AUDIT, "audit", SUBJECTS, DELETED, 26 * WEEK_MS, .append_time = true, .keyed = TOPIC_KEYED_BY_SUBJECT,
+      .scattered = true);
 
 static const struct topic *const ALL[] = {
     &TOPIC_LOCATIONS,       &TOPIC_FRIEND_COMMANDS,

@@ -11,10 +11,7 @@
 
 /* The text is to be asked for, and the list of those takes over a reference. */
 static void line_up(struct texts *texts, struct shared_text *text) {
-    if (texts->unasked_count == texts->unasked_room) {
-        texts->unasked_room = texts->unasked_room ? texts->unasked_room * 2 : 64;
-        texts->unasked = mem_resize(texts->unasked, texts->unasked_room, sizeof *texts->unasked);
-    }
+    MEM_ROOM(texts->unasked, texts->unasked_count, texts->unasked_room);
     if (!texts->unasked_count) loop_timer_again(texts->gather, texts->options.gather_ms, 0);
     texts->unasked[texts->unasked_count++] = text;
     text->references++;

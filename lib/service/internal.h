@@ -68,11 +68,6 @@ void service_begin(struct service *service,
                                                          broker_free */
 void service_drain(struct service *service, const char *cause);
 
-/* processes.c. How many processes the settings want one command to be; and the command that starts and minds them, until all
- * have ended: its exit code. */
-int64_t processes_wanted(const struct service_definition *definition);
-int processes_run(struct service *service, int argc, char **argv, unsigned count);
-
 /* keys.c */
 int keys_check(const struct service_settings *settings, struct error *error); /* that those that are set can be used */
 void keys_refresh(

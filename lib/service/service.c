@@ -102,18 +102,13 @@ static void on_signal(uv_signal_t *handle, int number) {
 
 static void watch_signals(struct service *service) {
     static const int NUMBERS[] = {SIGTERM, SIGINT, SIGHUP};
-    sigset_t kept_back;
     // A peer that closes its socket is an error of that write, not the process's end.
     signal(SIGPIPE, SIG_IGN);
-    sigemptyset(&kept_back);
     for (size_t i = 0; i < ARRAY_SIZE(NUMBERS); i++) {
-        sigaddset(&kept_back, NUMBERS[i]);
         uv_signal_init(&service->loop, &service->signals[i]);
         service->signals[i].data = service;
         uv_signal_start(&service->signals[i], on_signal, NUMBERS[i]);
     }
-    /* The process that started us may have kept them back until somebody listens (processes.c). */
-    sigprocmask(SIG_UNBLOCK, &kept_back, NULL);
 }
 
 /* The usual soft limit of 1,024 is there for select(), which nothing here uses. */
@@ -250,9 +245,8 @@ int service_main(int argc, char **argv, const struct service_definition *definit
         service->log = log_new(stderr, definition->name, (enum log_level)service->settings.log_level,
                                (enum log_format)service->settings.log_format);
         service->notify = notify_new();
-        int64_t processes = processes_wanted(definition);
-        if (processes == 1) service_run(service);
-        code = processes == 1 ? service->exit_code : processes_run(service, argc, argv, (unsigned)processes);
+        service_run(service);
+        code = service->exit_code;
     } else
         code = code > 0 ? EXIT_SUCCESS : service->checks ? EXIT_FAILURE : EXIT_REFUSED;
     notify_free(service->notify);

@@ -59,7 +59,6 @@ struct service_definition {
     const char *ops_listen, *peer_listen;              /* defaults; peer_listen NULL: serves no peers */
     const struct config_section *section;              /* the daemon's own; NULL: none */
     const struct config_section *const *more_sections; /* NULL-terminated: its products'; NULL: none */
-    const char *processes; /* the section's setting that says how many processes one command starts; NULL: it is one */
     const struct topic_uses
         *uses; /* the topics that it needs, and what for: it starts when they are there. NULL: none */
     const char *const *conditions; /* NULL-terminated names that must be marked ready, besides "kafka" */

@@ -62,10 +62,7 @@ size_t store_batch_count(const struct store_batch *batch) {
 }
 
 static void add_row(struct store_batch *batch, const struct row *row, const void *key, const void *value) {
-    if (batch->count == batch->capacity) {
-        batch->capacity = batch->capacity ? 2 * batch->capacity : 256;
-        batch->rows = mem_resize(batch->rows, batch->capacity, sizeof *batch->rows);
-    }
+    MEM_ROOM(batch->rows, batch->count, batch->capacity);
     struct row *added = &batch->rows[batch->count];
     *added = *row;
     added->at = batch->keys.size;

@@ -10,7 +10,10 @@ enum {
     /* Bytes that a peer may send after it was told the end. A client in the middle of a long message reads the close frame only
      * after it has sent all of it; closing the socket earlier resets the connection, and the client loses the close frame. */
     IGNORED_OF_CLIENT_MAX = 16 << 20,
-    PONGS_KEPT_MAX = 1 << 20 /* bytes that a peer may leave unread; beyond, its pings are not answered */
+    PONGS_KEPT_MAX = 1 << 20, /* bytes that a peer may leave unread; beyond, its pings are not answered */
+    FLOOD_WINDOW_MS = 10000,
+    FLOOD_CONTROLS_MAX = 200, /* in a window */
+    FLOOD_FRAGMENTS_MAX = 2000
 };
 
 /* It is over, and on_close was called or is not due: the peer has to see it, and to end it too. */
@@ -27,6 +30,13 @@ static void fail(struct ws_connection *connection, int code, const char *reason)
     if (connection->state == WS_OPEN) connection_close_frame(connection, payload, size + 2);
     connection_closed(connection);
     finish(connection);
+}
+
+static struct flood *flood_now(struct ws_connection *connection) {
+    uint64_t now_ms = uv_now(connection->hub->loop);
+    if (now_ms - connection->flood.counted_ms > FLOOD_WINDOW_MS)
+        connection->flood = (struct flood){.counted_ms = now_ms};
+    return &connection->flood;
 }
 
 static void flooded(struct ws_connection *connection, const char *reason) {
@@ -83,7 +93,7 @@ static void data_came(struct ws_connection *connection, const struct frame_piece
     if (piece->size) buffer_append(message, piece->bytes, piece->size);
     if (last)
         message_deliver(connection);
-    else if (!piece->left && flood_fragment(&connection->flood, uv_now(connection->hub->loop)))
+    else if (!piece->left && ++flood_now(connection)->fragments > FLOOD_FRAGMENTS_MAX)
         flooded(connection, "too_many_fragments");
 }
 
@@ -117,7 +127,7 @@ static void control_came(struct ws_connection *connection, uint8_t opcode, const
         peer_closes(connection, payload, size);
     } else if (connection->state == WS_OPEN) {
         if (opcode == FRAME_PING) pong(connection, payload, size);
-        if (flood_control(&connection->flood, uv_now(connection->hub->loop))) flooded(connection, "too_many_pings");
+        if (++flood_now(connection)->controls > FLOOD_CONTROLS_MAX) flooded(connection, "too_many_pings");
     }
 }
 

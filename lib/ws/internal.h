@@ -17,7 +17,6 @@
 #include <libwebsockets.h>
 
 #include "base/loop.h"
-#include "ws/flood.h"
 #include "ws/frames.h"
 #include "ws/stream.h"
 #include "ws/tls.h"
@@ -44,6 +43,13 @@ enum ws_state {
     WS_OPEN,
     WS_CLOSING, /* a close frame was sent, or it has to die: what still comes is ignored */
     WS_GONE     /* on_close was called, or never will be */
+};
+
+/* Frames that a peer sends besides messages themselves: pings, pongs, and frames that only cut a message into pieces. All of them cost the
+ * server turns of the loop. */
+struct flood {
+    uint64_t counted_ms; /* since then */
+    uint16_t controls, fragments;
 };
 
 struct ws_connection {

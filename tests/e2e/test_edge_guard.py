@@ -4,10 +4,8 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import pathlib
 import random
-import re
 import resource
 import signal
 import socket
@@ -23,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from harness.certificate import Certificate
-from harness.cluster import Metrics, build_folder
+from harness.cluster import build_folder
 from harness.driven import Driven
 from harness.edge import Stage, move, roster
 from harness.geo import north_of
@@ -258,15 +256,6 @@ GUARDED = {**SETTINGS, 'edge.handshake.s': 2, 'edge.hello.s': 3, 'edge.ping.s': 
 @pytest.fixture(scope='module')
 def guarded(make_module_cluster):
     return Stage(make_module_cluster(settings=GUARDED))
-
-
-def free_ports(count) -> int:
-    """The first of so many free ports in a row."""
-    found = [free_port()]
-    while len(found) < count:
-        port = free_port()
-        found = [*found, port] if port == found[-1] + 1 else [port]
-    return found[0]
 
 
 class Counter:
@@ -716,95 +705,31 @@ def test_a_second_signal_ends_at_once(make_cluster, users):
     assert stage.edge.wait(5) == 1
 
 
-# many processes of one command
+# many processes of one port
 
 
-class Many:
-    """An edge of several processes. The cluster's own daemon is the command that minds them."""
+def test_edges_share_a_port_and_go_on_without_one(make_cluster, users):
+    """Instances of the unit starling-fanout@ with one edge.listen."""
+    stage = Stage(make_cluster(delivery_partitions=6, settings={**SETTINGS, 'edge.drain.s': 1}), fanouts=3)
+    edges = stage.cluster.fanouts
+    assert len({edge.settings['edge.listen'] for edge in edges}) == 1
 
-    def __init__(self, cluster, count, **settings):
-        first = free_ports(count)
-        cluster.create_topics()
-        self.cluster, self.count = cluster, count
-        self.command = cluster.add('fanout', start=False, settings={
-            **SETTINGS, 'ops.listen': f'127.0.0.1:{first}', 'peer.listen': '', 'edge.processes': count, **settings})
-        self.ops = [Http(f'http://127.0.0.1:{first + index}', cluster.keys.peer_token) for index in range(count)]
-        self.command.start(wait=False)
-        eventually(lambda: all(map(self.ready, range(count))), 60, what='all processes are ready')
-
-    def ready(self, index) -> bool:
-        try:
-            return self.ops[index].get('/readyz', timeout=2).status_code == 200
-        except OSError:
-            return False
-
-    def sessions(self, index) -> float:
-        return Metrics.parse(self.ops[index].get('/metrics').text).total('starling_edge_sessions')
-
-    def pids(self, index) -> list[int]:
-        """Of every process that this one has been, the last one lives."""
-        return [int(pid) for pid in re.findall(rf'event="process started" process={index} pid=(\d+)', self.command.log())]
-
-
-def test_one_command_is_many_processes(make_cluster, users):
-    many = Many(make_cluster(delivery_partitions=6), 3, **{'edge.drain.s': 1})
-    phones = [many.cluster.phone(user) for user in users(60)]
+    def sessions():
+        return [edge.metrics().total('starling_edge_sessions') for edge in edges if edge.alive()]
+    phones = [stage.cluster.phone(user) for user in users(60)]
     for phone in phones:
         phone.hello(*HOME)
-    split = [many.sessions(index) for index in range(3)]
+    split = sessions()
     assert sum(split) == 60 and min(split) >= 5, split
-    groups = {group['group']: group for group in json.loads(many.cluster.starling('status', '--json', check=False).stdout)['groups']}
-    names = [member['client_id'] for member in groups[many.cluster.group('fanout')]['members']]
-    assert sorted(names) == [f'starling-fanout-{index}' for index in range(3)]
-
-    os.kill(many.pids(1)[0], signal.SIGKILL)
+    edges[1].kill()
     eventually(lambda: sum(phone.closed() is not None for phone in phones) == split[1])
     assert {phone.closed()[0] for phone in phones if phone.closed()} == {1006}
-    assert [many.sessions(0), many.sessions(2)] == [split[0], split[2]]  # the others go on
-    eventually(lambda: len(many.pids(1)) == 2 and many.ready(1), 60)
-    for _ in range(40):
-        phones.append(many.cluster.phone(users(1)[0]))
+    assert sessions() == [split[0], split[2]]  # the others go on
+    edges[1].start()
+    for user in users(40):
+        phones.append(stage.cluster.phone(user))
         phones[-1].hello(*HOME)
-    assert many.sessions(1) >= 1
-    os.kill(many.pids(1)[1], signal.SIGKILL)  # again and again, ever more slowly, but always
-    eventually(lambda: len(many.pids(1)) == 3 and many.ready(1), 60)
-
-    many.command.signal(signal.SIGHUP)
-    eventually(lambda: many.command.log().count('event=reloading') == 3)
-    alive = [phone for phone in phones if phone.closed() is None]
-    assert many.command.stop() == 0
-    assert {phone.wait_closed() for phone in alive} == {1012}
-    assert not any(map(many.ready, range(3)))
-    assert sorted(folder.name for folder in (many.command.folder / 'data').iterdir()) == ['0', '1', '2']
-
-
-def test_a_drained_process_stays_away_and_the_command_ends_with_the_last(make_cluster):
-    many = Many(make_cluster(), 2, **{'edge.drain.s': 0})
-    many.ops[0].post('/drain')
-    many.command.wait_for_log('event="process ended" process=0')
-    time.sleep(2)  # longer than it takes to come back after a crash
-    assert len(many.pids(0)) == 1 and many.ready(1) and many.command.alive()
-    many.ops[1].post('/drain')
-    assert many.command.wait() == 0
-
-
-def test_processes_end_with_their_command_and_at_once_when_told_twice(make_cluster, users):
-    many = Many(make_cluster(), 2, **{'edge.drain.s': 600})
-    phones = [many.cluster.phone(user) for user in users(8)]
-    for phone in phones:
-        phone.hello(*HOME)
-    many.command.terminate()
-    eventually(lambda: many.command.log().count('event=draining') == 2)
-    assert many.command.alive()
-
-    def told_again():  # signals that come together are one: so it is told until it has understood
-        many.command.signal(signal.SIGTERM)
-        return not many.command.alive()
-    eventually(told_again, every=0.4)
-    assert many.command.wait(10) == 1
-    assert {phone.wait_closed() for phone in phones} <= {1006, 1012}
-
-    many.command.start(wait=False, **{'edge.drain.s': 0})
-    eventually(lambda: all(map(many.ready, range(2))), 60)
-    many.command.kill()
-    eventually(lambda: not any(map(many.ready, range(2))), 20, what='the processes have ended with their command')
+    assert sessions()[1] >= 1
+    for edge in edges:
+        assert edge.stop() == 0
+    assert {phone.wait_closed() for phone in phones} == {1006, 1012}

@@ -176,26 +176,6 @@ def test_left_and_parted_hide_and_the_parted_stay_hidden(stage, pair):
     phone.wait_item(friend, lambda item: item['time'] == t + 4)
 
 
-def test_batches_of_the_release_before_are_read(stage, pair):
-    phone, join, friend = pair
-    t = now_ms()
-    stage.deliver(join['route'], move(friend, at(100), t, phone.user), version=1)
-    phone.wait_screen({friend})
-    stage.deliver(join['route'], left(friend, phone.user), version=1)
-    phone.wait_screen(set())
-    stage.deliver(join['route'], roster(join, [(friend, at(200), t + 1)]), version=1)
-    phone.wait_screen({friend})
-    stage.deliver(join['route'], parted(phone.user, friend), version=1)
-    phone.wait_screen(set())
-    stage.deliver(join['route'], roster(join, [(friend, at(300), t + 2)]), myself(join, at(1), t + 3), version=1)
-    phone.wait_screen({friend})
-    rejoins = stage.kinds(phone.user).count('REJOIN')
-    stage.deliver(join['route'], digest(join, t + 3), digest(join, t + 3), version=1)  # nobody is near, it says, twice
-    stage.wait_said(phone.user, 'REJOIN', rejoins + 1)
-    stage.deliver(join['route'], superseded(phone.user, join['session'] + 1), version=1)
-    phone.wait_closed()
-
-
 def test_items_that_cannot_be_read_cost_only_themselves(stage, pair):
     """Another product's, or a later release's: the edge leaves them out, and the dead letters do not hear of it."""
     phone, join, friend = pair

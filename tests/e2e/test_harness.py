@@ -11,7 +11,7 @@ from harness.cluster import Metrics
 from harness.geo import distance_m, north_of
 from harness.ports import BLOCK, free_port
 from harness.processes import Process
-from harness.records import DELIVERY_BATCH_V1, Topics, decode, encode, key_users, pair_key, user_key
+from harness.records import Topics, decode, encode, key_users, pair_key, user_key
 from harness.waiting import eventually
 
 
@@ -32,10 +32,9 @@ def test_delivery_items_keep_their_kind():
     batch = {'stream_time': 1, 'oldest_received': 2, 'items': [
         ('starling.Parted', {'recipient': 1, 'friend': 2}), ('starling.Superseded', {'user': 3, 'session': 4}),
         ('starling.Left', {'user': 5, 'recipients': [6, 7]})]}
-    for version in DELIVERY_BATCH_V1, None:
-        assert decode(encode('delivery-batch', batch, version))['items'] == [
-            ('Parted', {'recipient': 1, 'friend': 2}), ('Superseded', {'user': 3, 'session': 4}),
-            ('Left', {'user': 5, 'recipients': [6, 7]})]
+    assert decode(encode('delivery-batch', batch))['items'] == [
+        ('Parted', {'recipient': 1, 'friend': 2}), ('Superseded', {'user': 3, 'session': 4}),
+        ('Left', {'user': 5, 'recipients': [6, 7]})]
     envelope = {'kind': 1000, 'recipients': [1], 'payload': b'x'}
     assert decode(encode('delivery-batch', {**batch, 'items': [envelope]}))['items'] == [envelope]
 

@@ -1,4 +1,4 @@
-/* Records of the topic deliveries: a DeliveryBatch, envelope by envelope, of either version. Envelopes that are read are written
+/* Records of the topic deliveries: a DeliveryBatch, envelope by envelope. Envelopes that are read are written
  * again, and read as the same: so every array and every place is looked at; and so are the payloads of the kinds that are known. */
 #include <errno.h>
 #include <string.h>
@@ -55,33 +55,12 @@ static int64_t reread(struct deliver_reader *reader, const void *value, size_t s
     return more < 0 ? more : count;
 }
 
-static void check_v1(const uint8_t *data, size_t size) {
-    static struct delivery_v1 *reader;
-    struct delivery_v1_item item;
-    struct error error = {.text = ""};
-    int64_t stream_time, oldest_received, sum = 0;
-    if (!reader) reader = delivery_v1_new();
-    int more = delivery_v1_start(reader, data, size, &stream_time, &oldest_received, &error);
-    if (more) {
-        fuzz_require((more == -EBADMSG || more == -ENOENT) && error.text[0]);
-        return;
-    }
-    while ((more = delivery_v1_next(reader, &item)) > 0) {
-        for (size_t i = 0; i < item.recipients.count; i++) sum ^= item.recipients.items[i];
-        check_nearby(item.payload.data, item.payload.size);
-    }
-    fuzz_require(delivery_v1_next(reader, &item) == more);
-    volatile int64_t sink = sum; /* each recipient is looked at */
-    (void)sink;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct deliver_reader *reader;
     static struct buffer first, second;
     struct deliver_head head, again;
     if (!codec) codec = codec_new();
     if (!reader) reader = deliver_reader_new();
-    check_v1(data, size);
     buffer_clear(&first);
     buffer_clear(&second);
     memset(buffer_reserve(&first, DELIVER_HEAD_MAX), 0, DELIVER_HEAD_MAX);

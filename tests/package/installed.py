@@ -5,7 +5,7 @@
 
 ROOT is a Debian with both packages installed. It has no systemd that runs: each unit's ExecStart is run as its user, in its folder, with
 a service manager's socket. Kafka runs beside it, where the packaged settings look for it. Checked are READY=1 and /readyz of all units,
-an instance of a template, a token for the gateway, WATCHDOG=1, and an orderly end.
+instances of templates, a token for the gateway, WATCHDOG=1, and an orderly end.
 """
 import base64
 import configparser
@@ -30,7 +30,10 @@ from harness.broker import Broker  # noqa: E402
 
 OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'history-sink': 9140, 'feed': 9150, 'comments': 9160, 'moderation': 9170}
 SETTINGS = '/etc/starling/starling.properties'
-INSTANCE = 'ops.listen=127.0.0.1:9121\npeer.listen=127.0.0.1:9221\ndata.dir=/var/lib/starling/router-1\n'
+INSTANCES = {  # of templates, with what each has of its own; the edges share their port
+    'router@1': (9121, 'ops.listen=127.0.0.1:9121\npeer.listen=127.0.0.1:9221\ndata.dir=/var/lib/starling/router-1\n'),
+    'fanout@1': (9131, 'ops.listen=127.0.0.1:9131\ndata.dir=/var/lib/starling/fanout-1\n'),
+}
 LIMIT_S = 120
 
 
@@ -131,8 +134,9 @@ def main():
         broker.start()
         try:
             run(root, ['starling', 'topics', 'create', '--config', SETTINGS], stdout=subprocess.DEVNULL)
-            (root / 'etc/starling/router@1.properties').write_text(INSTANCE)
-            units = [Unit(root, name, port) for name, port in OPS.items()] + [Unit(root, 'router@1', 9121)]
+            for name, (_, own) in INSTANCES.items():
+                (root / f'etc/starling/{name}.properties').write_text(own)
+            units = [Unit(root, name, port) for name, port in [*OPS.items(), *((name, port) for name, (port, _) in INSTANCES.items())]]
             for unit in units:
                 unit.is_ready()
                 unit.is_told('WATCHDOG=1')
@@ -140,6 +144,7 @@ def main():
             use(root)
             print('page and gateway answer', flush=True)
             be_healthy(root)
+            run(root, ['starling-plan'], stdout=subprocess.DEVNULL)
             for unit in reversed(units):
                 unit.ends()
             print('all ended in order', flush=True)

@@ -51,7 +51,7 @@ class Packaging(unittest.TestCase):
 
     def test_pages_render_without_warnings(self):
         pages = sorted((self.made / 'man').iterdir())
-        self.assertEqual(len(pages), len(KINDS) + 2)
+        self.assertEqual(len(pages), len(KINDS) + 3)
         for page in pages:
             done = subprocess.run(['man', '--warnings', '-E', 'UTF-8', '-l', page], capture_output=True, text=True,
                                   env={**os.environ, 'MANWIDTH': '80', 'LC_ALL': 'C.UTF-8'})
@@ -73,6 +73,7 @@ class Packaging(unittest.TestCase):
         for each in json.loads(said(STARLING, '--help=json'))['commands']:
             for option in each['tables']['options']:
                 self.assertIn(f'\\fB--{option["name"]}\\fR', command)
+        self.assertIn('\\fB--hot-reads\\fR', page('starling-plan.1'))
 
     def complete(self, program, *words):
         script = '. "$1"; shift; name=$1; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); ' \
@@ -84,6 +85,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(self.complete('starling', 'dlq', ''), [*'list show replay'.split(), '--offsets', '--reason', '--all', '--dry-run',
                                                                 '--config', '--set', '--help'])
         self.assertEqual(self.complete('starling', 'topics', 'create', '--repl'), ['--replication'])
+        self.assertEqual(self.complete('starling-plan', '--comm'), ['--comments', '--comment-pages'])
         self.assertEqual(self.complete('starling', 'history', '7', '--format', 'c'), ['csv'])
         self.assertEqual(self.complete('starling', 'status', '--set', 'kafka.b'), ['kafka.bootstrap.servers='])
         for kind in KINDS:

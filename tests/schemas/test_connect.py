@@ -29,7 +29,7 @@ def newest():
 def test_a_connector_reads_the_topic_and_deletes_by_key(name):
     config = load(name)['config']
     topics = (ROOT / 'lib/event/topics.c').read_text()
-    assert config['topics'].removeprefix('starling.') in re.findall(r'\.name = "([^"]+)"', topics)
+    assert config['topics'].removeprefix('starling.') in re.findall(r'^TOPIC\(\w+, "([^"]+)"', topics, re.MULTILINE)
     assert config['behavior.on.null.values'] == 'delete' and config['key.ignore'] == 'false'
     assert config['consumer.override.isolation.level'] == 'read_committed'
     assert config['key.converter.converter.encoding'] == 'ISO-8859-1'  # each byte of the key is a character: none are lost

@@ -236,51 +236,6 @@ static void put_long(struct buffer *out, int64_t value) {
     buffer_commit(out, (size_t)(zigzag_put(at, value) - at));
 }
 
-/* An item of a batch of version 1, from its recipients and the nearby-item that it was given out as. */
-static int put_v1_item(struct buffer *out, struct codec *codec, const struct delivery_v1_item *given) {
-    struct nearby_item item;
-    if (delivery_read_nearby(codec, given->payload.data, given->payload.size, &item)) return -EBADMSG;
-    uint8_t *coded = mem_alloc(nearby_item_size_max(&item));
-    size_t size = (size_t)(nearby_item_write(coded, &item) - coded);
-    if (item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_LEFT) {
-        buffer_append(out, coded, size);
-        if (given->recipients.count > 0) put_long(out, (int64_t)given->recipients.count);
-        for (size_t i = 0; i < given->recipients.count; i++) put_long(out, given->recipients.items[i]);
-        buffer_byte(out, 0);
-    } else {
-        buffer_byte(out, coded[0]);
-        put_long(out, given->recipients.items[0]);
-        buffer_append(out, coded + 1, size - 1);
-    }
-    free(coded);
-    return 0;
-}
-
-static int recode_batch_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
-    struct delivery_v1 *reader = delivery_v1_new();
-    struct delivery_v1_item item;
-    struct buffer items = {.data = NULL};
-    int64_t count = 0, stream_time, oldest_received;
-    int rc = delivery_v1_start(reader, value, size, &stream_time, &oldest_received, NULL);
-    while (rc == 0 && (rc = delivery_v1_next(reader, &item)) == 1) {
-        rc = put_v1_item(&items, codec, &item);
-        count++;
-    }
-    if (rc == 0) {
-        buffer_append(out, value, EVENT_HEADER_SIZE);
-        put_long(out, stream_time);
-        put_long(out, oldest_received);
-        if (count > 0) {
-            put_long(out, count);
-            buffer_append(out, items.data, items.size);
-        }
-        buffer_byte(out, 0);
-    }
-    buffer_free(&items);
-    delivery_v1_free(reader);
-    return rc;
-}
-
 enum { FOLLOW_COMMAND_V1_SCHEMA_ID = 14 };
 
 static int recode_follow_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
@@ -397,7 +352,6 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, 1); // until
     case SHARING_SCHEMA_ID: RECODE(sharing);
     case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
-    case DELIVERY_BATCH_V1_SCHEMA_ID: return recode_batch_v1(codec, value, size, out);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
     case NEARBY_ITEM_V1_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_SUPERSEDED, out);
     case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);

@@ -29,6 +29,8 @@ static int recode_exact(struct codec *codec, const struct buffer *value, struct 
     return rc;
 }
 
+enum { READ_NO_MORE = 6 /* delivery batches without envelopes: a schema whose id stays taken */ };
+
 static bool skips(const struct event_schema *schema, const struct buffer *value) {
     uint8_t *copy = exact(value), *end = copy + value->size;
     bool whole = schema->find_end(copy + EVENT_HEADER_SIZE, end) == end;
@@ -67,7 +69,8 @@ static void round_trip(const struct event_schema *schema) {
 }
 
 static void test_random_records_are_avro_c_s_bytes(void **state) {
-    for (size_t i = 0; i < EVENT_SCHEMAS; i++) round_trip(&event_schemas[i]);
+    for (size_t i = 0; i < EVENT_SCHEMAS; i++)
+        if (event_schemas[i].id != READ_NO_MORE) round_trip(&event_schemas[i]);
 }
 
 static bool has_text(const struct event_schema *schema) { return strstr(schema->json, "\"string\"") != NULL; }
@@ -113,7 +116,8 @@ static void damage(const struct event_schema *schema) {
 }
 
 static void test_damaged_records_are_refused_or_mean_the_same_to_avro_c(void **state) {
-    for (size_t i = 0; i < EVENT_SCHEMAS; i++) damage(&event_schemas[i]);
+    for (size_t i = 0; i < EVENT_SCHEMAS; i++)
+        if (event_schemas[i].id != READ_NO_MORE) damage(&event_schemas[i]);
 }
 
 static void test_fields_by_name(void **state) {
@@ -343,41 +347,8 @@ static void test_the_room_for_texts_is_enough(void **state) {
 }
 
 static void test_headers_name_the_newest_version(void **state) {
-    static const char *const records[EVENT_RECORDS] = {
-        [EVENT_LOCATION] = "location",
-        [EVENT_FRIEND_COMMAND] = "friend-command",
-        [EVENT_FRIENDSHIP] = "friendship",
-        [EVENT_PROFILE] = "profile",
-        [EVENT_SHARING] = "sharing",
-        [EVENT_HISTORY_ROW] = "history-row",
-        [EVENT_NEARBY_ITEM] = "nearby-item",
-        [EVENT_COMMAND_OFFSET] = "command-offset",
-        [EVENT_FOLLOW_COMMAND] = "follow-command",
-        [EVENT_FOLLOW] = "follow",
-        [EVENT_FOLLOW_REFUSAL] = "follow-refusal",
-        [EVENT_POST_COMMAND] = "post-command",
-        [EVENT_POST] = "post",
-        [EVENT_POST_TEXT] = "post-text",
-        [EVENT_TIMELINE_ITEM] = "timeline-item",
-        [EVENT_FEED_CHANGE] = "feed-change",
-        [EVENT_COMMENT_CHANGE] = "comment-change",
-        [EVENT_NAME_COMMAND] = "name-command",
-        [EVENT_USER_NAME] = "user-name",
-        [EVENT_HANDLE_USER] = "handle-user",
-        [EVENT_NOTICE] = "notice",
-        [EVENT_COMMENT_COMMAND] = "comment-command",
-        [EVENT_COMMENT_SUBJECT] = "comment-subject",
-        [EVENT_COMMENT] = "comment",
-        [EVENT_COMMENT_TEXT] = "comment-text",
-        [EVENT_COMMENT_REACTION] = "comment-reaction",
-        [EVENT_COMMENT_REFUSAL] = "comment-refusal",
-        [EVENT_COMMENT_BAN] = "comment-ban",
-        [EVENT_MODERATION_ENTRY] = "moderation-entry",
-        [EVENT_COMMENT_WIDE] = "comment-wide",
-        [EVENT_LOCATION_REPORTS] = "location-reports",
-        [EVENT_NEARBY_MUTE] = "nearby-mute",
-        [EVENT_AUDIT_ENTRY] = "audit-entry",
-    };
+#define TEXT(name, NAME, text) text,
+    static const char *const records[EVENT_RECORDS] = {EVENT_EACH(TEXT)};
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {
         const struct event_schema *newest = NULL;

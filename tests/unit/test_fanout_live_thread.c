@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "fanout/comments/frames.h"
+#include "fanout/comments/live_thread.h"
 #include "fanout/comments/request.h"
 #include "ids/ids.h"
 #include "some_profiles.h"

@@ -10,7 +10,7 @@
 
 #include "base/config.h"
 #include "ingest/moderation/found.h"
-#include "moderation/found_json.h"
+#include "moderation/searches.h"
 #include "some_profiles.h"
 
 static void expect_page(const char *page, bool own, const char *expected) {

@@ -1,6 +1,6 @@
 """An edge without routers: a test plays the routers itself, reading `locations` and writing `deliveries`."""
 from .geo import e7
-from .records import DELIVERY_BATCH_V1, decode, encode
+from .records import decode, encode
 from .waiting import eventually
 
 
@@ -48,14 +48,11 @@ class Stage:
         return sum(edge.metrics().total('starling_edge_delivery_items_total')
                    for edge in self.cluster.fanouts if edge.alive())
 
-    def deliver(self, route, *items, stream_time=0, oldest_received=0, version=2):
+    def deliver(self, route, *items, stream_time=0, oldest_received=0):
         """A DeliveryBatch of (kind, fields) items, as move(), roster() and the others make them, or of envelopes. Returns
         when it was read."""
         wanted = self._items_read() + len(items)
-        if version == 1:
-            items = [(f'starling.{kind}', fields) for kind, fields in items]
-        batch = encode('delivery-batch', {'stream_time': stream_time, 'oldest_received': oldest_received, 'items': items},
-                       DELIVERY_BATCH_V1 if version == 1 else None)
+        batch = encode('delivery-batch', {'stream_time': stream_time, 'oldest_received': oldest_received, 'items': items})
         self.topics.produce('deliveries', None, batch, partition=route)
         eventually(lambda: self._items_read() >= wanted, what=f'the edge has read {items}')
 

@@ -35,13 +35,12 @@ _by_id, _newest = _load()
 
 
 NEARBY = 1  # the kind of envelopes that hold a nearby-item
-DELIVERY_BATCH_V1 = 6  # the schema id of batches without envelopes
 _MANY = {'Move': 'recipients', 'Left': 'recipients'}  # what a test calls those whom an item is for
 _ONE = {'Roster': 'recipient', 'Digest': 'recipient', 'Self': 'recipient', 'Parted': 'recipient', 'Superseded': 'user'}
 
 
 def _envelope(item) -> dict:
-    """A (kind, fields) pair as an envelope of version 2; one that is a dict already is left as it is."""
+    """A (kind, fields) pair as an envelope; one that is a dict already is left as it is."""
     if isinstance(item, dict):
         return item
     kind, fields = item[0].rpartition('.')[2], dict(item[1])
@@ -70,7 +69,7 @@ def encode(name: str, record: dict, schema_id: int | None = None) -> bytes:
     """A Kafka value: the Confluent header and the record ('location', 'friend-command', ...). A DeliveryBatch's items are
     as decode gives them."""
     number = _newest[name] if schema_id is None else schema_id
-    if name == 'delivery-batch' and number != DELIVERY_BATCH_V1:
+    if name == 'delivery-batch':
         record = {**record, 'items': [_envelope(item) for item in record['items']]}
     out = io.BytesIO()
     out.write(struct.pack('>bI', 0, number))
@@ -80,8 +79,7 @@ def encode(name: str, record: dict, schema_id: int | None = None) -> bytes:
 
 def decode(value: bytes):
     """The record in a Kafka value, as a dict; None for a tombstone. A DeliveryBatch's items are (kind, dict) pairs,
-    kind being 'Move', 'Roster', ..., with the recipients among the fields, whichever version it has; envelopes of other
-    products are dicts."""
+    kind being 'Move', 'Roster', ..., with the recipients among the fields; envelopes of other products are dicts."""
     if value is None:
         return None
     magic, number = struct.unpack('>bI', value[:5])
@@ -90,9 +88,7 @@ def decode(value: bytes):
     rest = io.BytesIO(value[5:])
     record = fastavro.schemaless_reader(rest, schema, None, return_record_name=True)
     assert not rest.read(), 'bytes left over behind the record'
-    if number == DELIVERY_BATCH_V1:
-        record['items'] = [(kind.rpartition('.')[2], item) for kind, item in record['items']]
-    elif number == _newest['delivery-batch']:
+    if number == _newest['delivery-batch']:
         record['items'] = [_from_envelope(envelope) for envelope in record['items']]
     return record
 

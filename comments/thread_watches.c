@@ -53,11 +53,8 @@ static void soon(struct thread_watches *watches) { loop_timer_again(watches->wor
 static struct event_text text_of(const char *subject) { return (struct event_text){subject, strlen(subject)}; }
 
 static void trouble(struct thread_watches *watches, int32_t partition, int code, const struct error *error) {
-    const struct thread_watches_options *options = &watches->options;
-    if (code == -EBADMSG)
-        options->damaged(options->context, partition, error);
-    else
-        options->failed(options->context, "a watched thread cannot be read", error);
+    tasks_damaged(watches->options.tasks, partition, code, error);
+    if (code != -EBADMSG) tasks_fail(watches->options.tasks, "a watched thread cannot be read", error);
 }
 
 /* ---- names ---- */
@@ -309,29 +306,40 @@ static void work(void *context) {
 
 /* ---- partitions ---- */
 
-void thread_watches_attach(struct thread_watches *watches, int32_t partition) {
+static int open_part(void *store, int32_t partition, int64_t now, int64_t since, struct error *error) {
+    struct thread_watches *watches = store;
     bool first = threads_next(watches->options.threads, partition, THREADS_COMMENTS) <= 0;
     watched_threads_begin(watches->watched, partition, first);
     watch_owner_attach(watches->owner, partition, now_ms());
+    return 0;
 }
 
-int thread_watches_read(struct thread_watches *watches, const struct kafka_record *record) {
+static int take_watch(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                      struct error *error) {
+    struct thread_watches *watches = store;
     soon(watches);
-    return watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
-                            record->value_size);
+    if (watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
+                         record->value_size))
+        *reason = "it is no watch";
+    return 0;
 }
 
-void thread_watches_live(struct thread_watches *watches, int32_t partition) {
+static void begin_live(void *store, int32_t partition) {
+    struct thread_watches *watches = store;
     watches->live[partition] = true;
     watch_owner_live(watches->owner, partition);
     soon(watches);
 }
 
-void thread_watches_detach(struct thread_watches *watches, int32_t partition) {
+static void close_part(void *store, int32_t partition) {
+    struct thread_watches *watches = store;
     watches->live[partition] = false;
     watch_owner_detach(watches->owner, partition);
     watched_threads_remove_all(watches->watched, partition);
 }
+
+const struct state_kind THREAD_WATCHES_KIND = {
+    .open = open_part, .close = close_part, .live = begin_live, .take = take_watch};
 
 /* ---- metrics, beginning and end ---- */
 

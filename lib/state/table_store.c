@@ -1,0 +1,136 @@
+#include "state/table_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+
+enum { NUMBERS = TABLE_STORE_TOPICS + 3, NAME_SIZE = 48 };
+
+struct table_part {
+    struct store_family *families[TABLE_STORE_FAMILIES]; /* NULL: it was never opened */
+    int64_t next[TABLE_STORE_TOPICS], mark, touched_ms;
+    bool moved; /* the numbers must be written */
+};
+
+struct table_store {
+    struct table_store_options options;
+    struct store_batch *batch;
+    struct table_part *parts;
+    struct buffer value;
+};
+
+struct table_store *table_store_new(const struct table_store_options *options) {
+    struct table_store *table = mem_alloc(sizeof *table);
+    *table = (struct table_store){
+        .options = *options,
+        .batch = options->sorted ? store_batch_new_sorted() : store_batch_new(),
+        .parts = mem_zero((size_t)options->partitions, sizeof *table->parts),
+    };
+    return table;
+}
+
+void table_store_free(struct table_store *table) {
+    if (!table) return;
+    store_batch_free(table->batch);
+    buffer_free(&table->value);
+    free(table->parts);
+    free(table);
+}
+
+struct store_batch *table_store_batch(struct table_store *table) {
+    return table->batch;
+}
+
+struct store_family *table_store_family(const struct table_store *table, int32_t partition, size_t family) {
+    return table->parts[partition].families[family];
+}
+
+/* ---- numbers ---- */
+
+static void put_numbers(struct table_store *table, struct table_part *part) {
+    uint8_t value[8 * NUMBERS], *at = value;
+    for (size_t t = 0; t < table->options.topics; t++, at += 8) bytes_put_be64(at, (uint64_t)part->next[t]);
+    bytes_put_be64(at, (uint64_t)part->mark);
+    bytes_put_be64(at + 8, (uint64_t)part->touched_ms);
+    bytes_put_be64(at + 16, (uint64_t)table->options.version);
+    store_batch_put(table->batch, part->families[0], &table->options.numbers, 1, value, (size_t)(at + 24 - value));
+    part->moved = false;
+}
+
+/* False: they are those of another version. */
+static bool read_numbers(const struct table_store *table, struct table_part *part) {
+    size_t topics = table->options.topics;
+    const uint8_t *at = table->value.data;
+    if (table->value.size != 8 * (topics + 3)) return false;
+    for (size_t t = 0; t < topics; t++, at += 8) part->next[t] = (int64_t)bytes_get_be64(at);
+    part->mark = (int64_t)bytes_get_be64(at);
+    part->touched_ms = (int64_t)bytes_get_be64(at + 8);
+    return (int64_t)bytes_get_be64(at + 16) == table->options.version;
+}
+
+static void forget_numbers(struct table_part *part) {
+    for (size_t t = 0; t < TABLE_STORE_TOPICS; t++) part->next[t] = -1;
+    part->mark = -1;
+}
+
+int64_t table_store_next(const struct table_store *table, int32_t partition, size_t topic) {
+    return table->parts[partition].next[topic];
+}
+
+void table_store_pass(struct table_store *table, int32_t partition, size_t topic, int64_t next) {
+    table->parts[partition].next[topic] = next;
+    table->parts[partition].moved = true;
+}
+
+void table_store_touch(struct table_store *table, int32_t partition, int64_t now_ms) {
+    table->parts[partition].touched_ms = now_ms;
+    table->parts[partition].moved = true;
+}
+
+int64_t table_store_mark(const struct table_store *table, int32_t partition) { return table->parts[partition].mark; }
+
+void table_store_raise(struct table_store *table, int32_t partition, int64_t mark) {
+    if (mark > table->parts[partition].mark) table->parts[partition].mark = mark;
+}
+
+/* ---- rows ---- */
+
+int table_store_write(struct table_store *table, struct error *error) {
+    for (int32_t p = 0; p < table->options.partitions; p++)
+        if (table->parts[p].moved) put_numbers(table, &table->parts[p]);
+    int code = store_batch_count(table->batch) ? store_write(table->options.store, table->batch, false, error) : 0;
+    store_batch_clear(table->batch);
+    return code;
+}
+
+int table_store_reset(struct table_store *table, int32_t partition, int64_t now_ms, struct error *error) {
+    static const uint8_t FIRST[] = {0}, END[] = {0xff};
+    struct table_part *part = &table->parts[partition];
+    store_batch_clear(table->batch); // of a batch that was not written, as the store is damaged
+    for (size_t f = 0; f < TABLE_STORE_FAMILIES && part->families[f]; f++)
+        store_batch_delete_range(table->batch, part->families[f], FIRST, sizeof FIRST, END, sizeof END);
+    forget_numbers(part);
+    table_store_touch(table, partition, now_ms);
+    return table_store_write(table, error);
+}
+
+int table_store_open(struct table_store *table, int32_t partition, int64_t now_ms, int64_t since_ms,
+                     struct error *error) {
+    const struct table_store_options *options = &table->options;
+    struct table_part *part = &table->parts[partition];
+    char name[NAME_SIZE];
+    int code = 0;
+    forget_numbers(part);
+    for (size_t f = 0; !code && f < TABLE_STORE_FAMILIES && options->families[f]; f++) {
+        snprintf(name, sizeof name, "%s-%d", options->families[f], (int)partition);
+        code = store_family(options->store, name, &part->families[f], error);
+    }
+    if (!code) code = store_get(options->store, part->families[0], &options->numbers, 1, &table->value, error);
+    if (code < 0) return code;
+    if (code && !(read_numbers(table, part) && part->touched_ms >= since_ms))
+        return table_store_reset(table, partition, now_ms, error);
+    if (!code) table_store_touch(table, partition, now_ms);
+    return code ? 0 : table_store_write(table, error);
+}

@@ -1,0 +1,47 @@
+/* Rows in sorted families of a database, a few families a partition, and in the same writes how far the topics are read from which they
+ * come. So rows and offsets are of the same moment, whatever crashes. Kinds of stores are built on it (state/kind.h).
+ *
+ *     NAME-P     rows; the first family also has a row of numbers: next offset of each topic, mark, when it was up to date (ms), version
+ *
+ * Keys begin with a byte below 0xff, but for the row of numbers, which may have any. One thread.
+ */
+#ifndef STATE_TABLE_STORE_H
+#define STATE_TABLE_STORE_H
+
+#include "store/store.h"
+
+enum { TABLE_STORE_FAMILIES = 2, TABLE_STORE_TOPICS = 4 }; /* at most */
+
+struct table_store;
+
+struct table_store_options {
+    struct store *store; /* longer-lived */
+    int32_t partitions;
+    const char *families[TABLE_STORE_FAMILIES]; /* names; not copied */
+    size_t topics;
+    uint8_t numbers; /* the key of the row of numbers */
+    int64_t version; /* of the rows: those of another one are dropped */
+    bool sorted;     /* store_batch_new_sorted */
+};
+
+struct table_store *table_store_new(const struct table_store_options *options);
+void table_store_free(struct table_store *table); /* what is gathered is lost; NULL is fine */
+
+/* As the functions of a kind. Opening empties rows of another version, too. Resetting drops all that is gathered, of all partitions. */
+int table_store_open(struct table_store *table, int32_t partition, int64_t now_ms, int64_t since_ms,
+                     struct error *error);
+int table_store_reset(struct table_store *table, int32_t partition, int64_t now_ms, struct error *error);
+int64_t table_store_next(const struct table_store *table, int32_t partition, size_t topic);
+void table_store_touch(struct table_store *table, int32_t partition, int64_t now_ms);
+int table_store_write(struct table_store *table, struct error *error);
+
+struct store_family *table_store_family(const struct table_store *table, int32_t partition, size_t family); /* open */
+struct store_batch *table_store_batch(struct table_store *table); /* rows are gathered in it */
+/* Everything of the topic before `next` is gathered; -1: the topic begins anew. */
+void table_store_pass(struct table_store *table, int32_t partition, size_t topic, int64_t next);
+
+/* The highest of a product's numbers that it must not give again; -1: none. */
+int64_t table_store_mark(const struct table_store *table, int32_t partition);
+void table_store_raise(struct table_store *table, int32_t partition, int64_t mark); /* a lower one is passed by */
+
+#endif

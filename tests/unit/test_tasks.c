@@ -1,0 +1,348 @@
+/* Tasks against a scripted group: what is opened, restored, emptied and read anew, and what the product hears of it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "fakes/kafka.h"
+#include "tasks/tasks.h"
+
+enum { PARTITIONS = 2, P = 1, MAX_AGE_MS = 5000, FACTS_STORE = 0, OTHER_STORE, WATCHES_STORE, STORES };
+
+static const struct topic COMMANDS = {.name = "commands", .cleanup = TOPIC_DELETED, .retention_ms = 1000};
+static const struct topic FACTS = {.name = "facts", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
+static const struct topic MORE_FACTS = {.name = "more-facts", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
+static const struct topic OTHERS = {.name = "others", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
+static const struct topic WATCHES = {.name = "watches", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
+static const struct topic OFFSETS = {.name = "offsets", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
+static const struct topic *const ALL[] = {&COMMANDS, &OFFSETS, &FACTS, &MORE_FACTS, &OTHERS, &WATCHES};
+static const struct topic_list TOPICS = {ALL, ARRAY_SIZE(ALL)};
+
+/* A store that counts the records of each topic. */
+struct counts {
+    bool open[PARTITIONS], live[PARTITIONS];
+    int64_t next[PARTITIONS][2];
+    size_t records[PARTITIONS][2], gathered, written, resets, opened, touched;
+    int64_t since_ms;
+    bool forgives; /* a lost offset is no matter */
+};
+
+struct world {
+    uv_loop_t loop;
+    struct log *log;
+    struct kafka_settings settings;
+    struct metrics *metrics;
+    struct epochs *epochs;
+    struct kafka_producer *producer;
+    struct tasks *tasks;
+    struct loop_timer *tenth, *second;
+    struct counts stores[STORES];
+    size_t changed, seen, failed;
+};
+
+/* ---- kinds ---- */
+
+static int open_part(void *store, int32_t p, int64_t now_ms, int64_t since_ms, struct error *error) {
+    struct counts *counts = store;
+    counts->open[p] = true;
+    counts->live[p] = false;
+    counts->opened++;
+    counts->since_ms = since_ms;
+    assert_int_equal(now_ms - since_ms, MAX_AGE_MS);
+    return 0;
+}
+
+static void forget(struct counts *counts, int32_t p) {
+    for (int t = 0; t < 2; t++) {
+        counts->next[p][t] = -1;
+        counts->records[p][t] = 0;
+    }
+}
+
+static void close_part(void *store, int32_t p) {
+    struct counts *counts = store;
+    assert_true(counts->open[p]);
+    counts->open[p] = counts->live[p] = false;
+}
+
+static void close_in_memory(void *store, int32_t p) {
+    close_part(store, p);
+    forget(store, p);
+}
+
+static void live(void *store, int32_t p) { ((struct counts *)store)->live[p] = true; }
+
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct counts *counts = store;
+    int32_t p = record->partition;
+    assert_true(counts->open[p]);
+    if (record->value_size == 7 && !memcmp(record->value, "damaged", 7))
+        return error_set(error, -EBADMSG, "it is damaged");
+    if (record->value_size == 4 && !memcmp(record->value, "none", 4)) *reason = "it is none";
+    counts->next[p][topic] = record->offset + 1;
+    counts->records[p][topic]++;
+    counts->gathered++;
+    return 0;
+}
+
+static int64_t next(const void *store, int32_t p, size_t topic) {
+    return ((const struct counts *)store)->next[p][topic];
+}
+
+static int write_all(void *store, struct error *error) {
+    struct counts *counts = store;
+    counts->written += counts->gathered;
+    counts->gathered = 0;
+    return 0;
+}
+
+static int reset(void *store, int32_t p, int64_t now_ms, struct error *error) {
+    forget(store, p);
+    ((struct counts *)store)->resets++;
+    return 0;
+}
+
+static bool lost(void *store, int32_t p, size_t topic) {
+    struct counts *counts = store;
+    if (counts->forgives) counts->next[p][topic] = -1;
+    return counts->forgives;
+}
+
+static void touch(void *store, int32_t p, int64_t now_ms) { ((struct counts *)store)->touched++; }
+
+static const struct state_kind ON_DISK = {.open = open_part,
+                                          .close = close_part,
+                                          .live = live,
+                                          .take = take,
+                                          .next = next,
+                                          .write = write_all,
+                                          .reset = reset,
+                                          .lost = lost,
+                                          .touch = touch};
+static const struct state_kind IN_MEMORY = {.open = open_part, .close = close_in_memory, .live = live, .take = take};
+static const struct state_kind *const KINDS[STORES] = {&ON_DISK, &ON_DISK, &IN_MEMORY};
+
+/* ---- the product ---- */
+
+static void see(void *context, const struct kafka_record *record) { ((struct world *)context)->seen++; }
+static void changed(void *context) { ((struct world *)context)->changed++; }
+static void flush_old(void *context, int64_t now_us) {}
+static void flush(void *context) {}
+static void failed(void *context, const char *doing, const struct error *error) { ((struct world *)context)->failed++; }
+
+static const struct tasks_topic OWNED[] = {
+    {.topic = &COMMANDS, .role = OWNER_COMMAND},
+    {.topic = &FACTS, .role = OWNER_STATE, .store = FACTS_STORE, .sees = see},
+    {.topic = &MORE_FACTS, .role = OWNER_STATE, .store = FACTS_STORE},
+    {.topic = &OTHERS, .role = OWNER_STATE, .store = OTHER_STORE},
+    {.topic = &WATCHES, .role = OWNER_STATE, .store = WATCHES_STORE},
+};
+
+static const struct tasks_product PRODUCT = {
+    .topics = OWNED,
+    .topic_count = ARRAY_SIZE(OWNED),
+    .kinds = KINDS,
+    .store_count = STORES,
+    .changed = changed,
+    .flush_old = flush_old,
+    .flush = flush,
+    .drained = flush,
+    .failed = failed,
+};
+
+static void each_tenth(void *context) { owner_tenth(tasks_owner(((struct world *)context)->tasks)); }
+static void each_second(void *context) { tasks_second(((struct world *)context)->tasks); }
+
+static int set_up(void **out) {
+    struct world *w = mem_zero(1, sizeof *w);
+    struct error error;
+    fake_kafka_start();
+    for (size_t i = 0; i < ARRAY_SIZE(ALL); i++) fake_topic(ALL[i], PARTITIONS);
+    uv_loop_init(&w->loop);
+    w->settings = (struct kafka_settings){.topics = &TOPICS, .bootstrap = "fake", .prefix = "", .client_id = "me"};
+    w->metrics = metrics_new();
+    w->epochs = epochs_new();
+    for (size_t s = 0; s < STORES; s++)
+        for (int32_t p = 0; p < PARTITIONS; p++) forget(&w->stores[s], p);
+    const struct kafka_producer_options producer = {.loop = &w->loop, .settings = &w->settings};
+    assert_int_equal(kafka_producer_new(&producer, &w->producer, &error), 0);
+    w->tasks = tasks_new(&w->loop, NULL, PARTITIONS, &PRODUCT, w);
+    *out = w;
+    return 0;
+}
+
+static void start(struct world *w) {
+    void *const stores[STORES] = {&w->stores[0], &w->stores[1], &w->stores[2]};
+    const struct owner_options owner = {
+        .loop = &w->loop,
+        .kafka = &w->settings,
+        .metrics = w->metrics,
+        .prefix = "test",
+        .group = "g",
+        .instance_id = "",
+        .partitions = PARTITIONS,
+        .offsets = &OFFSETS,
+        .epochs = w->epochs,
+    };
+    struct error error;
+    assert_int_equal(tasks_start(w->tasks, &owner, stores, w->producer, MAX_AGE_MS, &error), 0);
+    w->tenth = loop_timer_new(&w->loop, 1, 2, each_tenth, w);
+    w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
+    assert_null(fake_member(0)); // the product has not said that it may
+    tasks_may_join(w->tasks);
+    fake_assign_range(fake_member(0), &COMMANDS, P, P);
+}
+
+static int tear_down(void **in) {
+    struct world *w = *in;
+    loop_timer_free(w->tenth);
+    loop_timer_free(w->second);
+    while (tasks_busy(w->tasks)) fake_turn(&w->loop);
+    tasks_free(w->tasks);
+    kafka_producer_free(w->producer, 0);
+    epochs_free(w->epochs);
+    metrics_free(w->metrics);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    fake_kafka_stop();
+    free(w);
+    return 0;
+}
+
+static void add(const struct topic *topic, const char *value) { fake_append(topic, P, "k", 1, value, strlen(value)); }
+
+static bool runs(const struct world *w) { return w->stores[0].live[P] && w->stores[1].live[P] && w->stores[2].live[P]; }
+
+/* Two records of each state are there, and the task runs. */
+static void start_running(struct world *w) {
+    for (size_t i = 2; i < ARRAY_SIZE(ALL); i++) {
+        add(ALL[i], "one");
+        add(ALL[i], "two");
+    }
+    start(w);
+    FAKE_UNTIL(&w->loop, runs(w) && tasks_serves(w->tasks, P) == 0);
+}
+
+static size_t count(const struct world *w, size_t store, size_t topic) { return w->stores[store].records[P][topic]; }
+
+static bool complete(const struct world *w) {
+    return count(w, FACTS_STORE, 0) == 2 && count(w, FACTS_STORE, 1) == 2 && count(w, OTHER_STORE, 0) == 2 &&
+           count(w, WATCHES_STORE, 0) == 2;
+}
+
+/* ---- tests ---- */
+
+static void test_a_task_is_restored_before_it_runs(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    assert_true(complete(w));
+    assert_int_equal(w->seen, 2);
+    assert_int_equal(w->changed, 0); // nobody waits for what was there before
+    assert_true(tasks_serves(w->tasks, 0) == -ESTALE && tasks_serves(w->tasks, PARTITIONS) == -ESTALE);
+    add(&OTHERS, "three");
+    FAKE_UNTIL(&w->loop, w->changed == 1);
+    assert_int_equal(w->stores[OTHER_STORE].written, 3);
+    assert_false(w->stores[0].open[0]);
+}
+
+static void test_a_disk_goes_on_where_it_is(void **in) {
+    struct world *w = *in;
+    w->stores[FACTS_STORE].next[P][0] = 1;
+    start_running(w);
+    assert_int_equal(count(w, FACTS_STORE, 0), 1);
+    assert_int_equal(count(w, FACTS_STORE, 1), 2);
+}
+
+static void test_a_record_that_is_none_is_a_dead_letter(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    add(&WATCHES, "none");
+    add(&FACTS, "none");
+    FAKE_UNTIL(&w->loop, fake_dead_count(&WATCHES) == 1 && fake_dead_count(&FACTS) == 1);
+    assert_string_equal(fake_dead_at(&FACTS, 0).reason, "it is none");
+    assert_int_equal(w->failed, 0);
+}
+
+static void test_a_damaged_task_is_read_anew(void **in) {
+    struct world *w = *in;
+    struct error error;
+    start_running(w);
+    error_set(&error, -EBADMSG, "a value is damaged");
+    tasks_damaged(w->tasks, P, -EIO, &error);
+    tasks_damaged(w->tasks, 0, -EBADMSG, &error); // it is not here
+    for (int i = 0; i < 5; i++) fake_turn(&w->loop);
+    assert_int_equal(w->stores[FACTS_STORE].resets, 0);
+    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    assert_true(complete(w)); // until the next turn of the loop
+    FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1);
+    assert_int_equal(tasks_serves(w->tasks, P), -EAGAIN);
+    FAKE_UNTIL(&w->loop, runs(w) && complete(w) && tasks_serves(w->tasks, P) == 0);
+    assert_true(w->stores[FACTS_STORE].resets == 1 && w->stores[OTHER_STORE].resets == 1);
+    assert_true(w->stores[WATCHES_STORE].opened == 2 && w->stores[FACTS_STORE].opened == 1);
+    assert_int_equal(w->failed, 0);
+}
+
+static void test_a_store_that_finds_damage_while_it_takes_is_read_anew(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    add(&FACTS, "damaged");
+    FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets > 0);
+    assert_int_equal(w->failed, 0);
+}
+
+static void test_only_the_store_whose_offset_is_lost_is_read_anew(void **in) {
+    struct world *w = *in;
+    for (int i = 0; i < 4; i++) add(&FACTS, "gone");
+    fake_delete_before(&FACTS, P, 4);
+    w->stores[FACTS_STORE].next[P][0] = 1;
+    start_running(w);
+    assert_true(complete(w));
+    assert_true(w->stores[FACTS_STORE].resets == 1 && w->stores[OTHER_STORE].resets == 0);
+}
+
+static void test_a_store_may_do_without_what_is_lost(void **in) {
+    struct world *w = *in;
+    for (int i = 0; i < 4; i++) add(&FACTS, "gone");
+    fake_delete_before(&FACTS, P, 4);
+    w->stores[FACTS_STORE].next[P][0] = 1;
+    w->stores[FACTS_STORE].forgives = true;
+    start_running(w);
+    FAKE_UNTIL(&w->loop, complete(w));
+    assert_int_equal(w->stores[FACTS_STORE].resets, 0);
+}
+
+static void test_a_task_that_is_given_up_is_closed(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
+    assert_false(w->stores[0].open[P] || w->stores[1].open[P] || w->stores[2].open[P]);
+    FAKE_UNTIL(&w->loop, tasks_serves(w->tasks, 0) == 0);
+    add(&FACTS, "three");
+    fake_assign_range(fake_member(0), &COMMANDS, P, P);
+    FAKE_UNTIL(&w->loop, runs(w));
+    assert_true(count(w, FACTS_STORE, 0) == 3 && count(w, WATCHES_STORE, 0) == 2);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_task_is_restored_before_it_runs),
+        TEST(test_a_disk_goes_on_where_it_is),
+        TEST(test_a_record_that_is_none_is_a_dead_letter),
+        TEST(test_a_damaged_task_is_read_anew),
+        TEST(test_a_store_that_finds_damage_while_it_takes_is_read_anew),
+        TEST(test_only_the_store_whose_offset_is_lost_is_read_anew),
+        TEST(test_a_store_may_do_without_what_is_lost),
+        TEST(test_a_task_that_is_given_up_is_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

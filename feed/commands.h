@@ -27,7 +27,7 @@ struct feed_commands_options {
     struct metrics *metrics;
     struct relation_lists *relations;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct names *names;
     const char *transactional_id;
     int32_t partitions;

@@ -57,7 +57,7 @@ static void feed_free(void *state) {
     notices_free(feed->notices);
     names_free(feed->names);
     refusals_free(feed->refusals);
-    blocks_free(feed->blocks);
+    table_store_free(feed->blocks);
     posts_free(feed->posts);
     ages_close(feed->ages);
     stores_free(feed->stores);

@@ -23,7 +23,7 @@ struct feed {
     struct store *store; /* of posts, blocks and inboxes */
     struct ages *ages;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;

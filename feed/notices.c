@@ -28,7 +28,8 @@ struct kept_notices {
 };
 
 struct notices {
-    struct kept *kept;
+    struct store *store;
+    struct table_store *table;
     struct kept_notices trimmed;
     int32_t partitions;
     struct codec *codec;
@@ -36,7 +37,8 @@ struct notices {
 
 struct notices *notices_new(struct store *store, int32_t partitions) {
     struct notices *notices = mem_alloc(sizeof *notices);
-    notices->kept = kept_new(store, "notices", partitions);
+    notices->table = table_store_of_topic(store, "notices", partitions);
+    notices->store = store;
     notices->partitions = partitions;
     notices->codec = codec_new();
     return notices;
@@ -44,13 +46,13 @@ struct notices *notices_new(struct store *store, int32_t partitions) {
 
 void notices_free(struct notices *notices) {
     if (!notices) return;
-    kept_free(notices->kept);
+    table_store_free(notices->table);
     codec_free(notices->codec);
     free(notices);
 }
 
-struct kept *notices_kept(struct notices *notices) {
-    return notices->kept;
+struct table_store *notices_table(struct notices *notices) {
+    return notices->table;
 }
 
 const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
@@ -75,7 +77,7 @@ static bool at_notice(const struct store_cursor *cursor, int64_t user, struct no
 }
 
 static struct store_cursor *cursor_of(struct notices *notices, int32_t partition, int64_t user) {
-    struct store_cursor *cursor = kept_cursor(notices->kept, partition);
+    struct store_cursor *cursor = store_cursor_new(notices->store, table_store_family(notices->table, partition, 0));
     uint8_t first[8];
     bytes_put_be64(first, (uint64_t)user);
     store_cursor_seek(cursor, first, sizeof first);
@@ -103,7 +105,7 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
     return code;
 }
 
-int notice_shown(struct blocks *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
+int notice_shown(struct table_store *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
                  int64_t other, bool *shown, struct error *error) {
     struct relation_half mute = {user, other, RELATION_MUTED};
     bool blocked = false, muted = false;
@@ -200,9 +202,10 @@ int notices_trim(struct notices *notices, int32_t partition, int64_t user, const
     for (size_t i = 0; i < kept->count; i++) {
         if (!kept->items[i].gone) continue;
         each(context, kept->items[i].key);
-        kept_drop(notices->kept, partition, kept->items[i].key, NOTICE_KEY_SIZE);
+        store_batch_delete(table_store_batch(notices->table), table_store_family(notices->table, partition, 0),
+                           kept->items[i].key, NOTICE_KEY_SIZE);
     }
-    return kept_write(notices->kept, error);
+    return table_store_write(notices->table, error);
 }
 
 /* ---- writing ---- */

@@ -75,6 +75,13 @@ void partitions_stop(struct partitions *partitions) { partitions->stopped = true
 
 static int64_t or_beginning(int64_t next) { return next < 0 ? KAFKA_OFFSET_BEGINNING : next; }
 
+static int reset_tables(struct partitions *partitions, int32_t partition, struct error *error) {
+    int code = 0;
+    for (size_t s = 0; !code && s < STATES_OF_FEED; s++)
+        if (partitions->tables[s]) code = table_store_reset(partitions->tables[s], partition, 0, error);
+    return code;
+}
+
 /* Posts, blocks, names and notices that were put aside for so long that they may have missed tombstones are forgotten. */
 static int forget_old(struct partitions *partitions, int32_t partition, struct error *error) {
     const struct partitions_options *options = &partitions->options;
@@ -83,29 +90,25 @@ static int forget_old(struct partitions *partitions, int32_t partition, struct e
     if (old > 0) {
         log_info(options->log, "posts are read anew: they are too old to go on with", LOG_INT("partition", partition));
         code = posts_reset(options->posts, partition, error);
-        if (!code) code = blocks_reset(options->blocks, partition, error);
-        if (!code) code = kept_reset(names_kept(options->names), partition, error);
-        if (!code) code = kept_reset(notices_kept(options->notices), partition, error);
+        if (!code) code = reset_tables(partitions, partition, error);
     }
     return code ? code : ages_touch(options->ages, partition, now, !old, error);
 }
 
 int partitions_attach(struct partitions *partitions, int32_t partition, int64_t *from, struct error *error) {
     const struct partitions_options *options = &partitions->options;
-    int64_t index, texts, blocks, names, notices, timelines;
+    int64_t index, texts, timelines;
     int code = relation_lists_attach(options->relations, partition, clock_wall_ms(), &from[STATE_FOLLOWS], error);
     if (!code) code = posts_attach(options->posts, partition, &index, &texts, error);
-    if (!code) code = blocks_attach(options->blocks, partition, &blocks, error);
-    if (!code) code = kept_attach(names_kept(options->names), partition, &names, error);
-    if (!code) code = kept_attach(notices_kept(options->notices), partition, &notices, error);
+    for (size_t s = 0; !code && s < STATES_OF_FEED; s++)
+        if (partitions->tables[s]) code = table_store_open(partitions->tables[s], partition, 0, 0, error);
     if (!code) code = inboxes_attach(options->inboxes, partition, &timelines, error);
     if (!code) code = forget_old(partitions, partition, error);
     if (code) return code;
     from[STATE_POSTS] = or_beginning(posts_index_next(options->posts, partition));
     from[STATE_TEXTS] = or_beginning(posts_texts_next(options->posts, partition));
-    from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
-    from[STATE_NAMES] = or_beginning(kept_next(names_kept(options->names), partition));
-    from[STATE_NOTICES] = or_beginning(kept_next(notices_kept(options->notices), partition));
+    for (size_t s = 0; s < STATES_OF_FEED; s++)
+        if (partitions->tables[s]) from[s] = or_beginning(table_store_next(partitions->tables[s], partition, 0));
     from[STATE_REFUSALS] = KAFKA_OFFSET_BEGINNING;
     refusals_attach(options->refusals, partition);
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
@@ -136,9 +139,7 @@ int partitions_empty(struct partitions *partitions, int32_t partition, struct er
     partitions->parts[partition].damaged = false;
     int code = relation_lists_reset(options->relations, partition, error);
     if (!code) code = posts_reset(options->posts, partition, error);
-    if (!code) code = blocks_reset(options->blocks, partition, error);
-    if (!code) code = kept_reset(names_kept(options->names), partition, error);
-    if (!code) code = kept_reset(notices_kept(options->notices), partition, error);
+    if (!code) code = reset_tables(partitions, partition, error);
     if (!code) code = inboxes_forget(options->inboxes, partition, error);
     return code;
 }
@@ -194,9 +195,9 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
         break;
     case STATE_POSTS:
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
-    case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
-    case STATE_NAMES: code = kept_reset(names_kept(options->names), partition, &error); break;
-    case STATE_NOTICES: code = kept_reset(notices_kept(options->notices), partition, &error); break;
+    case STATE_FRIENDSHIPS:
+    case STATE_NAMES:
+    case STATE_NOTICES: code = table_store_reset(partitions->tables[state], partition, 0, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
     case STATE_REFUSALS: // they are too old to be of use
     case STATE_WATCHES:  // roll calls find missing watches
@@ -224,18 +225,15 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
     if (!part->live) {
         for (size_t s = 0; s < STATES_OF_FEED; s++) part->ends[s] = ends[s];
     }
-    bool lists = stored(partitions, STATE_FOLLOWS, partition, relation_lists_next(options->relations, partition),
-                        ends[STATE_FOLLOWS]) &&
-                 !adjacency_building(adjacency, partition) && (part->live || !adjacency_queued(adjacency, partition));
-    return lists &&
+    bool all = stored(partitions, STATE_FOLLOWS, partition, relation_lists_next(options->relations, partition),
+                      ends[STATE_FOLLOWS]) &&
+               !adjacency_building(adjacency, partition) && (part->live || !adjacency_queued(adjacency, partition));
+    for (size_t s = 0; all && s < STATES_OF_FEED; s++)
+        all = !partitions->tables[s] ||
+              stored(partitions, s, partition, table_store_next(partitions->tables[s], partition, 0), ends[s]);
+    return all &&
            stored(partitions, STATE_POSTS, partition, posts_index_next(options->posts, partition), ends[STATE_POSTS]) &&
            stored(partitions, STATE_TEXTS, partition, posts_texts_next(options->posts, partition), ends[STATE_TEXTS]) &&
-           stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
-                  ends[STATE_FRIENDSHIPS]) &&
-           stored(partitions, STATE_NAMES, partition, kept_next(names_kept(options->names), partition),
-                  ends[STATE_NAMES]) &&
-           stored(partitions, STATE_NOTICES, partition, kept_next(notices_kept(options->notices), partition),
-                  ends[STATE_NOTICES]) &&
            owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]) &&
            owner_reached(partitions->owner, STATE_REFUSALS, partition, ends[STATE_REFUSALS]) &&
            owner_reached(partitions->owner, STATE_WATCHES, partition, ends[STATE_WATCHES]);
@@ -282,6 +280,9 @@ struct partitions *partitions_new(const struct partitions_options *options) {
         .parts = mem_zero(count, sizeof *partitions->parts),
         .building = {.partitions = partitions},
         .cooling = -1,
+        .tables = {[STATE_FRIENDSHIPS] = options->blocks,
+                   [STATE_NAMES] = names_table(options->names),
+                   [STATE_NOTICES] = notices_table(options->notices)},
     };
     loop_timer_stop(partitions->turn);
     return partitions;

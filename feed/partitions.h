@@ -54,7 +54,7 @@ struct partitions_options {
     int32_t partitions;
     struct relation_lists *relations;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;

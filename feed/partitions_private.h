@@ -30,7 +30,8 @@ struct partitions {
     struct partitions_options options;
     struct owner *owner;
     struct carried *carried;
-    struct kafka_position *positions; /* room for all states of all partitions */
+    struct table_store *tables[STATES_OF_FEED]; /* of states that are kept as rows; NULL: another store has it */
+    struct kafka_position *positions;           /* room for all states of all partitions */
     struct codec *codec;
     struct timeline_reader *reader;
     struct loop_timer *turn; /* goes on with inboxes and effects */

@@ -42,7 +42,7 @@ struct replies_options {
     struct owner *owner;
     struct relation_lists *relations;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct timelines *timelines;
     struct names *names;
     struct notices *notices;

@@ -94,8 +94,8 @@ static const char *take_name(struct partitions *partitions, const struct kafka_r
     const char *reason = names_complaint(names, record->partition, record->key, record->key_size, record->value,
                                          record->value_size, error);
     if (!reason)
-        kept_take(names_kept(names), record->partition, record->offset, record->key, record->key_size, record->value,
-                  record->value_size);
+        table_store_put(names_table(names), record->partition, record->offset, record->key, record->key_size,
+                        record->value, record->value_size);
     return reason;
 }
 
@@ -104,8 +104,8 @@ static const char *take_notice(struct partitions *partitions, const struct kafka
     const char *reason = notices_complaint(notices, record->partition, record->key, record->key_size, record->value,
                                            record->value_size, error);
     if (!reason)
-        kept_take(notices_kept(notices), record->partition, record->offset, record->key, record->key_size,
-                  record->value, record->value_size);
+        table_store_put(notices_table(notices), record->partition, record->offset, record->key, record->key_size,
+                        record->value, record->value_size);
     return reason;
 }
 
@@ -170,9 +170,8 @@ static bool lists_due(const struct partitions *partitions, int32_t partition) {
 
 static int write_all(struct partitions *partitions, struct error *error) {
     int code = posts_write(partitions->options.posts, error);
-    if (!code) code = blocks_write(partitions->options.blocks, error);
-    if (!code) code = kept_write(names_kept(partitions->options.names), error);
-    if (!code) code = kept_write(notices_kept(partitions->options.notices), error);
+    for (size_t s = 0; !code && s < STATES_OF_FEED; s++)
+        if (partitions->tables[s]) code = table_store_write(partitions->tables[s], error);
     for (int32_t p = 0; !code && p < partitions->options.partitions; p++) {
         if (partitions->parts[p].touched && lists_due(partitions, p))
             code = partitions_apply_lists(partitions, p, error);
@@ -262,7 +261,8 @@ static void read_back(struct partitions *partitions, int32_t partition) {
     decider_read_back(options->decider, &TOPIC_POSTS, partition, posts_index_next(options->posts, partition));
     decider_read_back(options->decider, &TOPIC_FOLLOW_REFUSALS, partition, refusals_next(options->refusals, partition));
     decider_read_back(options->decider, &TOPIC_POST_TEXTS, partition, posts_texts_next(options->posts, partition));
-    decider_read_back(options->decider, &TOPIC_NAMES, partition, kept_next(names_kept(options->names), partition));
+    decider_read_back(options->decider, &TOPIC_NAMES, partition,
+                      table_store_next(partitions->tables[STATE_NAMES], partition, 0));
 }
 
 /* While the outbox has no room, effects are put off: the records are read once more when it has. */

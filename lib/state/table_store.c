@@ -31,6 +31,11 @@ struct table_store *table_store_new(const struct table_store_options *options) {
     return table;
 }
 
+struct table_store *table_store_of_topic(struct store *store, const char *name, int32_t partitions) {
+    return table_store_new(&(struct table_store_options){
+        .store = store, .partitions = partitions, .families = {name}, .topics = 1, .numbers = 0xff, .bare = true});
+}
+
 void table_store_free(struct table_store *table) {
     if (!table) return;
     store_batch_free(table->batch);
@@ -49,13 +54,18 @@ struct store_family *table_store_family(const struct table_store *table, int32_t
 
 /* ---- numbers ---- */
 
+static size_t count_numbers(const struct table_store *table) {
+    return table->options.topics + (table->options.bare ? 0 : 3);
+}
+
 static void put_numbers(struct table_store *table, struct table_part *part) {
     uint8_t value[8 * NUMBERS], *at = value;
+    size_t size = 8 * count_numbers(table);
     for (size_t t = 0; t < table->options.topics; t++, at += 8) bytes_put_be64(at, (uint64_t)part->next[t]);
     bytes_put_be64(at, (uint64_t)part->mark);
     bytes_put_be64(at + 8, (uint64_t)part->touched_ms);
     bytes_put_be64(at + 16, (uint64_t)table->options.version);
-    store_batch_put(table->batch, part->families[0], &table->options.numbers, 1, value, (size_t)(at + 24 - value));
+    store_batch_put(table->batch, part->families[0], &table->options.numbers, 1, value, size);
     part->moved = false;
 }
 
@@ -63,8 +73,9 @@ static void put_numbers(struct table_store *table, struct table_part *part) {
 static bool read_numbers(const struct table_store *table, struct table_part *part) {
     size_t topics = table->options.topics;
     const uint8_t *at = table->value.data;
-    if (table->value.size != 8 * (topics + 3)) return false;
+    if (table->value.size != 8 * count_numbers(table)) return false;
     for (size_t t = 0; t < topics; t++, at += 8) part->next[t] = (int64_t)bytes_get_be64(at);
+    if (table->options.bare) return true;
     part->mark = (int64_t)bytes_get_be64(at);
     part->touched_ms = (int64_t)bytes_get_be64(at + 8);
     return (int64_t)bytes_get_be64(at + 16) == table->options.version;
@@ -97,6 +108,23 @@ void table_store_raise(struct table_store *table, int32_t partition, int64_t mar
 
 /* ---- rows ---- */
 
+void table_store_put(struct table_store *table, int32_t partition, int64_t offset, const void *key, size_t key_size,
+                     const void *value, size_t size) {
+    struct table_part *part = &table->parts[partition];
+    if (offset < part->next[0]) return;
+    table_store_pass(table, partition, 0, offset + 1);
+    if (value)
+        store_batch_put(table->batch, part->families[0], key, key_size, value, size);
+    else
+        store_batch_delete(table->batch, part->families[0], key, key_size);
+}
+
+int table_store_get(struct table_store *table, int32_t partition, const void *key, size_t key_size,
+                    struct buffer *value, struct error *error) {
+    return store_get(table->options.store, table->parts[partition].families[0], key, key_size,
+                     value ? value : &table->value, error);
+}
+
 int table_store_write(struct table_store *table, struct error *error) {
     for (int32_t p = 0; p < table->options.partitions; p++)
         if (table->parts[p].moved) put_numbers(table, &table->parts[p]);
@@ -105,11 +133,27 @@ int table_store_write(struct table_store *table, struct error *error) {
     return code;
 }
 
+static int open_families(struct table_store *table, int32_t partition, bool drop, struct error *error) {
+    const struct table_store_options *options = &table->options;
+    struct table_part *part = &table->parts[partition];
+    char name[NAME_SIZE];
+    int code = 0;
+    for (size_t f = 0; !code && f < TABLE_STORE_FAMILIES && options->families[f]; f++) {
+        snprintf(name, sizeof name, "%s-%d", options->families[f], (int)partition);
+        if (drop) code = store_family_drop(options->store, name, error);
+        if (!code) code = store_family(options->store, name, &part->families[f], error);
+    }
+    return code;
+}
+
+/* Two families are emptied in one write, so that rows of one are never left without those of the other. */
 int table_store_reset(struct table_store *table, int32_t partition, int64_t now_ms, struct error *error) {
     static const uint8_t FIRST[] = {0}, END[] = {0xff};
     struct table_part *part = &table->parts[partition];
     store_batch_clear(table->batch); // of a batch that was not written, as the store is damaged
-    for (size_t f = 0; f < TABLE_STORE_FAMILIES && part->families[f]; f++)
+    int code = table->options.families[1] ? 0 : open_families(table, partition, true, error);
+    if (code) return code;
+    for (size_t f = 0; table->options.families[1] && f < TABLE_STORE_FAMILIES; f++)
         store_batch_delete_range(table->batch, part->families[f], FIRST, sizeof FIRST, END, sizeof END);
     forget_numbers(part);
     table_store_touch(table, partition, now_ms);
@@ -118,18 +162,12 @@ int table_store_reset(struct table_store *table, int32_t partition, int64_t now_
 
 int table_store_open(struct table_store *table, int32_t partition, int64_t now_ms, int64_t since_ms,
                      struct error *error) {
-    const struct table_store_options *options = &table->options;
     struct table_part *part = &table->parts[partition];
-    char name[NAME_SIZE];
-    int code = 0;
     forget_numbers(part);
-    for (size_t f = 0; !code && f < TABLE_STORE_FAMILIES && options->families[f]; f++) {
-        snprintf(name, sizeof name, "%s-%d", options->families[f], (int)partition);
-        code = store_family(options->store, name, &part->families[f], error);
-    }
-    if (!code) code = store_get(options->store, part->families[0], &options->numbers, 1, &table->value, error);
+    int code = open_families(table, partition, false, error);
+    if (!code) code = table_store_get(table, partition, &table->options.numbers, 1, &table->value, error);
     if (code < 0) return code;
-    if (code && !(read_numbers(table, part) && part->touched_ms >= since_ms))
+    if (code && !(read_numbers(table, part) && (table->options.bare || part->touched_ms >= since_ms)))
         return table_store_reset(table, partition, now_ms, error);
     if (!code) table_store_touch(table, partition, now_ms);
     return code ? 0 : table_store_write(table, error);

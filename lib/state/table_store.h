@@ -3,7 +3,8 @@
  *
  *     NAME-P     rows; the first family also has a row of numbers: next offset of each topic, mark, when it was up to date (ms), version
  *
- * Keys begin with a byte below 0xff, but for the row of numbers, which may have any. One thread.
+ * Keys begin with a byte below 0xff, but for the row of numbers, which may have any. Functions return 0 or a negative errno code. One
+ * thread.
  */
 #ifndef STATE_TABLE_STORE_H
 #define STATE_TABLE_STORE_H
@@ -22,9 +23,12 @@ struct table_store_options {
     uint8_t numbers; /* the key of the row of numbers */
     int64_t version; /* of the rows: those of another one are dropped */
     bool sorted;     /* store_batch_new_sorted */
+    bool bare;       /* the row of numbers has offsets only: no mark, no age, and any version is ours */
 };
 
 struct table_store *table_store_new(const struct table_store_options *options);
+/* Of the records of one topic as they come: families "NAME-P", whose key 0xff has the next offset and nothing else. name: not copied. */
+struct table_store *table_store_of_topic(struct store *store, const char *name, int32_t partitions);
 void table_store_free(struct table_store *table); /* what is gathered is lost; NULL is fine */
 
 /* As the functions of a kind. Opening empties rows of another version, too. Resetting drops all that is gathered, of all partitions. */
@@ -39,6 +43,13 @@ struct store_family *table_store_family(const struct table_store *table, int32_t
 struct store_batch *table_store_batch(struct table_store *table); /* rows are gathered in it */
 /* Everything of the topic before `next` is gathered; -1: the topic begins anew. */
 void table_store_pass(struct table_store *table, int32_t partition, size_t topic, int64_t next);
+
+/* Gathers a record of topic 0 as a row of the first family; value NULL: a tombstone. One that was passed already is not taken. */
+void table_store_put(struct table_store *table, int32_t partition, int64_t offset, const void *key, size_t key_size,
+                     const void *value, size_t size);
+/* A row of the first family. 1: found (value, unless it is NULL, is replaced), 0: none. */
+int table_store_get(struct table_store *table, int32_t partition, const void *key, size_t key_size,
+                    struct buffer *value, struct error *error);
 
 /* The highest of a product's numbers that it must not give again; -1: none. */
 int64_t table_store_mark(const struct table_store *table, int32_t partition);

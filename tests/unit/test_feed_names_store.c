@@ -25,11 +25,10 @@ struct disk {
 
 static void open_disk(struct disk *disk) {
     struct error error;
-    int64_t next;
     assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &error), 0);
     disk->names = names_new(disk->store, PARTITIONS);
     for (int32_t p = 0; p < PARTITIONS; p++)
-        assert_int_equal(kept_attach(names_kept(disk->names), p, &next, &error), 0);
+        assert_int_equal(table_store_open(names_table(disk->names), p, 0, 0, &error), 0);
 }
 
 static void close_disk(struct disk *disk) {
@@ -64,8 +63,8 @@ static void take(struct disk *disk, int64_t offset, bool of_user, const struct b
     const void *bytes = value ? value->data : NULL;
     struct error error;
     assert_null(names_complaint(disk->names, partition, key, size, bytes, value ? value->size : 0, &error));
-    kept_take(names_kept(disk->names), partition, offset, key, size, bytes, value ? value->size : 0);
-    assert_int_equal(kept_write(names_kept(disk->names), &error), 0);
+    table_store_put(names_table(disk->names), partition, offset, key, size, bytes, value ? value->size : 0);
+    assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
 }
 
 static struct name_of_handle holder(struct disk *disk) {
@@ -101,13 +100,13 @@ static void test_names_are_found_also_after_a_restart(void **state) {
 
     take(disk, 8, false, NULL); // was read already
     assert_int_equal(holder(disk).user, USER);
-    assert_int_equal(kept_next(names_kept(disk->names), disk->handles), 9);
+    assert_int_equal(table_store_next(names_table(disk->names), disk->handles, 0), 9);
     take(disk, 9, false, NULL);
     assert_int_equal(holder(disk).user, -1);
     take(disk, 10, false, &of_handle);
-    assert_int_equal(kept_reset(names_kept(disk->names), disk->handles, &error), 0);
+    assert_int_equal(table_store_reset(names_table(disk->names), disk->handles, 0, &error), 0);
     assert_int_equal(holder(disk).user, -1);
-    assert_int_equal(kept_next(names_kept(disk->names), disk->handles), -1);
+    assert_int_equal(table_store_next(names_table(disk->names), disk->handles, 0), -1);
     buffer_free(&of_user);
     buffer_free(&of_handle);
 }
@@ -139,8 +138,8 @@ static void test_records_that_are_none(void **state) {
     // On the disk, a value that is none is damage.
     struct name_of_handle name;
     struct error error;
-    kept_take(names_kept(disk->names), disk->handles, 0, handle, handle_size, "x", 1);
-    assert_int_equal(kept_write(names_kept(disk->names), &error), 0);
+    table_store_put(names_table(disk->names), disk->handles, 0, handle, handle_size, "x", 1);
+    assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
     assert_int_equal(names_of_handle(disk->names, disk->handles, "ada", &name, &error), -EBADMSG);
     buffer_free(&of_user);
     buffer_free(&of_handle);

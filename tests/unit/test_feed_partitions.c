@@ -83,7 +83,7 @@ static void end(struct world *w) {
     inboxes_free(w->options.inboxes);
     names_free(w->options.names);
     notices_free(w->options.notices);
-    blocks_free(w->options.blocks);
+    table_store_free(w->options.blocks);
     posts_free(w->options.posts);
     ages_close(w->ages);
     relation_lists_close(w->relations);

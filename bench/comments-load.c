@@ -192,7 +192,7 @@ static void load_store(const struct options *options) {
     }
     for (int32_t p = 0; p < filler.partitions; p++) {
         for (int s = 0; s < THREADS_STATES; s++) threads_lost(filler.threads, p, (enum threads_state)s);
-        threads_touch(filler.threads, p, clock_wall_ms());
+        if (threads_touch(filler.threads, p, clock_wall_ms(), &error)) fail(options->path, &error);
     }
     if (threads_write(filler.threads, &error)) fail(options->path, &error);
     printf("{\"comments\":%" PRId64 ",\"first\":%" PRId64 ",\"cpu_s\":%.3f}\n", filler.number, first, bench_cpu_s());

@@ -153,7 +153,11 @@ static int start_tasks(struct comments *comments, struct error *error) {
         .epochs = comments->epochs,
         .decider = comment_commands_decider(comments->commands),
     };
-    return tasks_start(comments->tasks, &owner, stores, comments->dead_letters, comments_max_age_ms(comments), error);
+    const struct tasks_options tasks = {.owner = &owner,
+                                        .stores = stores,
+                                        .dead_letters = comments->dead_letters,
+                                        .max_age_ms = comments_max_age_ms(comments)};
+    return tasks_start(comments->tasks, &tasks, error);
 }
 
 static int make_parts(struct comments *comments, struct error *error) {

@@ -324,11 +324,12 @@ static int take_watch(void *store, size_t topic, const struct kafka_record *reco
     return 0;
 }
 
-static void begin_live(void *store, int32_t partition) {
+static int begin_live(void *store, int32_t partition, bool live, struct error *error) {
     struct thread_watches *watches = store;
     watches->live[partition] = true;
     watch_owner_live(watches->owner, partition);
     soon(watches);
+    return 0;
 }
 
 static void close_part(void *store, int32_t partition) {
@@ -339,7 +340,7 @@ static void close_part(void *store, int32_t partition) {
 }
 
 const struct state_kind THREAD_WATCHES_KIND = {
-    .open = open_part, .close = close_part, .live = begin_live, .take = take_watch};
+    .in_memory = true, .open = open_part, .close = close_part, .live = begin_live, .take = take_watch};
 
 /* ---- metrics, beginning and end ---- */
 

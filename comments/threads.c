@@ -129,8 +129,9 @@ int64_t threads_last_tick(const struct threads *threads, int32_t partition) {
     return table_store_mark(threads->table, partition);
 }
 
-void threads_touch(void *store, int32_t partition, int64_t now_ms) {
+int threads_touch(void *store, int32_t partition, int64_t now_ms, struct error *error) {
     table_store_touch(((struct threads *)store)->table, partition, now_ms);
+    return 0;
 }
 
 int threads_write(void *store, struct error *error) {

@@ -50,7 +50,7 @@ int64_t threads_next(const void *threads, int32_t partition, size_t topic);
 int threads_write(void *threads, struct error *error);
 int threads_reset(void *threads, int32_t partition, int64_t now_ms, struct error *error);
 bool threads_lost(void *threads, int32_t partition, size_t topic); /* refusals that are gone are too old to be of use */
-void threads_touch(void *threads, int32_t partition, int64_t now_ms);
+int threads_touch(void *threads, int32_t partition, int64_t now_ms, struct error *error);
 /* Forgets refusals that are older than an hour, at most a thousand at a time. */
 int threads_forget(void *threads, int32_t partition, int64_t now_ms, struct error *error);
 

@@ -5,7 +5,7 @@
 enum { KEY_SIZE = 16 };
 
 struct table_store *blocks_new(struct store *store, int32_t partitions) {
-    return table_store_of_topic(store, "blocks", partitions);
+    return table_store_of_topic(store, "blocks", partitions, NULL, NULL);
 }
 
 static void write_key(uint8_t key[KEY_SIZE], int64_t user, int64_t other) {

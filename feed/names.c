@@ -14,10 +14,21 @@ struct names {
     struct buffer value;
 };
 
+static const char *take(void *names, struct table_store *table, const struct kafka_record *record,
+                        struct error *error) {
+    const char *complaint = names_complaint(names, record->partition, record->key, record->key_size, record->value,
+                                            record->value_size, error);
+    if (!complaint)
+        table_store_put(table, record->partition, record->offset, record->key, record->key_size, record->value,
+                        record->value_size);
+    return complaint;
+}
+
 struct names *names_new(struct store *store, int32_t partitions) {
     struct names *names = mem_alloc(sizeof *names);
-    *names = (struct names){
-        .table = table_store_of_topic(store, "names", partitions), .partitions = partitions, .codec = codec_new()};
+    *names = (struct names){.table = table_store_of_topic(store, "names", partitions, take, names),
+                            .partitions = partitions,
+                            .codec = codec_new()};
     return names;
 }
 

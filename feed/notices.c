@@ -35,9 +35,19 @@ struct notices {
     struct codec *codec;
 };
 
+static const char *take(void *notices, struct table_store *table, const struct kafka_record *record,
+                        struct error *error) {
+    const char *complaint = notices_complaint(notices, record->partition, record->key, record->key_size, record->value,
+                                              record->value_size, error);
+    if (!complaint)
+        table_store_put(table, record->partition, record->offset, record->key, record->key_size, record->value,
+                        record->value_size);
+    return complaint;
+}
+
 struct notices *notices_new(struct store *store, int32_t partitions) {
     struct notices *notices = mem_alloc(sizeof *notices);
-    notices->table = table_store_of_topic(store, "notices", partitions);
+    notices->table = table_store_of_topic(store, "notices", partitions, take, notices);
     notices->store = store;
     notices->partitions = partitions;
     notices->codec = codec_new();

@@ -14,7 +14,7 @@
 #define FEED_PARTITIONS_H
 
 #include "decider/decider.h"
-#include "feed/ages.h"
+#include "state/ages.h"
 #include "feed/blocks.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
@@ -24,7 +24,7 @@
 #include "feed/refusals.h"
 #include "feed/watches.h"
 #include "owner/owner.h"
-#include "owner/carried.h"
+#include "tasks/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
 enum {

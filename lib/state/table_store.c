@@ -31,9 +31,16 @@ struct table_store *table_store_new(const struct table_store_options *options) {
     return table;
 }
 
-struct table_store *table_store_of_topic(struct store *store, const char *name, int32_t partitions) {
-    return table_store_new(&(struct table_store_options){
-        .store = store, .partitions = partitions, .families = {name}, .topics = 1, .numbers = 0xff, .bare = true});
+struct table_store *table_store_of_topic(struct store *store, const char *name, int32_t partitions,
+                                         table_store_take *take, void *context) {
+    return table_store_new(&(struct table_store_options){.store = store,
+                                                         .partitions = partitions,
+                                                         .families = {name},
+                                                         .topics = 1,
+                                                         .numbers = 0xff,
+                                                         .bare = true,
+                                                         .take = take,
+                                                         .context = context});
 }
 
 void table_store_free(struct table_store *table) {
@@ -172,3 +179,37 @@ int table_store_open(struct table_store *table, int32_t partition, int64_t now_m
     if (!code) table_store_touch(table, partition, now_ms);
     return code ? 0 : table_store_write(table, error);
 }
+
+/* ---- the kind ---- */
+
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    return table_store_open(store, partition, now_ms, since_ms, error);
+}
+
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct table_store *table = store;
+    const char *complaint = table->options.take(table->options.context, table, record, error);
+    if (complaint) *reason = complaint;
+    if (record->offset >= table_store_next(table, record->partition, topic))
+        table_store_pass(table, record->partition, topic, record->offset + 1);
+    return 0;
+}
+
+static int64_t next(const void *store, int32_t partition, size_t topic) {
+    return table_store_next(store, partition, topic);
+}
+
+static int write_rows(void *store, struct error *error) { return table_store_write(store, error); }
+
+static int reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    return table_store_reset(store, partition, now_ms, error);
+}
+
+const struct state_kind TABLE_STORE_KIND = {
+    .open = open_part,
+    .take = take,
+    .next = next,
+    .write = write_rows,
+    .reset = reset,
+};

@@ -9,26 +9,35 @@
 #ifndef STATE_TABLE_STORE_H
 #define STATE_TABLE_STORE_H
 
+#include "state/kind.h"
 #include "store/store.h"
 
 enum { TABLE_STORE_FAMILIES = 2, TABLE_STORE_TOPICS = 4 }; /* at most */
 
 struct table_store;
 
+/* Gathers what a record of the topic says. Returns NULL, or the reason why it is none, which may point into `error`. */
+typedef const char *table_store_take(void *context, struct table_store *table, const struct kafka_record *record,
+                                     struct error *error);
+
 struct table_store_options {
     struct store *store; /* longer-lived */
     int32_t partitions;
     const char *families[TABLE_STORE_FAMILIES]; /* names; not copied */
     size_t topics;
-    uint8_t numbers; /* the key of the row of numbers */
-    int64_t version; /* of the rows: those of another one are dropped */
-    bool sorted;     /* store_batch_new_sorted */
-    bool bare;       /* the row of numbers has offsets only: no mark, no age, and any version is ours */
+    uint8_t numbers;        /* the key of the row of numbers */
+    int64_t version;        /* of the rows: those of another one are dropped */
+    bool sorted;            /* store_batch_new_sorted */
+    bool bare;              /* the row of numbers has offsets only: no mark, no age, and any version is ours */
+    table_store_take *take; /* for TABLE_STORE_KIND; NULL: the store is part of one of another kind */
+    void *context;
 };
 
 struct table_store *table_store_new(const struct table_store_options *options);
-/* Of the records of one topic as they come: families "NAME-P", whose key 0xff has the next offset and nothing else. name: not copied. */
-struct table_store *table_store_of_topic(struct store *store, const char *name, int32_t partitions);
+/* Of the records of one topic: families "NAME-P", whose key 0xff has the next offset and nothing else. name: not copied. */
+struct table_store *table_store_of_topic(struct store *store, const char *name, int32_t partitions,
+                                         table_store_take *take, void *context);
+extern const struct state_kind TABLE_STORE_KIND;  /* of table_store_of_topic */
 void table_store_free(struct table_store *table); /* what is gathered is lost; NULL is fine */
 
 /* As the functions of a kind. Opening empties rows of another version, too. Resetting drops all that is gathered, of all partitions. */

@@ -141,9 +141,17 @@ static void test_a_reset_leaves_nothing(void **state) {
     assert_full(disk);
 }
 
+static const char *take(void *context, struct table_store *table, const struct kafka_record *record,
+                        struct error *error) {
+    if (!record->key) return "it needs a key";
+    table_store_put(table, record->partition, record->offset, record->key, record->key_size, record->value,
+                    record->value_size);
+    return NULL;
+}
+
 static void test_records_as_they_come(void **state) {
     struct disk *disk = *state;
-    struct table_store *rows = table_store_of_topic(disk->store, "topic", PARTITIONS);
+    struct table_store *rows = table_store_of_topic(disk->store, "topic", PARTITIONS, take, NULL);
     struct error error;
     assert_int_equal(table_store_open(rows, P, 0, INT64_MAX, &error), 0);
     table_store_put(rows, P, 4, "k", 1, "one", 3);
@@ -160,6 +168,11 @@ static void test_records_as_they_come(void **state) {
     assert_int_equal(table_store_reset(rows, P, 0, &error), 0);
     assert_int_equal(table_store_get(rows, P, "k", 1, NULL, &error), 0);
     assert_int_equal(table_store_next(rows, P, 0), -1);
+    const char *reason = NULL;
+    struct kafka_record record = {.partition = P, .offset = 8};
+    assert_int_equal(TABLE_STORE_KIND.take(rows, 0, &record, &reason, &error), 0);
+    assert_string_equal(reason, "it needs a key");
+    assert_int_equal(table_store_next(rows, P, 0), 9); // it is not read again
     table_store_free(rows);
 }
 

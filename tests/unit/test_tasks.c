@@ -44,7 +44,11 @@ struct world {
     struct tasks *tasks;
     struct loop_timer *tenth, *second;
     struct counts stores[STORES];
-    size_t changed, seen, failed;
+    size_t changed, seen, failed, told, dropped;
+    bool full;       /* there is no room for effects */
+    bool unanswered; /* what is sent is never acknowledged */
+    bool fails;      /* the next effect finds that a value is damaged */
+    int64_t held;    /* effects from there on take longer; INT64_MAX */
 };
 
 /* ---- kinds ---- */
@@ -77,7 +81,10 @@ static void close_in_memory(void *store, int32_t p) {
     forget(store, p);
 }
 
-static void live(void *store, int32_t p) { ((struct counts *)store)->live[p] = true; }
+static int live(void *store, int32_t p, bool now, struct error *error) {
+    ((struct counts *)store)->live[p] = now;
+    return 0;
+}
 
 static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
                 struct error *error) {
@@ -116,7 +123,10 @@ static bool lost(void *store, int32_t p, size_t topic) {
     return counts->forgives;
 }
 
-static void touch(void *store, int32_t p, int64_t now_ms) { ((struct counts *)store)->touched++; }
+static int touch(void *store, int32_t p, int64_t now_ms, struct error *error) {
+    ((struct counts *)store)->touched++;
+    return 0;
+}
 
 static const struct state_kind ON_DISK = {.open = open_part,
                                           .close = close_part,
@@ -127,20 +137,36 @@ static const struct state_kind ON_DISK = {.open = open_part,
                                           .reset = reset,
                                           .lost = lost,
                                           .touch = touch};
-static const struct state_kind IN_MEMORY = {.open = open_part, .close = close_in_memory, .live = live, .take = take};
+static const struct state_kind IN_MEMORY = {
+    .in_memory = true, .open = open_part, .close = close_in_memory, .live = live, .take = take};
 static const struct state_kind *const KINDS[STORES] = {&ON_DISK, &ON_DISK, &IN_MEMORY};
 
 /* ---- the product ---- */
 
 static void see(void *context, const struct kafka_record *record) { ((struct world *)context)->seen++; }
 static void changed(void *context) { ((struct world *)context)->changed++; }
+static int tell(void *context, const struct kafka_record *record, struct error *error) {
+    struct world *w = context;
+    assert_true(w->stores[FACTS_STORE].gathered == 0); // it is stored
+    if (w->fails) {
+        w->fails = false;
+        return error_set(error, -EBADMSG, "it is damaged");
+    }
+    w->told++;
+    if (w->unanswered) epochs_expect(w->epochs);
+    return 0;
+}
+
+static int64_t held(void *context, int32_t partition) { return ((struct world *)context)->held; }
+static void drop(void *context, int32_t partition) { ((struct world *)context)->dropped++; }
+static bool blocked(void *context) { return ((struct world *)context)->full; }
 static void flush_old(void *context, int64_t now_us) {}
 static void flush(void *context) {}
 static void failed(void *context, const char *doing, const struct error *error) { ((struct world *)context)->failed++; }
 
 static const struct tasks_topic OWNED[] = {
     {.topic = &COMMANDS, .role = OWNER_COMMAND},
-    {.topic = &FACTS, .role = OWNER_STATE, .store = FACTS_STORE, .sees = see},
+    {.topic = &FACTS, .role = OWNER_STATE, .store = FACTS_STORE, .sees = see, .effect = tell, .held = held},
     {.topic = &MORE_FACTS, .role = OWNER_STATE, .store = FACTS_STORE},
     {.topic = &OTHERS, .role = OWNER_STATE, .store = OTHER_STORE},
     {.topic = &WATCHES, .role = OWNER_STATE, .store = WATCHES_STORE},
@@ -156,6 +182,8 @@ static const struct tasks_product PRODUCT = {
     .flush = flush,
     .drained = flush,
     .failed = failed,
+    .drop = drop,
+    .blocked = blocked,
 };
 
 static void each_tenth(void *context) { owner_tenth(tasks_owner(((struct world *)context)->tasks)); }
@@ -168,6 +196,7 @@ static int set_up(void **out) {
     for (size_t i = 0; i < ARRAY_SIZE(ALL); i++) fake_topic(ALL[i], PARTITIONS);
     uv_loop_init(&w->loop);
     w->settings = (struct kafka_settings){.topics = &TOPICS, .bootstrap = "fake", .prefix = "", .client_id = "me"};
+    w->held = INT64_MAX;
     w->metrics = metrics_new();
     w->epochs = epochs_new();
     for (size_t s = 0; s < STORES; s++)
@@ -193,7 +222,9 @@ static void start(struct world *w) {
         .epochs = w->epochs,
     };
     struct error error;
-    assert_int_equal(tasks_start(w->tasks, &owner, stores, w->producer, MAX_AGE_MS, &error), 0);
+    const struct tasks_options tasks = {
+        .owner = &owner, .stores = stores, .dead_letters = w->producer, .max_age_ms = MAX_AGE_MS};
+    assert_int_equal(tasks_start(w->tasks, &tasks, &error), 0);
     w->tenth = loop_timer_new(&w->loop, 1, 2, each_tenth, w);
     w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
     assert_null(fake_member(0)); // the product has not said that it may
@@ -332,6 +363,88 @@ static void test_a_task_that_is_given_up_is_closed(void **in) {
     assert_true(count(w, FACTS_STORE, 0) == 3 && count(w, WATCHES_STORE, 0) == 2);
 }
 
+static bool is_committed(int64_t offset) { return fake_committed(&FACTS, P) == offset; }
+
+static void test_effects_go_on_where_the_group_knows_them_to_be(void **in) {
+    struct world *w = *in;
+    fake_commit(&FACTS, P, 1);
+    start_running(w);
+    FAKE_UNTIL(&w->loop, w->told == 1 && is_committed(2));
+    assert_int_equal(count(w, FACTS_STORE, 0), 2); // read once more, and not taken again
+    add(&FACTS, "three");
+    FAKE_UNTIL(&w->loop, w->told == 2 && is_committed(3));
+}
+
+static void test_effects_begin_with_what_is_news(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    FAKE_UNTIL(&w->loop, is_committed(2)); // the group knew nothing
+    add(&MORE_FACTS, "three");
+    add(&FACTS, "three");
+    FAKE_UNTIL(&w->loop, w->told == 1);
+    assert_int_equal(fake_committed(&MORE_FACTS, P), KAFKA_OFFSET_NONE);
+}
+
+static void test_effects_that_take_longer_are_not_committed(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    w->held = 2;
+    for (int i = 0; i < 3; i++) add(&FACTS, "more");
+    FAKE_UNTIL(&w->loop, w->told == 3);
+    for (int i = 0; i < 50; i++) fake_turn(&w->loop);
+    assert_true(is_committed(2));
+    w->held = INT64_MAX;
+    FAKE_UNTIL(&w->loop, is_committed(5));
+}
+
+static void test_effects_wait_for_room(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    w->full = true;
+    for (int i = 0; i < 3; i++) add(&FACTS, "more");
+    FAKE_UNTIL(&w->loop, count(w, FACTS_STORE, 0) == 5);
+    assert_int_equal(w->told, 0);
+    w->full = false;
+    FAKE_UNTIL(&w->loop, w->told == 3 && is_committed(5));
+}
+
+static void test_what_is_lost_is_carried_out_again(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    FAKE_UNTIL(&w->loop, is_committed(2));
+    w->unanswered = true;
+    add(&FACTS, "three");
+    FAKE_UNTIL(&w->loop, w->told == 1);
+    w->unanswered = false;
+    tasks_effects_lost(w->tasks);
+    assert_int_equal(w->dropped, 1);
+    FAKE_UNTIL(&w->loop, w->told == 2 && is_committed(3));
+    assert_int_equal(count(w, FACTS_STORE, 0), 3);
+}
+
+static void test_an_effect_that_finds_damage_is_carried_out_later(void **in) {
+    struct world *w = *in;
+    start_running(w);
+    FAKE_UNTIL(&w->loop, is_committed(2));
+    w->fails = true;
+    add(&FACTS, "three");
+    FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1 && runs(w) && w->told == 1 && is_committed(3));
+    assert_true(w->dropped == 1 && w->failed == 0);
+}
+
+static void test_a_damaged_task_that_is_given_up_comes_back_empty(void **in) {
+    struct world *w = *in;
+    struct error error;
+    start_running(w);
+    error_set(&error, -EBADMSG, "a value is damaged");
+    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
+    assert_true(w->stores[FACTS_STORE].resets == 1 && w->stores[OTHER_STORE].resets == 1);
+    assert_int_equal(w->stores[FACTS_STORE].next[P][0], -1);
+    FAKE_UNTIL(&w->loop, tasks_serves(w->tasks, 0) == 0);
+    assert_int_equal(w->stores[FACTS_STORE].resets, 1);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -343,6 +456,13 @@ int main(void) {
         TEST(test_only_the_store_whose_offset_is_lost_is_read_anew),
         TEST(test_a_store_may_do_without_what_is_lost),
         TEST(test_a_task_that_is_given_up_is_closed),
+        TEST(test_effects_go_on_where_the_group_knows_them_to_be),
+        TEST(test_effects_begin_with_what_is_news),
+        TEST(test_effects_that_take_longer_are_not_committed),
+        TEST(test_effects_wait_for_room),
+        TEST(test_what_is_lost_is_carried_out_again),
+        TEST(test_an_effect_that_finds_damage_is_carried_out_later),
+        TEST(test_a_damaged_task_that_is_given_up_comes_back_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "deliver/deliver.h"
 #include "kafka/producer.h"
-#include "owner/carried.h"
+#include "tasks/carried.h"
 
 enum { FLUSH_BYTES = 65536, FLUSH_US = 5000, SLICES = 20 };
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/chance.h"
-#include "owner/carried.h"
+#include "tasks/carried.h"
 
 enum { STATES = 2, PARTITIONS = 3, ROOM = STATES * PARTITIONS };
 

@@ -1,4 +1,4 @@
-#include "owner/carried.h"
+#include "tasks/carried.h"
 
 #include <stdlib.h>
 #include <string.h>

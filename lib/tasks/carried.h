@@ -9,8 +9,8 @@
  *
  * Pure. One thread.
  */
-#ifndef OWNER_CARRIED_H
-#define OWNER_CARRIED_H
+#ifndef TASKS_CARRIED_H
+#define TASKS_CARRIED_H
 
 #include "deliver/epochs.h"
 #include "kafka/consumer.h"

@@ -14,12 +14,6 @@ enum { QUEUED = 250000, QUEUED_BYTES = 32 << 20 /* commands that are read ahead 
 
 static const char *const CONDITIONS[] = {"bans", "assigned", "restored", NULL};
 
-void comments_failed(void *context, const char *doing, const struct error *error) {
-    struct comments *comments = context;
-    log_error(service_log(comments->service), doing, LOG_TEXT("reason", error->text));
-    service_fail(comments->service, doing);
-}
-
 /* The group is joined when bans are known: without them a banned user could write. */
 static void bans_are_read(void *context) {
     struct comments *comments = context;

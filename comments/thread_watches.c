@@ -52,11 +52,6 @@ static void soon(struct thread_watches *watches) { loop_timer_again(watches->wor
 
 static struct event_text text_of(const char *subject) { return (struct event_text){subject, strlen(subject)}; }
 
-static void trouble(struct thread_watches *watches, int32_t partition, int code, const struct error *error) {
-    tasks_damaged(watches->options.tasks, partition, code, error);
-    if (code != -EBADMSG) tasks_fail(watches->options.tasks, "a watched thread cannot be read", error);
-}
-
 /* ---- names ---- */
 
 static size_t what_of(const struct watched_thread *thread, char what[WHAT_SIZE + 1]) {
@@ -117,7 +112,7 @@ static void take_comment(struct thread_watches *watches, struct watched_thread *
     if (!watched_thread_has(thread, id))
         found = threads_comment(watches->options.threads, record->partition, subject, id, &was, &error);
     if (found < 0)
-        trouble(watches, record->partition, found, &error);
+        tasks_store_failed(watches->options.tasks, record->partition, found, &error);
     else
         watched_threads_comment(watches->watched, thread, id, found ? &was : NULL, &now);
 }
@@ -168,7 +163,7 @@ static int64_t text_size(void *context, const struct watched_thread *thread, int
     struct comment_text text;
     struct error error;
     int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, id, &text, &error);
-    if (code < 0) trouble(watches, watched_thread_partition(thread), code, &error);
+    if (code < 0) tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
     if (code != 1 || !text.text.size) return -1;
     keep_text(watches, id, &text.text);
     return (int64_t)text.text.size;
@@ -243,7 +238,7 @@ static bool look_up(struct thread_watches *watches, struct watched_thread *threa
     struct error error;
     int code = threads_subject(watches->options.threads, watched_thread_partition(thread), &subject, &state, &error);
     if (code < 0)
-        trouble(watches, watched_thread_partition(thread), code, &error);
+        tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
     else
         watched_thread_known(thread, &state);
     return code >= 0;

@@ -141,14 +141,3 @@ int threads_write(void *store, struct error *error) {
     if (map_count(threads->likes) >= THREADS_LIKES_MAX) forget_likes(threads);
     return code;
 }
-
-const struct state_kind THREADS_KIND = {
-    .open = threads_open,
-    .take = threads_take,
-    .next = threads_next,
-    .write = threads_write,
-    .reset = threads_reset,
-    .lost = threads_lost,
-    .touch = threads_touch,
-    .keep = threads_forget,
-};

@@ -230,3 +230,14 @@ int threads_take(void *store, size_t topic, const struct kafka_record *record, c
     if (!code) table_store_pass(threads->table, record->partition, topic, record->offset + 1);
     return code;
 }
+
+const struct state_kind THREADS_KIND = {
+    .open = threads_open,
+    .take = threads_take,
+    .next = threads_next,
+    .write = threads_write,
+    .reset = threads_reset,
+    .lost = threads_lost,
+    .touch = threads_touch,
+    .keep = threads_forget,
+};

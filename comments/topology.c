@@ -31,6 +31,12 @@ static void flush_old(void *context, int64_t now_us) { edges_flush_old(((struct 
 static void flush(void *context) { edges_flush(((struct comments *)context)->edges); }
 static void drained(void *context) { service_finished(((struct comments *)context)->service); }
 
+void comments_failed(void *context, const char *doing, const struct error *error) {
+    struct comments *comments = context;
+    log_error(service_log(comments->service), doing, LOG_TEXT("reason", error->text));
+    service_fail(comments->service, doing);
+}
+
 const struct tasks_product COMMENTS_TOPOLOGY = {
     .topics = TOPICS,
     .topic_count = ARRAY_SIZE(TOPICS),

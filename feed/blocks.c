@@ -4,10 +4,6 @@
 
 enum { KEY_SIZE = 16 };
 
-struct table_store *blocks_new(struct store *store, int32_t partitions) {
-    return table_store_of_topic(store, "blocks", partitions, NULL, NULL);
-}
-
 static void write_key(uint8_t key[KEY_SIZE], int64_t user, int64_t other) {
     bytes_put_be64(key, (uint64_t)user);
     bytes_put_be64(key + 8, (uint64_t)other);

@@ -1,12 +1,10 @@
-/* The blocks between users of open partitions: the part of the topic `friendships` that the feed needs, in a table store. A row's key is
+/* The blocks between users of open partitions: the part of the topic `friendships` that the feed needs, in a table store of families "blocks-P". A row's key is
  * user (8) other (8): one of the two has blocked the other. One thread.
  */
 #ifndef FEED_BLOCKS_H
 #define FEED_BLOCKS_H
 
 #include "state/table_store.h"
-
-struct table_store *blocks_new(struct store *store, int32_t partitions); /* the store is longer-lived */
 
 /* Gathers a record; one that was passed already is not taken. */
 void blocks_take(struct table_store *blocks, int32_t partition, int64_t offset, int64_t user, int64_t other,

@@ -14,19 +14,9 @@ struct names {
     struct buffer value;
 };
 
-static const char *take(void *names, struct table_store *table, const struct kafka_record *record,
-                        struct error *error) {
-    const char *complaint = names_complaint(names, record->partition, record->key, record->key_size, record->value,
-                                            record->value_size, error);
-    if (!complaint)
-        table_store_put(table, record->partition, record->offset, record->key, record->key_size, record->value,
-                        record->value_size);
-    return complaint;
-}
-
 struct names *names_new(struct store *store, int32_t partitions) {
     struct names *names = mem_alloc(sizeof *names);
-    *names = (struct names){.table = table_store_of_topic(store, "names", partitions, take, names),
+    *names = (struct names){.table = table_store_of_topic(store, "names", partitions, names_complaint, names),
                             .partitions = partitions,
                             .codec = codec_new()};
     return names;
@@ -74,19 +64,20 @@ static int read_handle(struct names *names, const void *value, size_t size, stru
     return 0;
 }
 
-const char *names_complaint(struct names *names, int32_t partition, const void *key, size_t key_size, const void *value,
-                            size_t size, struct error *error) {
+const char *names_complaint(void *context, struct table_store *table, const struct kafka_record *record,
+                            struct error *error) {
+    struct names *names = context;
     char handle[HANDLE_SIZE];
     int64_t user;
     struct name_of_user of_user;
     struct name_of_handle of_handle;
-    if (!name_key_read(key, key_size, &user, handle)) return "the key must be a user or a handle";
+    if (!name_key_read(record->key, record->key_size, &user, handle)) return "the key must be a user or a handle";
     int32_t home =
         user < 0 ? handle_partition(handle, names->partitions) : hash_user_partition(user, names->partitions);
-    if (home != partition) return "not in the partition of its user or handle";
-    if (!value) return user < 0 ? NULL : "a user's names are never deleted";
-    int code =
-        user < 0 ? read_handle(names, value, size, &of_handle, error) : read_user(names, value, size, &of_user, error);
+    if (home != record->partition) return "not in the partition of its user or handle";
+    if (!record->value) return user < 0 ? NULL : "a user's names are never deleted";
+    int code = user < 0 ? read_handle(names, record->value, record->value_size, &of_handle, error)
+                        : read_user(names, record->value, record->value_size, &of_user, error);
     return code ? error->text : NULL;
 }
 

@@ -17,9 +17,7 @@ void names_free(struct names *names);                             /* what is gat
 
 struct table_store *names_table(struct names *names); /* open partitions and take records there; lives as long */
 
-/* Checks a record of the topic. Returns NULL, or the reason why it is malformed, which may point into `error`. */
-const char *names_complaint(struct names *names, int32_t partition, const void *key, size_t key_size, const void *value,
-                            size_t size, struct error *error);
+table_store_take names_complaint; /* of a record of the topic; context: the names */
 
 int names_of_user(struct names *names, int32_t partition, int64_t user, struct name_of_user *name, struct error *error);
 int names_of_handle(struct names *names, int32_t partition, const char *handle, struct name_of_handle *name,

@@ -35,19 +35,9 @@ struct notices {
     struct codec *codec;
 };
 
-static const char *take(void *notices, struct table_store *table, const struct kafka_record *record,
-                        struct error *error) {
-    const char *complaint = notices_complaint(notices, record->partition, record->key, record->key_size, record->value,
-                                              record->value_size, error);
-    if (!complaint)
-        table_store_put(table, record->partition, record->offset, record->key, record->key_size, record->value,
-                        record->value_size);
-    return complaint;
-}
-
 struct notices *notices_new(struct store *store, int32_t partitions) {
     struct notices *notices = mem_alloc(sizeof *notices);
-    notices->table = table_store_of_topic(store, "notices", partitions, take, notices);
+    notices->table = table_store_of_topic(store, "notices", partitions, notices_complaint, notices);
     notices->store = store;
     notices->partitions = partitions;
     notices->codec = codec_new();
@@ -65,14 +55,16 @@ struct table_store *notices_table(struct notices *notices) {
     return notices->table;
 }
 
-const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
-                              const void *value, size_t size, struct error *error) {
-    struct notice_key read;
+const char *notices_complaint(void *context, struct table_store *table, const struct kafka_record *record,
+                              struct error *error) {
+    struct notices *notices = context;
+    struct notice_key key;
     struct notice notice;
-    if (!notice_key_read(key, key_size, &read)) return "the key must be a notice of a user";
-    if (hash_user_partition(read.user, notices->partitions) != partition) return "not in the partition of its user";
-    if (!value) return NULL;
-    if (event_decode_notice(notices->codec, value, size, &notice, error)) return error->text;
+    if (!notice_key_read(record->key, record->key_size, &key)) return "the key must be a notice of a user";
+    if (hash_user_partition(key.user, notices->partitions) != record->partition)
+        return "not in the partition of its user";
+    if (!record->value) return NULL;
+    if (event_decode_notice(notices->codec, record->value, record->value_size, &notice, error)) return error->text;
     return NULL;
 }
 

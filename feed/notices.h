@@ -23,9 +23,7 @@ void notices_free(struct notices *notices);                           /* what is
 
 struct table_store *notices_table(struct notices *notices); /* open partitions and take records there; lives as long */
 
-/* Checks a record of the topic. Returns NULL, or the reason why it is malformed, which may point into `error`. */
-const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
-                              const void *value, size_t size, struct error *error);
+table_store_take notices_complaint; /* of a record of the topic; context: the notices */
 
 /* Calls `each` for a user's notices, newest first, at most 200 of them, until it returns false. The notice is valid within. */
 typedef bool notices_each_one(void *context, const struct notice_key *key, const struct notice *notice);

@@ -2,13 +2,23 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
-enum { KINDS = RELATION_MUTED };
+enum { KINDS = RELATION_MUTED, BUILD_LOT = 200000 /* halves that are queued before they are sorted, to build lists */ };
+
+struct lists_part {
+    int64_t taken; /* halves before are queued or applied */
+    bool live;
+    bool touched; /* records were taken since the last write */
+};
 
 struct relation_lists {
     struct adjacency *adjacency;
-    int64_t *taken;      /* by partition: halves before are queued or applied */
+    int32_t partitions;
+    struct lists_part *parts;
+    struct codec *codec;
     struct recent *rows; /* encoded lists (adjacency/id_list.h) as the store has them */
     struct buffer encoded;
 };
@@ -30,7 +40,9 @@ int relation_lists_open(const struct relation_lists_options *options, struct rel
                         struct error *error) {
     struct relation_lists *lists = mem_alloc(sizeof *lists);
     *lists = (struct relation_lists){.adjacency = NULL,
-                                     .taken = mem_zero((size_t)options->partitions, sizeof *lists->taken),
+                                     .partitions = options->partitions,
+                                     .parts = mem_zero((size_t)options->partitions, sizeof *lists->parts),
+                                     .codec = codec_new(),
                                      .rows = recent_new(options->cache_bytes, options->partitions)};
     struct adjacency_options adjacency = {
         .path = options->path,
@@ -56,7 +68,8 @@ int relation_lists_open(const struct relation_lists_options *options, struct rel
 void relation_lists_close(struct relation_lists *lists) {
     if (!lists) return;
     adjacency_close(lists->adjacency);
-    free(lists->taken);
+    free(lists->parts);
+    codec_free(lists->codec);
     recent_free(lists->rows);
     buffer_free(&lists->encoded);
     free(lists);
@@ -66,11 +79,12 @@ int relation_lists_attach(struct relation_lists *lists, int32_t partition, int64
                           struct error *error) {
     recent_drop_all(lists->rows, partition);
     int code = adjacency_attach(lists->adjacency, partition, now_ms, from, error);
-    if (!code && !adjacency_queued(lists->adjacency, partition)) lists->taken[partition] = *from;
+    if (!code && !adjacency_queued(lists->adjacency, partition)) lists->parts[partition].taken = *from;
     return code;
 }
 
-void relation_lists_detach(struct relation_lists *lists, int32_t partition) {
+void relation_lists_detach(void *store, int32_t partition) {
+    struct relation_lists *lists = store;
     recent_drop_all(lists->rows, partition);
     adjacency_detach(lists->adjacency, partition);
 }
@@ -78,7 +92,7 @@ void relation_lists_detach(struct relation_lists *lists, int32_t partition) {
 int relation_lists_reset(struct relation_lists *lists, int32_t partition, struct error *error) {
     recent_drop_all(lists->rows, partition);
     int code = adjacency_rebuild(lists->adjacency, partition, error);
-    if (!code) lists->taken[partition] = ADJACENCY_FROM_BEGINNING;
+    if (!code) lists->parts[partition].taken = ADJACENCY_FROM_BEGINNING;
     return code;
 }
 
@@ -91,8 +105,8 @@ static struct adjacency_list list_of(int32_t partition, int64_t user, enum relat
 
 void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset, int64_t time_ms,
                          const struct relation_half *half, bool set) {
-    if (offset < lists->taken[partition]) return;
-    lists->taken[partition] = offset + 1;
+    if (offset < lists->parts[partition].taken) return;
+    lists->parts[partition].taken = offset + 1;
     adjacency_add(lists->adjacency, list_of(partition, half->user, half->relation), half->other,
                   set ? ADJACENCY_MEMBER : ADJACENCY_NONE, time_ms, offset);
 }
@@ -168,3 +182,113 @@ int relation_lists_since(struct relation_lists *lists, int32_t partition, const 
 struct adjacency *relation_lists_adjacency(struct relation_lists *lists) {
     return lists->adjacency;
 }
+
+/* ---- the kind ---- */
+
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    struct relation_lists *lists = store;
+    int64_t from;
+    lists->parts[partition].live = lists->parts[partition].touched = false;
+    return relation_lists_attach(lists, partition, now_ms, &from, error);
+}
+
+static int apply_queued(struct relation_lists *lists, int32_t partition, struct error *error) {
+    const struct lists_part *part = &lists->parts[partition];
+    return relation_lists_apply(lists, partition, part->taken, clock_wall_ms(), !part->live, error);
+}
+
+static int set_live(void *store, int32_t partition, bool live, struct error *error) {
+    struct relation_lists *lists = store;
+    lists->parts[partition].live = live;
+    return live ? relation_lists_finish(lists, partition, clock_wall_ms(), error) : 0;
+}
+
+static const char *complaint(struct relation_lists *lists, const struct kafka_record *record,
+                             struct relation_half *half, struct error *error) {
+    struct follow follow;
+    if (!relation_key_read(record->key, record->key_size, half)) return "the key must be a relation of two users";
+    if (hash_user_partition(half->user, lists->partitions) != record->partition)
+        return "not in the partition of its user";
+    if (record->value && event_decode_follow(lists->codec, record->value, record->value_size, &follow, error))
+        return error->text;
+    return NULL;
+}
+
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct relation_lists *lists = store;
+    struct lists_part *part = &lists->parts[record->partition];
+    struct relation_half half;
+    const char *why = complaint(lists, record, &half, error);
+    if (!why)
+        relation_lists_take(lists, record->partition, record->offset, record->timestamp, &half, record->value != NULL);
+    else
+        *reason = why;
+    if (record->offset >= part->taken) part->taken = record->offset + 1;
+    part->touched = true;
+    return 0;
+}
+
+static int64_t next(const void *store, int32_t partition, size_t topic) {
+    return relation_lists_next(store, partition);
+}
+
+/* Lists that are being built take halves in large lots. */
+static bool is_due(const struct relation_lists *lists, int32_t partition) {
+    size_t queued = adjacency_queued(lists->adjacency, partition);
+    bool readable = !adjacency_building(lists->adjacency, partition) && relation_lists_next(lists, partition) >= 0;
+    return queued && (queued >= BUILD_LOT || lists->parts[partition].live || readable);
+}
+
+static int write_due(void *store, struct error *error) {
+    struct relation_lists *lists = store;
+    int code = 0;
+    for (int32_t p = 0; !code && p < lists->partitions; p++) {
+        bool due = lists->parts[p].touched && is_due(lists, p);
+        lists->parts[p].touched = false;
+        if (due) code = apply_queued(lists, p, error);
+    }
+    return code;
+}
+
+static int reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    return relation_lists_reset(store, partition, error);
+}
+
+static int touch(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    return adjacency_touch(((struct relation_lists *)store)->adjacency, partition, now_ms, error);
+}
+
+static int64_t unbuilt(const void *store, int32_t partition) {
+    const struct adjacency *adjacency = ((const struct relation_lists *)store)->adjacency;
+    return adjacency_building(adjacency, partition) || adjacency_queued(adjacency, partition);
+}
+
+static int build_begin(void *store, int32_t partition, int64_t now_ms, void **build, struct error *error) {
+    struct relation_lists *lists = store;
+    int code = apply_queued(lists, partition, error);
+    if (!code) *build = adjacency_finish_begin(lists->adjacency, partition, now_ms);
+    return code;
+}
+
+static int build_run(void *build, struct error *error) { return adjacency_finish_run(build, error); }
+
+static int build_end(void *store, int32_t partition, void *build, int code, int64_t now_ms, struct error *error) {
+    int failed = adjacency_finish_end(build, code, error);
+    return failed ? failed : apply_queued(store, partition, error); // what has come in the meantime
+}
+
+const struct state_kind RELATIONS_KIND = {
+    .open = open_part,
+    .close = relation_lists_detach,
+    .live = set_live,
+    .take = take,
+    .next = next,
+    .write = write_due,
+    .reset = reset,
+    .touch = touch,
+    .unbuilt = unbuilt,
+    .build_begin = build_begin,
+    .build_run = build_run,
+    .build_end = build_end,
+};

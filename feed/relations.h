@@ -10,7 +10,9 @@
 #define FEED_RELATIONS_H
 
 #include "adjacency/adjacency.h"
+#include "event/codec.h"
 #include "feed/recent.h"
+#include "state/kind.h"
 #include "users/relation.h"
 
 struct relation_lists;
@@ -32,7 +34,7 @@ void relation_lists_close(struct relation_lists *lists); /* NULL is fine */
 /* *from: where to go on reading; ADJACENCY_FROM_BEGINNING: at the beginning. */
 int relation_lists_attach(struct relation_lists *lists, int32_t partition, int64_t now_ms, int64_t *from,
                           struct error *error);
-void relation_lists_detach(struct relation_lists *lists, int32_t partition);
+void relation_lists_detach(void *lists, int32_t partition);
 int relation_lists_reset(struct relation_lists *lists, int32_t partition,
                          struct error *error); /* forgets an attached one */
 
@@ -45,6 +47,8 @@ int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_
 /* After the last apply of restoring: the lists can be read from now on. May take a second for a million halves. */
 int relation_lists_finish(struct relation_lists *lists, int32_t partition, int64_t now_ms, struct error *error);
 int64_t relation_lists_next(const struct relation_lists *lists, int32_t partition); /* -1: nothing is applied */
+
+extern const struct state_kind RELATIONS_KIND; /* of one topic */
 
 /* All ids of a list, sorted. Lists of follows and mutes that were read lately are in memory. */
 int relation_lists_all(struct relation_lists *lists, int32_t partition, int64_t user, enum relation relation,
@@ -64,7 +68,6 @@ int relation_lists_since(struct relation_lists *lists, int32_t partition, const 
 
 struct recent_usage relation_lists_cached(const struct relation_lists *lists);
 
-/* The same adjacency, for checkpoints and building by a worker thread. */
-struct adjacency *relation_lists_adjacency(struct relation_lists *lists);
+struct adjacency *relation_lists_adjacency(struct relation_lists *lists); /* for checkpoints */
 
 #endif

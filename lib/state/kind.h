@@ -27,7 +27,7 @@ struct state_kind {
     int64_t (*next)(const void *store, int32_t partition, size_t topic);
 
     /* A store in memory has none of the rest. */
-    int (*write)(void *store, struct error *error);                                    /* all that is gathered */
+    int (*write)(void *store, struct error *error); /* all that is gathered; NULL: it says itself when */
     int (*reset)(void *store, int32_t partition, int64_t now_ms, struct error *error); /* the part is empty */
     /* The topic's next offset is gone: true: it goes on at the beginning, and nothing else is to be done. NULL: never. */
     bool (*lost)(void *store, int32_t partition, size_t topic);

@@ -93,8 +93,8 @@ static void forget_numbers(struct table_part *part) {
     part->mark = -1;
 }
 
-int64_t table_store_next(const struct table_store *table, int32_t partition, size_t topic) {
-    return table->parts[partition].next[topic];
+int64_t table_store_next(const void *table, int32_t partition, size_t topic) {
+    return ((const struct table_store *)table)->parts[partition].next[topic];
 }
 
 void table_store_pass(struct table_store *table, int32_t partition, size_t topic, int64_t next) {
@@ -132,7 +132,8 @@ int table_store_get(struct table_store *table, int32_t partition, const void *ke
                      value ? value : &table->value, error);
 }
 
-int table_store_write(struct table_store *table, struct error *error) {
+int table_store_write(void *store, struct error *error) {
+    struct table_store *table = store;
     for (int32_t p = 0; p < table->options.partitions; p++)
         if (table->parts[p].moved) put_numbers(table, &table->parts[p]);
     int code = store_batch_count(table->batch) ? store_write(table->options.store, table->batch, false, error) : 0;
@@ -154,7 +155,8 @@ static int open_families(struct table_store *table, int32_t partition, bool drop
 }
 
 /* Two families are emptied in one write, so that rows of one are never left without those of the other. */
-int table_store_reset(struct table_store *table, int32_t partition, int64_t now_ms, struct error *error) {
+int table_store_reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    struct table_store *table = store;
     static const uint8_t FIRST[] = {0}, END[] = {0xff};
     struct table_part *part = &table->parts[partition];
     store_batch_clear(table->batch); // of a batch that was not written, as the store is damaged
@@ -167,8 +169,8 @@ int table_store_reset(struct table_store *table, int32_t partition, int64_t now_
     return table_store_write(table, error);
 }
 
-int table_store_open(struct table_store *table, int32_t partition, int64_t now_ms, int64_t since_ms,
-                     struct error *error) {
+int table_store_open(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    struct table_store *table = store;
     struct table_part *part = &table->parts[partition];
     forget_numbers(part);
     int code = open_families(table, partition, false, error);
@@ -182,34 +184,24 @@ int table_store_open(struct table_store *table, int32_t partition, int64_t now_m
 
 /* ---- the kind ---- */
 
-static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
-    return table_store_open(store, partition, now_ms, since_ms, error);
-}
-
 static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
                 struct error *error) {
     struct table_store *table = store;
     const char *complaint = table->options.take(table->options.context, table, record, error);
-    if (complaint) *reason = complaint;
+    if (complaint)
+        *reason = complaint;
+    else
+        table_store_put(table, record->partition, record->offset, record->key, record->key_size, record->value,
+                        record->value_size);
     if (record->offset >= table_store_next(table, record->partition, topic))
         table_store_pass(table, record->partition, topic, record->offset + 1);
     return 0;
 }
 
-static int64_t next(const void *store, int32_t partition, size_t topic) {
-    return table_store_next(store, partition, topic);
-}
-
-static int write_rows(void *store, struct error *error) { return table_store_write(store, error); }
-
-static int reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
-    return table_store_reset(store, partition, now_ms, error);
-}
-
 const struct state_kind TABLE_STORE_KIND = {
-    .open = open_part,
+    .open = table_store_open,
     .take = take,
-    .next = next,
-    .write = write_rows,
-    .reset = reset,
+    .next = table_store_next,
+    .write = table_store_write,
+    .reset = table_store_reset,
 };

@@ -16,7 +16,8 @@ enum { TABLE_STORE_FAMILIES = 2, TABLE_STORE_TOPICS = 4 }; /* at most */
 
 struct table_store;
 
-/* Gathers what a record of the topic says. Returns NULL, or the reason why it is none, which may point into `error`. */
+/* Checks a record, which then becomes a row as it is, unless its offset is passed here. Returns NULL, or the reason why it is none of its
+ * topic, which may point into `error`. */
 typedef const char *table_store_take(void *context, struct table_store *table, const struct kafka_record *record,
                                      struct error *error);
 
@@ -40,13 +41,12 @@ struct table_store *table_store_of_topic(struct store *store, const char *name, 
 extern const struct state_kind TABLE_STORE_KIND;  /* of table_store_of_topic */
 void table_store_free(struct table_store *table); /* what is gathered is lost; NULL is fine */
 
-/* As the functions of a kind. Opening empties rows of another version, too. Resetting drops all that is gathered, of all partitions. */
-int table_store_open(struct table_store *table, int32_t partition, int64_t now_ms, int64_t since_ms,
-                     struct error *error);
-int table_store_reset(struct table_store *table, int32_t partition, int64_t now_ms, struct error *error);
-int64_t table_store_next(const struct table_store *table, int32_t partition, size_t topic);
+/* As the functions of a kind, of a struct table_store. Opening empties rows of another version, too. Resetting drops all that is gathered, of all partitions. */
+int table_store_open(void *table, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error);
+int table_store_reset(void *table, int32_t partition, int64_t now_ms, struct error *error);
+int64_t table_store_next(const void *table, int32_t partition, size_t topic);
 void table_store_touch(struct table_store *table, int32_t partition, int64_t now_ms);
-int table_store_write(struct table_store *table, struct error *error);
+int table_store_write(void *table, struct error *error);
 
 struct store_family *table_store_family(const struct table_store *table, int32_t partition, size_t family); /* open */
 struct store_batch *table_store_batch(struct table_store *table); /* rows are gathered in it */

@@ -1,115 +1,151 @@
 #include "tasks/effects.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "tasks/carried.h"
 
-struct effects_part {
-    bool live;
-    int64_t told[STAGES_TOPICS_MAX]; /* KAFKA_OFFSET_NONE: the group knows nothing */
-    int64_t ends[STAGES_TOPICS_MAX];
+/* The newest settled epoch and all that are not settled: one more than there may be unsettled. */
+enum { NOTES = EPOCHS_MAX + 1 };
+
+struct course_of_effects {
+    int64_t told, end; /* while the task does not run */
+    int64_t next;      /* effects before are sent */
+    int64_t held;      /* those from here on are not sent to the end; INT64_MAX */
+    int64_t settled;   /* effects before are acknowledged */
+    int64_t committed;
 };
 
 struct task_effects {
-    struct owner *owner;
-    struct carried *carried;
+    const struct topic **topics;
     size_t states;
     int32_t partitions;
-    struct effects_part *parts;
-    struct kafka_position *positions; /* room for all states of all partitions */
+    struct epochs *epochs;
+    uint64_t *live_epochs; /* by partition: the first that says anything about it; 0: its task does not run */
+    uint64_t settled_epoch;
+    struct course_of_effects *courses; /* by partition, then by state */
+    int64_t *notes; /* by epoch modulo NOTES, then as `courses`: what was sent when the epoch was closed */
+    struct kafka_position *positions; /* room for all courses */
 };
 
 struct task_effects *task_effects_new(const struct topic *const *topics, size_t states, int32_t partitions,
-                                      struct owner *owner, struct epochs *epochs) {
+                                      struct epochs *epochs) {
+    size_t places = (size_t)partitions * states;
     struct task_effects *effects = mem_alloc(sizeof *effects);
     *effects = (struct task_effects){
-        .owner = owner,
-        .carried = carried_new(topics, states, partitions, epochs),
+        .topics = mem_zero(states, sizeof *effects->topics),
         .states = states,
         .partitions = partitions,
-        .parts = mem_zero((size_t)partitions, sizeof *effects->parts),
-        .positions = mem_zero((size_t)partitions * (states + 1), sizeof *effects->positions),
+        .epochs = epochs,
+        .live_epochs = mem_zero((size_t)partitions, sizeof *effects->live_epochs),
+        .courses = mem_zero(places, sizeof *effects->courses),
+        .notes = mem_zero(places * NOTES, sizeof *effects->notes),
+        .positions = mem_zero(places, sizeof *effects->positions),
     };
+    if (states) memcpy(effects->topics, topics, states * sizeof *topics);
     return effects;
 }
 
 void task_effects_free(struct task_effects *effects) {
     if (!effects) return;
-    carried_free(effects->carried);
-    free(effects->parts);
+    free(effects->topics);
+    free(effects->live_epochs);
+    free(effects->courses);
+    free(effects->notes);
     free(effects->positions);
     free(effects);
 }
 
+static struct course_of_effects *course_of(const struct task_effects *effects, size_t state, int32_t partition) {
+    return &effects->courses[(size_t)partition * effects->states + state];
+}
+
 void task_effects_told(struct task_effects *effects, int32_t partition, const int64_t *told) {
-    for (size_t s = 0; s < effects->states; s++) effects->parts[partition].told[s] = told[s];
+    for (size_t s = 0; s < effects->states; s++) course_of(effects, s, partition)->told = told[s];
 }
 
 void task_effects_ends(struct task_effects *effects, int32_t partition, const int64_t *ends) {
-    for (size_t s = 0; s < effects->states; s++) effects->parts[partition].ends[s] = ends[s];
+    for (size_t s = 0; s < effects->states; s++) course_of(effects, s, partition)->end = ends[s];
 }
 
-void task_effects_forget(struct task_effects *effects, size_t state, int32_t partition) {
-    if (state < effects->states) effects->parts[partition].told[state] = KAFKA_OFFSET_BEGINNING;
+void task_effects_anew(struct task_effects *effects, size_t state, int32_t partition) {
+    if (state < effects->states) course_of(effects, state, partition)->told = KAFKA_OFFSET_BEGINNING;
 }
 
 /* An offset behind the end is of another time, too. */
-static int64_t begin_at(const struct effects_part *part, size_t state) {
-    int64_t told = part->told[state], end = part->ends[state];
-    if (told == KAFKA_OFFSET_NONE || told > end) return end;
-    return told < 0 ? 0 : told;
+void task_effects_begin(const struct task_effects *effects, int32_t partition, int64_t *from) {
+    for (size_t s = 0; s < effects->states; s++) {
+        const struct course_of_effects *course = course_of(effects, s, partition);
+        bool known = course->told != KAFKA_OFFSET_NONE && course->told <= course->end;
+        from[s] = !known ? course->end : course->told < 0 ? 0 : course->told;
+    }
 }
 
-/* Reads the state of a task that runs once more, if that was read already. */
-static int read_from(struct task_effects *effects, size_t state, int32_t partition, int64_t from, struct error *error) {
-    if (from >= owner_position(effects->owner, state, partition)) return 0;
-    return owner_read_again(effects->owner, state, partition, from, error);
-}
-
-int task_effects_live(struct task_effects *effects, int32_t partition, struct error *error) {
-    struct effects_part *part = &effects->parts[partition];
-    int64_t from[STAGES_TOPICS_MAX];
-    int code = 0;
-    for (size_t s = 0; s < effects->states; s++) from[s] = begin_at(part, s);
-    carried_live(effects->carried, partition, from);
-    part->live = true;
-    for (size_t s = 0; !code && s < effects->states; s++) code = read_from(effects, s, partition, from[s], error);
-    if (!code) task_effects_commit(effects, false); // so that whoever takes over knows where effects began
-    return code;
+void task_effects_live(struct task_effects *effects, int32_t partition, const int64_t *from) {
+    effects->live_epochs[partition] = epochs_open(effects->epochs);
+    for (size_t s = 0; s < effects->states; s++)
+        *course_of(effects, s, partition) =
+            (struct course_of_effects){.next = from[s], .held = INT64_MAX, .settled = from[s], .committed = -1};
 }
 
 void task_effects_stop(struct task_effects *effects, int32_t partition) {
-    struct effects_part *part = &effects->parts[partition];
-    if (!part->live) return;
-    part->live = false;
-    for (size_t s = 0; s < effects->states; s++) part->told[s] = carried_settled_at(effects->carried, s, partition);
-    carried_stop(effects->carried, partition);
+    if (!effects->live_epochs[partition]) return;
+    effects->live_epochs[partition] = 0;
+    for (size_t s = 0; s < effects->states; s++) {
+        struct course_of_effects *course = course_of(effects, s, partition);
+        course->told = course->settled;
+    }
 }
 
 bool task_effects_due(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
-    return carried_due(effects->carried, state, partition, offset);
+    struct course_of_effects *course = course_of(effects, state, partition);
+    if (!effects->live_epochs[partition] || offset < course->next) return false;
+    course->next = offset + 1;
+    return true;
 }
 
 void task_effects_hold(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
-    carried_hold(effects->carried, state, partition, offset);
+    course_of(effects, state, partition)->held = offset;
 }
 
-int task_effects_again(struct task_effects *effects, bool lost, struct error *error) {
-    int code = 0;
-    if (lost) carried_forget(effects->carried);
+void task_effects_note(struct task_effects *effects) {
+    size_t places = (size_t)effects->partitions * effects->states;
+    int64_t *notes = effects->notes + epochs_open(effects->epochs) % NOTES * places;
+    for (size_t i = 0; i < places; i++) {
+        const struct course_of_effects *course = &effects->courses[i];
+        notes[i] = course->next < course->held ? course->next : course->held;
+    }
+}
+
+size_t task_effects_settled(struct task_effects *effects, bool again, const struct kafka_position **positions) {
+    uint64_t epoch = epochs_settled(effects->epochs) - 1;
+    const int64_t *notes = effects->notes + epoch % NOTES * (size_t)effects->partitions * effects->states;
+    bool news = epoch > effects->settled_epoch;
+    size_t count = 0;
+    if (news) effects->settled_epoch = epoch;
     for (int32_t p = 0; p < effects->partitions; p++) {
-        for (size_t s = 0; !code && effects->parts[p].live && s < effects->states; s++) {
-            if (lost) carried_rewind(effects->carried, s, p);
-            code = read_from(effects, s, p, carried_next(effects->carried, s, p), error);
+        uint64_t live = effects->live_epochs[p];
+        for (size_t s = 0; live && s < effects->states; s++) {
+            struct course_of_effects *course = course_of(effects, s, p);
+            if (news && live <= epoch) course->settled = notes[course - effects->courses];
+            if (course->settled <= course->committed && !again) continue;
+            course->committed = course->settled;
+            effects->positions[count++] =
+                (struct kafka_position){.topic = effects->topics[s], .partition = p, .offset = course->settled};
         }
     }
-    return code;
+    *positions = effects->positions;
+    return count;
 }
 
-void task_effects_note(struct task_effects *effects) { carried_note(effects->carried); }
+void task_effects_rewind(struct task_effects *effects) {
+    effects->settled_epoch = epochs_settled(effects->epochs) - 1; // nothing was noted of it
+    for (size_t i = 0; i < (size_t)effects->partitions * effects->states; i++) {
+        effects->courses[i].next = effects->courses[i].settled;
+        effects->courses[i].held = INT64_MAX;
+    }
+}
 
-void task_effects_commit(struct task_effects *effects, bool again) {
-    size_t count = carried_settled(effects->carried, again, effects->positions);
-    owner_commit(effects->owner, effects->positions, count);
+int64_t task_effects_next(const struct task_effects *effects, size_t state, int32_t partition) {
+    return effects->live_epochs[partition] ? course_of(effects, state, partition)->next : INT64_MAX;
 }

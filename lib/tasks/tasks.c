@@ -8,16 +8,30 @@
 #include "base/mem.h"
 #include "tasks/tasks_private.h"
 
+enum { RECOMMIT_S = 10 };
+
 void tasks_fail(struct tasks *tasks, const char *doing, const struct error *error) {
     if (tasks->failed) return;
     tasks->failed = true;
     tasks->product->failed(tasks->context, doing, error);
 }
 
-static void read_again(struct tasks *tasks, size_t state, int32_t partition) {
+static void read_from(struct tasks *tasks, size_t state, int32_t partition, int64_t offset) {
     struct error error;
-    if (owner_read_again(tasks->owner, state, partition, KAFKA_OFFSET_BEGINNING, &error))
-        tasks_fail(tasks, "state cannot be read anew", &error);
+    if (owner_read_again(tasks->owner, state, partition, offset, &error))
+        tasks_fail(tasks, "state cannot be read again", &error);
+}
+
+static void read_anew(struct tasks *tasks, size_t state, int32_t partition) {
+    read_from(tasks, state, partition, KAFKA_OFFSET_BEGINNING);
+}
+
+/* Records whose effects are not carried out yet are read once more, if they were read. */
+static void carry_on(struct tasks *tasks, int32_t partition) {
+    for (size_t s = 0; s < tasks->with_effects; s++) {
+        int64_t next = task_effects_next(tasks->effects, s, partition);
+        if (next < owner_position(tasks->owner, s, partition)) read_from(tasks, s, partition, next);
+    }
 }
 
 /* ---- tasks come and go ---- */
@@ -98,7 +112,7 @@ static void silence(void *context, int32_t partition) {
     }
     if (code) tasks_fail(tasks, "a store cannot be opened", &error);
     for (size_t s = 0; s < tasks->state_count; s++)
-        if (tasks->states[s].kind->in_memory) read_again(tasks, s, partition);
+        if (tasks->states[s].kind->in_memory) read_anew(tasks, s, partition);
 }
 
 static bool reached(void *context, int32_t partition, const int64_t *ends) {
@@ -115,6 +129,7 @@ static int64_t unapplied(void *context, int32_t partition) { return tasks_unbuil
 
 static void live(void *context, int32_t partition) {
     struct tasks *tasks = context;
+    int64_t from[STAGES_TOPICS_MAX];
     struct error error;
     int code = 0;
     tasks->tasks[partition].running = true;
@@ -122,8 +137,11 @@ static void live(void *context, int32_t partition) {
         const struct state_kind *kind = tasks_kind(tasks, s);
         if (kind->live) code = kind->live(tasks->stores[s], partition, true, &error);
     }
-    if (!code) code = task_effects_live(tasks->effects, partition, &error);
     if (code) tasks_fail(tasks, "a partition cannot be served", &error);
+    task_effects_begin(tasks->effects, partition, from);
+    task_effects_live(tasks->effects, partition, from);
+    carry_on(tasks, partition);
+    tasks_commit(tasks, false); // so that whoever takes over knows where effects began
 }
 
 /* ---- state that is read anew ---- */
@@ -140,7 +158,7 @@ static void empty(struct tasks *tasks, size_t store, int32_t partition, size_t b
     if (code) tasks_fail(tasks, "state cannot be read anew", &error);
     for (size_t s = 0; !code && s < tasks->state_count; s++)
         if (s != but && tasks->states[s].topic->store == store && !tasks->states[s].kind->from_effects)
-            read_again(tasks, s, partition);
+            read_anew(tasks, s, partition);
 }
 
 static bool lost(void *context, size_t number, int32_t partition) {
@@ -153,7 +171,7 @@ static bool lost(void *context, size_t number, int32_t partition) {
     if (state->kind->lost && state->kind->lost(state->store, partition, state->number)) return false;
     silence(tasks, partition);
     empty(tasks, state->topic->store, partition, number);
-    task_effects_forget(tasks->effects, number, partition);
+    task_effects_anew(tasks->effects, number, partition);
     return true;
 }
 
@@ -180,6 +198,11 @@ void tasks_damaged(struct tasks *tasks, int32_t partition, int code, const struc
     loop_timer_again(tasks->turn, 0, 0);
 }
 
+void tasks_store_failed(struct tasks *tasks, int32_t partition, int code, const struct error *error) {
+    tasks_damaged(tasks, partition, code, error);
+    if (code != -EBADMSG) tasks_fail(tasks, "the store failed", error);
+}
+
 /* A partition that is given up before the turn that mends it must not be damaged when it comes back. */
 static void detach(void *context, int32_t partition) {
     struct tasks *tasks = context;
@@ -194,13 +217,13 @@ static void detach(void *context, int32_t partition) {
 }
 
 void tasks_effects_lost(struct tasks *tasks) {
-    struct error error;
     if (!tasks->owner) return;
     owner_effects_lost(tasks->owner);
-    for (int32_t p = 0; tasks->product->drop && p < tasks->partitions; p++)
-        if (tasks->tasks[p].running) tasks->product->drop(tasks->context, p);
-    if (task_effects_again(tasks->effects, true, &error))
-        tasks_fail(tasks, "effects cannot be carried out again", &error);
+    task_effects_rewind(tasks->effects);
+    for (int32_t p = 0; p < tasks->partitions; p++) {
+        if (tasks->product->drop && tasks->tasks[p].running) tasks->product->drop(tasks->context, p);
+        carry_on(tasks, p);
+    }
 }
 
 /* ---- the owner's other callbacks ---- */
@@ -230,9 +253,7 @@ static void flush_old(void *context, int64_t now_us) {
 static void flush(void *context) {
     struct tasks *tasks = context;
     tasks->product->flush(tasks->context);
-    if (tasks->failed) return;
-    tasks_hold(tasks);
-    task_effects_note(tasks->effects);
+    if (!tasks->failed) tasks_note(tasks);
 }
 
 static void idle(void *context) {
@@ -244,7 +265,8 @@ static bool blocked(void *context) {
     struct tasks *tasks = context;
     const struct tasks_product *product = tasks->product;
     if (product->blocked && product->blocked(tasks->context)) return true;
-    tasks_put_off_no_more(tasks);
+    for (int32_t p = 0; tasks->put_off && p < tasks->partitions; p++) carry_on(tasks, p);
+    tasks->put_off = false;
     return product->crowded && product->crowded(tasks->context);
 }
 
@@ -256,6 +278,14 @@ static void input(void *context, size_t number, const struct kafka_record *recor
 static void lower(void *context, size_t number, int64_t *offsets) {
     struct tasks *tasks = context;
     if (tasks->product->lower) tasks->product->lower(tasks->context, number, offsets);
+}
+
+void tasks_second(struct tasks *tasks) {
+    owner_second(tasks->owner);
+    tasks_keep(tasks);
+    tasks_build(tasks);
+    blocked(tasks);                                                // effects may have waited for room
+    tasks_commit(tasks, clock_wall_ms() / 1000 % RECOMMIT_S == 0); // a commit may have been lost
 }
 
 static bool builds(void *context) { return ((struct tasks *)context)->building.build; }
@@ -350,7 +380,7 @@ int tasks_start(struct tasks *tasks, const struct tasks_options *options, struct
     int code = owner_new(&owner, &tasks->owner, error);
     free(topics);
     if (code) return code;
-    tasks->effects = task_effects_new(with_effects, tasks->with_effects, tasks->partitions, tasks->owner, owner.epochs);
+    tasks->effects = task_effects_new(with_effects, tasks->with_effects, tasks->partitions, owner.epochs);
     return owner_start(tasks->owner, error);
 }
 

@@ -95,6 +95,8 @@ void tasks_effects_lost(struct tasks *tasks);
 /* A store failed to read a value of that partition. -EBADMSG: it is damaged, and from the next turn of the loop on all state of the
  * partition is read anew. Anything else is for the caller to answer: tasks_damaged does nothing. */
 void tasks_damaged(struct tasks *tasks, int32_t partition, int code, const struct error *error);
+/* The same, and anything else ends the process. */
+void tasks_store_failed(struct tasks *tasks, int32_t partition, int code, const struct error *error);
 void tasks_fail(struct tasks *tasks, const char *doing, const struct error *error); /* the process ends */
 
 #endif

@@ -64,7 +64,8 @@ static inline int64_t tasks_next(const struct task_state *state, int32_t partiti
 void tasks_take(void *tasks, const struct kafka_record *records, size_t count); /* the owner's `state` */
 int64_t tasks_unbuilt(const struct tasks *tasks, int32_t partition);
 void tasks_build(struct tasks *tasks); /* begins with a part that is read through */
-void tasks_hold(struct tasks *tasks);  /* notes which effects are under way */
-void tasks_put_off_no_more(struct tasks *tasks);
+void tasks_note(struct tasks *tasks);  /* how far effects are sent */
+void tasks_commit(struct tasks *tasks, bool again);
+void tasks_keep(struct tasks *tasks); /* once a second */
 
 #endif

@@ -5,12 +5,7 @@
 #include "decider/decider.h"
 #include "tasks/tasks_private.h"
 
-enum { TOUCH_S = 60, RECOMMIT_S = 10 };
-
-static void store_failed(struct tasks *tasks, int32_t partition, int code, const struct error *error) {
-    tasks_damaged(tasks, partition, code, error);
-    if (code != -EBADMSG) tasks_fail(tasks, "the store failed", error);
-}
+enum { TOUCH_S = 60 };
 
 /* ---- records ---- */
 
@@ -37,7 +32,7 @@ static void take(struct tasks *tasks, const struct kafka_record *record) {
     if (state->topic->sees) state->topic->sees(tasks->context, record);
     int code = state->kind->take(state->store, state->number, record, &reason, &error);
     if (code)
-        store_failed(tasks, record->partition, code, &error);
+        tasks_store_failed(tasks, record->partition, code, &error);
     else if (reason)
         bury(tasks, record, reason);
 }
@@ -53,7 +48,7 @@ static void write_all(struct tasks *tasks, const struct kafka_record *records, s
     struct error error;
     for (size_t s = 0; !tasks->failed && s < tasks->product->store_count; s++) {
         const struct state_kind *kind = tasks_kind(tasks, s);
-        int code = kind->in_memory ? 0 : kind->write(tasks->stores[s], &error);
+        int code = kind->write ? kind->write(tasks->stores[s], &error) : 0;
         if (code == -EBADMSG)
             damaged_somewhere(tasks, records, count, &error);
         else if (code)
@@ -63,32 +58,30 @@ static void write_all(struct tasks *tasks, const struct kafka_record *records, s
 
 /* ---- effects ---- */
 
-static bool no_room(struct tasks *tasks) { return tasks->product->blocked && tasks->product->blocked(tasks->context); }
-
 static void carry_out(struct tasks *tasks, const struct kafka_record *record) {
     const struct task_state *state = state_of(tasks, record->topic);
     size_t number = (size_t)(state - tasks->states);
     struct error error;
     if (number >= tasks->with_effects || !tasks->tasks[record->partition].running) return;
-    tasks->put_off = tasks->put_off || no_room(tasks);
+    if (tasks->product->blocked && !tasks->put_off) tasks->put_off = tasks->product->blocked(tasks->context);
     if (tasks->put_off || !task_effects_due(tasks->effects, number, record->partition, record->offset)) return;
     int code = state->topic->effect(tasks->context, record, &error);
-    if (code) store_failed(tasks, record->partition, code, &error);
+    if (code) tasks_store_failed(tasks, record->partition, code, &error);
 }
 
-void tasks_put_off_no_more(struct tasks *tasks) {
-    struct error error;
-    if (!tasks->put_off || tasks->failed) return;
-    tasks->put_off = false;
-    if (task_effects_again(tasks->effects, false, &error)) tasks_fail(tasks, "effects cannot be carried out", &error);
-}
-
-void tasks_hold(struct tasks *tasks) {
+void tasks_note(struct tasks *tasks) {
     for (size_t s = 0; s < tasks->with_effects; s++) {
         const struct tasks_topic *topic = tasks->states[s].topic;
         for (int32_t p = 0; topic->held && p < tasks->partitions; p++)
             if (tasks->tasks[p].running) task_effects_hold(tasks->effects, s, p, topic->held(tasks->context, p));
     }
+    task_effects_note(tasks->effects);
+}
+
+void tasks_commit(struct tasks *tasks, bool again) {
+    const struct kafka_position *positions;
+    size_t count = tasks->failed ? 0 : task_effects_settled(tasks->effects, again, &positions);
+    if (count) owner_commit(tasks->owner, positions, count);
 }
 
 /* ---- a batch ---- */
@@ -147,10 +140,8 @@ static void build_done(void *context) {
     int code = tasks_kind(tasks, building->store)
                    ->build_end(tasks->stores[building->store], building->partition, build, building->code,
                                clock_wall_ms(), &building->error);
-    if (code)
-        tasks_fail(tasks, "the store cannot be built", &building->error);
-    else
-        owner_progress(tasks->owner);
+    if (code) tasks_store_failed(tasks, building->partition, code, &building->error);
+    owner_progress(tasks->owner);
 }
 
 static bool read_through(const struct tasks *tasks, size_t store, int32_t partition) {
@@ -172,7 +163,7 @@ static void build_one(struct tasks *tasks, size_t store, int32_t partition) {
     if (!kind->unbuilt || building->build || !task->open || task->running || task->damaged) return;
     if (!kind->unbuilt(tasks->stores[store], partition) || !read_through(tasks, store, partition)) return;
     int code = kind->build_begin(tasks->stores[store], partition, clock_wall_ms(), &building->build, &error);
-    if (code) store_failed(tasks, partition, code, &error);
+    if (code) tasks_store_failed(tasks, partition, code, &error);
     if (code || !building->build) return;
     building->store = store;
     building->partition = partition;
@@ -207,17 +198,12 @@ static int keep(struct tasks *tasks, int32_t partition, int64_t now_ms, struct e
     return code;
 }
 
-void tasks_second(struct tasks *tasks) {
+void tasks_keep(struct tasks *tasks) {
     int64_t now = clock_wall_ms();
     struct error error;
-    owner_second(tasks->owner);
     for (int32_t p = 0; p < tasks->partitions; p++) {
         int code = !tasks->failed && tasks_current(tasks, p) ? keep(tasks, p, now, &error) : 0;
-        if (code) store_failed(tasks, p, code, &error);
+        if (code) tasks_store_failed(tasks, p, code, &error);
     }
     write_all(tasks, NULL, 0);
-    tasks_build(tasks);
-    if (!no_room(tasks)) tasks_put_off_no_more(tasks);
-    if (!tasks->failed)
-        task_effects_commit(tasks->effects, now / 1000 % RECOMMIT_S == 0); // a commit may have been lost
 }

@@ -55,6 +55,13 @@ static int teardown(void **state) {
     return 0;
 }
 
+static const char *complaint_of(struct names *names, int32_t partition, const void *key, size_t key_size,
+                                const void *value, size_t size, struct error *error) {
+    const struct kafka_record record = {
+        .partition = partition, .key = key, .key_size = key_size, .value = value, .value_size = size};
+    return names_complaint(names, NULL, &record, error);
+}
+
 /* value NULL: a tombstone. */
 static void take(struct disk *disk, int64_t offset, bool of_user, const struct buffer *value) {
     uint8_t key[NAME_KEY_MAX];
@@ -62,7 +69,7 @@ static void take(struct disk *disk, int64_t offset, bool of_user, const struct b
     int32_t partition = of_user ? disk->users : disk->handles;
     const void *bytes = value ? value->data : NULL;
     struct error error;
-    assert_null(names_complaint(disk->names, partition, key, size, bytes, value ? value->size : 0, &error));
+    assert_null(complaint_of(disk->names, partition, key, size, bytes, value ? value->size : 0, &error));
     table_store_put(names_table(disk->names), partition, offset, key, size, bytes, value ? value->size : 0);
     assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
 }
@@ -114,7 +121,7 @@ static void test_names_are_found_also_after_a_restart(void **state) {
 static void assert_complaint(struct disk *disk, int32_t partition, const void *key, size_t size,
                              const struct buffer *value, const char *part) {
     struct error error = {.text = ""};
-    const char *complaint = names_complaint(disk->names, partition, key, size, value->data, value->size, &error);
+    const char *complaint = complaint_of(disk->names, partition, key, size, value->data, value->size, &error);
     if (!complaint || !strstr(complaint, part)) fail_msg("not \"%s\": %s", part, complaint ? complaint : "none");
 }
 

@@ -47,6 +47,13 @@ static int teardown(void **state) {
     return 0;
 }
 
+static const char *complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
+                             const void *value, size_t size, struct error *error) {
+    const struct kafka_record record = {
+        .partition = partition, .key = key, .key_size = key_size, .value = value, .value_size = size};
+    return notices_complaint(notices, NULL, &record, error);
+}
+
 static void take(struct disk *disk, int64_t user, int64_t time, bool gone) {
     struct notice_key key = {.user = user, .time = time, .kind = NOTICE_OF_FOLLOW, .number = time + 1};
     struct notice notice = {.what = NOTICE_FOLLOW, .user = time + 1, .time = time};
@@ -179,13 +186,12 @@ static void test_records_that_are_none(void **state) {
     event_encode_notice(&bad, &(struct notice){.what = NOTICE_MENTION, .user = -3});
     struct notices *notices = disk->notices;
     int32_t p = disk->partition;
-    assert_null(notices_complaint(notices, p, bytes, sizeof bytes, good.data, good.size, &disk->error));
-    assert_null(notices_complaint(notices, p, bytes, sizeof bytes, NULL, 0, &disk->error));
-    assert_non_null(
-        notices_complaint(notices, (p + 1) % PARTITIONS, bytes, sizeof bytes, good.data, good.size, &disk->error));
-    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes - 1, good.data, good.size, &disk->error));
-    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes, bad.data, bad.size, &disk->error));
-    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes, "x", 1, &disk->error));
+    assert_null(complaint(notices, p, bytes, sizeof bytes, good.data, good.size, &disk->error));
+    assert_null(complaint(notices, p, bytes, sizeof bytes, NULL, 0, &disk->error));
+    assert_non_null(complaint(notices, (p + 1) % PARTITIONS, bytes, sizeof bytes, good.data, good.size, &disk->error));
+    assert_non_null(complaint(notices, p, bytes, sizeof bytes - 1, good.data, good.size, &disk->error));
+    assert_non_null(complaint(notices, p, bytes, sizeof bytes, bad.data, bad.size, &disk->error));
+    assert_non_null(complaint(notices, p, bytes, sizeof bytes, "x", 1, &disk->error));
 
     // On the disk, a value that is none is damage.
     table_store_put(notices_table(notices), p, 0, bytes, sizeof bytes, "x", 1);

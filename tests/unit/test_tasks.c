@@ -32,6 +32,8 @@ struct counts {
     size_t records[PARTITIONS][2], gathered, written, resets, opened, touched;
     int64_t since_ms;
     bool forgives; /* a lost offset is no matter */
+    int64_t unbuilt;
+    size_t built;
 };
 
 struct world {
@@ -43,6 +45,7 @@ struct world {
     struct kafka_producer *producer;
     struct tasks *tasks;
     struct loop_timer *tenth, *second;
+    struct ages *ages;
     struct counts stores[STORES];
     size_t changed, seen, failed, told, dropped;
     bool full;       /* there is no room for effects */
@@ -139,7 +142,26 @@ static const struct state_kind ON_DISK = {.open = open_part,
                                           .touch = touch};
 static const struct state_kind IN_MEMORY = {
     .in_memory = true, .open = open_part, .close = close_in_memory, .live = live, .take = take};
-static const struct state_kind *const KINDS[STORES] = {&ON_DISK, &ON_DISK, &IN_MEMORY};
+static struct state_kind other_kind; /* ON_DISK, but for what a test changes */
+static const struct state_kind *const KINDS[STORES] = {&ON_DISK, &other_kind, &IN_MEMORY};
+
+static int64_t unbuilt(const void *store, int32_t p) { return ((const struct counts *)store)->unbuilt; }
+
+static int build_begin(void *store, int32_t p, int64_t now_ms, void **build, struct error *error) {
+    assert_false(((struct counts *)store)->live[p]);
+    *build = store;
+    return 0;
+}
+
+static int build_run(void *build, struct error *error) { return 7; }
+
+static int build_end(void *store, int32_t p, void *build, int code, int64_t now_ms, struct error *error) {
+    struct counts *counts = store;
+    assert_true(build == store && code == 7 && counts->unbuilt);
+    counts->unbuilt = 0;
+    counts->built++;
+    return 0;
+}
 
 /* ---- the product ---- */
 
@@ -192,6 +214,7 @@ static void each_second(void *context) { tasks_second(((struct world *)context)-
 static int set_up(void **out) {
     struct world *w = mem_zero(1, sizeof *w);
     struct error error;
+    other_kind = ON_DISK;
     fake_kafka_start();
     for (size_t i = 0; i < ARRAY_SIZE(ALL); i++) fake_topic(ALL[i], PARTITIONS);
     uv_loop_init(&w->loop);
@@ -223,7 +246,7 @@ static void start(struct world *w) {
     };
     struct error error;
     const struct tasks_options tasks = {
-        .owner = &owner, .stores = stores, .dead_letters = w->producer, .max_age_ms = MAX_AGE_MS};
+        .owner = &owner, .stores = stores, .ages = w->ages, .dead_letters = w->producer, .max_age_ms = MAX_AGE_MS};
     assert_int_equal(tasks_start(w->tasks, &tasks, &error), 0);
     w->tenth = loop_timer_new(&w->loop, 1, 2, each_tenth, w);
     w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
@@ -445,6 +468,51 @@ static void test_a_damaged_task_that_is_given_up_comes_back_empty(void **in) {
     assert_int_equal(w->stores[FACTS_STORE].resets, 1);
 }
 
+static void test_a_part_that_lacks_nothing_begins_where_effects_go_on(void **in) {
+    struct world *w = *in;
+    other_kind.from_effects = true;
+    fake_commit(&OTHERS, P, 1);
+    start_running(w);
+    assert_int_equal(count(w, OTHER_STORE, 0), 1);
+}
+
+static void test_a_task_runs_when_its_stores_are_built(void **in) {
+    struct world *w = *in;
+    other_kind.unbuilt = unbuilt;
+    other_kind.build_begin = build_begin;
+    other_kind.build_run = build_run;
+    other_kind.build_end = build_end;
+    w->stores[OTHER_STORE].unbuilt = 2;
+    start_running(w);
+    assert_int_equal(w->stores[OTHER_STORE].built, 1);
+}
+
+static void test_what_has_no_age_is_as_old_as_its_partition(void **in) {
+    struct world *w = *in;
+    char folder[] = "/tmp/starling-tasks-XXXXXX";
+    struct store *store;
+    struct error error;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(store_open(folder, &(struct store_options){.cache_bytes = 1 << 20}, &store, &error), 0);
+    assert_int_equal(ages_open(store, &w->ages, &error), 0);
+    int64_t old = clock_wall_ms() - MAX_AGE_MS - 1000;
+    assert_int_equal(ages_touch(w->ages, P, old, true, &error), 0);
+    other_kind.touch = NULL;
+    start_running(w);
+    assert_true(complete(w) && w->stores[OTHER_STORE].resets == 1 && w->stores[FACTS_STORE].resets == 0);
+    assert_int_equal(ages_too_old(w->ages, P, old + 1000, &error), 0);
+    fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
+    FAKE_UNTIL(&w->loop, tasks_serves(w->tasks, 0) == 0);
+    fake_assign_range(fake_member(0), &COMMANDS, P, P);
+    FAKE_UNTIL(&w->loop, runs(w));
+    assert_int_equal(w->stores[OTHER_STORE].resets, 1);
+    while (tasks_busy(w->tasks)) fake_turn(&w->loop);
+    loop_timer_stop(w->second); // it touches the ages
+    ages_close(w->ages);
+    store_close(store);
+    assert_int_equal(store_remove(folder, &error), 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -463,6 +531,9 @@ int main(void) {
         TEST(test_what_is_lost_is_carried_out_again),
         TEST(test_an_effect_that_finds_damage_is_carried_out_later),
         TEST(test_a_damaged_task_that_is_given_up_comes_back_empty),
+        TEST(test_a_part_that_lacks_nothing_begins_where_effects_go_on),
+        TEST(test_a_task_runs_when_its_stores_are_built),
+        TEST(test_what_has_no_age_is_as_old_as_its_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

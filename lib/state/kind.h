@@ -18,7 +18,7 @@ struct state_kind {
     /* Opens a partition's part, and empties it if it was last up to date before since_ms: it may lack tombstones. */
     int (*open)(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error);
     void (*close)(void *store, int32_t partition); /* NULL: a closed part costs nothing */
-    /* All of the state is here, and the task runs from now on, or (false; not in memory) no longer. NULL: no matter. */
+    /* All of the state is here, and the task runs from now on, or (false; not in memory) no longer, if it did. NULL: no matter. */
     int (*live)(void *store, int32_t partition, bool live, struct error *error);
 
     /* Gathers a record of an open part, and passes its offset. *reason: why it is no record of its topic; else untouched. */
@@ -26,9 +26,15 @@ struct state_kind {
     /* Where a topic goes on; -1: its beginning. In memory: behind the last record; NULL: no decider wants to know. */
     int64_t (*next)(const void *store, int32_t partition, size_t topic);
 
+    /* Of a store that carries out effects of its own, and commits how far; else NULL. This process owns the partition until it is not live;
+     * the group knows that effects before `told` are carried out, KAFKA_OFFSET_NONE: of none. Returns from where the topic is read again
+     * for those that are not; KAFKA_OFFSET_NONE: it goes on. */
+    int64_t (*own)(void *store, int32_t partition, size_t topic, int64_t told);
+
     /* A store in memory has none of the rest. */
     int (*write)(void *store, struct error *error); /* all that is gathered; NULL: it says itself when */
-    int (*reset)(void *store, int32_t partition, int64_t now_ms, struct error *error); /* the part is empty */
+    /* The part is empty. NULL: nothing of it is on a disk, where it may be damaged. */
+    int (*reset)(void *store, int32_t partition, int64_t now_ms, struct error *error);
     /* The topic's next offset is gone: true: it goes on at the beginning, and nothing else is to be done. NULL: never. */
     bool (*lost)(void *store, int32_t partition, size_t topic);
     /* It is up to date now, as the next write says. NULL: it has no age of its own (state/ages.h). */

@@ -104,6 +104,11 @@ bool task_effects_due(struct task_effects *effects, size_t state, int32_t partit
     return true;
 }
 
+void task_effects_pass(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
+    struct course_of_effects *course = course_of(effects, state, partition);
+    if (effects->live_epochs[partition] && offset > course->next) course->next = offset;
+}
+
 void task_effects_hold(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
     course_of(effects, state, partition)->held = offset;
 }

@@ -36,6 +36,8 @@ void task_effects_stop(struct task_effects *effects,
 
 /* The effects of this record are to be carried out now; they then count as sent. */
 bool task_effects_due(struct task_effects *effects, size_t state, int32_t partition, int64_t offset);
+/* All records of a task that runs are read up to there: what is left before it has no effects, as a transaction's end. */
+void task_effects_pass(struct task_effects *effects, size_t state, int32_t partition, int64_t offset);
 /* Effects of records from `offset` on are under way for longer than a call: INT64_MAX: none are. They do not count as sent. */
 void task_effects_hold(struct task_effects *effects, size_t state, int32_t partition, int64_t offset);
 void task_effects_note(

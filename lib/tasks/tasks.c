@@ -54,7 +54,7 @@ static int check_age(struct tasks *tasks, int32_t partition, struct error *error
         log_info(tasks->log, "state is read anew: it is too old to go on with", LOG_INT("partition", partition));
     for (size_t s = 0; old > 0 && !code && s < tasks->product->store_count; s++) {
         const struct state_kind *kind = tasks_kind(tasks, s);
-        if (!kind->in_memory && !kind->from_effects && !kind->touch)
+        if (kind->reset && !kind->from_effects && !kind->touch)
             code = kind->reset(tasks->stores[s], partition, now, error);
     }
     return code ? code : ages_touch(tasks->ages, partition, now, !old, error);
@@ -77,12 +77,21 @@ static int attach(void *context, int32_t partition, int64_t *from, struct error 
     return code;
 }
 
+/* Where the state is read again from, as the store carries out effects of its own. */
+static int64_t own_effects(struct tasks *tasks, const struct task_state *state, int32_t partition) {
+    int64_t told = tasks->tasks[partition].told[state - tasks->states];
+    return state->kind->own ? state->kind->own(state->store, partition, state->number, told) : KAFKA_OFFSET_NONE;
+}
+
 static void own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
     struct tasks *tasks = context;
     task_effects_told(tasks->effects, partition, told);
-    for (size_t s = 0; fresh && s < tasks->state_count; s++) {
+    tasks->tasks[partition].owned = true;
+    for (size_t s = 0; s < tasks->state_count; s++) {
         const struct task_state *state = &tasks->states[s];
-        if (state->kind->from_effects && go_on_at(state, partition) == KAFKA_OFFSET_END)
+        tasks->tasks[partition].told[s] = told[s];
+        again[s] = own_effects(tasks, state, partition);
+        if (fresh && state->kind->from_effects && go_on_at(state, partition) == KAFKA_OFFSET_END)
             again[s] = told[s] >= 0 ? told[s] : KAFKA_OFFSET_BEGINNING;
     }
 }
@@ -94,34 +103,39 @@ static void stop_effects(struct tasks *tasks, int32_t partition) {
 }
 
 /* A task that no longer runs forgets what it has in memory, which is read anew before it runs again. */
-static void silence(void *context, int32_t partition) {
-    struct tasks *tasks = context;
+static void suspend(struct tasks *tasks, int32_t partition) {
     struct error error;
     int code = 0;
-    if (!tasks->tasks[partition].running) return;
+    bool ran = tasks->tasks[partition].running;
     stop_effects(tasks, partition);
     tasks->tasks[partition].running = false;
     for (size_t s = 0; !code && s < tasks->product->store_count; s++) {
         const struct state_kind *kind = tasks_kind(tasks, s);
-        if (kind->in_memory) {
+        if (kind->in_memory && ran) {
             close_store(tasks, s, partition);
             code = open_store(tasks, s, partition, &error);
-        } else if (kind->live) {
+        } else if (!kind->in_memory && kind->live) {
             code = kind->live(tasks->stores[s], partition, false, &error);
         }
     }
     if (code) tasks_fail(tasks, "a store cannot be opened", &error);
-    for (size_t s = 0; s < tasks->state_count; s++)
+    for (size_t s = 0; ran && s < tasks->state_count; s++)
         if (tasks->states[s].kind->in_memory) read_anew(tasks, s, partition);
+}
+
+static void silence(void *context, int32_t partition) {
+    struct tasks *tasks = context;
+    tasks->tasks[partition].owned = false;
+    suspend(tasks, partition);
 }
 
 static bool reached(void *context, int32_t partition, const int64_t *ends) {
     struct tasks *tasks = context;
-    bool running = tasks->tasks[partition].running, all = running || !tasks_unbuilt(tasks, partition);
+    bool running = tasks->tasks[partition].running, built = !tasks_unbuilt(tasks, partition), all = running || built;
     if (!running) task_effects_ends(tasks->effects, partition, ends);
     for (size_t s = 0; all && s < tasks->state_count; s++)
         all = (!tasks->states[s].kind->in_memory && tasks_next(&tasks->states[s], partition) >= ends[s]) ||
-              owner_reached(tasks->owner, s, partition, ends[s]);
+              (built && owner_reached(tasks->owner, s, partition, ends[s]));
     return all;
 }
 
@@ -148,7 +162,16 @@ static void live(void *context, int32_t partition) {
 
 static int reset_store(struct tasks *tasks, size_t store, int32_t partition, struct error *error) {
     const struct state_kind *kind = tasks_kind(tasks, store);
-    return kind->in_memory ? 0 : kind->reset(tasks->stores[store], partition, clock_wall_ms(), error);
+    return kind->reset ? kind->reset(tasks->stores[store], partition, clock_wall_ms(), error) : 0;
+}
+
+/* The task is to be restored once more. */
+static void begin_again(struct tasks *tasks, int32_t partition) {
+    suspend(tasks, partition);
+    for (size_t s = 0; tasks->tasks[partition].owned && s < tasks->state_count; s++) {
+        int64_t from = own_effects(tasks, &tasks->states[s], partition);
+        if (from != KAFKA_OFFSET_NONE) read_from(tasks, s, partition, from);
+    }
 }
 
 /* Empties a store of the partition, and reads its topics from the beginning. but: this state is read anew already. */
@@ -169,7 +192,7 @@ static bool lost(void *context, size_t number, int32_t partition) {
     // What is missing in a store in memory is for the product to find out.
     if (state->kind->in_memory) return false;
     if (state->kind->lost && state->kind->lost(state->store, partition, state->number)) return false;
-    silence(tasks, partition);
+    begin_again(tasks, partition);
     empty(tasks, state->topic->store, partition, number);
     task_effects_anew(tasks->effects, number, partition);
     return true;
@@ -181,10 +204,10 @@ static void mend(void *context) {
         struct task *task = &tasks->tasks[p];
         if (!task->damaged) continue;
         owner_restore_again(tasks->owner, p);
-        silence(tasks, p);
+        begin_again(tasks, p);
         task->damaged = false;
         for (size_t s = 0; s < tasks->product->store_count; s++)
-            if (!tasks_kind(tasks, s)->in_memory) empty(tasks, s, p, SIZE_MAX);
+            if (tasks_kind(tasks, s)->reset) empty(tasks, s, p, SIZE_MAX);
     }
 }
 
@@ -195,6 +218,7 @@ void tasks_damaged(struct tasks *tasks, int32_t partition, int code, const struc
               LOG_TEXT("reason", error->text));
     if (task->running) task_effects_stop(tasks->effects, partition); // one of them may have failed
     task->damaged = true;
+    tasks->damages->value++;
     loop_timer_again(tasks->turn, 0, 0);
 }
 
@@ -237,6 +261,7 @@ static void join(struct tasks *tasks) {
 static void prepared(void *context) {
     struct tasks *tasks = context;
     tasks->prepared = true;
+    if (tasks->product->prepared && !tasks->draining) tasks->product->prepared(tasks->context);
     join(tasks);
 }
 
@@ -254,6 +279,12 @@ static void flush(void *context) {
     struct tasks *tasks = context;
     tasks->product->flush(tasks->context);
     if (!tasks->failed) tasks_note(tasks);
+}
+
+static void settle(void *context) {
+    struct tasks *tasks = context;
+    if (tasks->product->settle) tasks->product->settle(tasks->context);
+    flush(tasks);
 }
 
 static void idle(void *context) {
@@ -288,7 +319,10 @@ void tasks_second(struct tasks *tasks) {
     tasks_commit(tasks, clock_wall_ms() / 1000 % RECOMMIT_S == 0); // a commit may have been lost
 }
 
-static bool builds(void *context) { return ((struct tasks *)context)->building.build; }
+static bool works(void *context) {
+    const struct tasks *tasks = context;
+    return tasks->building.build || (tasks->product->busy && tasks->product->busy(tasks->context));
+}
 
 static void drained(void *context) {
     struct tasks *tasks = context;
@@ -311,11 +345,11 @@ static const struct owner_product OWNED = {
     .input = input,
     .flush_old = flush_old,
     .flush = flush,
-    .settle = flush,
+    .settle = settle,
     .lower = lower,
     .blocked = blocked,
     .prepared = prepared,
-    .busy = builds,
+    .busy = works,
     .drained = drained,
     .failed = failed,
 };
@@ -339,14 +373,14 @@ void tasks_commands_lost(struct tasks *tasks) {
 }
 
 void tasks_drain(struct tasks *tasks) {
-    tasks->draining = true;
+    tasks->draining = tasks->stopped = true;
     owner_drain(tasks->owner);
 }
 
 bool tasks_busy(struct tasks *tasks) {
     tasks->draining = tasks->stopped = true;
     owner_stop(tasks->owner);
-    return owner_busy(tasks->owner) || tasks->building.build;
+    return owner_busy(tasks->owner) || works(tasks);
 }
 
 static void add_state(struct tasks *tasks, const struct tasks_topic *topic) {
@@ -369,6 +403,10 @@ int tasks_start(struct tasks *tasks, const struct tasks_options *options, struct
         if (topics[t].role == OWNER_STATE) add_state(tasks, &product->topics[t]);
         if (product->topics[t].effect) with_effects[tasks->with_effects++] = topics[t].topic;
     }
+    char *damages = mem_format("%s_damaged_total", owner.prefix);
+    tasks->damages =
+        metrics_counter(owner.metrics, damages, "Partitions whose state was damaged on the disk and read anew.", NULL);
+    free(damages);
     tasks->decider = owner.decider;
     tasks->dead_letters = options->dead_letters;
     tasks->ages = options->ages;

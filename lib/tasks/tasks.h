@@ -42,14 +42,18 @@ struct tasks_product {
     const struct state_kind *const *kinds; /* of its stores, in the order in which they are opened */
     size_t store_count;
 
-    void (*changed)(void *context); /* state of tasks that run was written: who waits for it may look again */
     void (*flush_old)(void *context, int64_t now_us);
     void (*flush)(void *context); /* sends all output: when there is nothing to read, and before an epoch is closed */
     void (*drained)(void *context);
     void (*failed)(void *context, const char *doing, const struct error *error); /* once; the process must end */
 
     /* NULL: the product has no use for it. */
-    void (*stored)(void *context); /* a batch of state is stored, and its effects come next */
+    /* The group is joined as soon as the product says so (tasks_may_join), now or later. */
+    void (*prepared)(void *context);
+    void (*changed)(void *context); /* state of tasks that run was written: who waits for it may look again */
+    void (*settle)(void *context);  /* partitions change hands: handles held-back input. `flush` follows */
+    bool (*busy)(void *context);    /* its worker threads */
+    void (*stored)(void *context);  /* a batch of state is stored, and its effects come next */
     void (*drop)(void *context,
                  int32_t partition); /* forgets the effects that are under way: they will be carried out again */
     bool (*blocked)(void *context);  /* offers output once more; true: there is no room for any */

@@ -7,8 +7,10 @@
 #include "tasks/tasks.h"
 
 struct task {
-    bool open, running;
+    bool open, owned, running;
     bool damaged; /* all of its state must be read anew */
+    /* By state: effects of a store's own before that are carried out, as the group knew when the partition was owned. */
+    int64_t told[STAGES_TOPICS_MAX];
 };
 
 /* A state, by the owner's number. */
@@ -49,6 +51,7 @@ struct tasks {
     struct loop_timer *turn; /* reads damaged state anew */
     bool prepared, may_join, draining, stopped, failed;
     bool put_off; /* effects wait until the output has room */
+    struct metric *damages;
 };
 
 static inline const struct state_kind *tasks_kind(const struct tasks *tasks, size_t store) {

@@ -34,6 +34,8 @@ struct counts {
     bool forgives; /* a lost offset is no matter */
     int64_t unbuilt;
     size_t built;
+    int64_t told; /* of effects of its own */
+    size_t owned;
 };
 
 struct world {
@@ -144,6 +146,13 @@ static const struct state_kind IN_MEMORY = {
     .in_memory = true, .open = open_part, .close = close_in_memory, .live = live, .take = take};
 static struct state_kind other_kind; /* ON_DISK, but for what a test changes */
 static const struct state_kind *const KINDS[STORES] = {&ON_DISK, &other_kind, &IN_MEMORY};
+
+static int64_t own(void *store, int32_t p, size_t topic, int64_t told) {
+    struct counts *counts = store;
+    counts->told = told;
+    counts->owned++;
+    return told;
+}
 
 static int64_t unbuilt(const void *store, int32_t p) { return ((const struct counts *)store)->unbuilt; }
 
@@ -487,6 +496,22 @@ static void test_a_task_runs_when_its_stores_are_built(void **in) {
     assert_int_equal(w->stores[OTHER_STORE].built, 1);
 }
 
+static void test_a_store_may_carry_out_effects_of_its_own(void **in) {
+    struct world *w = *in;
+    struct error error;
+    other_kind.own = own;
+    other_kind.reset = NULL; // nothing of it is on a disk
+    fake_commit(&OTHERS, P, 1);
+    start_running(w);
+    assert_true(w->stores[OTHER_STORE].owned == 1 && w->stores[OTHER_STORE].told == 1);
+    assert_int_equal(count(w, OTHER_STORE, 0), 1);
+    error_set(&error, -EBADMSG, "a value is damaged");
+    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1 && runs(w));
+    assert_true(w->stores[OTHER_STORE].owned == 2 && w->stores[OTHER_STORE].told == 1); // it was suspended meanwhile
+    assert_int_equal(count(w, OTHER_STORE, 0), 1);
+}
+
 static void test_what_has_no_age_is_as_old_as_its_partition(void **in) {
     struct world *w = *in;
     char folder[] = "/tmp/starling-tasks-XXXXXX";
@@ -533,6 +558,7 @@ int main(void) {
         TEST(test_a_damaged_task_that_is_given_up_comes_back_empty),
         TEST(test_a_part_that_lacks_nothing_begins_where_effects_go_on),
         TEST(test_a_task_runs_when_its_stores_are_built),
+        TEST(test_a_store_may_carry_out_effects_of_its_own),
         TEST(test_what_has_no_age_is_as_old_as_its_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

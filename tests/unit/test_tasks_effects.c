@@ -90,6 +90,24 @@ static void test_held_effects_are_not_committed(void **state) {
     world_close(&w);
 }
 
+/* The ends of transactions have offsets too. */
+static void test_what_has_no_effects_is_passed(void **state) {
+    struct world w;
+    world_open(&w);
+    task_effects_pass(w.effects, 0, 0, 5);
+    assert_true(task_effects_next(w.effects, 0, 0) == INT64_MAX);
+    task_effects_live(w.effects, 0, (const int64_t[]){3, 3});
+    assert_true(task_effects_due(w.effects, 0, 0, 3));
+    task_effects_pass(w.effects, 0, 0, 5);
+    task_effects_pass(w.effects, 0, 0, 4); // it was read again from there
+    assert_true(!task_effects_due(w.effects, 0, 0, 4) && task_effects_due(w.effects, 0, 0, 5));
+    task_effects_pass(w.effects, 1, 0, 8);
+    close_epoch(&w);
+    assert_int_equal(committed(&w, &RED, 0, true), 6);
+    assert_int_equal(committed(&w, &BLUE, 0, true), 8);
+    world_close(&w);
+}
+
 static void test_goes_back_after_a_loss(void **state) {
     struct world w;
     world_open(&w);
@@ -189,6 +207,7 @@ int main(void) {
         cmocka_unit_test(test_only_live_partitions_have_effects),
         cmocka_unit_test(test_commits_what_is_acknowledged),
         cmocka_unit_test(test_held_effects_are_not_committed),
+        cmocka_unit_test(test_what_has_no_effects_is_passed),
         cmocka_unit_test(test_goes_back_after_a_loss),
         cmocka_unit_test(test_old_epochs_say_nothing_of_a_partition_that_came_back),
         cmocka_unit_test(test_a_task_goes_on_where_the_group_knows_or_at_the_end),

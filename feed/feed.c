@@ -65,6 +65,10 @@ static void feed_free(void *state) {
 
 static void stores_opened(void *context, int code, const struct error *error);
 
+static void lists_failed(void *context, int32_t partition, int code, const struct error *error) {
+    tasks_store_failed(((struct feed *)context)->tasks, partition, code, error);
+}
+
 static void make_stores(struct feed *feed) {
     const struct feed_settings *settings = feed->settings;
     feed->stores = stores_new(&(struct stores_options){
@@ -80,6 +84,7 @@ static void make_stores(struct feed *feed) {
         .checkpoint_every_ms = feed->owning->checkpoint_every_s * SECOND_MS,
         .checkpoint_keep = (size_t)feed->owning->checkpoint_keep,
         .context = feed,
+        .lists_failed = lists_failed,
         .on_opened = stores_opened,
     });
 }

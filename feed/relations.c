@@ -2,25 +2,20 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { KINDS = RELATION_MUTED, BUILD_LOT = 200000 /* halves that are queued before they are sorted, to build lists */ };
-
-struct lists_part {
-    int64_t taken; /* halves before are queued or applied */
-    bool live;
-    bool touched; /* records were taken since the last write */
-};
+enum { KINDS = RELATION_MUTED };
 
 struct relation_lists {
     struct adjacency *adjacency;
+    struct list_store *store;
     int32_t partitions;
-    struct lists_part *parts;
     struct codec *codec;
     struct recent *rows; /* encoded lists (adjacency/id_list.h) as the store has them */
     struct buffer encoded;
+    void *context;
+    void (*failed)(void *context, int32_t partition, int code, const struct error *error);
 };
 
 /* ---- lists in memory ---- */
@@ -34,6 +29,47 @@ static void list_changed(void *context, struct adjacency_list list, int64_t id, 
     recent_drop(lists->rows, row_of(list.partition, list.owner, list.kind));
 }
 
+/* ---- writing ---- */
+
+static struct adjacency_list list_of(int32_t partition, int64_t user, enum relation relation) {
+    return (struct adjacency_list){
+        .owner = user, .partition = partition, .kind = (uint8_t)(relation - RELATION_FOLLOWING)};
+}
+
+struct list_entry relation_entry(int32_t partition, const struct relation_half *half, int64_t time_ms, bool set) {
+    return (struct list_entry){.list = list_of(partition, half->user, half->relation),
+                               .id = half->other,
+                               .stamp = time_ms,
+                               .tag = set ? ADJACENCY_MEMBER : ADJACENCY_NONE};
+}
+
+static const char *read_record(void *context, const struct kafka_record *record, struct list_entry *entry,
+                               struct error *error) {
+    struct relation_lists *lists = context;
+    struct relation_half half;
+    struct follow follow;
+    if (!relation_key_read(record->key, record->key_size, &half)) return "the key must be a relation of two users";
+    if (hash_user_partition(half.user, lists->partitions) != record->partition)
+        return "not in the partition of its user";
+    if (record->value && event_decode_follow(lists->codec, record->value, record->value_size, &follow, error))
+        return error->text;
+    *entry = relation_entry(record->partition, &half, record->timestamp, record->value != NULL);
+    return NULL;
+}
+
+static void lists_changed(void *context, int32_t partition) {
+    recent_drop_all(((struct relation_lists *)context)->rows, partition);
+}
+
+static void applied(void *context, int32_t partition, size_t count, bool restoring) {
+    if (restoring) lists_changed(context, partition); // adjacency does not tell what has changed
+}
+
+static void failed(void *context, int32_t partition, int code, const struct error *error) {
+    const struct relation_lists *lists = context;
+    lists->failed(lists->context, partition, code, error);
+}
+
 /* ---- opening ---- */
 
 int relation_lists_open(const struct relation_lists_options *options, struct relation_lists **out,
@@ -41,9 +77,10 @@ int relation_lists_open(const struct relation_lists_options *options, struct rel
     struct relation_lists *lists = mem_alloc(sizeof *lists);
     *lists = (struct relation_lists){.adjacency = NULL,
                                      .partitions = options->partitions,
-                                     .parts = mem_zero((size_t)options->partitions, sizeof *lists->parts),
                                      .codec = codec_new(),
-                                     .rows = recent_new(options->cache_bytes, options->partitions)};
+                                     .rows = recent_new(options->cache_bytes, options->partitions),
+                                     .context = options->context,
+                                     .failed = options->failed};
     struct adjacency_options adjacency = {
         .path = options->path,
         .name = "follows",
@@ -61,69 +98,25 @@ int relation_lists_open(const struct relation_lists_options *options, struct rel
         relation_lists_close(lists);
         return code;
     }
+    lists->store = list_store_new(&(struct list_store_options){.lists = lists->adjacency,
+                                                               .partitions = options->partitions,
+                                                               .context = lists,
+                                                               .read = read_record,
+                                                               .applied = applied,
+                                                               .failed = failed,
+                                                               .emptied = lists_changed});
     *out = lists;
     return 0;
 }
 
 void relation_lists_close(struct relation_lists *lists) {
     if (!lists) return;
+    list_store_free(lists->store);
     adjacency_close(lists->adjacency);
-    free(lists->parts);
     codec_free(lists->codec);
     recent_free(lists->rows);
     buffer_free(&lists->encoded);
     free(lists);
-}
-
-int relation_lists_attach(struct relation_lists *lists, int32_t partition, int64_t now_ms, int64_t *from,
-                          struct error *error) {
-    recent_drop_all(lists->rows, partition);
-    int code = adjacency_attach(lists->adjacency, partition, now_ms, from, error);
-    if (!code && !adjacency_queued(lists->adjacency, partition)) lists->parts[partition].taken = *from;
-    return code;
-}
-
-void relation_lists_detach(void *store, int32_t partition) {
-    struct relation_lists *lists = store;
-    recent_drop_all(lists->rows, partition);
-    adjacency_detach(lists->adjacency, partition);
-}
-
-int relation_lists_reset(struct relation_lists *lists, int32_t partition, struct error *error) {
-    recent_drop_all(lists->rows, partition);
-    int code = adjacency_rebuild(lists->adjacency, partition, error);
-    if (!code) lists->parts[partition].taken = ADJACENCY_FROM_BEGINNING;
-    return code;
-}
-
-/* ---- writing ---- */
-
-static struct adjacency_list list_of(int32_t partition, int64_t user, enum relation relation) {
-    return (struct adjacency_list){
-        .owner = user, .partition = partition, .kind = (uint8_t)(relation - RELATION_FOLLOWING)};
-}
-
-void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset, int64_t time_ms,
-                         const struct relation_half *half, bool set) {
-    if (offset < lists->parts[partition].taken) return;
-    lists->parts[partition].taken = offset + 1;
-    adjacency_add(lists->adjacency, list_of(partition, half->user, half->relation), half->other,
-                  set ? ADJACENCY_MEMBER : ADJACENCY_NONE, time_ms, offset);
-}
-
-int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
-                         struct error *error) {
-    int64_t before = adjacency_next(lists->adjacency, partition);
-    if (restoring) recent_drop_all(lists->rows, partition); // adjacency does not tell what has changed
-    return adjacency_apply(lists->adjacency, partition, next > before ? next : before, now_ms, restoring, error);
-}
-
-int relation_lists_finish(struct relation_lists *lists, int32_t partition, int64_t now_ms, struct error *error) {
-    return adjacency_finish(lists->adjacency, partition, now_ms, error);
-}
-
-int64_t relation_lists_next(const struct relation_lists *lists, int32_t partition) {
-    return adjacency_next(lists->adjacency, partition);
 }
 
 /* ---- reading ---- */
@@ -183,112 +176,6 @@ struct adjacency *relation_lists_adjacency(struct relation_lists *lists) {
     return lists->adjacency;
 }
 
-/* ---- the kind ---- */
-
-static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
-    struct relation_lists *lists = store;
-    int64_t from;
-    lists->parts[partition].live = lists->parts[partition].touched = false;
-    return relation_lists_attach(lists, partition, now_ms, &from, error);
+struct list_store *relation_lists_store(struct relation_lists *lists) {
+    return lists->store;
 }
-
-static int apply_queued(struct relation_lists *lists, int32_t partition, struct error *error) {
-    const struct lists_part *part = &lists->parts[partition];
-    return relation_lists_apply(lists, partition, part->taken, clock_wall_ms(), !part->live, error);
-}
-
-static int set_live(void *store, int32_t partition, bool live, struct error *error) {
-    struct relation_lists *lists = store;
-    lists->parts[partition].live = live;
-    return live ? relation_lists_finish(lists, partition, clock_wall_ms(), error) : 0;
-}
-
-static const char *complaint(struct relation_lists *lists, const struct kafka_record *record,
-                             struct relation_half *half, struct error *error) {
-    struct follow follow;
-    if (!relation_key_read(record->key, record->key_size, half)) return "the key must be a relation of two users";
-    if (hash_user_partition(half->user, lists->partitions) != record->partition)
-        return "not in the partition of its user";
-    if (record->value && event_decode_follow(lists->codec, record->value, record->value_size, &follow, error))
-        return error->text;
-    return NULL;
-}
-
-static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
-                struct error *error) {
-    struct relation_lists *lists = store;
-    struct lists_part *part = &lists->parts[record->partition];
-    struct relation_half half;
-    const char *why = complaint(lists, record, &half, error);
-    if (!why)
-        relation_lists_take(lists, record->partition, record->offset, record->timestamp, &half, record->value != NULL);
-    else
-        *reason = why;
-    if (record->offset >= part->taken) part->taken = record->offset + 1;
-    part->touched = true;
-    return 0;
-}
-
-static int64_t next(const void *store, int32_t partition, size_t topic) {
-    return relation_lists_next(store, partition);
-}
-
-/* Lists that are being built take halves in large lots. */
-static bool is_due(const struct relation_lists *lists, int32_t partition) {
-    size_t queued = adjacency_queued(lists->adjacency, partition);
-    bool readable = !adjacency_building(lists->adjacency, partition) && relation_lists_next(lists, partition) >= 0;
-    return queued && (queued >= BUILD_LOT || lists->parts[partition].live || readable);
-}
-
-static int write_due(void *store, struct error *error) {
-    struct relation_lists *lists = store;
-    int code = 0;
-    for (int32_t p = 0; !code && p < lists->partitions; p++) {
-        bool due = lists->parts[p].touched && is_due(lists, p);
-        lists->parts[p].touched = false;
-        if (due) code = apply_queued(lists, p, error);
-    }
-    return code;
-}
-
-static int reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
-    return relation_lists_reset(store, partition, error);
-}
-
-static int touch(void *store, int32_t partition, int64_t now_ms, struct error *error) {
-    return adjacency_touch(((struct relation_lists *)store)->adjacency, partition, now_ms, error);
-}
-
-static int64_t unbuilt(const void *store, int32_t partition) {
-    const struct adjacency *adjacency = ((const struct relation_lists *)store)->adjacency;
-    return adjacency_building(adjacency, partition) || adjacency_queued(adjacency, partition);
-}
-
-static int build_begin(void *store, int32_t partition, int64_t now_ms, void **build, struct error *error) {
-    struct relation_lists *lists = store;
-    int code = apply_queued(lists, partition, error);
-    if (!code) *build = adjacency_finish_begin(lists->adjacency, partition, now_ms);
-    return code;
-}
-
-static int build_run(void *build, struct error *error) { return adjacency_finish_run(build, error); }
-
-static int build_end(void *store, int32_t partition, void *build, int code, int64_t now_ms, struct error *error) {
-    int failed = adjacency_finish_end(build, code, error);
-    return failed ? failed : apply_queued(store, partition, error); // what has come in the meantime
-}
-
-const struct state_kind RELATIONS_KIND = {
-    .open = open_part,
-    .close = relation_lists_detach,
-    .live = set_live,
-    .take = take,
-    .next = next,
-    .write = write_due,
-    .reset = reset,
-    .touch = touch,
-    .unbuilt = unbuilt,
-    .build_begin = build_begin,
-    .build_run = build_run,
-    .build_end = build_end,
-};

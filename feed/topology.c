@@ -86,8 +86,9 @@ static const struct state_kind INBOXES_KIND = {
 /* ---- the tables ---- */
 
 static const struct state_kind *const KINDS[STORES] = {
-    [FOLLOWS] = &RELATIONS_KIND, [POSTS] = &POSTS_KIND,         [BLOCKS] = &TABLE_STORE_KIND, [INBOXES] = &INBOXES_KIND,
-    [NAMES] = &TABLE_STORE_KIND, [NOTICES] = &TABLE_STORE_KIND, [REFUSALS] = &REFUSALS_KIND,  [WATCHES] = &WATCHES_KIND,
+    [FOLLOWS] = &LIST_STORE_KIND, [POSTS] = &POSTS_KIND,       [BLOCKS] = &TABLE_STORE_KIND,
+    [INBOXES] = &INBOXES_KIND,    [NAMES] = &TABLE_STORE_KIND, [NOTICES] = &TABLE_STORE_KIND,
+    [REFUSALS] = &REFUSALS_KIND,  [WATCHES] = &WATCHES_KIND,
 };
 
 static const struct tasks_topic TOPICS[] = {
@@ -188,7 +189,7 @@ const struct tasks_product FEED_TOPOLOGY = {
 
 int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64_t max_age_ms, struct error *error) {
     void *const stores[STORES] = {
-        [FOLLOWS] = feed->relations,
+        [FOLLOWS] = relation_lists_store(feed->relations),
         [POSTS] = feed->posts,
         [BLOCKS] = feed->blocks,
         [INBOXES] = feed,

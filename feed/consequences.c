@@ -34,8 +34,6 @@ int64_t feed_posts_held(void *context, int32_t partition) {
     return effects_held(((struct feed *)context)->effects, partition);
 }
 
-int feed_nothing_is(void *context, const struct kafka_record *record, struct error *error) { return 0; }
-
 /* A block ends the follows between the two. */
 int feed_friendship_is(void *context, const struct kafka_record *record, struct error *error) {
     struct feed *feed = context;

@@ -12,8 +12,6 @@ int feed_post_is(void *feed, const struct kafka_record *record, struct error *er
 int feed_friendship_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_timeline_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_notice_is(void *feed, const struct kafka_record *record, struct error *error);
-/* Nothing: the group's offset shows how far this process is. */
-int feed_nothing_is(void *feed, const struct kafka_record *record, struct error *error);
 
 int64_t feed_posts_held(void *feed, int32_t partition); /* pushes that take longer */
 

@@ -70,10 +70,6 @@ struct list_store *router_friends_new(struct router *router) {
     });
 }
 
-/* Lists tell of their changes themselves (adjacency's on_change). The group is told how far they are: no router goes on from there, but tools
- * that wait for an import or show a group's lag find it beside all other progress. */
-static int no_effect(void *context, const struct kafka_record *record, struct error *error) { return 0; }
-
 static int64_t friendships_held(void *context, int32_t partition) {
     return list_store_held(((struct router *)context)->friends, partition);
 }
@@ -88,11 +84,12 @@ static const struct state_kind *const KINDS[] = {
 static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_LOCATIONS, .role = OWNER_SHARED},
     {.topic = &TOPIC_FRIEND_COMMANDS, .role = OWNER_COMMAND},
+    // The lists tell of their changes themselves (adjacency's on_change).
     {.topic = &TOPIC_FRIENDSHIPS,
      .role = OWNER_STATE,
      .store = ROUTER_FRIENDSHIPS,
-     .effect = no_effect,
-     .held = friendships_held},
+     .held = friendships_held,
+     .shows_progress = true},
     {.topic = &TOPIC_SHARING, .role = OWNER_STATE, .store = ROUTER_SHARING},
 };
 

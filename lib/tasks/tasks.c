@@ -29,6 +29,7 @@ static void read_anew(struct tasks *tasks, size_t state, int32_t partition) {
 /* Records whose effects are not carried out yet are read once more, if they were read. */
 static void carry_on(struct tasks *tasks, int32_t partition) {
     for (size_t s = 0; s < tasks->with_effects; s++) {
+        if (!tasks->states[s].topic->effect) continue;
         int64_t next = task_effects_next(tasks->effects, s, partition);
         if (next < owner_position(tasks->owner, s, partition)) read_from(tasks, s, partition, next);
     }
@@ -153,6 +154,10 @@ static void live(void *context, int32_t partition) {
     }
     if (code) tasks_fail(tasks, "a partition cannot be served", &error);
     task_effects_begin(tasks->effects, partition, from);
+    for (size_t s = 0; s < tasks->with_effects; s++) {
+        int64_t next = owner_position(tasks->owner, s, partition);
+        if (!tasks->states[s].topic->effect && next > from[s]) from[s] = next; // nothing is left to be carried out
+    }
     task_effects_live(tasks->effects, partition, from);
     carry_on(tasks, partition);
     tasks_commit(tasks, false); // so that whoever takes over knows where effects began
@@ -401,7 +406,8 @@ int tasks_start(struct tasks *tasks, const struct tasks_options *options, struct
     for (size_t t = 0; t < product->topic_count; t++) {
         topics[t] = (struct owner_topic){product->topics[t].topic, product->topics[t].role};
         if (topics[t].role == OWNER_STATE) add_state(tasks, &product->topics[t]);
-        if (product->topics[t].effect) with_effects[tasks->with_effects++] = topics[t].topic;
+        if (product->topics[t].effect || product->topics[t].shows_progress)
+            with_effects[tasks->with_effects++] = topics[t].topic;
     }
     char *damages = mem_format("%s_damaged_total", owner.prefix);
     tasks->damages =

@@ -23,7 +23,8 @@
 
 struct tasks;
 
-/* Topics of a store follow each other in the table, and are numbered in that order. States with effects stand before those without. */
+/* Topics of a store follow each other in the table, and are numbered in that order. States with effects, or that show
+ * their progress, stand before those without. */
 struct tasks_topic {
     const struct topic *topic;
     enum owner_role role;
@@ -32,8 +33,11 @@ struct tasks_topic {
     void (*sees)(void *context, const struct kafka_record *record);
     /* Carries out what a record leads to, from the state that the stores have now. It may be none of its topic. NULL: no effects. */
     int (*effect)(void *context, const struct kafka_record *record, struct error *error);
-    /* The first record of the partition whose effects are under way for longer than a call; INT64_MAX: there is none. NULL: never. */
+    /* The first record of the partition whose effects are under way for longer than a call, or that is not applied; INT64_MAX: there is
+     * none. NULL: never. */
     int64_t (*held)(void *context, int32_t partition);
+    /* The group is told how far it is read, as for a state with effects: tools that wait for an import, or show a group's lag, find it there. */
+    bool shows_progress;
 };
 
 struct tasks_product {

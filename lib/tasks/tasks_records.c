@@ -62,7 +62,7 @@ static void carry_out(struct tasks *tasks, const struct kafka_record *record) {
     const struct task_state *state = state_of(tasks, record->topic);
     size_t number = (size_t)(state - tasks->states);
     struct error error;
-    if (number >= tasks->with_effects || !tasks->tasks[record->partition].running) return;
+    if (!state->topic->effect || !tasks->tasks[record->partition].running) return;
     if (tasks->product->blocked && !tasks->put_off) tasks->put_off = tasks->product->blocked(tasks->context);
     if (tasks->put_off || !task_effects_due(tasks->effects, number, record->partition, record->offset)) return;
     int code = state->topic->effect(tasks->context, record, &error);

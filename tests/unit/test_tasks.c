@@ -198,7 +198,7 @@ static void failed(void *context, const char *doing, const struct error *error) 
 static const struct tasks_topic OWNED[] = {
     {.topic = &COMMANDS, .role = OWNER_COMMAND},
     {.topic = &FACTS, .role = OWNER_STATE, .store = FACTS_STORE, .sees = see, .effect = tell, .held = held},
-    {.topic = &MORE_FACTS, .role = OWNER_STATE, .store = FACTS_STORE},
+    {.topic = &MORE_FACTS, .role = OWNER_STATE, .store = FACTS_STORE, .shows_progress = true},
     {.topic = &OTHERS, .role = OWNER_STATE, .store = OTHER_STORE},
     {.topic = &WATCHES, .role = OWNER_STATE, .store = WATCHES_STORE},
 };
@@ -407,14 +407,31 @@ static void test_effects_go_on_where_the_group_knows_them_to_be(void **in) {
     FAKE_UNTIL(&w->loop, w->told == 2 && is_committed(3));
 }
 
+static void test_progress_is_shown_where_nothing_is_carried_out(void **in) {
+    struct world *w = *in;
+    fake_commit(&MORE_FACTS, P, 1);
+    start_running(w);
+    FAKE_UNTIL(&w->loop, fake_committed(&MORE_FACTS, P) == 2);
+    add(&MORE_FACTS, "three");
+    FAKE_UNTIL(&w->loop, fake_committed(&MORE_FACTS, P) == 3);
+    w->unanswered = true;
+    add(&FACTS, "three");
+    FAKE_UNTIL(&w->loop, w->told == 1);
+    add(&MORE_FACTS, "four");
+    FAKE_UNTIL(&w->loop, count(w, FACTS_STORE, 1) == 4);
+    w->unanswered = false;
+    tasks_effects_lost(w->tasks);
+    FAKE_UNTIL(&w->loop, fake_committed(&MORE_FACTS, P) == 4);
+}
+
 static void test_effects_begin_with_what_is_news(void **in) {
     struct world *w = *in;
     start_running(w);
     FAKE_UNTIL(&w->loop, is_committed(2)); // the group knew nothing
-    add(&MORE_FACTS, "three");
+    add(&OTHERS, "three");
     add(&FACTS, "three");
     FAKE_UNTIL(&w->loop, w->told == 1);
-    assert_int_equal(fake_committed(&MORE_FACTS, P), KAFKA_OFFSET_NONE);
+    assert_int_equal(fake_committed(&OTHERS, P), KAFKA_OFFSET_NONE);
 }
 
 static void test_effects_that_take_longer_are_not_committed(void **in) {
@@ -550,6 +567,7 @@ int main(void) {
         TEST(test_a_store_may_do_without_what_is_lost),
         TEST(test_a_task_that_is_given_up_is_closed),
         TEST(test_effects_go_on_where_the_group_knows_them_to_be),
+        TEST(test_progress_is_shown_where_nothing_is_carried_out),
         TEST(test_effects_begin_with_what_is_news),
         TEST(test_effects_that_take_longer_are_not_committed),
         TEST(test_effects_wait_for_room),

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "bench/machine.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 #include "router/join.h"
 #include "router/telling.h"
 
@@ -67,7 +67,7 @@ static void befriend(struct world *world, int64_t base, int64_t friends) {
     for (int64_t user = base; user < base + USERS; user++) {
         for (int64_t friend = 0; friend < friends; friend ++) graph_add(world->graph, 0, offset++, user, friend, &half);
     }
-    must(graph_apply(world->graph, 0, offset, NOW, false, &error), &error);
+    must(adjacency_apply(graph_lists(world->graph), 0, offset, NOW, false, &error), &error);
 }
 
 static void measure(struct world *world, int64_t base, size_t friends, FILE *json, bool first) {
@@ -116,8 +116,8 @@ int main(int argc, char **argv) {
                                      .context = &sent,
                                      .send = discard};
     must(graph_open(&graph, &world.graph, &error), &error);
-    must(graph_attach(world.graph, 0, NOW, &from, &error), &error);
-    must(graph_finish(world.graph, 0, NOW, &error), &error);
+    must(adjacency_attach(graph_lists(world.graph), 0, NOW, &from, &error), &error);
+    must(adjacency_finish(graph_lists(world.graph), 0, NOW, &error), &error);
     world.outbox = deliver_new(&outbox);
     join_result_init(&world.result);
     for (int64_t user = 0; user < 5000 + 3 * USERS; user++) {

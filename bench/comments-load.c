@@ -179,12 +179,12 @@ static void load_store(const struct options *options) {
     const struct store_options how = {.memory_bytes = MEMORY, .point_lookups = true, .sorted_batches = true};
     struct error error = {.text = ""};
     struct store *store;
-    int64_t next[THREADS_STATES], now = clock_wall_ms(), first = options->count / FIRST_SHARE,
-                                  each = (options->count - first) / (options->subjects - 1);
+    int64_t now = clock_wall_ms(), first = options->count / FIRST_SHARE,
+            each = (options->count - first) / (options->subjects - 1);
     if (store_open(options->path, &how, &store, &error)) fail(options->path, &error);
     filler.threads = threads_new(store, filler.partitions);
     for (int32_t p = 0; p < filler.partitions; p++)
-        if (threads_attach(filler.threads, p, now, 0, next, &error)) fail(options->path, &error);
+        if (threads_open(filler.threads, p, now, 0, &error)) fail(options->path, &error);
     take_subjects(&filler, 0, 1, first, false);
     for (int64_t from = 1; from < options->subjects; from += TOGETHER) {
         int64_t left = options->subjects - from;
@@ -194,6 +194,7 @@ static void load_store(const struct options *options) {
         for (int s = 0; s < THREADS_STATES; s++) threads_lost(filler.threads, p, (enum threads_state)s);
         if (threads_touch(filler.threads, p, clock_wall_ms(), &error)) fail(options->path, &error);
     }
+    if (threads_write(filler.threads, &error)) fail(options->path, &error);
     printf("{\"comments\":%" PRId64 ",\"first\":%" PRId64 ",\"cpu_s\":%.3f}\n", filler.number, first, bench_cpu_s());
     buffer_free(&filler.value);
     threads_free(filler.threads);

@@ -94,7 +94,7 @@ static void put_list(struct store_batch *batch, const struct adjacency *lists, i
     buffer_free(&bytes);
 }
 
-/* Writes whole lists at once, without relation_lists_take, which sorts halves that come in no order. The store is the same. */
+/* Writes whole lists at once, without list_store_add, which sorts halves that come in no order. The store is the same. */
 static void load_lists(const struct options *options) {
     const struct feed_world *world = &options->world;
     struct error error = {.text = ""};
@@ -106,9 +106,8 @@ static void load_lists(const struct options *options) {
     struct adjacency *lists = relation_lists_adjacency(relations);
     for (int32_t p = 0; p < world->partitions; p++) { // all of nothing is read
         int64_t from, now = clock_wall_ms();
-        if (relation_lists_attach(relations, p, now, &from, &error) ||
-            relation_lists_apply(relations, p, 0, now, true, &error) ||
-            relation_lists_finish(relations, p, now, &error))
+        if (adjacency_attach(lists, p, now, &from, &error) || adjacency_apply(lists, p, 0, now, true, &error) ||
+            adjacency_finish(lists, p, now, &error))
             fail(folder, &error);
     }
     struct followers followers = followers_of_all(world);

@@ -86,7 +86,7 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
                                                            .cache_bytes = cache_bytes});
     for (int32_t p = 0; p < PARTITIONS; p++) {
         int64_t next;
-        if (relation_lists_attach(bench->lists, p, clock_wall_ms(), &next, &error)) fail(lists, &error);
+        if (list_store_open(relation_lists_store(bench->lists), p, clock_wall_ms(), 0, &error)) fail(lists, &error);
         if (inboxes_attach(bench->inboxes, p, &next, &error)) fail(posts, &error);
     }
     free(lists);
@@ -106,10 +106,11 @@ static void load_list(struct bench *bench, int64_t person, int64_t following, in
     size_t count = feed_world_following(&bench->options->world, person, following, ids);
     for (size_t i = 0; i < count; i++) {
         struct relation_half half = {.user = reader, .other = ids[i], .relation = RELATION_FOLLOWING};
-        relation_lists_take(bench->lists, partition, (*offset)++, 0, &half, true);
+        struct list_entry entry = relation_entry(partition, &half, 0, true);
+        list_store_add(relation_lists_store(bench->lists), (*offset)++, &entry);
     }
     if (adjacency_queued(relation_lists_adjacency(bench->lists), partition) >= LOT &&
-        relation_lists_apply(bench->lists, partition, *offset, clock_wall_ms(), true, &error))
+        list_store_apply(relation_lists_store(bench->lists), partition, *offset, clock_wall_ms(), true, &error))
         fail("lists", &error);
 }
 
@@ -119,8 +120,8 @@ static void load_lists(struct bench *bench) {
     for (int64_t i = 0; i < readers; i++) load_list(bench, i, FEW, &offset);
     for (int64_t i = 0; i < MANY_READERS; i++) load_list(bench, readers + i, MANY, &offset);
     for (int32_t p = 0; p < PARTITIONS; p++) {
-        if (relation_lists_apply(bench->lists, p, offset, clock_wall_ms(), true, &error) ||
-            relation_lists_finish(bench->lists, p, clock_wall_ms(), &error))
+        if (list_store_apply(relation_lists_store(bench->lists), p, offset, clock_wall_ms(), true, &error) ||
+            adjacency_finish(relation_lists_adjacency(bench->lists), p, clock_wall_ms(), &error))
             fail("lists", &error);
     }
 }

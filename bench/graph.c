@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "bench/graph_data.h"
 #include "bench/machine.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 
 enum { PARTITIONS = 4, LOT = 65536, BATCH = 2000, LOOKUPS = 200000, WARM_USERS = 200, MEAN = 400, BYTES_A_USER = 1050 };
 
@@ -33,22 +33,23 @@ struct options {
 
 static void apply(struct graph *graph, int32_t partition, int64_t next, bool restoring) {
     struct error error;
-    if (graph_apply(graph, partition, next, clock_wall_ms(), restoring, &error)) bench_die("applying", error.text);
+    if (adjacency_apply(graph_lists(graph), partition, next, clock_wall_ms(), restoring, &error))
+        bench_die("applying", error.text);
 }
 
 static void add(struct graph *graph, int64_t offset, int64_t user, int64_t other, bool made, bool restoring) {
     int32_t partition = hash_user_partition(user, PARTITIONS);
     struct friendship half = {.state = made ? FRIENDSHIP_FRIENDS : FRIENDSHIP_NONE, .since = made ? 1 : 0};
     graph_add(graph, partition, offset, user, other, &half);
-    if (restoring && graph_queued(graph, partition) >= LOT) apply(graph, partition, offset + 1, true);
+    if (restoring && adjacency_queued(graph_lists(graph), partition) >= LOT) apply(graph, partition, offset + 1, true);
 }
 
 static void finish(struct graph *graph, int64_t next) {
     struct error error;
     for (int32_t p = 0; p < PARTITIONS; p++) {
         apply(graph, p, next, true);
-        if (graph_finish(graph, p, clock_wall_ms(), &error)) bench_die("finishing", error.text);
-        if (graph_compact(graph, p, &error)) bench_die("compacting", error.text);
+        if (adjacency_finish(graph_lists(graph), p, clock_wall_ms(), &error)) bench_die("finishing", error.text);
+        if (adjacency_compact(graph_lists(graph), p, &error)) bench_die("compacting", error.text);
     }
 }
 
@@ -128,7 +129,7 @@ static struct lookups look_up(struct graph *graph, const int64_t *users, size_t 
     for (size_t i = 0; i < count && i < WARM_USERS; i++)
         if (graph_friends(graph, hash_user_partition(users[i], PARTITIONS), users[i], &list, &error))
             bench_die("reading", error.text);
-    struct store_usage first = graph_usage(graph).store;
+    struct store_usage first = adjacency_used(graph_lists(graph)).store;
     double before = bench_cpu_s();
     for (size_t i = 0; i < LOOKUPS; i++) {
         int64_t user = users[i % count];
@@ -137,7 +138,7 @@ static struct lookups look_up(struct graph *graph, const int64_t *users, size_t 
         friends += list.count;
     }
     double seconds = bench_cpu_s() - before;
-    struct store_usage last = graph_usage(graph).store;
+    struct store_usage last = adjacency_used(graph_lists(graph)).store;
     double hits = (double)(last.cache_hits - first.cache_hits),
            misses = (double)(last.cache_misses - first.cache_misses);
     id_list_encode(&bytes, list.items, list.count);
@@ -195,7 +196,7 @@ static double change(struct graph *graph, size_t users, int64_t *next, size_t ch
     return (double)changes / (bench_cpu_s() - before);
 }
 
-static double disk_bytes(struct graph *graph) { return (double)graph_usage(graph).store.sst_files; }
+static double disk_bytes(struct graph *graph) { return (double)adjacency_used(graph_lists(graph)).store.sst_files; }
 
 static void print_disk(const struct options *options, const char *what, double bytes, size_t halves) {
     printf("%-34s %8.2f bytes a half-edge (%zu half-edges, %.0f MB)\n", what, bytes / (double)halves, halves,
@@ -228,12 +229,12 @@ static void measure(const struct options *options, const char *folder) {
     print_lookups(options, "all over the graph", look_up(graph, some, count));
 
     double rate = change(graph, users, &next, options->changes);
-    struct store_usage usage = graph_usage(graph).store;
+    struct store_usage usage = adjacency_used(graph_lists(graph)).store;
     struct error error;
     printf("\n%-34s %8.0f half-edges/s/core\n", "changes all over the graph", rate);
     size_t most = watch.most - watch.before;
     for (int32_t p = 0; p < PARTITIONS; p++)
-        if (graph_compact(graph, p, &error)) bench_die("compacting", error.text);
+        if (adjacency_compact(graph_lists(graph), p, &error)) bench_die("compacting", error.text);
     print_disk(options, "disk: after changes and compaction", disk_bytes(graph), halves + options->changes / 2);
     atomic_store(&watch.end, true);
     pthread_join(watch.thread, NULL);

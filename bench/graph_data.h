@@ -55,7 +55,7 @@ static inline struct graph *bench_graph_open(const char *path, int32_t partition
     int64_t from;
     if (graph_open(&options, &graph, &error)) bench_die("opening", error.text);
     for (int32_t p = 0; p < partitions; p++)
-        if (graph_attach(graph, p, clock_wall_ms(), &from, &error)) bench_die("attaching", error.text);
+        if (adjacency_attach(graph_lists(graph), p, clock_wall_ms(), &from, &error)) bench_die("attaching", error.text);
     return graph;
 }
 

@@ -62,7 +62,7 @@ static int check(char **arguments) {
     if (graph_open(&options, &graph, &error)) return fail("the router's store", error.text);
     for (int32_t p = 0; p < partitions; p++) {
         int64_t from;
-        if (graph_attach(graph, p, 0, &from, &error)) return fail("a partition", error.text);
+        if (adjacency_attach(graph_lists(graph), p, 0, &from, &error)) return fail("a partition", error.text);
     }
     for (int64_t user = 0; user < users; user++) {
         if (graph_friends(graph, hash_user_partition(user, partitions), user, &list, &error))

@@ -21,7 +21,7 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "kafka/producer.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 
 enum { LOT = 65536, MANY = 100000 };
 
@@ -54,20 +54,20 @@ static struct figures restore(const struct bench_graph *data, const struct optio
         int32_t partition = hash_user_partition(data->halves[i].user, partitions);
         struct friendship half = old_half(i);
         graph_add(graph, partition, (int64_t)i, data->halves[i].user, data->halves[i].other, &half);
-        if (graph_queued(graph, partition) < LOT) continue;
-        if (graph_apply(graph, partition, (int64_t)i + 1, clock_wall_ms(), true, &error))
+        if (adjacency_queued(graph_lists(graph), partition) < LOT) continue;
+        if (adjacency_apply(graph_lists(graph), partition, (int64_t)i + 1, clock_wall_ms(), true, &error))
             bench_die("applying", error.text);
     }
     for (int32_t p = 0; p < partitions; p++) {
-        if (graph_apply(graph, p, (int64_t)data->count, clock_wall_ms(), true, &error))
+        if (adjacency_apply(graph_lists(graph), p, (int64_t)data->count, clock_wall_ms(), true, &error))
             bench_die("applying", error.text);
-        if (graph_finish(graph, p, clock_wall_ms(), &error)) bench_die("finishing", error.text);
+        if (adjacency_finish(graph_lists(graph), p, clock_wall_ms(), &error)) bench_die("finishing", error.text);
     }
     struct figures figures = {
         .seconds = (double)(clock_monotonic_us() - before) / 1e6,
         .cpu = bench_cpu_s() - cpu,
         .rss_mb = bench_peak_rss() / 1e6,
-        .disk_bytes = (double)graph_usage(graph).store.sst_files,
+        .disk_bytes = (double)adjacency_used(graph_lists(graph)).store.sst_files,
     };
     graph_close(graph);
     free(path);

@@ -90,12 +90,12 @@ static struct graph *lists_open(const struct options *options, char **folder) {
     if (graph_open(&how, &graph, &error)) fail(*folder, &error);
     for (int32_t p = 0; p < options->world.partitions; p++) {
         int64_t from;
-        if (graph_attach(graph, p, clock_wall_ms(), &from, &error)) fail(*folder, &error);
+        if (adjacency_attach(graph_lists(graph), p, clock_wall_ms(), &from, &error)) fail(*folder, &error);
     }
     return graph;
 }
 
-/* Past graph_add, which sorts what comes in no order: here whole lists come. The written rows are the same. */
+/* Past adjacency_add, which sorts what comes in no order: here whole lists come. The written rows are the same. */
 static void load_lists(const struct options *options) {
     const struct world *world = &options->world;
     struct error error = {.text = ""};
@@ -107,7 +107,8 @@ static void load_lists(const struct options *options) {
     int64_t friends[WORLD_NEIGHBOURS];
     uint64_t halves = 0, total = 0;
     for (int32_t p = 0; p < world->partitions; p++) { // all of nothing is read
-        if (graph_apply(graph, p, 0, clock_wall_ms(), true, &error) || graph_finish(graph, p, clock_wall_ms(), &error))
+        if (adjacency_apply(graph_lists(graph), p, 0, clock_wall_ms(), true, &error) ||
+            adjacency_finish(graph_lists(graph), p, clock_wall_ms(), &error))
             fail(folder, &error);
     }
     for (int64_t i = 0; i < world->reporters; i++) {

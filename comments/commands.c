@@ -23,7 +23,7 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
     struct comment_commands *commands = context;
     int32_t partition = -1;
     int code = decisions_run(commands->decisions, slice, count, &partition, error);
-    if (code == -EBADMSG) commands->options.damaged(commands->options.context, partition, error);
+    tasks_damaged(commands->options.tasks, partition, code, error);
     return code;
 }
 
@@ -37,15 +37,8 @@ static bool banned(void *context, int64_t user, int64_t now_ms) {
     return bans_has(((struct comment_commands *)context)->options.bans, user, now_ms);
 }
 
-static void handled(void *context) {
-    const struct comment_commands_options *options = &((struct comment_commands *)context)->options;
-    options->on_handled(options->context);
-}
-
-static void reset(void *context) {
-    const struct comment_commands_options *options = &((struct comment_commands *)context)->options;
-    options->on_reset(options->context);
-}
+static void handled(void *context) { tasks_decided(((struct comment_commands *)context)->options.tasks); }
+static void reset(void *context) { tasks_commands_lost(((struct comment_commands *)context)->options.tasks); }
 
 struct comment_commands *comment_commands_new(const struct comment_commands_options *options) {
     struct comment_commands *commands = mem_alloc(sizeof *commands);

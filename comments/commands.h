@@ -5,6 +5,7 @@
 
 #include "comments/bans.h"
 #include "comments/decisions.h"
+#include "tasks/tasks.h"
 
 struct comment_commands;
 
@@ -19,10 +20,7 @@ struct comment_commands_options {
     int32_t partitions, user_partitions;
     struct comment_rate rate;
     size_t batch; /* commands in one transaction at most */
-    void *context;
-    void (*on_handled)(void *context); /* as the decider's */
-    void (*on_reset)(void *context);
-    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+    struct tasks *tasks;
 };
 
 struct comment_commands *comment_commands_new(const struct comment_commands_options *options);

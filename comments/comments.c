@@ -14,49 +14,29 @@ enum { QUEUED = 250000, QUEUED_BYTES = 32 << 20 /* commands that are read ahead 
 
 static const char *const CONDITIONS[] = {"bans", "assigned", "restored", NULL};
 
-void comments_failed(void *context, const char *doing, const struct error *error) {
+/* The group is joined when bans are known: without them a banned user could write. */
+static void bans_are_read(void *context) {
     struct comments *comments = context;
-    log_error(service_log(comments->service), doing, LOG_TEXT("reason", error->text));
-    service_fail(comments->service, doing);
-}
-
-/* ---- calls between the parts ---- */
-
-static void commands_decided(void *context) {
-    struct comments *comments = context;
-    if (comments->owner) owner_progress(comments->owner);
-}
-
-static void commands_lost(void *context) {
-    struct comments *comments = context;
-    if (comments->owner) owner_commands_lost(comments->owner);
-}
-
-static void damaged(void *context, int32_t partition, const struct error *error) {
-    comment_states_damaged(((struct comments *)context)->states, partition, error);
-}
-
-static void state_changed(void *context) {
-    struct comments *comments = context;
-    if (comments->replies) comment_replies_look_again(comments->replies);
+    service_ready(comments->service, "bans", true);
+    tasks_may_join(comments->tasks);
 }
 
 /* ---- timers, metrics ---- */
 
 static void each_second(void *context) {
     struct comments *comments = context;
-    owner_second(comments->owner);
-    comment_states_second(comments->states);
-    checkpoints_second(comments->checkpoints, owner_restored(comments->owner), clock_wall_ms());
+    tasks_second(comments->tasks);
+    checkpoints_second(comments->checkpoints, owner_restored(tasks_owner(comments->tasks)), clock_wall_ms());
     thread_watches_second(comments->watches);
 }
 
 static void each_tenth(void *context) {
     struct comments *comments = context;
-    owner_tenth(comments->owner);
+    struct owner *owner = tasks_owner(comments->tasks);
+    owner_tenth(owner);
     comment_replies_look_again(comments->replies);
-    service_ready(comments->service, "assigned", owner_was_assigned(comments->owner));
-    service_ready(comments->service, "restored", owner_ready(comments->owner));
+    service_ready(comments->service, "assigned", owner_was_assigned(owner));
+    service_ready(comments->service, "restored", owner_ready(owner));
 }
 
 static void collect(void *context) {
@@ -92,7 +72,7 @@ static int open_kafka(struct comments *comments, struct error *error) {
                                                .metrics = service_metrics(comments->service),
                                                .dead_letters = comments->dead_letters,
                                                .context = comments,
-                                               .on_ready = comments_bans_are_read},
+                                               .on_ready = bans_are_read},
                       &comments->copies, error);
 }
 
@@ -115,57 +95,10 @@ static int make_commands(struct comments *comments, struct error *error) {
         .user_partitions = comments->user_partitions,
         .rate = {.interval_ms = rate ? SECOND_MS / rate : 0, .burst = comments->settings->user_burst},
         .batch = (size_t)comments->settings->commands_batch,
-        .context = comments,
-        .on_handled = commands_decided,
-        .on_reset = commands_lost,
-        .damaged = damaged,
+        .tasks = comments->tasks,
     });
     free(id);
     return 0;
-}
-
-static int make_owner(struct comments *comments, struct error *error) {
-    const struct comments_settings *settings = comments->settings;
-    comments->states = comment_states_new(&(struct comment_states_options){
-        .loop = service_loop(comments->service),
-        .log = service_log(comments->service),
-        .partitions = comments->partitions,
-        .threads = comments->threads,
-        .watches = comments->watches,
-        .decider = comment_commands_decider(comments->commands),
-        .dead_letters = comments->dead_letters,
-        .max_age_ms = comments_max_age_ms(comments),
-        .context = comments,
-        .failed = comments_failed,
-        .changed = state_changed,
-    });
-    struct owner_options owner = {
-        .loop = service_loop(comments->service),
-        .log = service_log(comments->service),
-        .kafka = service_kafka(comments->service),
-        .metrics = service_metrics(comments->service),
-        .prefix = "starling_comments",
-        .group = settings->group_id,
-        .instance_id = service_settings(comments->service)->group_instance_id,
-        .partitions = comments->partitions,
-        .topics = COMMENTS_TOPICS,
-        .topic_count = COMMENTS_TOPIC_COUNT,
-        .offsets = &TOPIC_COMMENT_OFFSETS,
-        .leaving = &TOPIC_COMMENT_TEXTS,
-        .batch = (size_t)comments->owning->batch_records,
-        .state_batch = STATE_BATCH,
-        .standbys = (size_t)comments->owning->standby_replicas,
-        .hands_over = comments->owning->stop_hands_over,
-        .queue_max = QUEUED,
-        .queue_bytes = QUEUED_BYTES,
-        .epochs = comments->epochs,
-        .decider = comment_commands_decider(comments->commands),
-        .product = &COMMENTS_OWNED,
-        .context = comments,
-    };
-    int code = owner_new(&owner, &comments->owner, error);
-    if (!code) comment_states_set_owner(comments->states, comments->owner);
-    return code;
 }
 
 static int make_watches(struct comments *comments, struct error *error) {
@@ -187,28 +120,54 @@ static int make_watches(struct comments *comments, struct error *error) {
         .events_per_s = comments->settings->live_max,
         .threads = comments->threads,
         .edges = comments->edges,
-        .context = comments,
-        .damaged = damaged,
-        .failed = comments_failed,
+        .tasks = comments->tasks,
     });
     return 0;
 }
 
+static int start_tasks(struct comments *comments, struct error *error) {
+    void *const stores[COMMENTS_STORES] = {comments->threads, comments->watches};
+    const struct owner_options owner = {
+        .loop = service_loop(comments->service),
+        .log = service_log(comments->service),
+        .kafka = service_kafka(comments->service),
+        .metrics = service_metrics(comments->service),
+        .prefix = "starling_comments",
+        .group = comments->settings->group_id,
+        .instance_id = service_settings(comments->service)->group_instance_id,
+        .partitions = comments->partitions,
+        .offsets = &TOPIC_COMMENT_OFFSETS,
+        .leaving = &TOPIC_COMMENT_TEXTS,
+        .batch = (size_t)comments->owning->batch_records,
+        .state_batch = STATE_BATCH,
+        .standbys = (size_t)comments->owning->standby_replicas,
+        .hands_over = comments->owning->stop_hands_over,
+        .queue_max = QUEUED,
+        .queue_bytes = QUEUED_BYTES,
+        .epochs = comments->epochs,
+        .decider = comment_commands_decider(comments->commands),
+    };
+    const struct tasks_options tasks = {.owner = &owner,
+                                        .stores = stores,
+                                        .dead_letters = comments->dead_letters,
+                                        .max_age_ms = comments_max_age_ms(comments)};
+    return tasks_start(comments->tasks, &tasks, error);
+}
+
 static int make_parts(struct comments *comments, struct error *error) {
+    comments->tasks = tasks_new(service_loop(comments->service), service_log(comments->service), comments->partitions,
+                                &COMMENTS_TOPOLOGY, comments);
     int code = open_kafka(comments, error);
     if (!code) code = make_watches(comments, error);
     if (!code) code = make_commands(comments, error);
-    if (!code) code = make_owner(comments, error);
     if (code) return code;
     comments->replies = comment_replies_new(&(struct comment_replies_options){
         .partitions = comments->partitions,
-        .owner = comments->owner,
+        .tasks = comments->tasks,
         .threads = comments->threads,
         .commands = comments->commands,
-        .context = comments,
-        .damaged = damaged,
     });
-    return owner_start(comments->owner, error);
+    return start_tasks(comments, error);
 }
 
 /* ---- beginning and end ---- */
@@ -218,11 +177,10 @@ static void comments_free(void *state) {
     if (!comments) return;
     loop_timer_free(comments->second);
     loop_timer_free(comments->tenth);
-    owner_free(comments->owner);
+    tasks_free(comments->tasks);
     copies_free(comments->copies);
     comment_commands_free(comments->commands);
     comment_replies_free(comments->replies);
-    comment_states_free(comments->states);
     thread_watches_free(comments->watches);
     edges_free(comments->edges);
     kafka_producer_free(comments->dead_letters, SECOND_MS);
@@ -289,7 +247,7 @@ static void comments_drain(void *state) {
     struct comments *comments = state;
     comments->draining = true;
     if (comments->started) {
-        owner_drain(comments->owner);
+        tasks_drain(comments->tasks);
         return;
     }
     checkpoints_stop(comments->checkpoints);
@@ -301,8 +259,7 @@ static bool comments_busy(void *state) {
     comments->draining = true;
     bool busy = checkpoints_busy(comments->checkpoints);
     if (!comments->started) return busy;
-    owner_stop(comments->owner);
-    return owner_busy(comments->owner) || decider_busy(comment_commands_decider(comments->commands)) || busy;
+    return tasks_busy(comments->tasks) || decider_busy(comment_commands_decider(comments->commands)) || busy;
 }
 
 static void comments_peer(void *state, struct http_request *request) {

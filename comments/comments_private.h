@@ -1,4 +1,4 @@
-/* Between comments/comments.c, comments_store.c and product.c. */
+/* Between comments/comments.c, comments_store.c and topology.c. */
 #ifndef COMMENTS_COMMENTS_PRIVATE_H
 #define COMMENTS_COMMENTS_PRIVATE_H
 
@@ -6,7 +6,7 @@
 #include "comments/comments.h"
 #include "comments/replies.h"
 #include "comments/settings.h"
-#include "comments/states.h"
+#include "comments/thread_watches.h"
 #include "owner/checkpoints.h"
 #include "owner/settings.h"
 
@@ -25,23 +25,20 @@ struct comments {
     struct comment_commands *commands;
     struct edges *edges;
     struct thread_watches *watches;
-    struct comment_states *states;
-    struct owner *owner;
+    struct tasks *tasks;
     struct comment_replies *replies;
     struct loop_timer *second, *tenth;
     bool started; /* the store is open, and all parts are made */
-    bool prepared, bans_read, draining;
+    bool draining;
     struct {
         struct metric *cache, *files;
     } metrics;
 };
 
-extern const struct owner_topic COMMENTS_TOPICS[];
-extern const size_t COMMENTS_TOPIC_COUNT;
-extern const struct owner_product COMMENTS_OWNED;
+enum { COMMENTS_THREADS, COMMENTS_WATCHES, COMMENTS_STORES }; /* the order of the topology's stores */
+extern const struct tasks_product COMMENTS_TOPOLOGY;
 
 void comments_failed(void *comments, const char *doing, const struct error *error);
-void comments_bans_are_read(void *comments);
 
 /* Opens the store, and makes `threads`, once. 0: it is open; 1: a checkpoint is being copied, and comments_store_opened will be called;
  * negative: it cannot be opened. */

@@ -22,7 +22,7 @@ void comment_replies_no_comment(struct http_request *request) {
 }
 
 bool comment_replies_serve(struct comment_replies *replies, struct http_request *request, int32_t partition) {
-    int code = partition < replies->options.partitions ? owner_serves(replies->options.owner, partition) : -ESTALE;
+    int code = tasks_serves(replies->options.tasks, partition);
     if (code == -ESTALE)
         http_problem(request, 421, "not-the-owner", "another process owns this subject", 0);
     else if (code)
@@ -31,9 +31,8 @@ bool comment_replies_serve(struct comment_replies *replies, struct http_request 
 }
 
 void comment_replies_failed(const struct comment_question *question, int code, const struct error *error) {
-    const struct comment_replies_options *options = &question->replies->options;
     if (code == -EBADMSG) {
-        options->damaged(options->context, question->partition, error);
+        tasks_damaged(question->replies->options.tasks, question->partition, code, error);
         http_problem(question->request, 503, "restoring", "this subject's state is being restored", 1);
     } else {
         http_problem(question->request, 500, "store", error->text, 0);
@@ -75,7 +74,7 @@ static int put_counts(struct comment_question *question, struct error *error) {
     struct comment_replies *replies = question->replies;
     struct subject_state state;
     question->partition = hash_partition(question->subject.data, question->subject.size, replies->options.partitions);
-    if (owner_serves(replies->options.owner, question->partition)) {
+    if (tasks_serves(replies->options.tasks, question->partition)) {
         buffer_string(&replies->body, "false");
         return 0;
     }

@@ -54,18 +54,15 @@
 #define COMMENTS_REPLIES_H
 
 #include "comments/commands.h"
-#include "owner/owner.h"
 #include "service/http.h"
 
 struct comment_replies;
 
 struct comment_replies_options {
     int32_t partitions;
-    struct owner *owner;
+    struct tasks *tasks;
     struct threads *threads;
     struct comment_commands *commands;
-    void *context;
-    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };
 
 struct comment_replies *comment_replies_new(const struct comment_replies_options *options);

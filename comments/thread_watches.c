@@ -52,14 +52,6 @@ static void soon(struct thread_watches *watches) { loop_timer_again(watches->wor
 
 static struct event_text text_of(const char *subject) { return (struct event_text){subject, strlen(subject)}; }
 
-static void trouble(struct thread_watches *watches, int32_t partition, int code, const struct error *error) {
-    const struct thread_watches_options *options = &watches->options;
-    if (code == -EBADMSG)
-        options->damaged(options->context, partition, error);
-    else
-        options->failed(options->context, "a watched thread cannot be read", error);
-}
-
 /* ---- names ---- */
 
 static size_t what_of(const struct watched_thread *thread, char what[WHAT_SIZE + 1]) {
@@ -120,7 +112,7 @@ static void take_comment(struct thread_watches *watches, struct watched_thread *
     if (!watched_thread_has(thread, id))
         found = threads_comment(watches->options.threads, record->partition, subject, id, &was, &error);
     if (found < 0)
-        trouble(watches, record->partition, found, &error);
+        tasks_store_failed(watches->options.tasks, record->partition, found, &error);
     else
         watched_threads_comment(watches->watched, thread, id, found ? &was : NULL, &now);
 }
@@ -171,7 +163,7 @@ static int64_t text_size(void *context, const struct watched_thread *thread, int
     struct comment_text text;
     struct error error;
     int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, id, &text, &error);
-    if (code < 0) trouble(watches, watched_thread_partition(thread), code, &error);
+    if (code < 0) tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
     if (code != 1 || !text.text.size) return -1;
     keep_text(watches, id, &text.text);
     return (int64_t)text.text.size;
@@ -246,7 +238,7 @@ static bool look_up(struct thread_watches *watches, struct watched_thread *threa
     struct error error;
     int code = threads_subject(watches->options.threads, watched_thread_partition(thread), &subject, &state, &error);
     if (code < 0)
-        trouble(watches, watched_thread_partition(thread), code, &error);
+        tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
     else
         watched_thread_known(thread, &state);
     return code >= 0;
@@ -309,29 +301,41 @@ static void work(void *context) {
 
 /* ---- partitions ---- */
 
-void thread_watches_attach(struct thread_watches *watches, int32_t partition) {
+static int open_part(void *store, int32_t partition, int64_t now, int64_t since, struct error *error) {
+    struct thread_watches *watches = store;
     bool first = threads_next(watches->options.threads, partition, THREADS_COMMENTS) <= 0;
     watched_threads_begin(watches->watched, partition, first);
     watch_owner_attach(watches->owner, partition, now_ms());
+    return 0;
 }
 
-int thread_watches_read(struct thread_watches *watches, const struct kafka_record *record) {
+static int take_watch(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                      struct error *error) {
+    struct thread_watches *watches = store;
     soon(watches);
-    return watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
-                            record->value_size);
+    if (watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
+                         record->value_size))
+        *reason = "it is no watch";
+    return 0;
 }
 
-void thread_watches_live(struct thread_watches *watches, int32_t partition) {
+static int begin_live(void *store, int32_t partition, bool live, struct error *error) {
+    struct thread_watches *watches = store;
     watches->live[partition] = true;
     watch_owner_live(watches->owner, partition);
     soon(watches);
+    return 0;
 }
 
-void thread_watches_detach(struct thread_watches *watches, int32_t partition) {
+static void close_part(void *store, int32_t partition) {
+    struct thread_watches *watches = store;
     watches->live[partition] = false;
     watch_owner_detach(watches->owner, partition);
     watched_threads_remove_all(watches->watched, partition);
 }
+
+const struct state_kind THREAD_WATCHES_KIND = {
+    .in_memory = true, .open = open_part, .close = close_part, .live = begin_live, .take = take_watch};
 
 /* ---- metrics, beginning and end ---- */
 

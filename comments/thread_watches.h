@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "comments/edges.h"
 #include "comments/threads.h"
+#include "tasks/tasks.h"
 
 struct thread_watches;
 
@@ -24,19 +25,14 @@ struct thread_watches_options { /* all of it is longer-lived */
     int64_t events_per_s; /* of one subject; with more, it is sampled */
     struct threads *threads;
     struct edges *edges;
-    void *context;
-    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
-    void (*failed)(void *context, const char *doing, const struct error *error);  /* the process must end */
+    struct tasks *tasks;
 };
 
 struct thread_watches *thread_watches_new(const struct thread_watches_options *options);
 void thread_watches_free(struct thread_watches *watches); /* NULL is fine */
 
-/* A partition: its watches are read from the beginning of the topic on, and nobody is told anything before it is live. */
-void thread_watches_attach(struct thread_watches *watches, int32_t partition);
-int thread_watches_read(struct thread_watches *watches, const struct kafka_record *record); /* -EBADMSG: no watch */
-void thread_watches_live(struct thread_watches *watches, int32_t partition);
-void thread_watches_detach(struct thread_watches *watches, int32_t partition);
+/* A store in memory, of `comment-watches`: nobody is told anything of a partition that is not live. */
+extern const struct state_kind THREAD_WATCHES_KIND;
 
 /* A record of `comments` that is about to be taken into the store. */
 void thread_watches_comments(struct thread_watches *watches, const struct kafka_record *record);

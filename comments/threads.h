@@ -9,11 +9,10 @@
  *                 'k' subject NUL user key           id: the comment of an idempotency key
  *                 'u' subject NUL user               time: when the user has rested (struct comment_rate)
  *                 'o' subject NUL user key           time, reason: the refusal of a key; 'p' time, that key: when it is forgotten
- *                 'm'                                offsets of the four topics, the highest tick, when it was up to date, the formula
+ *                 'm'                                the numbers of a table store: the highest tick is the mark, the formula the version
  *     texts-P     subject NUL id                     CommentText, as in the topic
  *
- * Numbers in keys are big-endian. Records are gathered and written together with the offsets behind them: a record before a partition's
- * offset is skipped. One thread.
+ * Numbers in keys are big-endian. Tasks own it (state/kind.h): a part whose index is of another formula is emptied, too. One thread.
  */
 #ifndef COMMENTS_THREADS_H
 #define COMMENTS_THREADS_H
@@ -21,6 +20,7 @@
 #include "comments/rules.h"
 #include "comments/threads_rows.h"
 #include "kafka/consumer.h"
+#include "state/kind.h"
 #include "store/store.h"
 
 /* The states, in the order of the owner's topics. */
@@ -42,23 +42,17 @@ struct threads;
 struct threads *threads_new(struct store *store, int32_t partitions); /* the store is longer-lived */
 void threads_free(struct threads *threads);                           /* NULL is fine */
 
-/* Opens a partition. A store that was last up to date before since_ms, or has an index of another formula, is emptied: tombstones may
- * be missing from it. next: where each topic goes on; -1: from the beginning. */
-int threads_attach(struct threads *threads, int32_t partition, int64_t now_ms, int64_t since_ms,
-                   int64_t next[THREADS_STATES], struct error *error);
-int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error); /* it is empty */
-int64_t threads_next(const struct threads *threads, int32_t partition, enum threads_state state);
-void threads_lost(struct threads *threads, int32_t partition, enum threads_state state); /* its offset is gone */
-int threads_touch(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error); /* up to date now */
-
-/* Gathers a record of an attached partition. *reason: why it is no such record, NULL if it is one; its offset is passed either way. 0, or
- * a negative code of the store, and the offset is not passed: -EBADMSG for damaged values. */
-int threads_take(struct threads *threads, enum threads_state state, const struct kafka_record *record,
-                 const char **reason, struct error *error);
-int threads_write(struct threads *threads, struct error *error);
-
+extern const struct state_kind THREADS_KIND; /* of these functions */
+int threads_open(void *threads, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error);
+int threads_take(void *threads, size_t topic, const struct kafka_record *record, const char **reason,
+                 struct error *error);
+int64_t threads_next(const void *threads, int32_t partition, size_t topic);
+int threads_write(void *threads, struct error *error);
+int threads_reset(void *threads, int32_t partition, int64_t now_ms, struct error *error);
+bool threads_lost(void *threads, int32_t partition, size_t topic); /* refusals that are gone are too old to be of use */
+int threads_touch(void *threads, int32_t partition, int64_t now_ms, struct error *error);
 /* Forgets refusals that are older than an hour, at most a thousand at a time. */
-int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error);
+int threads_forget(void *threads, int32_t partition, int64_t now_ms, struct error *error);
 
 /* ---- reading ahead ---- */
 

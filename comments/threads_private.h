@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "comments/threads.h"
+#include "state/table_store.h"
 
 enum threads_kind {
     KIND_SUBJECT = 's',
@@ -15,17 +16,15 @@ enum threads_kind {
     KIND_RESTED = 'u',
     KIND_REFUSAL = 'o',
     KIND_REFUSAL_TIME = 'p',
-    KIND_META = 'm'
+    KIND_NUMBERS = 'm'
 };
 
 enum { THREADS_KEY_MAX = 2 * 8 + SUBJECT_KEY_MAX + COMMENT_CLIENT_KEY_MAX, THREADS_LIKES_MAX = 50000 };
 
 struct threads_part {
-    struct store_family *index, *texts; /* NULL: not attached */
-    int64_t next[THREADS_STATES], tick, touched_ms;
+    struct store_family *index, *texts; /* NULL: it was never opened */
     int64_t refusals_ms; /* there is no refusal that is older: what was forgotten before is not walked over again */
     struct map *refused; /* a hash of each key that may be refused -> when it was last; NULL: any may be */
-    bool moved;          /* the meta value must be written */
 };
 
 /* A key that is being put together. */
@@ -61,7 +60,8 @@ int threads_ahead_get(const struct threads_ahead *ahead, const struct store_fami
 
 struct threads {
     struct store *store;
-    struct store_batch *batch;
+    struct table_store *table;
+    struct store_batch *batch; /* the table's */
     struct codec *codec;
     struct map *
         likes; /* of roots, as the index by heat has them: all that are in the batch, and some that were read: id -> likes */

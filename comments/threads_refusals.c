@@ -84,7 +84,8 @@ static int forget_one(struct threads *threads, struct threads_part *part, const 
     return 0;
 }
 
-int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error) {
+int threads_forget(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    struct threads *threads = store;
     struct threads_part *part = &threads->parts[partition];
     struct store_cursor *cursor = cursor_from(threads, part, part->refusals_ms);
     int64_t until_ms = now_ms - THREADS_REFUSAL_MS, at_ms = until_ms;

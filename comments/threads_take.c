@@ -65,14 +65,16 @@ static int take_subject(struct threads *threads, const struct taken *taken, cons
 }
 
 /* Whether the comment cannot be there yet: ids of a partition rise. */
-static bool is_new(const struct taken *taken) { return ids_tick_of(taken->parts.comment) > taken->part->tick; }
+static bool is_new(const struct threads *threads, const struct taken *taken) {
+    return ids_tick_of(taken->parts.comment) > threads_last_tick(threads, taken->record->partition);
+}
 
 /* Under how many likes the root lies in the index by heat; -1: it is not there. */
 static int indexed_likes(struct threads *threads, const struct taken *taken, int64_t *likes, struct error *error) {
     const uint64_t *newest = map_find(threads->likes, (uint64_t)taken->parts.comment);
     struct comment old;
     *likes = newest ? (int64_t)*newest : -1;
-    if (newest || is_new(taken)) return 0;
+    if (newest || is_new(threads, taken)) return 0;
     int code = threads_read_comment(threads, taken->part, &taken->subject, taken->parts.comment, &old, error);
     if (code == 1) *likes = old.likes;
     return code < 0 ? code : 0;
@@ -119,8 +121,7 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
     threads_key_start(&key, KIND_COMMENT, &taken->subject);
     threads_key_number(&key, taken->parts.comment);
     put(threads, taken->part->index, &key, record->value, record->value_size);
-    int64_t tick = ids_tick_of(taken->parts.comment);
-    if (tick > taken->part->tick) taken->part->tick = tick;
+    table_store_raise(threads->table, record->partition, ids_tick_of(taken->parts.comment));
     return 0;
 }
 
@@ -209,24 +210,34 @@ static bool read_key(const struct threads *threads, struct taken *taken) {
     return hash_partition(taken->parts.subject, taken->parts.size, threads->partitions) == record->partition;
 }
 
-int threads_take(struct threads *threads, enum threads_state state, const struct kafka_record *record,
-                 const char **reason, struct error *error) {
+int threads_take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                 struct error *error) {
     static int (*const TAKE[THREADS_STATES])(struct threads *, const struct taken *, const char **, struct error *) = {
         [THREADS_COMMENTS] = take_comments,
         [THREADS_TEXTS] = take_text,
         [THREADS_REACTIONS] = take_reaction,
         [THREADS_REFUSALS] = take_refusal,
     };
+    struct threads *threads = store;
     struct taken taken = {.record = record, .part = &threads->parts[record->partition]};
-    *reason = NULL;
-    if (record->offset < taken.part->next[state]) return 0;
     int code = 0;
+    *reason = NULL;
+    if (record->offset < threads_next(threads, record->partition, topic)) return 0;
     if (read_key(threads, &taken))
-        code = TAKE[state](threads, &taken, reason, error);
+        code = TAKE[topic](threads, &taken, reason, error);
     else
         *reason = "its key names no subject of this partition";
-    if (code) return code;
-    taken.part->next[state] = record->offset + 1;
-    taken.part->moved = true;
-    return 0;
+    if (!code) table_store_pass(threads->table, record->partition, topic, record->offset + 1);
+    return code;
 }
+
+const struct state_kind THREADS_KIND = {
+    .open = threads_open,
+    .take = threads_take,
+    .next = threads_next,
+    .write = threads_write,
+    .reset = threads_reset,
+    .lost = threads_lost,
+    .touch = threads_touch,
+    .keep = threads_forget,
+};

@@ -73,22 +73,16 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
     int code = 0;
     for (size_t i = 0; !code && i < count; i++) {
         code = decide_one(context, &slice[i], error);
-        if (code == -EBADMSG) options->damaged(options->context, slice[i].partition, error);
+        if (code) tasks_damaged(options->tasks, slice[i].partition, code, error);
     }
     return code;
 }
 
 /* ---- beginning and end ---- */
 
-static void handled(void *context) {
-    const struct feed_commands_options *options = &((struct feed_commands *)context)->options;
-    options->on_handled(options->context);
-}
+static void handled(void *context) { tasks_decided(((struct feed_commands *)context)->options.tasks); }
 
-static void reset(void *context) {
-    const struct feed_commands_options *options = &((struct feed_commands *)context)->options;
-    options->on_reset(options->context);
-}
+static void reset(void *context) { tasks_commands_lost(((struct feed_commands *)context)->options.tasks); }
 
 struct feed_commands *feed_commands_new(const struct feed_commands_options *options) {
     struct feed_commands *commands = mem_alloc(sizeof *commands);

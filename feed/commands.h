@@ -17,6 +17,7 @@
 #include "feed/posts.h"
 #include "feed/refusals.h"
 #include "feed/relations.h"
+#include "tasks/tasks.h"
 
 struct feed_commands;
 
@@ -27,16 +28,13 @@ struct feed_commands_options {
     struct metrics *metrics;
     struct relation_lists *relations;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct names *names;
     const char *transactional_id;
     int32_t partitions;
     size_t batch; /* commands in one transaction at most */
     size_t following_max;
-    void *context;
-    void (*on_handled)(void *context); /* as the decider's */
-    void (*on_reset)(void *context);
-    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+    struct tasks *tasks;
 };
 
 struct feed_commands *feed_commands_new(const struct feed_commands_options *options);

@@ -11,30 +11,25 @@ enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000 };
 
 static const char *const CONDITIONS[] = {"hot", "assigned", "restored", NULL};
 
-void feed_failed(void *context, const char *doing, const struct error *error) {
-    struct feed *feed = context;
-    log_error(service_log(feed->service), doing, LOG_TEXT("reason", error->text));
-    service_fail(feed->service, doing);
-}
-
 /* ---- timers ---- */
 
 static void each_second(void *context) {
     struct feed *feed = context;
     hot_posts_second(feed->hot);
-    owner_second(feed->owner);
-    partitions_second(feed->state);
-    stores_second(feed->stores, owner_restored(feed->owner), clock_wall_ms());
+    tasks_second(feed->tasks);
+    feed_keep(feed);
+    stores_second(feed->stores, owner_restored(tasks_owner(feed->tasks)), clock_wall_ms());
     timelines_second(feed->timelines);
     watches_second(feed->watches);
 }
 
 static void each_tenth(void *context) {
     struct feed *feed = context;
-    owner_tenth(feed->owner);
+    struct owner *owner = tasks_owner(feed->tasks);
+    owner_tenth(owner);
     replies_tenth(feed->replies);
-    service_ready(feed->service, "assigned", owner_was_assigned(feed->owner));
-    service_ready(feed->service, "restored", owner_ready(feed->owner));
+    service_ready(feed->service, "assigned", owner_was_assigned(owner));
+    service_ready(feed->service, "restored", owner_ready(owner));
 }
 
 /* ---- beginning and end ---- */
@@ -44,10 +39,11 @@ static void feed_free(void *state) {
     if (!feed) return;
     loop_timer_free(feed->second);
     loop_timer_free(feed->tenth);
-    owner_free(feed->owner);
+    tasks_free(feed->tasks);
+    feed->tasks = NULL; // the outbox may still lose what was sent
+    loop_timer_free(feed->keeping.turn);
     feed_commands_free(feed->commands);
     replies_free(feed->replies);
-    partitions_free(feed->state);
     watches_free(feed->watches);
     timelines_free(feed->timelines);
     effects_free(feed->effects);
@@ -57,16 +53,21 @@ static void feed_free(void *state) {
     notices_free(feed->notices);
     names_free(feed->names);
     refusals_free(feed->refusals);
-    blocks_free(feed->blocks);
+    table_store_free(feed->blocks);
     posts_free(feed->posts);
     ages_close(feed->ages);
     stores_free(feed->stores);
     epochs_free(feed->epochs);
     timeline_reader_free(feed->reader);
+    codec_free(feed->codec);
     free(feed);
 }
 
 static void stores_opened(void *context, int code, const struct error *error);
+
+static void lists_failed(void *context, int32_t partition, int code, const struct error *error) {
+    tasks_store_failed(((struct feed *)context)->tasks, partition, code, error);
+}
 
 static void make_stores(struct feed *feed) {
     const struct feed_settings *settings = feed->settings;
@@ -83,6 +84,7 @@ static void make_stores(struct feed *feed) {
         .checkpoint_every_ms = feed->owning->checkpoint_every_s * SECOND_MS,
         .checkpoint_keep = (size_t)feed->owning->checkpoint_keep,
         .context = feed,
+        .lists_failed = lists_failed,
         .on_opened = stores_opened,
     });
 }
@@ -120,6 +122,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .epochs = epochs_new(),
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = timeline_reader_new(service_kafka(service)->tracer),
+        .codec = codec_new(),
     };
     int code = 0;
     if (feed->partitions > IDS_PARTITIONS_MAX)
@@ -140,7 +143,7 @@ static void feed_drain(void *state) {
     struct feed *feed = state;
     feed->draining = true;
     if (feed->started) {
-        owner_drain(feed->owner);
+        tasks_drain(feed->tasks);
         return;
     }
     stores_stop(feed->stores);
@@ -152,10 +155,7 @@ static bool feed_busy(void *state) {
     feed->draining = true;
     bool busy = stores_busy(feed->stores);
     if (!feed->started) return busy;
-    partitions_stop(feed->state);
-    owner_stop(feed->owner);
-    return owner_busy(feed->owner) || decider_busy(feed_commands_decider(feed->commands)) ||
-           partitions_busy(feed->state) || busy;
+    return tasks_busy(feed->tasks) || decider_busy(feed_commands_decider(feed->commands)) || busy;
 }
 
 static void feed_peer(void *state, struct http_request *request) {

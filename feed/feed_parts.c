@@ -1,4 +1,5 @@
 /* Makes the parts of a feed process, and connects them. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -10,25 +11,9 @@ enum { HOUR_MS = 3600000, DAY_MS = 86400000, STATE_BATCH = 4000, QUEUED_BATCHES 
 
 /* ---- calls between the parts ---- */
 
-static void commands_decided(void *context) {
-    struct feed *feed = context;
-    if (feed->owner) owner_progress(feed->owner);
-}
-
-static void commands_lost(void *context) {
-    struct feed *feed = context;
-    if (feed->owner) owner_commands_lost(feed->owner);
-}
-
-static void damaged(void *context, int32_t partition, const struct error *error) {
-    partitions_damaged(((struct feed *)context)->state, partition, error);
-}
-
 static void effects_lost(void *context) {
     struct feed *feed = context;
-    if (!feed->owner) return;
-    owner_effects_lost(feed->owner);
-    partitions_effects_lost(feed->state);
+    if (feed->tasks) tasks_effects_lost(feed->tasks);
 }
 
 static void hot_came(void *context, int64_t author, int64_t id, bool first) {
@@ -41,9 +26,11 @@ static void hot_gone(void *context, int64_t author, int64_t id) {
     if (feed->watches) watches_hot_gone(feed->watches, author, id);
 }
 
-static void state_changed(void *context) {
+/* The group is joined when what was hot is known: a page without it would lack posts. */
+static void hot_is_read(void *context) {
     struct feed *feed = context;
-    if (feed->replies) replies_look_again(feed->replies);
+    service_ready(feed->service, "hot", true);
+    tasks_may_join(feed->tasks);
 }
 
 static void put_timeline(void *context, int32_t partition, const int64_t *readers, size_t count,
@@ -69,8 +56,8 @@ static int make_state(struct feed *feed, struct error *error) {
     feed->store = stores_posts(feed->stores);
     int code = ages_open(feed->store, &feed->ages, error);
     if (code) return code;
-    feed->posts = posts_new(feed->store, feed->partitions, PARTITIONS_COLD_MS);
-    feed->blocks = blocks_new(feed->store, feed->partitions);
+    feed->posts = posts_new(feed->store, feed->partitions, FEED_COLD_MS);
+    feed->blocks = feed_blocks_new(feed);
     feed->names = names_new(feed->store, feed->partitions);
     feed->notices = notices_new(feed->store, feed->partitions);
     feed->inboxes = inboxes_new(&(struct inboxes_options){
@@ -112,7 +99,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .keep_ms = feed->settings->hot_days * DAY_MS,
         .dead_letters = outbox_producer(feed->outbox),
         .context = feed,
-        .on_ready = feed_hot_is_read,
+        .on_ready = hot_is_read,
         .on_post = hot_came,
         .on_gone = hot_gone,
     };
@@ -154,9 +141,7 @@ static void make_timelines(struct feed *feed) {
         .hot = hot_posts_lists(feed->hot),
         .timelines = feed->timelines,
         .outbox = feed->outbox,
-        .context = feed,
-        .damaged = damaged,
-        .failed = feed_failed,
+        .tasks = feed->tasks,
     });
 }
 
@@ -179,42 +164,14 @@ static int make_commands(struct feed *feed, struct error *error) {
         .partitions = feed->partitions,
         .batch = (size_t)feed->settings->commands_batch,
         .following_max = (size_t)feed->settings->following_max,
-        .context = feed,
-        .on_handled = commands_decided,
-        .on_reset = commands_lost,
-        .damaged = damaged,
+        .tasks = feed->tasks,
     });
     free(id);
     return 0;
 }
 
-static int make_owner(struct feed *feed, struct error *error) {
+static int start_tasks(struct feed *feed, struct error *error) {
     const struct feed_settings *settings = feed->settings;
-    struct decider *decider = feed_commands_decider(feed->commands);
-    feed->state = partitions_new(&(struct partitions_options){
-        .loop = service_loop(feed->service),
-        .log = service_log(feed->service),
-        .tracer = service_kafka(feed->service)->tracer,
-        .partitions = feed->partitions,
-        .relations = feed->relations,
-        .posts = feed->posts,
-        .blocks = feed->blocks,
-        .names = feed->names,
-        .notices = feed->notices,
-        .inboxes = feed->inboxes,
-        .refusals = feed->refusals,
-        .ages = feed->ages,
-        .write_s = settings->inbox_write_s,
-        .max_age_ms = settings->rebuild_after_h * HOUR_MS,
-        .effects = feed->effects,
-        .outbox = feed->outbox,
-        .watches = feed->watches,
-        .decider = decider,
-        .epochs = feed->epochs,
-        .context = feed,
-        .failed = feed_failed,
-        .changed = state_changed,
-    });
     struct owner_options owner = {
         .loop = service_loop(feed->service),
         .log = service_log(feed->service),
@@ -224,8 +181,6 @@ static int make_owner(struct feed *feed, struct error *error) {
         .group = settings->group_id,
         .instance_id = service_settings(feed->service)->group_instance_id,
         .partitions = feed->partitions,
-        .topics = FEED_TOPICS,
-        .topic_count = FEED_TOPIC_COUNT,
         .offsets = &TOPIC_FEED_OFFSETS,
         .leaving = &TOPIC_POST_TEXTS,
         .batch = (size_t)feed->owning->batch_records,
@@ -234,20 +189,16 @@ static int make_owner(struct feed *feed, struct error *error) {
         .hands_over = feed->owning->stop_hands_over,
         .queue_max = QUEUED_BATCHES * (size_t)settings->commands_batch,
         .epochs = feed->epochs,
-        .decider = decider,
-        .product = &FEED_OWNED,
-        .context = feed,
+        .decider = feed_commands_decider(feed->commands),
     };
-    int code = owner_new(&owner, &feed->owner, error);
-    if (!code) partitions_set_owner(feed->state, feed->owner);
-    return code;
+    return feed_start_tasks(feed, &owner, settings->rebuild_after_h * HOUR_MS, error);
 }
 
 static void make_replies(struct feed *feed) {
     feed->replies = replies_new(&(struct replies_options){
         .loop = service_loop(feed->service),
         .partitions = feed->partitions,
-        .owner = feed->owner,
+        .tasks = feed->tasks,
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
@@ -256,20 +207,20 @@ static void make_replies(struct feed *feed) {
         .notices = feed->notices,
         .refusals = feed->refusals,
         .commands = feed->commands,
-        .context = feed,
-        .damaged = damaged,
     });
 }
 
 int feed_make_parts(struct feed *feed, struct error *error) {
     int code = make_state(feed, error);
+    feed->tasks =
+        tasks_new(service_loop(feed->service), service_log(feed->service), feed->partitions, &FEED_TOPOLOGY, feed);
+    feed_keep_start(feed);
     if (!code) code = open_kafka(feed, error);
     if (code) return code;
     make_effects(feed);
     make_timelines(feed);
     code = make_commands(feed, error);
-    if (!code) code = make_owner(feed, error);
-    if (code) return code;
-    make_replies(feed);
-    return owner_start(feed->owner, error);
+    if (!code) code = start_tasks(feed, error);
+    if (!code) make_replies(feed);
+    return code;
 }

@@ -1,16 +1,23 @@
-/* Shared by feed/feed*.c and feed/product.c. */
+/* Shared by feed/feed*.c, topology.c, consequences.c and keeping.c. */
 #ifndef FEED_FEED_PRIVATE_H
 #define FEED_FEED_PRIVATE_H
 
 #include "base/loop.h"
-#include "feed/timeline_reader.h"
-#include "feed/replies.h"
+#include "feed/blocks.h"
+#include "feed/effects.h"
 #include "feed/feed.h"
 #include "feed/hot_posts.h"
-#include "feed/partitions.h"
+#include "feed/outbox.h"
+#include "feed/replies.h"
 #include "feed/settings.h"
 #include "feed/stores.h"
+#include "feed/timeline_reader.h"
+#include "feed/watches.h"
 #include "owner/settings.h"
+#include "tasks/tasks.h"
+
+enum { FEED_TRIMMED = 64 };
+enum { FEED_COLD_MS = 7 * 86400000 }; /* texts that are older are compressed harder: nearly nobody reads them */
 
 struct feed {
     struct service *service;
@@ -23,7 +30,7 @@ struct feed {
     struct store *store; /* of posts, blocks and inboxes */
     struct ages *ages;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;
@@ -34,26 +41,43 @@ struct feed {
     struct timelines *timelines;
     struct watches *watches;
     struct feed_commands *commands;
-    struct partitions *state;
-    struct owner *owner;
+    struct tasks *tasks;
     struct replies *replies;
-    struct timeline_reader *reader; /* of requests */
+    struct timeline_reader *reader;
+    struct codec *codec;
     struct loop_timer *second, *tenth;
     bool started; /* the stores are open, and all parts are there */
-    bool prepared, hot_read, draining;
+    bool draining;
+    struct {
+        struct loop_timer *turn;
+        bool turning, writing; /* the timer runs; inboxes are being written */
+        int32_t cooling;       /* the partition whose old texts are being moved; -1: none is */
+    } keeping;
+    int64_t trimmed[FEED_TRIMMED]; /* users whose notices were looked through in this batch, by their hash; -1: none */
     struct {
         struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files, *rows, *hits,
             *misses;
     } metrics;
 };
 
-extern const struct owner_topic FEED_TOPICS[];
-extern const size_t FEED_TOPIC_COUNT;
-extern const struct owner_product FEED_OWNED;
+/* ---- feed_parts.c, feed_metrics.c ---- */
 
+int feed_make_parts(struct feed *feed, struct error *error); /* on open stores, and begins */
+void feed_metrics_start(struct feed *feed);
+
+/* ---- topology.c ---- */
+
+extern const struct tasks_product FEED_TOPOLOGY;
 void feed_failed(void *feed, const char *doing, const struct error *error);
-void feed_hot_is_read(void *feed);
-int feed_make_parts(struct feed *feed, struct error *error); /* on open stores, and begins; feed/feed_parts.c */
-void feed_metrics_start(struct feed *feed);                  /* feed/feed_metrics.c */
+struct table_store *feed_blocks_new(struct feed *feed);
+int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64_t max_age_ms, struct error *error);
+
+/* ---- keeping.c ---- */
+
+void feed_keep_start(struct feed *feed);
+void feed_keep(struct feed *feed);      /* once a second */
+void feed_go_on(struct feed *feed);     /* a slice of the pushes and answers that are under way */
+void feed_turn_soon(struct feed *feed); /* calls feed_go_on soon */
+void feed_stored(void *feed);           /* a batch of state: none of its notices' users was looked at yet */
 
 #endif

@@ -146,6 +146,8 @@ int inboxes_attach(struct inboxes *inboxes, int32_t partition, int64_t *next, st
 
 void inboxes_detach(struct inboxes *inboxes, int32_t partition) { part_free(inboxes, &inboxes->parts[partition]); }
 
+int64_t inboxes_next(const struct inboxes *inboxes, int32_t partition) { return inboxes->parts[partition].stored; }
+
 /* ---- taking ---- */
 
 static uint32_t none_event(struct inbox_lot *lot, struct buffer *scratch) {

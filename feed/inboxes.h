@@ -46,6 +46,7 @@ void inboxes_free(
  * been read again. */
 int inboxes_attach(struct inboxes *inboxes, int32_t partition, int64_t *next, struct error *error);
 void inboxes_detach(struct inboxes *inboxes, int32_t partition);
+int64_t inboxes_next(const struct inboxes *inboxes, int32_t partition); /* as the store has it: *next of attaching */
 
 /* Some records after the stored offset were deleted before they were read: forgets all inboxes of the partition, as if it were new.
  * After a failure the partition is detached. */

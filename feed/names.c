@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 struct names {
-    struct kept *kept;
+    struct table_store *table;
     int32_t partitions;
     struct codec *codec;
     struct buffer value;
@@ -16,21 +16,22 @@ struct names {
 
 struct names *names_new(struct store *store, int32_t partitions) {
     struct names *names = mem_alloc(sizeof *names);
-    *names =
-        (struct names){.kept = kept_new(store, "names", partitions), .partitions = partitions, .codec = codec_new()};
+    *names = (struct names){.table = table_store_of_topic(store, "names", partitions, names_complaint, names),
+                            .partitions = partitions,
+                            .codec = codec_new()};
     return names;
 }
 
 void names_free(struct names *names) {
     if (!names) return;
-    kept_free(names->kept);
+    table_store_free(names->table);
     codec_free(names->codec);
     buffer_free(&names->value);
     free(names);
 }
 
-struct kept *names_kept(struct names *names) {
-    return names->kept;
+struct table_store *names_table(struct names *names) {
+    return names->table;
 }
 
 /* ---- records ---- */
@@ -63,19 +64,20 @@ static int read_handle(struct names *names, const void *value, size_t size, stru
     return 0;
 }
 
-const char *names_complaint(struct names *names, int32_t partition, const void *key, size_t key_size, const void *value,
-                            size_t size, struct error *error) {
+const char *names_complaint(void *context, struct table_store *table, const struct kafka_record *record,
+                            struct error *error) {
+    struct names *names = context;
     char handle[HANDLE_SIZE];
     int64_t user;
     struct name_of_user of_user;
     struct name_of_handle of_handle;
-    if (!name_key_read(key, key_size, &user, handle)) return "the key must be a user or a handle";
+    if (!name_key_read(record->key, record->key_size, &user, handle)) return "the key must be a user or a handle";
     int32_t home =
         user < 0 ? handle_partition(handle, names->partitions) : hash_user_partition(user, names->partitions);
-    if (home != partition) return "not in the partition of its user or handle";
-    if (!value) return user < 0 ? NULL : "a user's names are never deleted";
-    int code =
-        user < 0 ? read_handle(names, value, size, &of_handle, error) : read_user(names, value, size, &of_user, error);
+    if (home != record->partition) return "not in the partition of its user or handle";
+    if (!record->value) return user < 0 ? NULL : "a user's names are never deleted";
+    int code = user < 0 ? read_handle(names, record->value, record->value_size, &of_handle, error)
+                        : read_user(names, record->value, record->value_size, &of_user, error);
     return code ? error->text : NULL;
 }
 
@@ -84,7 +86,7 @@ const char *names_complaint(struct names *names, int32_t partition, const void *
 int names_of_user(struct names *names, int32_t partition, int64_t user, struct name_of_user *name,
                   struct error *error) {
     uint8_t key[NAME_KEY_MAX];
-    int code = kept_get(names->kept, partition, key, name_key_of_user(key, user), &names->value, error);
+    int code = table_store_get(names->table, partition, key, name_key_of_user(key, user), &names->value, error);
     if (code < 0) return code;
     if (code) return read_user(names, names->value.data, names->value.size, name, error);
     *name = (struct name_of_user){.number = 0};
@@ -94,7 +96,7 @@ int names_of_user(struct names *names, int32_t partition, int64_t user, struct n
 int names_of_handle(struct names *names, int32_t partition, const char *handle, struct name_of_handle *name,
                     struct error *error) {
     uint8_t key[NAME_KEY_MAX];
-    int code = kept_get(names->kept, partition, key, name_key_of_handle(key, handle), &names->value, error);
+    int code = table_store_get(names->table, partition, key, name_key_of_handle(key, handle), &names->value, error);
     if (code < 0) return code;
     if (code) return read_handle(names, names->value.data, names->value.size, name, error);
     *name = (struct name_of_handle){.user = -1};

@@ -28,7 +28,8 @@ struct kept_notices {
 };
 
 struct notices {
-    struct kept *kept;
+    struct store *store;
+    struct table_store *table;
     struct kept_notices trimmed;
     int32_t partitions;
     struct codec *codec;
@@ -36,7 +37,8 @@ struct notices {
 
 struct notices *notices_new(struct store *store, int32_t partitions) {
     struct notices *notices = mem_alloc(sizeof *notices);
-    notices->kept = kept_new(store, "notices", partitions);
+    notices->table = table_store_of_topic(store, "notices", partitions, notices_complaint, notices);
+    notices->store = store;
     notices->partitions = partitions;
     notices->codec = codec_new();
     return notices;
@@ -44,23 +46,25 @@ struct notices *notices_new(struct store *store, int32_t partitions) {
 
 void notices_free(struct notices *notices) {
     if (!notices) return;
-    kept_free(notices->kept);
+    table_store_free(notices->table);
     codec_free(notices->codec);
     free(notices);
 }
 
-struct kept *notices_kept(struct notices *notices) {
-    return notices->kept;
+struct table_store *notices_table(struct notices *notices) {
+    return notices->table;
 }
 
-const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
-                              const void *value, size_t size, struct error *error) {
-    struct notice_key read;
+const char *notices_complaint(void *context, struct table_store *table, const struct kafka_record *record,
+                              struct error *error) {
+    struct notices *notices = context;
+    struct notice_key key;
     struct notice notice;
-    if (!notice_key_read(key, key_size, &read)) return "the key must be a notice of a user";
-    if (hash_user_partition(read.user, notices->partitions) != partition) return "not in the partition of its user";
-    if (!value) return NULL;
-    if (event_decode_notice(notices->codec, value, size, &notice, error)) return error->text;
+    if (!notice_key_read(record->key, record->key_size, &key)) return "the key must be a notice of a user";
+    if (hash_user_partition(key.user, notices->partitions) != record->partition)
+        return "not in the partition of its user";
+    if (!record->value) return NULL;
+    if (event_decode_notice(notices->codec, record->value, record->value_size, &notice, error)) return error->text;
     return NULL;
 }
 
@@ -75,7 +79,7 @@ static bool at_notice(const struct store_cursor *cursor, int64_t user, struct no
 }
 
 static struct store_cursor *cursor_of(struct notices *notices, int32_t partition, int64_t user) {
-    struct store_cursor *cursor = kept_cursor(notices->kept, partition);
+    struct store_cursor *cursor = store_cursor_new(notices->store, table_store_family(notices->table, partition, 0));
     uint8_t first[8];
     bytes_put_be64(first, (uint64_t)user);
     store_cursor_seek(cursor, first, sizeof first);
@@ -103,7 +107,7 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
     return code;
 }
 
-int notice_shown(struct blocks *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
+int notice_shown(struct table_store *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
                  int64_t other, bool *shown, struct error *error) {
     struct relation_half mute = {user, other, RELATION_MUTED};
     bool blocked = false, muted = false;
@@ -200,9 +204,10 @@ int notices_trim(struct notices *notices, int32_t partition, int64_t user, const
     for (size_t i = 0; i < kept->count; i++) {
         if (!kept->items[i].gone) continue;
         each(context, kept->items[i].key);
-        kept_drop(notices->kept, partition, kept->items[i].key, NOTICE_KEY_SIZE);
+        store_batch_delete(table_store_batch(notices->table), table_store_family(notices->table, partition, 0),
+                           kept->items[i].key, NOTICE_KEY_SIZE);
     }
-    return kept_write(notices->kept, error);
+    return table_store_write(notices->table, error);
 }
 
 /* ---- writing ---- */

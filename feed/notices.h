@@ -1,7 +1,7 @@
-/* The notices of users of attached partitions: the records of the topic `notices` on disk (feed/kept.h). A user has 200 at most; the owner
+/* The notices of users of attached partitions: the records of the topic `notices` on disk (state/table_store.h). A user has 200 at most; the owner
  * writes tombstones for others. One thread.
  *
- * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; kept_reset and reading the topic from its beginning mend
+ * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; table_store_reset and reading the topic from its beginning mend
  * it.
  */
 #ifndef FEED_NOTICES_H
@@ -10,8 +10,8 @@
 #include "decider/decider.h"
 #include "event/codec.h"
 #include "feed/blocks.h"
-#include "feed/kept.h"
 #include "feed/relations.h"
+#include "state/table_store.h"
 #include "users/notice.h"
 
 enum { NOTICES_KEPT = 200, NOTICES_OF_ONE = 20 };
@@ -21,11 +21,9 @@ struct notices;
 struct notices *notices_new(struct store *store, int32_t partitions); /* the store is longer-lived */
 void notices_free(struct notices *notices);                           /* what is gathered is lost; NULL is fine */
 
-struct kept *notices_kept(struct notices *notices); /* attach partitions and take records there; lives as long */
+struct table_store *notices_table(struct notices *notices); /* open partitions and take records there; lives as long */
 
-/* Checks a record of the topic. Returns NULL, or the reason why it is malformed, which may point into `error`. */
-const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
-                              const void *value, size_t size, struct error *error);
+table_store_take notices_complaint; /* of a record of the topic; context: the notices */
 
 /* Calls `each` for a user's notices, newest first, at most 200 of them, until it returns false. The notice is valid within. */
 typedef bool notices_each_one(void *context, const struct notice_key *key, const struct notice *notice);
@@ -33,7 +31,7 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
                  struct error *error);
 
 /* Whether a notice about `other` is shown to the user now: not if the user has muted the other, or one of the two has blocked the other. */
-int notice_shown(struct blocks *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
+int notice_shown(struct table_store *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
                  int64_t other, bool *shown, struct error *error);
 
 /* Forgets a user's notices beyond 200, and calls `each` with their keys: each is named once, though its tombstone is read back only later.

@@ -21,6 +21,7 @@ struct posts *posts_new(struct store *store, int32_t partitions, int64_t cold_af
         .parts = mem_zero((size_t)partitions, sizeof *posts->parts),
         .partitions = partitions,
         .cold_after_ms = cold_after_ms,
+        .codec = codec_new(),
     };
     return posts;
 }
@@ -31,6 +32,7 @@ void posts_free(struct posts *posts) {
     free(posts->parts);
     free(posts->index.items);
     free(posts->texts.items);
+    codec_free(posts->codec);
     buffer_free(&posts->bytes);
     buffer_free(&posts->key);
     buffer_free(&posts->value);
@@ -92,7 +94,8 @@ static void drop_records(struct posts_records *records, int32_t partition) {
     records->count = kept;
 }
 
-void posts_detach(struct posts *posts, int32_t partition) {
+void posts_detach(void *store, int32_t partition) {
+    struct posts *posts = store;
     drop_records(&posts->index, partition);
     drop_records(&posts->texts, partition);
     posts->parts[partition] = (struct posts_part){.index = {.family = NULL}};
@@ -359,7 +362,8 @@ static void settle(struct posts *posts, bool written) {
     store_batch_clear(posts->batch);
 }
 
-int posts_write(struct posts *posts, struct error *error) {
+int posts_write(void *store, struct error *error) {
+    struct posts *posts = store;
     if (!posts->index.count && !posts->texts.count) return 0;
     int code = put_index(posts, error);
     if (!code) {

@@ -19,6 +19,7 @@
 #define FEED_POSTS_H
 
 #include "event/codec.h"
+#include "state/kind.h"
 #include "store/store.h"
 
 enum {
@@ -35,6 +36,7 @@ void post_key_write(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id);
 bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id);
 
 struct posts;
+extern const struct state_kind POSTS_KIND; /* of `posts` and `post-texts`; in posts_records.c */
 
 /* The store is longer-lived. cold_after_ms: texts that are older when a partition is read from the beginning are cold at once. */
 struct posts *posts_new(struct store *store, int32_t partitions, int64_t cold_after_ms);
@@ -42,7 +44,7 @@ void posts_free(struct posts *posts); /* NULL is fine; what is gathered is lost 
 
 /* Opens a partition. Offsets to go on from: -1: nothing was read. Harmless when it is open. */
 int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next, struct error *error);
-void posts_detach(struct posts *posts, int32_t partition);
+void posts_detach(void *posts, int32_t partition);
 int posts_reset(struct posts *posts, int32_t partition, struct error *error); /* forgets an attached one */
 
 /* Gather one record each of an attached partition: NULL is a tombstone. Records before an offset that was stored or gathered are passed
@@ -51,7 +53,7 @@ void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, in
                       const struct post *post);
 void posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
                      const void *text, size_t size); /* a PostText with its header, as it came */
-int posts_write(struct posts *posts, struct error *error);
+int posts_write(void *posts, struct error *error);
 int64_t posts_index_next(const struct posts *posts, int32_t partition); /* as stored; -1: nothing */
 int64_t posts_texts_next(const struct posts *posts, int32_t partition);
 

@@ -49,6 +49,7 @@ struct posts {
     int32_t partitions;
     int64_t cold_after_ms;
     struct posts_records index, texts;
+    struct codec *codec;
     struct buffer bytes; /* of records that are not written yet */
     struct buffer key, value;
     uint64_t moves; /* of walks */

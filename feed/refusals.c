@@ -19,12 +19,13 @@ struct refusals_part {
 struct refusals {
     int32_t partitions;
     struct refusals_part *parts;
+    struct codec *codec;
 };
 
 struct refusals *refusals_new(int32_t partitions) {
     struct refusals *refusals = mem_alloc(sizeof *refusals);
-    *refusals =
-        (struct refusals){.partitions = partitions, .parts = mem_zero((size_t)partitions, sizeof *refusals->parts)};
+    *refusals = (struct refusals){
+        .partitions = partitions, .parts = mem_zero((size_t)partitions, sizeof *refusals->parts), .codec = codec_new()};
     for (int32_t p = 0; p < partitions; p++) refusals->parts[p].next = -1;
     return refusals;
 }
@@ -33,12 +34,14 @@ void refusals_free(struct refusals *refusals) {
     if (!refusals) return;
     for (int32_t p = 0; p < refusals->partitions; p++) free(refusals->parts[p].items);
     free(refusals->parts);
+    codec_free(refusals->codec);
     free(refusals);
 }
 
 void refusals_attach(struct refusals *refusals, int32_t partition) { refusals_detach(refusals, partition); }
 
-void refusals_detach(struct refusals *refusals, int32_t partition) {
+void refusals_detach(void *store, int32_t partition) {
+    struct refusals *refusals = store;
     free(refusals->parts[partition].items);
     refusals->parts[partition] = (struct refusals_part){.next = -1};
 }
@@ -91,3 +94,28 @@ void refusals_forget(struct refusals *refusals, int64_t now_ms) {
         }
     }
 }
+
+/* ---- the kind ---- */
+
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    refusals_attach(store, partition);
+    return 0;
+}
+
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct refusals *refusals = store;
+    struct follow_refusal refusal;
+    if (!record->value)
+        *reason = "a refusal needs a value";
+    else if (event_decode_follow_refusal(refusals->codec, record->value, record->value_size, &refusal, error))
+        *reason = error->text;
+    else
+        refusals_take(refusals, record->partition, record->offset, record->timestamp, &refusal);
+    return 0;
+}
+
+static int64_t next(const void *store, int32_t partition, size_t topic) { return refusals_next(store, partition); }
+
+const struct state_kind REFUSALS_KIND = {
+    .in_memory = true, .open = open_part, .close = refusals_detach, .take = take, .next = next};

@@ -7,6 +7,7 @@
 #define FEED_REFUSALS_H
 
 #include "event/codec.h"
+#include "state/kind.h"
 
 enum { REFUSALS_KEPT_MS = 3600000 };
 
@@ -17,7 +18,7 @@ void refusals_free(struct refusals *refusals); /* NULL is fine */
 
 /* Opens an empty partition, whose topic is read from the beginning. */
 void refusals_attach(struct refusals *refusals, int32_t partition);
-void refusals_detach(struct refusals *refusals, int32_t partition);
+void refusals_detach(void *refusals, int32_t partition);
 
 /* Takes a record; one before a record that was taken is skipped. */
 void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,
@@ -26,6 +27,7 @@ int64_t refusals_next(const struct refusals *refusals, int32_t partition); /* be
 
 bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t command,
                    enum follow_refusal_reason *reason);
+extern const struct state_kind REFUSALS_KIND;
 void refusals_forget(struct refusals *refusals, int64_t now_ms); /* those that are older than an hour */
 
 #endif

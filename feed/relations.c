@@ -2,15 +2,20 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { KINDS = RELATION_MUTED };
 
 struct relation_lists {
     struct adjacency *adjacency;
-    int64_t *taken;      /* by partition: halves before are queued or applied */
+    struct list_store *store;
+    int32_t partitions;
+    struct codec *codec;
     struct recent *rows; /* encoded lists (adjacency/id_list.h) as the store has them */
     struct buffer encoded;
+    void *context;
+    void (*failed)(void *context, int32_t partition, int code, const struct error *error);
 };
 
 /* ---- lists in memory ---- */
@@ -24,14 +29,58 @@ static void list_changed(void *context, struct adjacency_list list, int64_t id, 
     recent_drop(lists->rows, row_of(list.partition, list.owner, list.kind));
 }
 
+/* ---- writing ---- */
+
+static struct adjacency_list list_of(int32_t partition, int64_t user, enum relation relation) {
+    return (struct adjacency_list){
+        .owner = user, .partition = partition, .kind = (uint8_t)(relation - RELATION_FOLLOWING)};
+}
+
+struct list_entry relation_entry(int32_t partition, const struct relation_half *half, int64_t time_ms, bool set) {
+    return (struct list_entry){.list = list_of(partition, half->user, half->relation),
+                               .id = half->other,
+                               .stamp = time_ms,
+                               .tag = set ? ADJACENCY_MEMBER : ADJACENCY_NONE};
+}
+
+static const char *read_record(void *context, const struct kafka_record *record, struct list_entry *entry,
+                               struct error *error) {
+    struct relation_lists *lists = context;
+    struct relation_half half;
+    struct follow follow;
+    if (!relation_key_read(record->key, record->key_size, &half)) return "the key must be a relation of two users";
+    if (hash_user_partition(half.user, lists->partitions) != record->partition)
+        return "not in the partition of its user";
+    if (record->value && event_decode_follow(lists->codec, record->value, record->value_size, &follow, error))
+        return error->text;
+    *entry = relation_entry(record->partition, &half, record->timestamp, record->value != NULL);
+    return NULL;
+}
+
+static void lists_changed(void *context, int32_t partition) {
+    recent_drop_all(((struct relation_lists *)context)->rows, partition);
+}
+
+static void applied(void *context, int32_t partition, size_t count, bool restoring) {
+    if (restoring) lists_changed(context, partition); // adjacency does not tell what has changed
+}
+
+static void failed(void *context, int32_t partition, int code, const struct error *error) {
+    const struct relation_lists *lists = context;
+    lists->failed(lists->context, partition, code, error);
+}
+
 /* ---- opening ---- */
 
 int relation_lists_open(const struct relation_lists_options *options, struct relation_lists **out,
                         struct error *error) {
     struct relation_lists *lists = mem_alloc(sizeof *lists);
     *lists = (struct relation_lists){.adjacency = NULL,
-                                     .taken = mem_zero((size_t)options->partitions, sizeof *lists->taken),
-                                     .rows = recent_new(options->cache_bytes, options->partitions)};
+                                     .partitions = options->partitions,
+                                     .codec = codec_new(),
+                                     .rows = recent_new(options->cache_bytes, options->partitions),
+                                     .context = options->context,
+                                     .failed = options->failed};
     struct adjacency_options adjacency = {
         .path = options->path,
         .name = "follows",
@@ -49,67 +98,25 @@ int relation_lists_open(const struct relation_lists_options *options, struct rel
         relation_lists_close(lists);
         return code;
     }
+    lists->store = list_store_new(&(struct list_store_options){.lists = lists->adjacency,
+                                                               .partitions = options->partitions,
+                                                               .context = lists,
+                                                               .read = read_record,
+                                                               .applied = applied,
+                                                               .failed = failed,
+                                                               .emptied = lists_changed});
     *out = lists;
     return 0;
 }
 
 void relation_lists_close(struct relation_lists *lists) {
     if (!lists) return;
+    list_store_free(lists->store);
     adjacency_close(lists->adjacency);
-    free(lists->taken);
+    codec_free(lists->codec);
     recent_free(lists->rows);
     buffer_free(&lists->encoded);
     free(lists);
-}
-
-int relation_lists_attach(struct relation_lists *lists, int32_t partition, int64_t now_ms, int64_t *from,
-                          struct error *error) {
-    recent_drop_all(lists->rows, partition);
-    int code = adjacency_attach(lists->adjacency, partition, now_ms, from, error);
-    if (!code && !adjacency_queued(lists->adjacency, partition)) lists->taken[partition] = *from;
-    return code;
-}
-
-void relation_lists_detach(struct relation_lists *lists, int32_t partition) {
-    recent_drop_all(lists->rows, partition);
-    adjacency_detach(lists->adjacency, partition);
-}
-
-int relation_lists_reset(struct relation_lists *lists, int32_t partition, struct error *error) {
-    recent_drop_all(lists->rows, partition);
-    int code = adjacency_rebuild(lists->adjacency, partition, error);
-    if (!code) lists->taken[partition] = ADJACENCY_FROM_BEGINNING;
-    return code;
-}
-
-/* ---- writing ---- */
-
-static struct adjacency_list list_of(int32_t partition, int64_t user, enum relation relation) {
-    return (struct adjacency_list){
-        .owner = user, .partition = partition, .kind = (uint8_t)(relation - RELATION_FOLLOWING)};
-}
-
-void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset, int64_t time_ms,
-                         const struct relation_half *half, bool set) {
-    if (offset < lists->taken[partition]) return;
-    lists->taken[partition] = offset + 1;
-    adjacency_add(lists->adjacency, list_of(partition, half->user, half->relation), half->other,
-                  set ? ADJACENCY_MEMBER : ADJACENCY_NONE, time_ms, offset);
-}
-
-int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
-                         struct error *error) {
-    int64_t before = adjacency_next(lists->adjacency, partition);
-    if (restoring) recent_drop_all(lists->rows, partition); // adjacency does not tell what has changed
-    return adjacency_apply(lists->adjacency, partition, next > before ? next : before, now_ms, restoring, error);
-}
-
-int relation_lists_finish(struct relation_lists *lists, int32_t partition, int64_t now_ms, struct error *error) {
-    return adjacency_finish(lists->adjacency, partition, now_ms, error);
-}
-
-int64_t relation_lists_next(const struct relation_lists *lists, int32_t partition) {
-    return adjacency_next(lists->adjacency, partition);
 }
 
 /* ---- reading ---- */
@@ -167,4 +174,8 @@ int relation_lists_since(struct relation_lists *lists, int32_t partition, const 
 
 struct adjacency *relation_lists_adjacency(struct relation_lists *lists) {
     return lists->adjacency;
+}
+
+struct list_store *relation_lists_store(struct relation_lists *lists) {
+    return lists->store;
 }

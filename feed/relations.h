@@ -10,7 +10,9 @@
 #define FEED_RELATIONS_H
 
 #include "adjacency/adjacency.h"
+#include "event/codec.h"
 #include "feed/recent.h"
+#include "state/list_store.h"
 #include "users/relation.h"
 
 struct relation_lists;
@@ -23,28 +25,13 @@ struct relation_lists_options {
     int64_t max_age_ms;  /* a partition that was last written longer ago has missed tombstones, and is read anew */
     size_t
         cache_bytes; /* of lists of follows and mutes that were read lately, beside RocksDB's cache (feed/recent.h); 0: none */
+    void *context;
+    void (*failed)(void *context, int32_t partition, int code, const struct error *error); /* as list_store_options */
 };
 
 int relation_lists_open(const struct relation_lists_options *options, struct relation_lists **lists,
                         struct error *error);
 void relation_lists_close(struct relation_lists *lists); /* NULL is fine */
-
-/* *from: where to go on reading; ADJACENCY_FROM_BEGINNING: at the beginning. */
-int relation_lists_attach(struct relation_lists *lists, int32_t partition, int64_t now_ms, int64_t *from,
-                          struct error *error);
-void relation_lists_detach(struct relation_lists *lists, int32_t partition);
-int relation_lists_reset(struct relation_lists *lists, int32_t partition,
-                         struct error *error); /* forgets an attached one */
-
-/* Queues a half of an attached partition; relation_lists_apply writes what is queued, and that everything before `next` is. Halves
- * of offsets that are applied or queued already are passed by, and a lower `next` than before changes nothing. */
-void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset, int64_t time_ms,
-                         const struct relation_half *half, bool set);
-int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
-                         struct error *error);
-/* After the last apply of restoring: the lists can be read from now on. May take a second for a million halves. */
-int relation_lists_finish(struct relation_lists *lists, int32_t partition, int64_t now_ms, struct error *error);
-int64_t relation_lists_next(const struct relation_lists *lists, int32_t partition); /* -1: nothing is applied */
 
 /* All ids of a list, sorted. Lists of follows and mutes that were read lately are in memory. */
 int relation_lists_all(struct relation_lists *lists, int32_t partition, int64_t user, enum relation relation,
@@ -64,7 +51,10 @@ int relation_lists_since(struct relation_lists *lists, int32_t partition, const 
 
 struct recent_usage relation_lists_cached(const struct relation_lists *lists);
 
-/* The same adjacency, for checkpoints and building by a worker thread. */
+/* Both live as long. The store is of LIST_STORE_KIND. */
 struct adjacency *relation_lists_adjacency(struct relation_lists *lists);
+struct list_store *relation_lists_store(struct relation_lists *lists);
+/* The half of a record of that time, as the store takes it. */
+struct list_entry relation_entry(int32_t partition, const struct relation_half *half, int64_t time_ms, bool set);
 
 #endif

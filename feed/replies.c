@@ -13,11 +13,11 @@
 #include "json/json.h"
 
 bool replies_serves(const struct replies *replies, int32_t partition) {
-    return partition < replies->options.partitions && !owner_serves(replies->options.owner, partition);
+    return !tasks_serves(replies->options.tasks, partition);
 }
 
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition) {
-    int code = partition < replies->options.partitions ? owner_serves(replies->options.owner, partition) : -ESTALE;
+    int code = tasks_serves(replies->options.tasks, partition);
     if (code == -ESTALE)
         http_problem(request, 421, "not-the-owner", "another process owns this key", 0);
     else if (code)
@@ -32,7 +32,7 @@ void replies_bad_query(struct http_request *request) {
 void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
                           const struct error *error) {
     if (code == -EBADMSG) {
-        replies->options.damaged(replies->options.context, partition, error);
+        tasks_damaged(replies->options.tasks, partition, code, error);
         http_problem(request, 503, "restoring", "this key's state is being restored", 1);
         return;
     }

@@ -31,7 +31,6 @@
 #include "feed/commands.h"
 #include "feed/notices.h"
 #include "feed/timelines.h"
-#include "owner/owner.h"
 #include "service/http.h"
 
 struct replies;
@@ -39,17 +38,15 @@ struct replies;
 struct replies_options {
     uv_loop_t *loop;
     int32_t partitions;
-    struct owner *owner;
+    struct tasks *tasks;
     struct relation_lists *relations;
     struct posts *posts;
-    struct blocks *blocks;
+    struct table_store *blocks;
     struct timelines *timelines;
     struct names *names;
     struct notices *notices;
     struct refusals *refusals;
     struct feed_commands *commands;
-    void *context;
-    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };
 
 struct replies *replies_new(const struct replies_options *options);

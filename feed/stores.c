@@ -25,6 +25,8 @@ static int open_follows(void *context, struct error *error) {
         .memory_bytes = stores->options.memory_bytes / 4,
         .max_age_ms = stores->options.max_age_ms,
         .cache_bytes = stores->options.cache_bytes,
+        .context = stores->options.context,
+        .failed = stores->options.lists_failed,
     };
     return relation_lists_open(&lists, &stores->relations, error);
 }

@@ -28,6 +28,8 @@ struct stores_options {
     int64_t checkpoint_every_ms;
     size_t checkpoint_keep;
     void *context;
+    void (*lists_failed)(void *context, int32_t partition, int code,
+                         const struct error *error);                       /* list_store_options */
     void (*on_opened)(void *context, int code, const struct error *error); /* see stores_open */
 };
 

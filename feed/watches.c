@@ -116,20 +116,12 @@ void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
 
 /* ---- turns ---- */
 
-static void trouble(struct watches *watches, int32_t partition, int code, const struct error *error) {
-    const struct watches_options *options = &watches->options;
-    if (code == -EBADMSG)
-        options->damaged(options->context, partition, error);
-    else
-        options->failed(options->context, "a watched timeline cannot be read", error);
-}
-
 static bool follows(void *context, const struct watched *watched, int64_t author) {
     struct watches *watches = context;
     struct error error;
     bool is = false;
     int code = watches_shows(watches, watched, author, &is, &error);
-    if (code) trouble(watches, watched->partition, code, &error);
+    if (code) tasks_store_failed(watches->options.tasks, watched->partition, code, &error);
     return !code && is;
 }
 
@@ -141,7 +133,7 @@ static bool look(struct watches *watches) {
         if (!watched) return false;
         int code = watches_tell(watches, watched, &error);
         watched_settled(watched);
-        if (code) trouble(watches, watched->partition, code, &error);
+        if (code) tasks_store_failed(watches->options.tasks, watched->partition, code, &error);
     }
     return true;
 }
@@ -160,25 +152,36 @@ static void work(void *context) {
 
 /* ---- partitions ---- */
 
-void watches_attach(struct watches *watches, int32_t partition) {
-    watch_owner_attach(watches->owner, partition, clock_monotonic_us() / 1000);
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    watch_owner_attach(((struct watches *)store)->owner, partition, clock_monotonic_us() / 1000);
+    return 0;
 }
 
-int watches_read(struct watches *watches, const struct kafka_record *record) {
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct watches *watches = store;
     soon(watches);
-    return watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
-                            record->value_size);
+    if (watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
+                         record->value_size))
+        *reason = "no watch";
+    return 0;
 }
 
-void watches_live(struct watches *watches, int32_t partition) {
+static int begin_live(void *store, int32_t partition, bool live, struct error *error) {
+    struct watches *watches = store;
     watch_owner_live(watches->owner, partition);
     soon(watches);
+    return 0;
 }
 
-void watches_detach(struct watches *watches, int32_t partition) {
+static void close_part(void *store, int32_t partition) {
+    struct watches *watches = store;
     watch_owner_detach(watches->owner, partition);
     watched_remove_all(watches->table, partition);
 }
+
+const struct state_kind WATCHES_KIND = {
+    .in_memory = true, .open = open_part, .close = close_part, .live = begin_live, .take = take};
 
 /* ---- inboxes of readers who watch and read no page ---- */
 
@@ -188,7 +191,7 @@ static void keep_some(struct watches *watches) {
     bool complete;
     for (size_t i = watched_count(watches->table) / KEPT_IN_S + 1; i && (watched = watched_walk(watches->table)); i--) {
         int code = timelines_complete(watches->options.timelines, watched->partition, watched->user, &complete, &error);
-        if (code) trouble(watches, watched->partition, code, &error);
+        if (code) tasks_store_failed(watches->options.tasks, watched->partition, code, &error);
     }
 }
 

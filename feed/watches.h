@@ -15,6 +15,7 @@
 
 #include "base/loop.h"
 #include "feed/timelines.h"
+#include "tasks/tasks.h"
 
 struct watches;
 
@@ -27,19 +28,13 @@ struct watches_options { /* all of it is longer-lived */
     const struct hot *hot;
     struct timelines *timelines;
     struct outbox *outbox;
-    void *context;
-    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
-    void (*failed)(void *context, const char *doing, const struct error *error);  /* the process must end */
+    struct tasks *tasks;
 };
 
 struct watches *watches_new(const struct watches_options *options);
 void watches_free(struct watches *watches); /* NULL is fine */
 
-/* A partition: its watches are read from the beginning of the topic on, and nobody is told anything before it is live. */
-void watches_attach(struct watches *watches, int32_t partition);
-int watches_read(struct watches *watches, const struct kafka_record *record); /* -EBADMSG: it is no watch */
-void watches_live(struct watches *watches, int32_t partition);
-void watches_detach(struct watches *watches, int32_t partition);
+extern const struct state_kind WATCHES_KIND; /* nobody is told anything before a partition is live */
 
 /* Note a change that is in the stores of a live partition: a half of a user, an item of `timelines`, or a hot post. */
 void watches_half(struct watches *watches, const struct relation_half *half);

@@ -41,7 +41,7 @@ static int is_excess(struct cap *cap, int32_t partition, const struct excess_ite
 }
 
 static void release(struct cap *cap, int32_t partition) {
-    graph_release(cap->options.graph, partition, excess_hold(cap->excess, partition));
+    adjacency_release(graph_lists(cap->options.graph), partition, excess_hold(cap->excess, partition));
 }
 
 int cap_remove(struct cap *cap, int32_t partition, struct error *error) {

@@ -167,15 +167,8 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
 
 /* ---- beginning and end ---- */
 
-static void handled(void *context) {
-    const struct commands_options *options = &((struct commands *)context)->options;
-    options->on_handled(options->context);
-}
-
-static void reset(void *context) {
-    const struct commands_options *options = &((struct commands *)context)->options;
-    options->on_reset(options->context);
-}
+static void handled(void *context) { tasks_decided(((struct commands *)context)->options.tasks); }
+static void reset(void *context) { tasks_commands_lost(((struct commands *)context)->options.tasks); }
 
 struct commands *commands_new(const struct commands_options *options) {
     const struct router_metrics *metrics = options->metrics;

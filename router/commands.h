@@ -11,6 +11,7 @@
 #include "decider/decider.h"
 #include "router/graph.h"
 #include "router/metrics.h"
+#include "tasks/tasks.h"
 
 struct commands;
 
@@ -25,9 +26,7 @@ struct commands_options {
     int32_t partitions;
     size_t batch; /* commands in one transaction at most */
     size_t cap;   /* friends of a user */
-    void *context;
-    void (*on_handled)(void *context); /* as the decider's */
-    void (*on_reset)(void *context);
+    struct tasks *tasks;
 };
 
 struct commands *commands_new(const struct commands_options *options);

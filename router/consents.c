@@ -242,6 +242,8 @@ bool consents_restart(struct consents *consents, int32_t partition, int64_t *tol
 
 int64_t consents_told(const struct consents *consents, int32_t partition) { return consents->parts[partition].told; }
 
+int64_t consents_next(const struct consents *consents, int32_t partition) { return consents->parts[partition].next; }
+
 size_t consents_count(const struct consents *consents) {
     size_t count = 0;
     for (int32_t p = 0; p < consents->partitions; p++) {

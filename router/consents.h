@@ -87,6 +87,7 @@ void consents_committed(struct consents *consents, int32_t partition, int64_t to
 bool consents_restart(struct consents *consents, int32_t partition, int64_t *told);
 
 int64_t consents_told(const struct consents *consents, int32_t partition); /* opt-outs before it need no LEAVE */
+int64_t consents_next(const struct consents *consents, int32_t partition); /* behind the last record; 0: none */
 size_t consents_count(const struct consents *consents);                    /* users with a record */
 
 #endif

@@ -108,65 +108,20 @@ static int checked(struct graph *graph, int32_t partition, int code, const struc
     return code;
 }
 
-/* ---- partitions and writing ---- */
-
-int graph_attach(struct graph *graph, int32_t partition, int64_t now_ms, int64_t *from, struct error *error) {
-    return adjacency_attach(graph->lists, partition, now_ms, from, error);
-}
-
-void graph_detach(struct graph *graph, int32_t partition) { adjacency_detach(graph->lists, partition); }
-
-int graph_rebuild(struct graph *graph, int32_t partition, struct error *error) {
-    return adjacency_rebuild(graph->lists, partition, error);
-}
+/* ---- records ---- */
 
 static struct adjacency_list list_of(int32_t partition, int64_t user) {
     return (struct adjacency_list){.owner = user, .partition = partition};
 }
 
-void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t user, int64_t other,
-               const struct friendship *half) {
-    adjacency_add(graph->lists, list_of(partition, user), other, graph_tag(half), half->since, offset);
+struct list_entry graph_entry(int32_t partition, int64_t user, int64_t other, const struct friendship *half) {
+    return (struct list_entry){
+        .list = list_of(partition, user), .id = other, .stamp = half->since, .tag = graph_tag(half)};
 }
 
-size_t graph_queued(const struct graph *graph, int32_t partition) { return adjacency_queued(graph->lists, partition); }
-
-int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
-                struct error *error) {
-    return checked(graph, partition, adjacency_apply(graph->lists, partition, next, now_ms, restoring, error), error);
+struct adjacency *graph_lists(struct graph *graph) {
+    return graph->lists;
 }
-
-bool graph_building(const struct graph *graph, int32_t partition) {
-    return adjacency_building(graph->lists, partition);
-}
-
-bool graph_finishing(const struct graph *graph, int32_t partition) {
-    return adjacency_finishing(graph->lists, partition);
-}
-
-int graph_finish(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error) {
-    return adjacency_finish(graph->lists, partition, now_ms, error);
-}
-
-struct adjacency_build *graph_finish_begin(struct graph *graph, int32_t partition, int64_t now_ms) {
-    return adjacency_finish_begin(graph->lists, partition, now_ms);
-}
-
-int graph_finish_run(struct adjacency_build *build, struct error *error) { return adjacency_finish_run(build, error); }
-
-int graph_finish_end(struct adjacency_build *build, int code, struct error *error) {
-    return adjacency_finish_end(build, code, error);
-}
-
-void graph_release(struct graph *graph, int32_t partition, int64_t hold) {
-    adjacency_release(graph->lists, partition, hold);
-}
-
-int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error) {
-    return adjacency_touch(graph->lists, partition, now_ms, error);
-}
-
-int64_t graph_next(const struct graph *graph, int32_t partition) { return adjacency_next(graph->lists, partition); }
 
 /* ---- reading ---- */
 
@@ -222,16 +177,4 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
     }
     free(found);
     return checked(graph, partition, code, error);
-}
-
-int graph_checkpoint(struct graph *graph, const char *path, struct error *error) {
-    return adjacency_checkpoint(graph->lists, path, error);
-}
-
-int graph_compact(struct graph *graph, int32_t partition, struct error *error) {
-    return adjacency_compact(graph->lists, partition, error);
-}
-
-struct adjacency_usage graph_usage(struct graph *graph) {
-    return adjacency_used(graph->lists);
 }

@@ -4,15 +4,14 @@
  * (a request, a block) is an aside. A list up to twice the cap is one value. `since` is a stamp. For a friendship it is kept for a day or two,
  * because only a REMOVE of the cap needs it, and commands live for a day; for other halves it stays.
  *
- * Functions return the codes of lib/adjacency. When a list is damaged on disk they return -EBADMSG and call on_damaged; graph_rebuild
- * and reading the topic anew mend it.
+ * Functions return the codes of lib/adjacency. When a list is damaged on disk they return -EBADMSG and call on_damaged;
+ * adjacency_rebuild and reading the topic anew mend it.
  */
 #ifndef ROUTER_GRAPH_H
 #define ROUTER_GRAPH_H
 
-#include "adjacency/adjacency.h"
-#include "base/error.h"
 #include "router/friendship.h"
+#include "state/list_store.h"
 
 struct graph;
 
@@ -35,7 +34,7 @@ struct graph_options {
     /* A friendship made, ended, or rounded otherwise, after it was written. Not called while restoring. */
     void (*on_change)(void *context, const struct graph_change *change);
     /* The friendship of this record takes the user's list beyond the cap. The stored offset does not pass this record until
-     * graph_release allows it. */
+     * adjacency_release allows it. */
     void (*on_excess)(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
     /* A list of the partition is damaged. Called from within what reads it, so it may only take note. May be NULL. */
     void (*on_damaged)(void *context, int32_t partition, const struct error *error);
@@ -44,44 +43,10 @@ struct graph_options {
 int graph_open(const struct graph_options *options, struct graph **graph, struct error *error);
 void graph_close(struct graph *graph); /* NULL is fine; queued records are lost, and read again by their offset */
 
-/* Opens a partition's family. *from: the offset to go on reading from, GRAPH_FROM_BEGINNING for one that is new or was too
- * old. Harmless when it is open. */
-int graph_attach(struct graph *graph, int32_t partition, int64_t now_ms, int64_t *from, struct error *error);
-void graph_detach(struct graph *graph, int32_t partition);
-int graph_rebuild(struct graph *graph, int32_t partition, struct error *error); /* empties an attached one */
-
-/* Queues one record of an attached partition: the user's half now (empty for a tombstone). */
-void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t user, int64_t other,
-               const struct friendship *half);
-size_t graph_queued(const struct graph *graph, int32_t partition);
-
-/* Writes the queued records, and that everything before `next` is reflected. restoring: makes no callback, and keeps no `since` that is
- * older than a day. A family that is being built keeps the records for later; if not restoring, it is finished first. While a worker
- * is finishing it, the call does nothing: the records stay in the queue, and the caller must not count them as applied. */
-int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
-                struct error *error);
-
-/* The family is being built: it has records, or a worker has it. It must be finished before it can be read. */
-bool graph_building(const struct graph *graph, int32_t partition);
-bool graph_finishing(const struct graph *graph, int32_t partition); /* between graph_finish_begin and _end */
-
-/* Finishes a family, so that it can be read. Takes a second for a million friendships; harmless when the family is not being built.
- * Calls on_excess at its end. */
-int graph_finish(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error);
-
-/* The same in three steps, the second on a worker thread while the graph is used as always. The family may be detached,
- * attached again or rebuilt in between. NULL: there is nothing to finish. */
-struct adjacency_build *graph_finish_begin(struct graph *graph, int32_t partition, int64_t now_ms);
-int graph_finish_run(struct adjacency_build *build, struct error *error);
-int graph_finish_end(struct adjacency_build *build, int code, struct error *error); /* code: what run returned */
-
-/* The lowest offset of an excess that is not settled yet; INT64_MAX: none. */
-void graph_release(struct graph *graph, int32_t partition, int64_t hold);
-
-/* Writes the family's offset again, so that its age counts from now, and drops `since` values that are too old to be of use. */
-int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error);
-
-int64_t graph_next(const struct graph *graph, int32_t partition); /* everything before is applied; -1: nothing */
+/* They live as long as the graph. Partitions come and go, and records are applied, by them (state/list_store.h). */
+struct adjacency *graph_lists(struct graph *graph);
+/* The user's half as an entry of the lists; an empty one, of a tombstone, takes it off. */
+struct list_entry graph_entry(int32_t partition, int64_t user, int64_t other, const struct friendship *half);
 
 /* A user's friends. The hot path: no allocation once the list has grown. */
 int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct id_list *list, struct error *error);
@@ -115,13 +80,5 @@ struct graph_entry {
 };
 int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned views, int64_t after,
                struct graph_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);
-
-/* All families as they are, each with the offset that it reflects (store_checkpoint). On a worker thread. */
-int graph_checkpoint(struct graph *graph, const char *path, struct error *error);
-
-/* Writes the family out and merges it fully, so that it takes no more disk than it needs. May take long. */
-int graph_compact(struct graph *graph, int32_t partition, struct error *error);
-
-struct adjacency_usage graph_usage(struct graph *graph);
 
 #endif

@@ -15,4 +15,10 @@ struct graph {
 uint8_t graph_tag(const struct friendship *half);
 struct friendship graph_half_of(uint8_t tag, int64_t since);
 
+static inline void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t user, int64_t other,
+                             const struct friendship *half) {
+    struct list_entry entry = graph_entry(partition, user, other, half);
+    adjacency_add(graph->lists, entry.list, entry.id, entry.tag, entry.stamp, offset);
+}
+
 #endif

@@ -45,8 +45,6 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
                                  "Reports not joined because a newer one of the same user waited behind them");
     m->discovered = counter(s, "starling_router_discovered_total", "Lists of strangers nearby that were answered");
     m->leaves = counter(s, "starling_router_leaves_total", "LEAVE events produced");
-    m->damaged =
-        counter(s, "starling_router_damaged_total", "Partitions whose friend lists were damaged and read anew");
 }
 
 static void make_gauges(struct router_metrics *m, struct metrics *s) {

@@ -11,7 +11,7 @@ struct router_metrics {
     struct metric *batches, *batch_bytes, *batches_lost;
     struct metric *commands, *halves, *transactions, *transactions_failed;
     struct metric *friendships_applied, *made, *parted, *excess;
-    struct metric *leaves, *damaged;
+    struct metric *leaves;
     struct metric *reports_skipped, *reports_held;
     struct metric *discovered, *public_users, *public_placed;
 

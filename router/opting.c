@@ -44,26 +44,6 @@ void opting_free(struct opting *opting) {
     free(opting);
 }
 
-int64_t opting_own(struct opting *opting, int32_t partition, bool fresh, int64_t told) {
-    int64_t from = KAFKA_OFFSET_NONE;
-    opting->ours[partition] = true;
-    if (fresh)
-        consents_attach(opting->consents, partition, told);
-    else if (!consents_resume(opting->consents, partition, told, &from))
-        return KAFKA_OFFSET_NONE;
-    return from;
-}
-
-void opting_silence(struct opting *opting, int32_t partition) {
-    opting->ours[partition] = false;
-    consents_watch(opting->consents, partition);
-}
-
-void opting_detach(struct opting *opting, int32_t partition) {
-    opting->ours[partition] = false;
-    consents_detach(opting->consents, partition);
-}
-
 /* NULL: the record is fine, else why it is not. */
 static const char *read_record(struct opting *opting, const struct kafka_record *record, int64_t *user,
                                struct sharing *sharing, struct error *error) {
@@ -75,26 +55,6 @@ static const char *read_record(struct opting *opting, const struct kafka_record 
     if (hash_user_partition(*user, opting->options.partitions) != record->partition)
         return "not in the partition of its user";
     return NULL;
-}
-
-void opting_take(struct opting *opting, const struct kafka_record *record) {
-    struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
-    struct error error;
-    int64_t user;
-    int32_t partition = record->partition;
-    const char *reason = read_record(opting, record, &user, &sharing, &error);
-    if (reason) {
-        // Sharing is read from its beginning by each owner; what was dead to one before stays so in silence.
-        if (record->offset >= consents_told(opting->consents, partition))
-            sending_dead(opting->options.sending, record, reason);
-        consents_pass(opting->consents, partition, record->offset);
-        return;
-    }
-    int64_t now = report_clock_now(opting->options.clock);
-    if (!consents_record(opting->consents, partition, user, &sharing, record->offset, now)) return;
-    uint64_t ticket = consents_sent(opting->consents, partition);
-    if (sending_leave(opting->options.sending, user, record->offset, now, ticket))
-        consents_acknowledge(opting->consents, ticket, false);
 }
 
 void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored) {
@@ -151,3 +111,67 @@ bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user
 enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user) {
     return consents_mode(opting->consents, partition, user, report_clock_now(opting->options.clock));
 }
+
+/* ---- the kind ---- */
+
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    consents_attach(((struct opting *)store)->consents, partition, INT64_MAX); // until it is ours, others send LEAVEs
+    return 0;
+}
+
+static void close_part(void *store, int32_t partition) {
+    struct opting *opting = store;
+    opting->ours[partition] = false;
+    consents_detach(opting->consents, partition);
+}
+
+static int64_t own(void *store, int32_t partition, size_t topic, int64_t told) {
+    struct opting *opting = store;
+    int64_t from;
+    opting->ours[partition] = true;
+    return consents_resume(opting->consents, partition, told, &from) ? from : KAFKA_OFFSET_NONE;
+}
+
+static int set_live(void *store, int32_t partition, bool live, struct error *error) {
+    struct opting *opting = store;
+    if (live) return 0;
+    opting->ours[partition] = false;
+    consents_watch(opting->consents, partition);
+    return 0;
+}
+
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct opting *opting = store;
+    struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
+    int64_t user;
+    int32_t partition = record->partition;
+    const char *complaint = read_record(opting, record, &user, &sharing, error);
+    if (complaint) {
+        // Sharing is read from its beginning by each owner; what was dead to one before stays so in silence.
+        if (record->offset >= consents_told(opting->consents, partition)) *reason = complaint;
+        consents_pass(opting->consents, partition, record->offset);
+        return 0;
+    }
+    report_clock_tick(opting->options.clock);
+    int64_t now = report_clock_now(opting->options.clock);
+    if (!consents_record(opting->consents, partition, user, &sharing, record->offset, now)) return 0;
+    uint64_t ticket = consents_sent(opting->consents, partition);
+    if (sending_leave(opting->options.sending, user, record->offset, now, ticket))
+        consents_acknowledge(opting->consents, ticket, false);
+    return 0;
+}
+
+static int64_t next(const void *store, int32_t partition, size_t topic) {
+    int64_t offset = consents_next(((const struct opting *)store)->consents, partition);
+    return offset ? offset : -1;
+}
+
+/* What was read stays, but the offsets are of another time. */
+static bool lost(void *store, int32_t partition, size_t topic) {
+    consents_pass(((struct opting *)store)->consents, partition, -1);
+    return true;
+}
+
+const struct state_kind SHARING_KIND = {
+    .open = open_part, .close = close_part, .live = set_live, .take = take, .next = next, .own = own, .lost = lost};

@@ -10,6 +10,7 @@
 #include "router/presence.h"
 #include "router/sending.h"
 #include "router/report_clock.h"
+#include "state/kind.h"
 
 struct opting;
 
@@ -19,18 +20,16 @@ struct opting_options {
     size_t state; /* the owner's number of the topic sharing */
     int64_t inactive_ms;
     const struct presence *presence;
-    const struct report_clock *clock;
+    struct report_clock *clock;
     struct sending *sending;
 };
 
 struct opting *opting_new(const struct opting_options *options);
 void opting_free(struct opting *opting); /* NULL is fine */
 
-/* For the owner's callbacks. opting_own returns the offset from which sharing must be read again; KAFKA_OFFSET_NONE: it need not be. */
-int64_t opting_own(struct opting *opting, int32_t partition, bool fresh, int64_t told);
-void opting_silence(struct opting *opting, int32_t partition);
-void opting_detach(struct opting *opting, int32_t partition);
-void opting_take(struct opting *opting, const struct kafka_record *record);
+/* A store of the topic sharing, in memory: it is read from the beginning by each process that has the partition. It sends LEAVEs of its
+ * own, and commits how far. */
+extern const struct state_kind SHARING_KIND;
 
 /* Whether a LEAVE was stored. */
 void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored);

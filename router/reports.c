@@ -15,7 +15,6 @@ enum { TIMED_ONE_IN = 64, BEHIND_MS = 1000 };
 
 struct reports {
     struct reports_options options;
-    struct owner *owner;
     struct overload *overload;
     struct rates *joins; /* friends that were compared, by user */
     struct codec *codec;
@@ -123,14 +122,15 @@ static uint64_t trace_number(int32_t partition, int64_t offset) { return (uint64
 /* One that overload held. */
 static void take_held(void *context, const struct backlog_item *item, int64_t now_us) {
     struct reports *reports = context;
+    struct owner *owner = tasks_owner(reports->options.tasks);
     struct tracer *tracer = reports->options.tracer;
     struct trace_scope scope;
     bool traced = tracer_unpark(tracer, reports, trace_number(item->partition, item->offset), &scope, NULL);
     struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
-    if (owner_live(reports->owner, item->partition))
+    if (owner_live(owner, item->partition))
         join_report(reports, item->partition, &item->event, item->timestamp, now_us);
     else // its friend lists are being restored: it is read again when they are
-        owner_lower(reports->owner, reports->options.input, item->partition, item->offset);
+        owner_lower(owner, reports->options.input, item->partition, item->offset);
     tracer_enter(tracer, before);
 }
 
@@ -243,5 +243,3 @@ void reports_free(struct reports *reports) {
     rounding_list_free(&reports->roundings);
     free(reports);
 }
-
-void reports_set_owner(struct reports *reports, struct owner *owner) { reports->owner = owner; }

@@ -5,12 +5,12 @@
 #define ROUTER_REPORTS_H
 
 #include "deliver/deliver.h"
-#include "owner/owner.h"
 #include "router/discover.h"
 #include "router/graph.h"
 #include "router/notifying.h"
 #include "router/opting.h"
 #include "router/presence.h"
+#include "tasks/tasks.h"
 
 struct reports;
 
@@ -34,15 +34,13 @@ struct reports_options {
     struct discover *discover;   /* hears of every event that presence has taken */
     struct deliver *outbox;
     struct sending *sending;
+    struct tasks *tasks;
     void *context;
     void (*failed)(void *context, const struct error *error); /* the store failed: the process must end */
 };
 
 struct reports *reports_new(const struct reports_options *options);
 void reports_free(struct reports *reports); /* NULL is fine */
-
-/* Before reports of owned partitions come. */
-void reports_set_owner(struct reports *reports, struct owner *owner);
 
 /* Handles one location. owned: joins it; else it only feeds presence. now_us: monotonic. */
 void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us);

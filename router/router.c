@@ -1,49 +1,40 @@
 #include "router/router.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "decider/identity.h"
 #include "event/programs.h"
-#include "owner/checkpoints.h"
-#include "owner/settings.h"
-#include "router/joiner.h"
-#include "router/notifying.h"
+#include "router/router_private.h"
 
-enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000 };
+enum {
+    SECOND_MS = 1000,
+    TENTH_MS = 100,
+    HOUR_MS = 3600000,
+    SWEEP_SLOTS = 500000 /* a second: ten million slots in twenty */
+};
 
 static const char *const CONDITIONS[] = {"warm", "assigned", "restored", NULL};
-
-/* The daemon: opens the store of friend lists, perhaps from a checkpoint, and has nearby run on it. */
-struct router {
-    struct service *service;
-    const struct router_settings *settings;
-    int32_t partitions, routes;
-    char *path; /* of the store */
-    struct checkpoints *checkpoints;
-    struct graph *graph;
-    struct joiner *joiner; /* NULL while the store is being opened */
-    struct loop_timer *second, *tenth;
-    bool draining;
-};
 
 /* ---- the store ---- */
 
 static void friends_changed(void *context, const struct graph_change *change) {
     struct router *router = context;
-    joiner_friends_changed(router->joiner, change);
+    struct router_metrics *metrics = &router->metrics;
+    report_clock_tick(router->clock);
+    if (change->made != change->was_made) (change->made ? metrics->made : metrics->parted)->value++;
+    if (!change->made) cap_parted(router->cap, change->user, change->other);
+    reports_friends_changed(router->reports, change);
 }
 
 static void friends_exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since,
                              int64_t offset) {
-    struct router *router = context;
-    joiner_friends_exceeded(router->joiner, partition, user, other, since, offset);
+    cap_notice(((struct router *)context)->cap, partition, user, other, since, offset);
 }
 
 static void friends_damaged(void *context, int32_t partition, const struct error *error) {
-    struct router *router = context;
-    joiner_friends_damaged(router->joiner, partition, error);
+    tasks_damaged(((struct router *)context)->tasks, partition, -EBADMSG, error);
 }
 
 static int open_graph(void *context, struct error *error) {
@@ -64,15 +55,14 @@ static int open_graph(void *context, struct error *error) {
 }
 
 static int make_checkpoint(void *context, const char *path, struct error *error) {
-    struct router *router = context;
-    return graph_checkpoint(router->graph, path, error);
+    return adjacency_checkpoint(graph_lists(((struct router *)context)->graph), path, error);
 }
 
 static void graph_opened(void *context, int code, const struct error *error);
 
 /* 1: it is being copied, and graph_opened will be called. */
 static int open_store(struct router *router, struct error *error) {
-    const struct owner_settings *settings = OWNER_SECTION.values;
+    const struct owner_settings *settings = router->owning;
     struct checkpoints_options options = {
         .loop = service_loop(router->service),
         .log = service_log(router->service),
@@ -92,79 +82,91 @@ static int open_store(struct router *router, struct error *error) {
     return checkpoints_open(router->checkpoints, error);
 }
 
-/* ---- nearby ---- */
-
-static void ready(void *context, const char *condition, bool is) {
-    struct router *router = context;
-    service_ready(router->service, condition, is);
-}
-
-static void drained(void *context) {
-    struct router *router = context;
-    service_finished(router->service);
-}
-
-static void failed(void *context, const char *doing, const struct error *error) {
-    struct router *router = context;
-    log_error(service_log(router->service), doing, LOG_TEXT("reason", error->text));
-    service_fail(router->service, doing);
-}
-
-static void collect(void *context) {
-    struct router *router = context;
-    joiner_collect(router->joiner);
-}
+/* ---- timers ---- */
 
 static void each_second(void *context) {
     struct router *router = context;
-    joiner_second(router->joiner);
-    checkpoints_second(router->checkpoints, joiner_whole(router->joiner), clock_wall_ms());
+    struct owner *owner = tasks_owner(router->tasks);
+    bool stream = router->common->clock == SERVICE_CLOCK_STREAM;
+    int64_t wall = clock_wall_ms();
+    report_clock_tick(router->clock);
+    int64_t now = report_clock_now(router->clock);
+    presence_sweep(router->presence, now - 2 * router->common->inactive_after_s * SECOND_MS, SWEEP_SLOTS);
+    if (owner_joined(owner)) {
+        deliver_set_stream_time(router->outbox, report_clock_stream(router->clock));
+        if (stream && !deliver_blocked(router->outbox)) deliver_beat(router->outbox);
+    }
+    cap_second(router->cap, wall);
+    tasks_second(router->tasks);
+    opting_second(router->opting, owner);
+    checkpoints_second(router->checkpoints, owner_restored(owner) && !router->draining, wall);
+}
+
+/* All that runs is read to its end, and applied. */
+static bool state_current(const struct router *router) {
+    const struct owner *owner = tasks_owner(router->tasks);
+    for (int32_t p = 0; p < router->partitions; p++) {
+        if (owner_live(owner, p) &&
+            (owner_state_lag(owner, ROUTER_FRIENDSHIPS, p) || owner_state_lag(owner, ROUTER_SHARING, p) ||
+             list_store_held(router->friends, p) != INT64_MAX))
+            return false;
+    }
+    return true;
+}
+
+static void measure(struct router *router, const struct owner *owner) {
+    struct router_metrics *metrics = &router->metrics;
+    reports_measure(router->reports, owner_lag_ms(owner));
+    bool lagging = reports_lagging(router->reports), warm = reports_are_warm(router->reports);
+    deliver_set_flush_us(router->outbox, SECOND_MS * (lagging ? router->settings->outbox_flush_behind_ms
+                                                              : router->owning->outbox_flush_ms));
+    metrics->digesting->value = warm && !lagging;
+    metrics->caught_up->value = warm && !lagging && owner_assigned(owner) && sending_up(router->sending) &&
+                                !deliver_blocked(router->outbox) && owner_commands_current(owner) &&
+                                state_current(router);
 }
 
 static void each_tenth(void *context) {
     struct router *router = context;
-    joiner_tenth(router->joiner);
+    struct owner *owner = tasks_owner(router->tasks);
+    report_clock_tick(router->clock);
+    opting_tenth(router->opting);
+    discover_tenth(router->discover);
+    owner_tenth(owner);
+    if (owner_joined(owner)) measure(router, owner);
+    near_pages_tenth(router->near);
+    service_ready(router->service, "assigned", owner_was_assigned(owner));
+    service_ready(router->service, "restored", owner_ready(owner));
 }
 
-/* The transactions' name of this process. The caller frees *id. */
-static int load_identity(struct router *router, char **id, struct error *error) {
-    const struct service_settings *common = service_settings(router->service);
-    return identity_transactional(service_kafka(router->service)->prefix, router->settings->group_id,
-                                  common->group_instance_id, common->data_dir, id, error);
+static void collect(void *context) {
+    struct router *router = context;
+    struct router_metrics *metrics = &router->metrics;
+    struct adjacency_usage lists = adjacency_used(graph_lists(router->graph));
+    struct store_usage usage = lists.store;
+    metrics->store_build->value = (double)lists.build;
+    metrics->store_hits->value = (double)usage.cache_hits;
+    metrics->store_misses->value = (double)usage.cache_misses;
+    metrics->store_memtables->value = (double)usage.memtables;
+    metrics->store_cache->value = (double)usage.block_cache;
+    metrics->store_readers->value = (double)usage.table_readers;
+    metrics->store_files->value = (double)usage.sst_files;
+    metrics->present->value = (double)presence_count(router->presence);
+    metrics->presence_bytes->value = (double)presence_bytes(router->presence);
+    metrics->outbox_bytes->value = (double)deliver_bytes(router->outbox);
 }
+
+/* ---- beginning and end ---- */
 
 /* All that needs the friend lists. */
-static int start_joiner(struct router *router, struct error *error) {
-    char *id = NULL;
-    int code = load_identity(router, &id, error);
+static int start_parts(struct router *router, struct error *error) {
+    uv_loop_t *loop = service_loop(router->service);
+    int code = router_make_parts(router, error);
     if (code) return code;
-    struct joiner_options options = {
-        .loop = service_loop(router->service),
-        .log = service_log(router->service),
-        .registry = service_metrics(router->service),
-        .common = service_settings(router->service),
-        .settings = router->settings,
-        .owning = OWNER_SECTION.values,
-        .kafka = service_kafka(router->service),
-        .transactional_id = id,
-        .partitions = router->partitions,
-        .routes = router->routes,
-        .graph = router->graph,
-        .context = router,
-        .ready = ready,
-        .drained = drained,
-        .failed = failed,
-    };
-    code = joiner_new(&options, &router->joiner, error);
-    free(id);
-    if (code) { // half-built, and nothing of it runs yet
-        joiner_free(router->joiner);
-        router->joiner = NULL;
-        return code;
-    }
-    router->second = loop_timer_new(options.loop, SECOND_MS, SECOND_MS, each_second, router);
-    router->tenth = loop_timer_new(options.loop, TENTH_MS, TENTH_MS, each_tenth, router);
-    metrics_on_collect(options.registry, collect, router);
+    router->second = loop_timer_new(loop, SECOND_MS, SECOND_MS, each_second, router);
+    router->tenth = loop_timer_new(loop, TENTH_MS, TENTH_MS, each_tenth, router);
+    metrics_on_collect(service_metrics(router->service), collect, router);
+    router->started = true;
     return 0;
 }
 
@@ -175,18 +177,16 @@ static void graph_opened(void *context, int code, const struct error *error) {
         service_finished(router->service);
         return;
     }
-    if (!code) code = start_joiner(router, &reason);
-    if (code) failed(router, "could not start", &reason);
+    if (!code) code = start_parts(router, &reason);
+    if (code) router_failed(router, "could not start", &reason);
 }
-
-/* ---- the service ---- */
 
 static void router_free(void *state) {
     struct router *router = state;
     if (!router) return;
     loop_timer_free(router->second);
     loop_timer_free(router->tenth);
-    joiner_free(router->joiner);
+    router_free_parts(router);
     checkpoints_free(router->checkpoints);
     graph_close(router->graph);
     free(router->path);
@@ -203,13 +203,15 @@ static int router_start(struct service *service, const struct topics_shape *shap
     struct router *router = mem_alloc(sizeof *router);
     *router = (struct router){
         .service = service,
+        .common = service_settings(service),
         .settings = ROUTER_SECTION.values,
+        .owning = OWNER_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .path = mem_format("%s/friends", service_settings(service)->data_dir),
     };
     int code = open_store(router, error);
-    if (code == 0) code = start_joiner(router, error);
+    if (code == 0) code = start_parts(router, error);
     if (code < 0) {
         router_free(router);
         return code;
@@ -221,8 +223,9 @@ static int router_start(struct service *service, const struct topics_shape *shap
 static void router_drain(void *state) {
     struct router *router = state;
     router->draining = true;
-    if (router->joiner) {
-        joiner_drain(router->joiner);
+    if (router->started) {
+        warmup_stop(router->warmup);
+        tasks_drain(router->tasks);
         return;
     }
     checkpoints_stop(router->checkpoints);
@@ -232,16 +235,20 @@ static void router_drain(void *state) {
 static bool router_busy(void *state) {
     struct router *router = state;
     router->draining = true;
-    bool busy = router->joiner && joiner_busy(router->joiner);
-    return checkpoints_busy(router->checkpoints) || busy;
+    bool busy = checkpoints_busy(router->checkpoints);
+    if (!router->started) return busy;
+    warmup_stop(router->warmup);
+    return tasks_busy(router->tasks) || decider_busy(commands_decider(router->commands)) || busy;
 }
 
 static void router_peer(void *state, struct http_request *request) {
     struct router *router = state;
-    if (router->joiner)
-        joiner_peer(router->joiner, request);
-    else
+    if (!router->started)
         http_problem(request, 503, "starting", "this process is opening its friend lists", 1);
+    else if (!owner_joined(tasks_owner(router->tasks)))
+        http_problem(request, 503, "starting", "this process has not joined its group yet", 1);
+    else
+        peer_handle(router->peer, request);
 }
 
 const struct service_definition ROUTER_SERVICE = {

@@ -12,6 +12,7 @@ struct lots_part {
 struct lots {
     struct lots_part *parts;
     int32_t partitions;
+    size_t full;              /* records that do not wait for more */
     size_t total, fresh;      /* fresh: since lots_added */
     int64_t period_us;        /* when the period at hand began; one is as long as a lot may wait */
     size_t came, came_before; /* records in it, and in the one before */
@@ -20,7 +21,8 @@ struct lots {
 
 struct lots *lots_new(int32_t partitions) {
     struct lots *lots = mem_alloc(sizeof *lots);
-    *lots = (struct lots){.parts = mem_zero((size_t)partitions, sizeof *lots->parts), .partitions = partitions};
+    *lots = (struct lots){
+        .parts = mem_zero((size_t)partitions, sizeof *lots->parts), .partitions = partitions, .full = LOTS_FULL};
     return lots;
 }
 
@@ -62,10 +64,12 @@ void lots_remove(struct lots *lots, int32_t partition) {
 
 bool lots_waits(const struct lots *lots, int32_t partition) { return lots->parts[partition].count; }
 
+void lots_set_full(struct lots *lots, size_t records) { lots->full = records; }
+
 static bool too_many(const struct lots *lots) { return lots->total > LOTS_MOST; }
 
 static int64_t left_us(const struct lots *lots, const struct lots_part *part, int64_t now_us) {
-    if (!lots->bulk || part->count >= LOTS_FULL) return 0;
+    if (!lots->bulk || part->count >= lots->full) return 0;
     int64_t left = part->since_us + LOTS_HOLD_US - now_us;
     return left > 0 ? left : 0;
 }

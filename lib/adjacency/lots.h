@@ -34,6 +34,9 @@ void lots_remove(struct lots *lots, int32_t partition);
 
 bool lots_waits(const struct lots *lots, int32_t partition);
 
+/* So many records of a partition do not wait for more; at first LOTS_FULL. */
+void lots_set_full(struct lots *lots, size_t records);
+
 /* A partition to be applied now; -1: none. */
 int32_t lots_due(const struct lots *lots, int64_t now_us);
 /* Whether the next one that is due may wait for the loop's next turn. */

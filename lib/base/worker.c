@@ -8,14 +8,14 @@
 /*   worker_run --> [ given ] --> thread: work --> [ finished ] --> async --> loop: done
  *
  * The lock guards both lists and `ending`; `count` is the loop's alone. */
-struct task {
-    struct task *next;
+struct worker_job {
+    struct worker_job *next;
     loop_fn *work, *done;
     void *context;
 };
 
-struct tasks {
-    struct task *first, *last;
+struct worker_jobs {
+    struct worker_job *first, *last;
 };
 
 struct worker {
@@ -23,12 +23,12 @@ struct worker {
     uv_async_t async;
     uv_mutex_t lock;
     uv_cond_t wake;
-    struct tasks given, finished;
+    struct worker_jobs given, finished;
     bool ending;
     size_t count; /* of tasks whose done has not been called */
 };
 
-static void append(struct tasks *tasks, struct task *task) {
+static void append(struct worker_jobs *tasks, struct worker_job *task) {
     task->next = NULL;
     if (tasks->last)
         tasks->last->next = task;
@@ -37,8 +37,8 @@ static void append(struct tasks *tasks, struct task *task) {
     tasks->last = task;
 }
 
-static struct task *take_first(struct tasks *tasks) {
-    struct task *task = tasks->first;
+static struct worker_job *take_first(struct worker_jobs *tasks) {
+    struct worker_job *task = tasks->first;
     if (!task) return NULL;
     tasks->first = task->next;
     if (!tasks->first) tasks->last = NULL;
@@ -46,17 +46,17 @@ static struct task *take_first(struct tasks *tasks) {
 }
 
 /* Waits for a task; NULL: the worker ends. */
-static struct task *next_task(struct worker *worker) {
+static struct worker_job *next_task(struct worker *worker) {
     uv_mutex_lock(&worker->lock);
     while (!worker->given.first && !worker->ending) uv_cond_wait(&worker->wake, &worker->lock);
-    struct task *task = take_first(&worker->given);
+    struct worker_job *task = take_first(&worker->given);
     uv_mutex_unlock(&worker->lock);
     return task;
 }
 
 static void thread_main(void *context) {
     struct worker *worker = context;
-    struct task *task;
+    struct worker_job *task;
     while ((task = next_task(worker))) {
         task->work(task->context);
         uv_mutex_lock(&worker->lock);
@@ -69,10 +69,10 @@ static void thread_main(void *context) {
 static void some_finished(uv_async_t *async) {
     struct worker *worker = async->data;
     uv_mutex_lock(&worker->lock);
-    struct tasks finished = worker->finished;
-    worker->finished = (struct tasks){.first = NULL};
+    struct worker_jobs finished = worker->finished;
+    worker->finished = (struct worker_jobs){.first = NULL};
     uv_mutex_unlock(&worker->lock);
-    struct task *task;
+    struct worker_job *task;
     while ((task = take_first(&finished))) {
         // Before `done`, which may give the next task, or free the worker.
         if (!--worker->count) uv_unref((uv_handle_t *)&worker->async);
@@ -114,8 +114,8 @@ void worker_free(struct worker *worker) {
 }
 
 void worker_run(struct worker *worker, loop_fn *work, loop_fn *done, void *context) {
-    struct task *task = mem_alloc(sizeof *task);
-    *task = (struct task){.work = work, .done = done, .context = context};
+    struct worker_job *task = mem_alloc(sizeof *task);
+    *task = (struct worker_job){.work = work, .done = done, .context = context};
     if (!worker->count++) uv_ref((uv_handle_t *)&worker->async);
     uv_mutex_lock(&worker->lock);
     append(&worker->given, task);

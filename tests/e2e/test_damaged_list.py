@@ -7,7 +7,7 @@ from harness.cluster import build_folder
 from harness.waiting import eventually
 from test_router import Stage
 
-DAMAGED = "friend lists are read anew: one of the partition's is damaged on the disk"
+DAMAGED = 'state is read anew: a value is damaged on the disk'
 
 
 def friends(stage, user):

@@ -138,7 +138,6 @@ static void parts_free(struct world_process *process) {
 /* Everything but the disk is new. */
 static void start(struct comments_world *world, struct world_process *process, bool empty) {
     struct error error;
-    int64_t next[THREADS_STATES];
     process->threads = threads_new(process->store, WORLD_PARTITIONS);
     for (int s = 0; s < THREADS_STATES; s++)
         process->overlays[s] = overlay_new(DECISIONS_STATES[s].key_max, DECISIONS_STATES[s].value_max);
@@ -152,7 +151,7 @@ static void start(struct comments_world *world, struct world_process *process, b
     memcpy(options.overlays, process->overlays, sizeof options.overlays);
     process->decisions = decisions_new(&options);
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
-        must(threads_attach(process->threads, p, world->now_ms, 0, next, &error), &error);
+        must(threads_open(process->threads, p, world->now_ms, 0, &error), &error);
         if (empty) must(threads_reset(process->threads, p, world->now_ms, &error), &error);
         process->generation[p] = -1;
     }

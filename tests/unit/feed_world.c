@@ -19,6 +19,7 @@
 #include "feed/inboxes.h"
 #include "feed/page.h"
 #include "ids/ids.h"
+#include "relation_steps.h"
 
 enum {
     PARTS = 3,

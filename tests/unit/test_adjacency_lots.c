@@ -33,6 +33,18 @@ static void test_a_few_are_due_at_once(void **state) {
     lots_free(lots);
 }
 
+/* Where nothing else waits for the loop, a full lot waits for more. */
+static void test_the_size_of_a_full_lot(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    add(lots, 3, LOTS_FULL, 1000);
+    lots_added(lots, 1000);
+    assert_int_equal(lots_due(lots, 1000), 3);
+    lots_set_full(lots, LOTS_MOST);
+    assert_int_equal(lots_due(lots, 1000), -1);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 3);
+    lots_free(lots);
+}
+
 static void test_many_wait_and_so_does_what_comes_behind_them(void **state) {
     struct lots *lots = lots_new(PARTITIONS);
     add(lots, 3, LOTS_MANY, 1000);
@@ -173,6 +185,7 @@ static void test_nothing_waits_for_longer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_few_are_due_at_once),
+        cmocka_unit_test(test_the_size_of_a_full_lot),
         cmocka_unit_test(test_many_wait_and_so_does_what_comes_behind_them),
         cmocka_unit_test(test_the_partition_that_has_waited_longest_comes_first),
         cmocka_unit_test(test_memory_is_bounded),

@@ -50,7 +50,8 @@ struct decisions *comment_commands_decisions(struct comment_commands *commands) 
 struct decider *comment_commands_decider(struct comment_commands *commands) {
     return NULL;
 }
-int owner_serves(const struct owner *owner, int32_t partition) { return 0; }
+int tasks_serves(const struct tasks *tasks, int32_t partition) { return 0; }
+void tasks_damaged(struct tasks *tasks, int32_t partition, int code, const struct error *error) {}
 
 int64_t decider_handled(const struct decider *decider, const struct topic *topic, int32_t partition) { return handled; }
 
@@ -144,7 +145,7 @@ static int set_up(void **state) {
         options.overlays[s] = world->overlays[s] =
             overlay_new(DECISIONS_STATES[s].key_max, DECISIONS_STATES[s].value_max);
     the_decisions = world->decisions = decisions_new(&options);
-    assert_int_equal(threads_attach(world->threads, 0, 1000, 0, world->next, &error), 0);
+    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &error), 0);
     memset(world->next, 0, sizeof world->next);
     world->replies = comment_replies_new(&(struct comment_replies_options){.partitions = 1, .threads = world->threads});
     *state = world;

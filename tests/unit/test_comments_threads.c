@@ -26,12 +26,11 @@ struct threads_world {
 static int set_up(void **state) {
     struct threads_world *world = mem_zero(1, sizeof *world);
     const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
-    int64_t next[THREADS_STATES];
     struct error error;
     world->folder = mem_format("/tmp/comments-threads-%d", (int)getpid());
     assert_int_equal(store_open(world->folder, &store, &world->store, &error), 0);
     world->threads = threads_new(world->store, 1);
-    assert_int_equal(threads_attach(world->threads, 0, 1000, 0, next, &error), 0);
+    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &error), 0);
     *state = world;
     return 0;
 }
@@ -144,12 +143,11 @@ static void many_go_in_several_turns(void **state) {
 
 static void they_are_found_after_a_restart(void **state) {
     struct threads_world *world = *state;
-    int64_t next[THREADS_STATES];
     struct error error;
     refuse(world, "a", 1000);
     threads_free(world->threads);
     world->threads = threads_new(world->store, 1);
-    assert_int_equal(threads_attach(world->threads, 0, 1000, 0, next, &error), 0);
+    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &error), 0);
     assert_true(has(world, "a"));
     assert_false(has(world, "b"));
 }

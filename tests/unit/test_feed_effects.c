@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "feed/effects.h"
 #include "ids/ids.h"
+#include "relation_steps.h"
 
 enum { USERS = 60, KINDS = 4, POSTS_MAX = 800, LINES_MAX = 4000, HISTORIES = 8, STEPS = 150, OFFSET = 1000 };
 

@@ -25,11 +25,10 @@ struct disk {
 
 static void open_disk(struct disk *disk) {
     struct error error;
-    int64_t next;
     assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &error), 0);
     disk->names = names_new(disk->store, PARTITIONS);
     for (int32_t p = 0; p < PARTITIONS; p++)
-        assert_int_equal(kept_attach(names_kept(disk->names), p, &next, &error), 0);
+        assert_int_equal(table_store_open(names_table(disk->names), p, 0, 0, &error), 0);
 }
 
 static void close_disk(struct disk *disk) {
@@ -56,6 +55,13 @@ static int teardown(void **state) {
     return 0;
 }
 
+static const char *complaint_of(struct names *names, int32_t partition, const void *key, size_t key_size,
+                                const void *value, size_t size, struct error *error) {
+    const struct kafka_record record = {
+        .partition = partition, .key = key, .key_size = key_size, .value = value, .value_size = size};
+    return names_complaint(names, NULL, &record, error);
+}
+
 /* value NULL: a tombstone. */
 static void take(struct disk *disk, int64_t offset, bool of_user, const struct buffer *value) {
     uint8_t key[NAME_KEY_MAX];
@@ -63,9 +69,9 @@ static void take(struct disk *disk, int64_t offset, bool of_user, const struct b
     int32_t partition = of_user ? disk->users : disk->handles;
     const void *bytes = value ? value->data : NULL;
     struct error error;
-    assert_null(names_complaint(disk->names, partition, key, size, bytes, value ? value->size : 0, &error));
-    kept_take(names_kept(disk->names), partition, offset, key, size, bytes, value ? value->size : 0);
-    assert_int_equal(kept_write(names_kept(disk->names), &error), 0);
+    assert_null(complaint_of(disk->names, partition, key, size, bytes, value ? value->size : 0, &error));
+    table_store_put(names_table(disk->names), partition, offset, key, size, bytes, value ? value->size : 0);
+    assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
 }
 
 static struct name_of_handle holder(struct disk *disk) {
@@ -101,13 +107,13 @@ static void test_names_are_found_also_after_a_restart(void **state) {
 
     take(disk, 8, false, NULL); // was read already
     assert_int_equal(holder(disk).user, USER);
-    assert_int_equal(kept_next(names_kept(disk->names), disk->handles), 9);
+    assert_int_equal(table_store_next(names_table(disk->names), disk->handles, 0), 9);
     take(disk, 9, false, NULL);
     assert_int_equal(holder(disk).user, -1);
     take(disk, 10, false, &of_handle);
-    assert_int_equal(kept_reset(names_kept(disk->names), disk->handles, &error), 0);
+    assert_int_equal(table_store_reset(names_table(disk->names), disk->handles, 0, &error), 0);
     assert_int_equal(holder(disk).user, -1);
-    assert_int_equal(kept_next(names_kept(disk->names), disk->handles), -1);
+    assert_int_equal(table_store_next(names_table(disk->names), disk->handles, 0), -1);
     buffer_free(&of_user);
     buffer_free(&of_handle);
 }
@@ -115,7 +121,7 @@ static void test_names_are_found_also_after_a_restart(void **state) {
 static void assert_complaint(struct disk *disk, int32_t partition, const void *key, size_t size,
                              const struct buffer *value, const char *part) {
     struct error error = {.text = ""};
-    const char *complaint = names_complaint(disk->names, partition, key, size, value->data, value->size, &error);
+    const char *complaint = complaint_of(disk->names, partition, key, size, value->data, value->size, &error);
     if (!complaint || !strstr(complaint, part)) fail_msg("not \"%s\": %s", part, complaint ? complaint : "none");
 }
 
@@ -139,8 +145,8 @@ static void test_records_that_are_none(void **state) {
     // On the disk, a value that is none is damage.
     struct name_of_handle name;
     struct error error;
-    kept_take(names_kept(disk->names), disk->handles, 0, handle, handle_size, "x", 1);
-    assert_int_equal(kept_write(names_kept(disk->names), &error), 0);
+    table_store_put(names_table(disk->names), disk->handles, 0, handle, handle_size, "x", 1);
+    assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
     assert_int_equal(names_of_handle(disk->names, disk->handles, "ada", &name, &error), -EBADMSG);
     buffer_free(&of_user);
     buffer_free(&of_handle);

@@ -26,15 +26,14 @@ struct disk {
 
 static int setup(void **state) {
     struct disk *disk = calloc(1, sizeof *disk);
-    int64_t next;
     strcpy(disk->folder, "/tmp/notices-XXXXXX");
     assert_non_null(mkdtemp(disk->folder));
     disk->partition = hash_user_partition(USER, PARTITIONS);
     assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &disk->error),
                      0);
     disk->notices = notices_new(disk->store, PARTITIONS);
-    assert_int_equal(kept_attach(notices_kept(disk->notices), disk->partition, &next, &disk->error), 0);
-    assert_int_equal(next, -1);
+    assert_int_equal(table_store_open(notices_table(disk->notices), disk->partition, 0, 0, &disk->error), 0);
+    assert_int_equal(table_store_next(notices_table(disk->notices), disk->partition, 0), -1);
     *state = disk;
     return 0;
 }
@@ -48,6 +47,13 @@ static int teardown(void **state) {
     return 0;
 }
 
+static const char *complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
+                             const void *value, size_t size, struct error *error) {
+    const struct kafka_record record = {
+        .partition = partition, .key = key, .key_size = key_size, .value = value, .value_size = size};
+    return notices_complaint(notices, NULL, &record, error);
+}
+
 static void take(struct disk *disk, int64_t user, int64_t time, bool gone) {
     struct notice_key key = {.user = user, .time = time, .kind = NOTICE_OF_FOLLOW, .number = time + 1};
     struct notice notice = {.what = NOTICE_FOLLOW, .user = time + 1, .time = time};
@@ -55,9 +61,9 @@ static void take(struct disk *disk, int64_t user, int64_t time, bool gone) {
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &key);
     event_encode_notice(&value, &notice);
-    kept_take(notices_kept(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes,
-              gone ? NULL : value.data, gone ? 0 : value.size);
-    assert_int_equal(kept_write(notices_kept(disk->notices), &disk->error), 0);
+    table_store_put(notices_table(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes,
+                    gone ? NULL : value.data, gone ? 0 : value.size);
+    assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
     buffer_free(&value);
 }
 
@@ -112,9 +118,9 @@ static void take_of(struct disk *disk, enum notice_kind kind, int64_t sender, in
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &key);
     event_encode_notice(&value, &notice);
-    kept_take(notices_kept(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes, value.data,
-              value.size);
-    assert_int_equal(kept_write(notices_kept(disk->notices), &disk->error), 0);
+    table_store_put(notices_table(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes, value.data,
+                    value.size);
+    assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
     assert_int_equal(notices_trim(disk->notices, disk->partition, USER, NULL, see_nothing, NULL, &disk->error), 0);
     buffer_free(&value);
 }
@@ -161,9 +167,9 @@ static void test_nobody_pushes_out_others(void **state) {
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &hidden);
     event_encode_notice(&value, &(struct notice){.what = NOTICE_REPLY, .user = 9, .time = hidden.time});
-    kept_take(notices_kept(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes, value.data,
-              value.size);
-    assert_int_equal(kept_write(notices_kept(disk->notices), &disk->error), 0);
+    table_store_put(notices_table(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes, value.data,
+                    value.size);
+    assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
     assert_int_equal(notices_trim(disk->notices, disk->partition, USER, &hidden, see_key, &gone, &disk->error), 0);
     assert_true(gone.count == 1 && gone.times[0] == hidden.time); // one that the user is not shown goes first
     buffer_free(&value);
@@ -180,27 +186,25 @@ static void test_records_that_are_none(void **state) {
     event_encode_notice(&bad, &(struct notice){.what = NOTICE_MENTION, .user = -3});
     struct notices *notices = disk->notices;
     int32_t p = disk->partition;
-    assert_null(notices_complaint(notices, p, bytes, sizeof bytes, good.data, good.size, &disk->error));
-    assert_null(notices_complaint(notices, p, bytes, sizeof bytes, NULL, 0, &disk->error));
-    assert_non_null(
-        notices_complaint(notices, (p + 1) % PARTITIONS, bytes, sizeof bytes, good.data, good.size, &disk->error));
-    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes - 1, good.data, good.size, &disk->error));
-    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes, bad.data, bad.size, &disk->error));
-    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes, "x", 1, &disk->error));
+    assert_null(complaint(notices, p, bytes, sizeof bytes, good.data, good.size, &disk->error));
+    assert_null(complaint(notices, p, bytes, sizeof bytes, NULL, 0, &disk->error));
+    assert_non_null(complaint(notices, (p + 1) % PARTITIONS, bytes, sizeof bytes, good.data, good.size, &disk->error));
+    assert_non_null(complaint(notices, p, bytes, sizeof bytes - 1, good.data, good.size, &disk->error));
+    assert_non_null(complaint(notices, p, bytes, sizeof bytes, bad.data, bad.size, &disk->error));
+    assert_non_null(complaint(notices, p, bytes, sizeof bytes, "x", 1, &disk->error));
 
     // On the disk, a value that is none is damage.
-    kept_take(notices_kept(notices), p, 0, bytes, sizeof bytes, "x", 1);
-    assert_int_equal(kept_write(notices_kept(notices), &disk->error), 0);
+    table_store_put(notices_table(notices), p, 0, bytes, sizeof bytes, "x", 1);
+    assert_int_equal(table_store_write(notices_table(notices), &disk->error), 0);
     assert_int_equal(notices_each(notices, p, USER, see, &seen, &disk->error), -EBADMSG);
 
     // Records that were gathered and not written are forgotten with the rest.
-    int64_t next;
-    kept_take(notices_kept(notices), p, 1, bytes, sizeof bytes, good.data, good.size);
-    assert_int_equal(kept_reset(notices_kept(notices), p, &disk->error), 0);
-    kept_take(notices_kept(notices), p, 0, bytes, sizeof bytes, good.data, good.size);
-    assert_int_equal(kept_write(notices_kept(notices), &disk->error), 0);
-    assert_int_equal(kept_attach(notices_kept(notices), p, &next, &disk->error), 0);
-    assert_int_equal(next, 1);
+    table_store_put(notices_table(notices), p, 1, bytes, sizeof bytes, good.data, good.size);
+    assert_int_equal(table_store_reset(notices_table(notices), p, 0, &disk->error), 0);
+    table_store_put(notices_table(notices), p, 0, bytes, sizeof bytes, good.data, good.size);
+    assert_int_equal(table_store_write(notices_table(notices), &disk->error), 0);
+    assert_int_equal(table_store_open(notices_table(notices), p, 0, 0, &disk->error), 0);
+    assert_int_equal(table_store_next(notices_table(notices), p, 0), 1);
     buffer_free(&good);
     buffer_free(&bad);
 }

@@ -16,7 +16,7 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "feed/relations.h"
+#include "relation_steps.h"
 
 enum { PARTITIONS = 3, USERS = 45, KINDS = 4, TOPIC_MAX = 4000, HISTORIES = 5, STEPS = 150 };
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "feed/posts.h"
 #include "feed/stores.h"
+#include "relation_steps.h"
 
 enum { PARTITIONS = 2, P = 1, EVERY_MS = 1000 };
 

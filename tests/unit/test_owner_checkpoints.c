@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "owner/checkpoints.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 
 enum { PARTITION = 2, HOUR_MS = 3600000, USERS = 50 };
 
@@ -56,7 +56,7 @@ static int open_store(void *context, struct error *error) {
 
 static int make_checkpoint(void *context, const char *path, struct error *error) {
     struct world *w = context;
-    return graph_checkpoint(w->graph, path, error);
+    return adjacency_checkpoint(graph_lists(w->graph), path, error);
 }
 
 /* Whether it has to be waited for. */
@@ -95,7 +95,7 @@ static void shell(const char *doing, const char *path) {
 static int64_t attach(struct world *w) {
     struct error error;
     int64_t from;
-    if (graph_attach(w->graph, PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
     return from;
 }
 
@@ -145,7 +145,8 @@ static void befriend_all(struct world *w) {
         struct friendship half = {.state = FRIENDSHIP_FRIENDS, .since = 1};
         graph_add(w->graph, PARTITION, w->next++, user, other, &half);
     }
-    if (graph_apply(w->graph, PARTITION, w->next, clock_wall_ms(), false, &error)) fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), PARTITION, w->next, clock_wall_ms(), false, &error))
+        fail_msg("%s", error.text);
 }
 
 static void expect_friends(struct world *w, size_t count) {
@@ -332,7 +333,7 @@ static void test_a_store_that_somebody_else_has_opened_meanwhile_stays(void **st
     assert_true(begin_to_open(w));
     struct graph_options options = {.path = w->store, .partitions = 4, .cap = 5000, .max_age_ms = HOUR_MS};
     assert_int_equal(graph_open(&options, &others, &error), 0);
-    assert_int_equal(graph_attach(others, PARTITION, w->now, &from, &error), 0);
+    assert_int_equal(adjacency_attach(graph_lists(others), PARTITION, w->now, &from, &error), 0);
     int file = open(slow, O_WRONLY);
     assert_int_equal(write(file, "x", 1), 1);
     close(file);
@@ -341,10 +342,10 @@ static void test_a_store_that_somebody_else_has_opened_meanwhile_stays(void **st
     assert_int_equal(w->code, -EBUSY);
     assert_null(w->graph);
     assert_int_equal(access(w->store, F_OK), 0);
-    assert_int_equal(graph_apply(others, PARTITION, 7, w->now, false, &error), 0);
+    assert_int_equal(adjacency_apply(graph_lists(others), PARTITION, 7, w->now, false, &error), 0);
     graph_close(others);
     assert_int_equal(graph_open(&options, &others, &error), 0);
-    assert_int_equal(graph_attach(others, PARTITION, w->now, &from, &error), 0);
+    assert_int_equal(adjacency_attach(graph_lists(others), PARTITION, w->now, &from, &error), 0);
     assert_int_equal(from, 7);
     graph_close(others);
     free(slow);

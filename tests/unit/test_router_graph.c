@@ -78,7 +78,7 @@ static void open_graph(struct world *w, int32_t partitions) {
 static int64_t attach(struct world *w, int64_t now_ms) {
     struct error error;
     int64_t from;
-    if (graph_attach(w->graph, PARTITION, now_ms, &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), PARTITION, now_ms, &from, &error)) fail_msg("%s", error.text);
     return from;
 }
 
@@ -112,7 +112,8 @@ static void add(struct world *w, int64_t offset, int64_t user, int64_t other, st
 
 static void apply(struct world *w, int64_t next, bool restoring) {
     struct error error;
-    if (graph_apply(w->graph, PARTITION, next, clock_wall_ms(), restoring, &error)) fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), PARTITION, next, clock_wall_ms(), restoring, &error))
+        fail_msg("%s", error.text);
 }
 
 static void expect_half(struct world *w, int64_t user, int64_t other, struct friendship wanted, size_t friends) {
@@ -197,7 +198,7 @@ static void test_large_ids(void **state) {
 static void test_the_last_record_of_a_batch_counts(void **state) {
     struct world *w = *state;
     apply(w, 0, false); // nothing is queued: only the offset is written
-    assert_int_equal(graph_next(w->graph, PARTITION), 0);
+    assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), 0);
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
     add(w, 1, 5, 6, half(FRIENDSHIP_NONE, false, false, 0));
     add(w, 2, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
@@ -218,13 +219,13 @@ static void test_an_old_store_is_dropped(void **state) {
     int64_t now = clock_wall_ms();
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 1, false);
-    graph_detach(w->graph, PARTITION);
+    adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w, now + 2 * DAY_MS), 1);
-    assert_int_equal(graph_touch(w->graph, PARTITION, now + 2 * DAY_MS, &error), 0); // up to date then
-    graph_detach(w->graph, PARTITION);
+    assert_int_equal(adjacency_touch(graph_lists(w->graph), PARTITION, now + 2 * DAY_MS, &error), 0); // up to date then
+    adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w, now + 4 * DAY_MS), 1);
     expect_half(w, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 0), 1); // `since` is dropped after a day
-    graph_detach(w->graph, PARTITION);
+    adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w, now + 6 * DAY_MS), GRAPH_FROM_BEGINNING);
     expect_half(w, 5, 6, half(FRIENDSHIP_NONE, false, false, 0), 0);
 }
@@ -313,15 +314,15 @@ static void test_what_was_queued_is_read_again(void **state) {
         add(w, 1, 5, 7, half(FRIENDSHIP_FRIENDS, false, false, 1));
         add(w, 2, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
         add(w, 3, 5, 8, half(FRIENDSHIP_FRIENDS, false, false, 1));
-        assert_int_equal(graph_queued(w->graph, PARTITION), 3);
+        assert_int_equal(adjacency_queued(graph_lists(w->graph), PARTITION), 3);
         if (end) {
             graph_close(w->graph); // a crash leaves no more
             open_graph(w, 4);
         } else {
-            graph_detach(w->graph, PARTITION);
+            adjacency_detach(graph_lists(w->graph), PARTITION);
         }
         assert_int_equal(attach(w, clock_wall_ms()), 1);
-        assert_int_equal(graph_queued(w->graph, PARTITION), 0);
+        assert_int_equal(adjacency_queued(graph_lists(w->graph), PARTITION), 0);
         assert_int_equal(w->change_count, 0);
         expect_half(w, 5, 8, half(FRIENDSHIP_NONE, false, false, 0), 1);
     }
@@ -358,13 +359,13 @@ static void test_a_rebuilt_family_has_no_since_from_before(void **state) {
     struct friendship got, friend = half(FRIENDSHIP_FRIENDS, false, false, clock_wall_ms());
     struct error error;
     int64_t from;
-    assert_int_equal(graph_attach(w->graph, OTHER, clock_wall_ms(), &from, &error), 0);
+    assert_int_equal(adjacency_attach(graph_lists(w->graph), OTHER, clock_wall_ms(), &from, &error), 0);
     add(w, 0, 5, 6, friend);
     apply(w, 1, false);
     graph_add(w->graph, OTHER, 0, 7, 8, &friend);
-    assert_int_equal(graph_apply(w->graph, OTHER, 1, clock_wall_ms(), false, &error), 0);
+    assert_int_equal(adjacency_apply(graph_lists(w->graph), OTHER, 1, clock_wall_ms(), false, &error), 0);
     expect_half(w, 5, 6, friend, 1);
-    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1)); // made anew in 1970: nobody keeps that
     apply(w, 1, true);
     expect_half(w, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 0), 1);
@@ -372,7 +373,7 @@ static void test_a_rebuilt_family_has_no_since_from_before(void **state) {
     assert_true(friendship_equal(&got, &friend));
 
     // Of one that was built of recent records, what comes later counts.
-    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
     add(w, 0, 5, 6, friend);
     apply(w, 1, true);
     expect_half(w, 5, 6, friend, 1);
@@ -440,7 +441,7 @@ static void test_excess_holds_the_offset(void **state) {
     assert_int_equal(w->excess_count, 1);
     assert_int_equal(w->excess[0].other, 51);
 
-    graph_release(w->graph, PARTITION, INT64_MAX);
+    adjacency_release(graph_lists(w->graph), PARTITION, INT64_MAX);
     add(w, CAP + 3, 5, 51, half(FRIENDSHIP_NONE, false, false, 0));
     apply(w, CAP + 4, false);
     graph_close(w->graph);
@@ -468,9 +469,10 @@ static void test_a_damaged_list_among_many(void **state) {
         assert_int_equal(lists[1].count, 1);
         assert_int_equal(lists[2].count, 1);
         add(w, 10, 6, 101, half(FRIENDSHIP_FRIENDS, false, false, 1));
-        assert_int_equal(graph_apply(w->graph, PARTITION, 11, clock_wall_ms(), false, &error), -EBADMSG);
-        assert_int_equal(graph_next(w->graph, PARTITION), 9);
-        assert_int_equal(w->damaged, 2 * (i + 1));
+        assert_int_equal(adjacency_apply(graph_lists(w->graph), PARTITION, 11, clock_wall_ms(), false, &error),
+                         -EBADMSG);
+        assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), 9);
+        assert_int_equal(w->damaged, i + 1); // what is applied fails for who applies it
     }
     // All else that reads the list tells of it, too; anew from the topic, it is whole.
     struct graph_entry entries[4];
@@ -486,7 +488,7 @@ static void test_a_damaged_list_among_many(void **state) {
     assert_int_equal(graph_half(w->graph, PARTITION, 6, 100, &got, NULL, &error), -EBADMSG);
     assert_int_equal(graph_page(w->graph, PARTITION, 6, ~0u, -1, entries, 4, &count, &more, &error), -EBADMSG);
     assert_int_equal(w->damaged, 3);
-    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
     for (int64_t user = 5; user < 8; user++) add(w, user, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 9, true);
     for (int64_t user = 5; user < 8; user++) expect_half(w, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 0), 1);

@@ -16,7 +16,7 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 
 enum { USERS = 40, PARTITION = 1, DAY_MS = 86400000 };
 
@@ -62,7 +62,7 @@ static void open_graph(struct world *w) {
 static int64_t attach(struct world *w) {
     struct error error;
     int64_t from;
-    if (graph_attach(w->graph, PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
     return from;
 }
 
@@ -100,12 +100,13 @@ static void add(struct world *w, int64_t user, int64_t other, enum friendship_st
 
 static void apply(struct world *w, bool restoring) {
     struct error error;
-    if (graph_apply(w->graph, PARTITION, w->offset, clock_wall_ms(), restoring, &error)) fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), PARTITION, w->offset, clock_wall_ms(), restoring, &error))
+        fail_msg("%s", error.text);
 }
 
 static void finish(struct world *w) {
     struct error error;
-    if (graph_finish(w->graph, PARTITION, clock_wall_ms(), &error)) fail_msg("%s", error.text);
+    if (adjacency_finish(graph_lists(w->graph), PARTITION, clock_wall_ms(), &error)) fail_msg("%s", error.text);
 }
 
 /* Some hundred records, as the topic would have them, in the table too. */
@@ -158,15 +159,15 @@ static void built(struct world *w, size_t build_bytes, int lots, int records) {
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
     for (int lot = 0; lot < lots; lot++) {
         add_random(w, records);
-        size_t queued = graph_queued(w->graph, PARTITION);
+        size_t queued = adjacency_queued(graph_lists(w->graph), PARTITION);
         assert_true(queued > 0);
         apply(w, true);
-        assert_int_equal(graph_queued(w->graph, PARTITION), 0);
-        assert_int_equal(graph_next(w->graph, PARTITION), w->offset);
-        assert_true(graph_building(w->graph, PARTITION));
+        assert_int_equal(adjacency_queued(graph_lists(w->graph), PARTITION), 0);
+        assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), w->offset);
+        assert_true(adjacency_building(graph_lists(w->graph), PARTITION));
     }
     finish(w);
-    assert_false(graph_building(w->graph, PARTITION));
+    assert_false(adjacency_building(graph_lists(w->graph), PARTITION));
     expect_table(w);
     assert_int_equal(w->changes, 0);
     reopen(w);
@@ -190,7 +191,7 @@ static void test_reading_finishes(void **state) {
     add_random(w, 200);
     apply(w, true);
     expect_table(w);
-    assert_false(graph_building(w->graph, PARTITION));
+    assert_false(adjacency_building(graph_lists(w->graph), PARTITION));
 }
 
 static void test_a_change_while_building_is_told(void **state) {
@@ -202,7 +203,7 @@ static void test_a_change_while_building_is_told(void **state) {
     add(w, 1, 2, FRIENDSHIP_NONE, 0);
     apply(w, false);
     assert_int_equal(w->changes, 2);
-    assert_int_equal(w->offset, graph_next(w->graph, PARTITION));
+    assert_int_equal(w->offset, adjacency_next(graph_lists(w->graph), PARTITION));
 }
 
 static int files_left(const struct world *w) {
@@ -222,7 +223,8 @@ static void test_an_end_in_the_middle(void **state) {
     struct error error;
     add_random(w, 500);
     apply(w, true);
-    assert_int_equal(graph_touch(w->graph, PARTITION, clock_wall_ms(), &error), 0); // must not say otherwise
+    assert_int_equal(adjacency_touch(graph_lists(w->graph), PARTITION, clock_wall_ms(), &error),
+                     0); // must not say otherwise
     reopen(w);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
     memset(w->table, 0, sizeof w->table);
@@ -243,22 +245,22 @@ static void test_an_end_in_the_middle(void **state) {
 }
 
 static struct adjacency_build *begin(struct world *w) {
-    struct adjacency_build *build = graph_finish_begin(w->graph, PARTITION, clock_wall_ms());
+    struct adjacency_build *build = adjacency_finish_begin(graph_lists(w->graph), PARTITION, clock_wall_ms());
     assert_non_null(build);
-    assert_true(graph_finishing(w->graph, PARTITION));
-    assert_null(graph_finish_begin(w->graph, PARTITION, clock_wall_ms()));
+    assert_true(adjacency_finishing(graph_lists(w->graph), PARTITION));
+    assert_null(adjacency_finish_begin(graph_lists(w->graph), PARTITION, clock_wall_ms()));
     return build;
 }
 
 static void run(struct adjacency_build *build) {
     struct error error;
-    int code = graph_finish_run(build, &error);
+    int code = adjacency_finish_run(build, &error);
     if (code) fail_msg("%s", error.text);
 }
 
 static void end(struct adjacency_build *build) {
     struct error error;
-    if (graph_finish_end(build, 0, &error)) fail_msg("%s", error.text);
+    if (adjacency_finish_end(build, 0, &error)) fail_msg("%s", error.text);
 }
 
 static void test_records_come_while_a_worker_finishes(void **state) {
@@ -272,7 +274,7 @@ static void test_records_come_while_a_worker_finishes(void **state) {
     add_random(w, 100);
     apply(w, true); // nothing, for now
     run(build);
-    assert_int_equal(graph_next(w->graph, PARTITION), before);
+    assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), before);
     assert_int_equal(graph_friends(w->graph, PARTITION, 1, &list, &error), -EAGAIN);
     end(build);
     apply(w, true);
@@ -288,7 +290,7 @@ static void test_detached_while_a_worker_finishes(void **state) {
     int64_t before = w->offset;
     struct adjacency_build *build = begin(w);
     add(w, 1, 2, FRIENDSHIP_FRIENDS, 1); // is lost: it will be read again
-    graph_detach(w->graph, PARTITION);
+    adjacency_detach(graph_lists(w->graph), PARTITION);
     run(build);
     end(build);
     assert_int_equal(attach(w), before);
@@ -302,7 +304,7 @@ static void test_back_while_a_worker_finishes(void **state) {
     struct adjacency_build *build = begin(w);
     int64_t before = w->offset;
     add(w, 1, 2, FRIENDSHIP_FRIENDS, 1);
-    graph_detach(w->graph, PARTITION);
+    adjacency_detach(graph_lists(w->graph), PARTITION);
     w->offset = before;
     assert_int_equal(attach(w), before);
     add_random(w, 50);
@@ -317,21 +319,22 @@ static struct adjacency_build *rebuild_under_a_worker(struct world *w) {
     add_random(w, 500);
     apply(w, true);
     struct adjacency_build *build = begin(w);
-    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
     return build;
 }
 
 static void test_rebuilt_while_a_worker_finishes(void **state) {
     struct world *w = *state;
     struct adjacency_build *build = rebuild_under_a_worker(w);
-    assert_true(graph_building(w->graph, PARTITION)); // the worker has the family still: nobody may begin with it
+    assert_true(adjacency_building(graph_lists(w->graph),
+                                   PARTITION)); // the worker has the family still: nobody may begin with it
     memset(w->table, 0, sizeof w->table);
     w->offset = 0;
     add_random(w, 300);
     run(build);
     end(build);
     apply(w, true);
-    assert_true(graph_building(w->graph, PARTITION));
+    assert_true(adjacency_building(graph_lists(w->graph), PARTITION));
     finish(w);
     expect_table(w);
     reopen(w);
@@ -343,7 +346,7 @@ static void test_rebuilt_while_a_worker_finishes(void **state) {
 static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state) {
     struct world *w = *state;
     struct adjacency_build *build = rebuild_under_a_worker(w);
-    graph_detach(w->graph, PARTITION);
+    adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
     memset(w->table, 0, sizeof w->table);
     w->offset = 0;
@@ -363,7 +366,7 @@ static void test_a_failure_is_told(void **state) {
     apply(w, true);
     snprintf(command, sizeof command, "rmdir '%s/friends.build'", w->folder);
     assert_int_equal(system(command), 0);
-    assert_int_not_equal(graph_finish(w->graph, PARTITION, clock_wall_ms(), &error), 0);
+    assert_int_not_equal(adjacency_finish(graph_lists(w->graph), PARTITION, clock_wall_ms(), &error), 0);
     assert_non_null(strstr(error.text, "friends.build"));
     reopen(w);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);

@@ -19,7 +19,7 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 
 enum { PARTITIONS = 3, USERS = 45, CAP = 9, TOPIC_MAX = 4000, HISTORIES = 6, STEPS = 220, KILLS = 25 };
 static const int64_t DAY_MS = 86400000;
@@ -243,7 +243,7 @@ static void apply(struct world *w, struct part *part, bool live) {
         if (record->user >= 0) w->stored[record->user][record->other] = record->half;
     }
     w->live = live;
-    if (live && graph_finish(w->graph, partition, w->now, &error)) fail_msg("%s", error.text);
+    if (live && adjacency_finish(graph_lists(w->graph), partition, w->now, &error)) fail_msg("%s", error.text);
     for (int64_t user = partition; live && user < USERS;
          user += PARTITIONS) // as of before: what was restored in silence
         for (int64_t other = 0; other < USERS; other++) {
@@ -252,11 +252,12 @@ static void apply(struct world *w, struct part *part, bool live) {
             w->told[user][other] = friendship_made(&half);
             w->told_rounded[user][other] = friendship_made(&half) ? friendship_rounding(&half) : ROUNDING_NONE;
         }
-    if (graph_apply(w->graph, partition, part->position, w->now, !live, &error)) fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), partition, part->position, w->now, !live, &error))
+        fail_msg("%s", error.text);
     w->live = false;
-    assert_int_equal(graph_queued(w->graph, partition), 0);
-    assert_int_equal(graph_next(w->graph, partition), part->position);
-    if (!live && graph_building(w->graph, partition) && chance(w, 4)) return;
+    assert_int_equal(adjacency_queued(graph_lists(w->graph), partition), 0);
+    assert_int_equal(adjacency_next(graph_lists(w->graph), partition), part->position);
+    if (!live && adjacency_building(graph_lists(w->graph), partition) && chance(w, 4)) return;
     expect_partition(w, partition);
     part->written = true;
     for (int64_t user = partition; live && user < USERS; user += PARTITIONS)
@@ -271,7 +272,7 @@ static void attach(struct world *w, int32_t partition) {
     struct part *part = &w->parts[partition];
     struct error error;
     int64_t from;
-    if (graph_attach(w->graph, partition, w->now, &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), partition, w->now, &from, &error)) fail_msg("%s", error.text);
     part->attached = true;
     if (from == GRAPH_FROM_BEGINNING) {
         assert_false(part->written);
@@ -288,7 +289,7 @@ static void attach(struct world *w, int32_t partition) {
 
 static void detach(struct world *w, int32_t partition) {
     struct part *part = &w->parts[partition];
-    graph_detach(w->graph, partition);
+    adjacency_detach(graph_lists(w->graph), partition);
     part->attached = false;
     if (!part->build) return;
     part->applied = part->built;
@@ -296,15 +297,15 @@ static void detach(struct world *w, int32_t partition) {
 }
 
 static void worker_begin(struct world *w, struct part *part) {
-    part->build = graph_finish_begin(w->graph, (int32_t)(part - w->parts), w->now);
+    part->build = adjacency_finish_begin(graph_lists(w->graph), (int32_t)(part - w->parts), w->now);
     part->built = part->applied;
 }
 
 static void worker_end(struct world *w, struct part *part) {
     struct error error;
-    int code = graph_finish_run(part->build, &error);
+    int code = adjacency_finish_run(part->build, &error);
     if (code) fail_msg("%s", error.text);
-    if (graph_finish_end(part->build, 0, &error)) fail_msg("%s", error.text);
+    if (adjacency_finish_end(part->build, 0, &error)) fail_msg("%s", error.text);
     part->build = NULL;
     if (part->attached) apply(w, part, chance(w, 2));
 }
@@ -312,7 +313,7 @@ static void worker_end(struct world *w, struct part *part) {
 static void rebuild(struct world *w, struct part *part) {
     struct error error;
     int32_t partition = (int32_t)(part - w->parts);
-    if (graph_rebuild(w->graph, partition, &error)) fail_msg("%s", error.text);
+    if (adjacency_rebuild(graph_lists(w->graph), partition, &error)) fail_msg("%s", error.text);
     forget(w, partition);
     part->position = part->applied = part->built = 0;
     part->written = false;
@@ -341,7 +342,7 @@ static void checkpoint(struct world *w) {
         w->checkpoint_written[p] = w->parts[p].written;
     }
     memcpy(w->checkpoint, w->stored, sizeof w->stored);
-    if (graph_checkpoint(w->graph, path, &error)) fail_msg("%s", error.text);
+    if (adjacency_checkpoint(graph_lists(w->graph), path, &error)) fail_msg("%s", error.text);
 }
 
 static void go_back_to_checkpoint(struct world *w) {
@@ -377,10 +378,10 @@ static void step(struct world *w) {
     case 1: rebuild(w, part); break;
     case 2: reopen(w); break;
     case 3:
-        if (graph_touch(w->graph, partition, w->now, &error)) fail_msg("%s", error.text);
+        if (adjacency_touch(graph_lists(w->graph), partition, w->now, &error)) fail_msg("%s", error.text);
         break;
     case 4:
-        graph_release(w->graph, partition, INT64_MAX); // the store says so when it is written next
+        adjacency_release(graph_lists(w->graph), partition, INT64_MAX); // the store says so when it is written next
         break;
     case 5:
     case 6:
@@ -449,24 +450,24 @@ static void go_on(struct world *w, uint64_t seed) {
         struct part *part = &w->parts[partition];
         int64_t from;
         if (!part->attached) {
-            if (graph_attach(w->graph, partition, w->now, &from, &error)) abort();
+            if (adjacency_attach(graph_lists(w->graph), partition, w->now, &from, &error)) abort();
             part->position = from == GRAPH_FROM_BEGINNING ? 0 : from;
             part->attached = true;
         }
         read_some(w, part);
-        if (graph_apply(w->graph, partition, part->position, w->now, chance(w, 2), &error)) abort();
+        if (adjacency_apply(graph_lists(w->graph), partition, part->position, w->now, chance(w, 2), &error)) abort();
         switch (chance(w, 12)) {
         case 0:
-            graph_detach(w->graph, partition);
+            adjacency_detach(graph_lists(w->graph), partition);
             part->attached = false;
             break;
         case 1:
             if (chance(w, 8)) break;
-            if (graph_rebuild(w->graph, partition, &error)) abort();
+            if (adjacency_rebuild(graph_lists(w->graph), partition, &error)) abort();
             part->position = 0;
             break;
         case 2:
-            if (graph_touch(w->graph, partition, w->now, &error)) abort();
+            if (adjacency_touch(graph_lists(w->graph), partition, w->now, &error)) abort();
         }
     }
 }
@@ -492,7 +493,7 @@ static void test_kills(void **state) {
             struct part *part = &w->parts[p];
             struct error error;
             int64_t from;
-            if (graph_attach(w->graph, p, w->now, &from, &error)) fail_msg("%s", error.text);
+            if (adjacency_attach(graph_lists(w->graph), p, w->now, &from, &error)) fail_msg("%s", error.text);
             if (from == GRAPH_FROM_BEGINNING) continue;
             for (int64_t at = 0; at < from; at++)
                 if (part->topic[at].user >= 0)

@@ -62,7 +62,8 @@ static void begin(struct world *w) {
                                                     .presence = w->presence,
                                                     .clock = w->clock,
                                                     .sending = w->sending});
-    opting_own(w->opting, 0, true, KAFKA_OFFSET_NONE);
+    assert_int_equal(SHARING_KIND.open(w->opting, 0, 0, 0, &error), 0);
+    assert_int_equal(SHARING_KIND.own(w->opting, 0, 0, KAFKA_OFFSET_NONE), KAFKA_OFFSET_NONE);
 }
 
 static void end(struct world *w) {
@@ -89,12 +90,16 @@ static void share_until(struct world *w, int64_t user, int64_t until) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS, .until = until});
-    opting_take(w->opting, &(struct kafka_record){.topic = &TOPIC_SHARING,
-                                                  .offset = user,
-                                                  .key = key,
-                                                  .key_size = sizeof key,
-                                                  .value = value.data,
-                                                  .value_size = value.size});
+    const struct kafka_record record = {.topic = &TOPIC_SHARING,
+                                        .offset = user,
+                                        .key = key,
+                                        .key_size = sizeof key,
+                                        .value = value.data,
+                                        .value_size = value.size};
+    const char *reason = NULL;
+    struct error error;
+    assert_int_equal(SHARING_KIND.take(w->opting, 0, &record, &reason, &error), 0);
+    assert_null(reason);
     buffer_free(&value);
     const struct location report = {.user = user, .time = w->now, .kind = LOCATION_REPORT, .route = -1, .opted = user};
     assert_true(presence_apply(w->presence, &report, NULL, NULL) != PRESENCE_UNCHANGED);

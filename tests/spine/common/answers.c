@@ -8,7 +8,7 @@
 #include "counters.h"
 
 /* Appends the page of a counter, or of a command's outcome. 1; 0: nothing was decided for that key; or a negative errno code. */
-static int page_of(struct ledger *ledger, int32_t p, const char *name, const char *key, struct buffer *body) {
+static int page_of(struct table_store *ledger, int32_t p, const char *name, const char *key, struct buffer *body) {
     uint8_t value[COUNTER_VALUE_MAX];
     struct counter counter = {.sum = 0};
     struct counter_outcome outcome;
@@ -30,7 +30,8 @@ static int page_of(struct ledger *ledger, int32_t p, const char *name, const cha
     return code;
 }
 
-void answers_give(struct http_request *request, const struct owner *owner, struct ledger *ledger, int32_t partitions) {
+void answers_give(struct http_request *request, const struct tasks *tasks, struct table_store *ledger,
+                  int32_t partitions) {
     static const char PATH[] = "/peer/counter/";
     struct buffer body = {.data = NULL};
     const char *path = http_path(request), *name = path + sizeof PATH - 1;
@@ -39,7 +40,7 @@ void answers_give(struct http_request *request, const struct owner *owner, struc
         return;
     }
     int32_t p = counter_partition(name, strlen(name), partitions);
-    int code = owner_serves(owner, p);
+    int code = tasks_serves(tasks, p);
     if (code == -ESTALE) {
         http_problem(request, 421, "not-the-owner", "another process owns this counter", 0);
         return;

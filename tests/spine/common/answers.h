@@ -4,11 +4,12 @@
 #define SPINE_ANSWERS_H
 
 #include "ledger.h"
-#include "owner/owner.h"
 #include "service/http.h"
+#include "tasks/tasks.h"
 
 /* Answers before it returns. 200 with JSON; 404: there is no such path, or nothing was decided for that key; 421: another process owns
  * the counter; 503: it is being restored, or the ledger fails. */
-void answers_give(struct http_request *request, const struct owner *owner, struct ledger *ledger, int32_t partitions);
+void answers_give(struct http_request *request, const struct tasks *tasks, struct table_store *ledger,
+                  int32_t partitions);
 
 #endif

@@ -62,15 +62,9 @@ static int decide(void *context, struct decider_command *commands, size_t count,
     return code;
 }
 
-static void handled(void *context) {
-    struct deciding *deciding = context;
-    deciding->options.handled(deciding->options.context);
-}
+static void handled(void *context) { tasks_decided(((struct deciding *)context)->options.tasks); }
 
-static void reset(void *context) {
-    struct deciding *deciding = context;
-    deciding->options.reset(deciding->options.context);
-}
+static void reset(void *context) { tasks_commands_lost(((struct deciding *)context)->options.tasks); }
 
 /* ---- beginning and end ---- */
 

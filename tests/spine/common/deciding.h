@@ -7,6 +7,7 @@
 #include "decider/decider.h"
 #include "ledger.h"
 #include "service/service.h"
+#include "tasks/tasks.h"
 
 struct deciding;
 
@@ -15,10 +16,8 @@ struct deciding_options {
     const char *transactional_id; /* copied */
     int32_t partitions;
     size_t batch; /* commands in one transaction at most */
-    struct ledger *ledger;
-    void *context;
-    void (*handled)(void *context); /* as the decider's on_handled, and the next as its on_reset */
-    void (*reset)(void *context);
+    struct table_store *ledger;
+    struct tasks *tasks;
 };
 
 struct deciding *deciding_new(const struct deciding_options *options);

@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "deliver/deliver.h"
-#include "kafka/producer.h"
-#include "owner/carried.h"
 
 enum { FLUSH_BYTES = 65536, FLUSH_US = 5000, SLICES = 20 };
 
@@ -19,7 +17,6 @@ struct telling {
     struct kafka_producer *producer;
     struct deliver *changes, *deliveries;
     struct watch_owner *watches;
-    struct carried *carried; /* of COUNTERS alone: state 0 */
 };
 
 /* ---- sending ---- */
@@ -54,15 +51,17 @@ static void put(struct deliver *outbox, int32_t destination, int32_t kind, const
     deliver_put(outbox, destination, &envelope, 0, clock_monotonic_us());
 }
 
-void telling_dead(struct telling *telling, const struct kafka_record *record, const char *reason) {
-    kafka_producer_send_dead(telling->producer, record, reason);
-}
-
 /* ---- watching ---- */
 
 static bool version_of(void *context, int32_t partition, const void *name, size_t size, struct watch_version *version) {
-    const struct telling_options *options = &((struct telling *)context)->options;
-    return options->version(options->context, partition, name, size, version);
+    struct telling *telling = context;
+    uint8_t value[COUNTER_SIZE];
+    struct counter counter = {.sum = 0};
+    struct error error;
+    if (ledger_get(telling->options.ledger, partition, name, size, value, sizeof value, &error) == 1)
+        counter_get(value, &counter);
+    *version = (struct watch_version){.number = counter.version};
+    return true;
 }
 
 static void deliver_to_edge(void *context, int32_t route, const void *payload, size_t size) {
@@ -77,11 +76,6 @@ static int64_t watch_clock(const struct telling *telling) {
     return clock_monotonic_us() / 1000 * telling->options.speed;
 }
 
-int telling_watch(struct telling *telling, const struct kafka_record *record) {
-    return watch_owner_read(telling->watches, record->partition, record->key, record->key_size, record->value,
-                            record->value_size);
-}
-
 void telling_continue(struct telling *telling) {
     int64_t now = watch_clock(telling);
     for (int i = 0; i < SLICES && !deliver_blocked(telling->deliveries) && !watch_owner_continue(telling->watches, now);
@@ -89,26 +83,37 @@ void telling_continue(struct telling *telling) {
         ;
 }
 
-/* ---- partitions ---- */
-
-void telling_attach(struct telling *telling, int32_t partition) {
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    struct telling *telling = store;
     watch_owner_attach(telling->watches, partition, watch_clock(telling));
+    return 0;
 }
 
-void telling_detach(struct telling *telling, int32_t partition) {
-    watch_owner_detach(telling->watches, partition);
-    carried_stop(telling->carried, partition);
+static void close_part(void *store, int32_t partition) {
+    watch_owner_detach(((struct telling *)store)->watches, partition);
 }
 
-void telling_live(struct telling *telling, int32_t partition, int64_t from) {
-    carried_live(telling->carried, partition, &from);
-    watch_owner_live(telling->watches, partition);
+static int begin_live(void *store, int32_t partition, bool live, struct error *error) {
+    watch_owner_live(((struct telling *)store)->watches, partition);
+    return 0;
 }
 
-void telling_applied(struct telling *telling, const struct kafka_record *record, const struct counter *counter) {
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    struct watch_owner *watches = ((struct telling *)store)->watches;
+    if (watch_owner_read(watches, record->partition, record->key, record->key_size, record->value, record->value_size))
+        *reason = "no watch record";
+    return 0;
+}
+
+const struct state_kind TELLING_KIND = {
+    .in_memory = true, .open = open_part, .close = close_part, .live = begin_live, .take = take};
+
+/* ---- effects ---- */
+
+void telling_change(struct telling *telling, const struct kafka_record *record, const struct counter *counter) {
     uint8_t payload[16 + COUNTER_NAME_MAX];
     char sum[24];
-    if (!carried_due(telling->carried, 0, record->partition, record->offset) || !counter) return;
     bytes_put_be64(payload, (uint64_t)counter->sum);
     bytes_put_be64(payload + 8, (uint64_t)counter->version);
     memcpy(payload + 16, record->key, record->key_size);
@@ -119,8 +124,6 @@ void telling_applied(struct telling *telling, const struct kafka_record *record,
                        strlen(sum));
 }
 
-/* ---- how far it is ---- */
-
 void telling_flush_old(struct telling *telling, int64_t now_us) {
     deliver_flush_old(telling->changes, now_us);
     deliver_flush_old(telling->deliveries, now_us);
@@ -129,22 +132,15 @@ void telling_flush_old(struct telling *telling, int64_t now_us) {
 void telling_flush(struct telling *telling) {
     deliver_flush(telling->changes);
     deliver_flush(telling->deliveries);
-    carried_note(telling->carried);
 }
 
 bool telling_blocked(struct telling *telling) {
     return !deliver_retry(telling->changes) || !deliver_retry(telling->deliveries);
 }
 
-size_t telling_settled(struct telling *telling, bool again, struct kafka_position *positions) {
-    return carried_settled(telling->carried, again, positions);
+struct kafka_producer *telling_producer(struct telling *telling) {
+    return telling->producer;
 }
-
-int64_t telling_rewind(struct telling *telling, int32_t partition) {
-    return carried_rewind(telling->carried, 0, partition);
-}
-
-void telling_forgotten(struct telling *telling) { carried_forget(telling->carried); }
 
 /* ---- beginning and end ---- */
 
@@ -162,12 +158,8 @@ static struct deliver *outbox_new(struct telling *telling, int32_t destinations,
 }
 
 int telling_new(const struct telling_options *options, struct telling **out, struct error *error) {
-    static const struct topic *const STATES[] = {&COUNTERS};
     struct telling *telling = mem_alloc(sizeof *telling);
-    *telling = (struct telling){
-        .options = *options,
-        .carried = carried_new(STATES, 1, options->partitions, options->epochs),
-    };
+    *telling = (struct telling){.options = *options};
     telling->changes = outbox_new(telling, options->partitions, send_changes);
     telling->deliveries = outbox_new(telling, options->routes, send_deliveries);
     struct watch_owner_options watches = {
@@ -194,6 +186,5 @@ void telling_free(struct telling *telling) {
     watch_owner_free(telling->watches);
     deliver_free(telling->changes);
     deliver_free(telling->deliveries);
-    carried_free(telling->carried);
     free(telling);
 }

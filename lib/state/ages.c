@@ -1,4 +1,4 @@
-#include "feed/ages.h"
+#include "state/ages.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  *     family "ages"     partition (4)     ms since the epoch (8)
  */
-#ifndef FEED_AGES_H
-#define FEED_AGES_H
+#ifndef STATE_AGES_H
+#define STATE_AGES_H
 
 #include "store/store.h"
 

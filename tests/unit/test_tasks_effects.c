@@ -7,39 +7,39 @@
 #include <cmocka.h>
 
 #include "base/chance.h"
-#include "owner/carried.h"
+#include "tasks/effects.h"
 
-enum { STATES = 2, PARTITIONS = 3, ROOM = STATES * PARTITIONS };
+enum { STATES = 2, PARTITIONS = 3 };
 
 static const struct topic RED = {.name = "red"}, BLUE = {.name = "blue"};
 static const struct topic *const TOPICS[STATES] = {&RED, &BLUE};
 
 struct world {
     struct epochs *epochs;
-    struct carried *carried;
-    struct kafka_position positions[ROOM];
+    struct task_effects *effects;
 };
 
 static void world_open(struct world *w) {
     *w = (struct world){.epochs = epochs_new()};
-    w->carried = carried_new(TOPICS, STATES, PARTITIONS, w->epochs);
+    w->effects = task_effects_new(TOPICS, STATES, PARTITIONS, w->epochs);
 }
 
 static void world_close(struct world *w) {
-    carried_free(w->carried);
+    task_effects_free(w->effects);
     epochs_free(w->epochs);
 }
 
 static void close_epoch(struct world *w) {
-    carried_note(w->carried);
+    task_effects_note(w->effects);
     assert_true(epochs_close(w->epochs));
 }
 
 /* The committed offset of a state, -1: it is not among the positions. */
 static int64_t committed(struct world *w, const struct topic *topic, int32_t partition, bool again) {
-    size_t count = carried_settled(w->carried, again, w->positions);
+    const struct kafka_position *positions;
+    size_t count = task_effects_settled(w->effects, again, &positions);
     for (size_t i = 0; i < count; i++) {
-        if (w->positions[i].topic == topic && w->positions[i].partition == partition) return w->positions[i].offset;
+        if (positions[i].topic == topic && positions[i].partition == partition) return positions[i].offset;
     }
     return -1;
 }
@@ -47,25 +47,25 @@ static int64_t committed(struct world *w, const struct topic *topic, int32_t par
 static void test_only_live_partitions_have_effects(void **state) {
     struct world w;
     world_open(&w);
-    assert_false(carried_due(w.carried, 0, 1, 10));
-    carried_live(w.carried, 1, (const int64_t[]){10, 20});
-    assert_false(carried_due(w.carried, 0, 1, 9));
-    assert_true(carried_due(w.carried, 0, 1, 10));
-    assert_false(carried_due(w.carried, 0, 1, 10)); // once
-    assert_true(carried_due(w.carried, 1, 1, 25));  // offsets have gaps
-    carried_stop(w.carried, 1);
-    assert_false(carried_due(w.carried, 0, 1, 11));
+    assert_false(task_effects_due(w.effects, 0, 1, 10));
+    task_effects_live(w.effects, 1, (const int64_t[]){10, 20});
+    assert_false(task_effects_due(w.effects, 0, 1, 9));
+    assert_true(task_effects_due(w.effects, 0, 1, 10));
+    assert_false(task_effects_due(w.effects, 0, 1, 10)); // once
+    assert_true(task_effects_due(w.effects, 1, 1, 25));  // offsets have gaps
+    task_effects_stop(w.effects, 1);
+    assert_false(task_effects_due(w.effects, 0, 1, 11));
     world_close(&w);
 }
 
 static void test_commits_what_is_acknowledged(void **state) {
     struct world w;
     world_open(&w);
-    carried_live(w.carried, 0, (const int64_t[]){0, 0});
-    assert_true(carried_due(w.carried, 0, 0, 0));
+    task_effects_live(w.effects, 0, (const int64_t[]){0, 0});
+    assert_true(task_effects_due(w.effects, 0, 0, 0));
     uint64_t epoch = epochs_expect(w.epochs);
     close_epoch(&w);
-    assert_true(carried_due(w.carried, 0, 0, 1)); // of the next epoch
+    assert_true(task_effects_due(w.effects, 0, 0, 1)); // of the next epoch
     assert_int_equal(committed(&w, &RED, 0, false), 0);
     epochs_acknowledge(w.epochs, epoch);
     assert_int_equal(committed(&w, &RED, 0, false), 1);
@@ -79,30 +79,71 @@ static void test_commits_what_is_acknowledged(void **state) {
 static void test_held_effects_are_not_committed(void **state) {
     struct world w;
     world_open(&w);
-    carried_live(w.carried, 0, (const int64_t[]){0, 0});
-    for (int64_t i = 0; i < 5; i++) assert_true(carried_due(w.carried, 1, 0, i));
-    carried_hold(w.carried, 1, 0, 3);
+    task_effects_live(w.effects, 0, (const int64_t[]){0, 0});
+    for (int64_t i = 0; i < 5; i++) assert_true(task_effects_due(w.effects, 1, 0, i));
+    task_effects_hold(w.effects, 1, 0, 3);
     close_epoch(&w);
     assert_int_equal(committed(&w, &BLUE, 0, false), 3);
-    carried_hold(w.carried, 1, 0, INT64_MAX);
+    task_effects_hold(w.effects, 1, 0, INT64_MAX);
     close_epoch(&w);
     assert_int_equal(committed(&w, &BLUE, 0, false), 5);
+    world_close(&w);
+}
+
+/* The ends of transactions have offsets too. */
+static void test_what_has_no_effects_is_passed(void **state) {
+    struct world w;
+    world_open(&w);
+    task_effects_pass(w.effects, 0, 0, 5);
+    assert_true(task_effects_next(w.effects, 0, 0) == INT64_MAX);
+    task_effects_live(w.effects, 0, (const int64_t[]){3, 3});
+    assert_true(task_effects_due(w.effects, 0, 0, 3));
+    task_effects_pass(w.effects, 0, 0, 5);
+    task_effects_pass(w.effects, 0, 0, 4); // it was read again from there
+    assert_true(!task_effects_due(w.effects, 0, 0, 4) && task_effects_due(w.effects, 0, 0, 5));
+    task_effects_pass(w.effects, 1, 0, 8);
+    close_epoch(&w);
+    assert_int_equal(committed(&w, &RED, 0, true), 6);
+    assert_int_equal(committed(&w, &BLUE, 0, true), 8);
     world_close(&w);
 }
 
 static void test_goes_back_after_a_loss(void **state) {
     struct world w;
     world_open(&w);
-    carried_live(w.carried, 2, (const int64_t[]){4, 0});
-    assert_true(carried_due(w.carried, 0, 2, 4));
+    task_effects_live(w.effects, 2, (const int64_t[]){4, 0});
+    assert_true(task_effects_due(w.effects, 0, 2, 4));
     epochs_expect(w.epochs);
     close_epoch(&w);
-    assert_int_equal(carried_rewind(w.carried, 0, 2), 4);
-    assert_int_equal(carried_rewind(w.carried, 1, 2), -1); // nothing was sent
     epochs_forget(w.epochs);
-    carried_forget(w.carried);
+    task_effects_rewind(w.effects);
+    assert_int_equal(task_effects_next(w.effects, 0, 2), 4);
+    assert_int_equal(task_effects_next(w.effects, 0, 1), INT64_MAX);
     assert_int_equal(committed(&w, &RED, 2, true), 4);
-    assert_true(carried_due(w.carried, 0, 2, 4));
+    assert_true(task_effects_due(w.effects, 0, 2, 4));
+    world_close(&w);
+}
+
+static void test_a_task_goes_on_where_the_group_knows_or_at_the_end(void **state) {
+    struct world w;
+    int64_t from[STATES];
+    world_open(&w);
+    task_effects_told(w.effects, 1, (const int64_t[]){10, KAFKA_OFFSET_NONE});
+    task_effects_ends(w.effects, 1, (const int64_t[]){30, 40});
+    task_effects_begin(w.effects, 1, from);
+    assert_true(from[0] == 10 && from[1] == 40);
+    task_effects_anew(w.effects, 0, 1);
+    task_effects_told(w.effects, 2, (const int64_t[]){31, 0}); // of another time
+    task_effects_ends(w.effects, 2, (const int64_t[]){30, 40});
+    task_effects_begin(w.effects, 1, from);
+    assert_int_equal(from[0], 0);
+    task_effects_begin(w.effects, 2, from);
+    assert_true(from[0] == 30 && from[1] == 0);
+    task_effects_live(w.effects, 2, from);
+    task_effects_stop(w.effects, 2);
+    task_effects_ends(w.effects, 2, (const int64_t[]){50, 50});
+    task_effects_begin(w.effects, 2, from);
+    assert_true(from[0] == 30 && from[1] == 0); // nothing was acknowledged
     world_close(&w);
 }
 
@@ -110,12 +151,12 @@ static void test_goes_back_after_a_loss(void **state) {
 static void test_old_epochs_say_nothing_of_a_partition_that_came_back(void **state) {
     struct world w;
     world_open(&w);
-    carried_live(w.carried, 0, (const int64_t[]){0, 0});
-    for (int64_t i = 0; i < 9; i++) assert_true(carried_due(w.carried, 0, 0, i));
+    task_effects_live(w.effects, 0, (const int64_t[]){0, 0});
+    for (int64_t i = 0; i < 9; i++) assert_true(task_effects_due(w.effects, 0, 0, i));
     uint64_t epoch = epochs_expect(w.epochs);
     close_epoch(&w);
-    carried_stop(w.carried, 0);
-    carried_live(w.carried, 0, (const int64_t[]){5, 0}); // another owner has committed that meanwhile
+    task_effects_stop(w.effects, 0);
+    task_effects_live(w.effects, 0, (const int64_t[]){5, 0}); // another owner has committed that meanwhile
     epochs_acknowledge(w.epochs, epoch);
     assert_int_equal(committed(&w, &RED, 0, false), 5);
     world_close(&w);
@@ -131,17 +172,17 @@ static void test_histories(void **state) {
         size_t acknowledged = 0, sent_count = 0;
         int64_t next = 0, held = INT64_MAX;
         world_open(&w);
-        carried_live(w.carried, 0, (const int64_t[]){0, 0});
+        task_effects_live(w.effects, 0, (const int64_t[]){0, 0});
         for (int step = 0; step < STEPS && next < MANY; step++) {
             switch (chance_next(&chance) % 5) {
             case 0:
             case 1:
-                assert_true(carried_due(w.carried, 0, 0, next));
+                assert_true(task_effects_due(w.effects, 0, 0, next));
                 epoch_of[next++] = epochs_open(w.epochs);
                 if (sent_count < sizeof sent / sizeof *sent) sent[sent_count++] = epochs_expect(w.epochs);
                 break;
             case 2:
-                carried_note(w.carried);
+                task_effects_note(w.effects);
                 epochs_close(w.epochs);
                 break;
             case 3:
@@ -149,7 +190,7 @@ static void test_histories(void **state) {
                 break;
             case 4:
                 held = next && chance_next(&chance) % 2 ? (int64_t)(chance_next(&chance) % (uint64_t)next) : INT64_MAX;
-                carried_hold(w.carried, 0, 0, held);
+                task_effects_hold(w.effects, 0, 0, held);
                 break;
             }
             int64_t told = committed(&w, &RED, 0, false);
@@ -166,8 +207,10 @@ int main(void) {
         cmocka_unit_test(test_only_live_partitions_have_effects),
         cmocka_unit_test(test_commits_what_is_acknowledged),
         cmocka_unit_test(test_held_effects_are_not_committed),
+        cmocka_unit_test(test_what_has_no_effects_is_passed),
         cmocka_unit_test(test_goes_back_after_a_loss),
         cmocka_unit_test(test_old_epochs_say_nothing_of_a_partition_that_came_back),
+        cmocka_unit_test(test_a_task_goes_on_where_the_group_knows_or_at_the_end),
         cmocka_unit_test(test_histories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

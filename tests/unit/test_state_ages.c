@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "feed/ages.h"
+#include "state/ages.h"
 
 static void test_a_partition_is_as_old_as_its_last_touch(void **state) {
     char folder[] = "/tmp/starling-ages-XXXXXX";

@@ -1,0 +1,91 @@
+#include "feed/consequences.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "feed/feed_private.h"
+#include "users/half.h"
+
+static bool read_half(const struct feed *feed, const struct kafka_record *record, struct relation_half *half) {
+    return relation_key_read(record->key, record->key_size, half) &&
+           hash_user_partition(half->user, feed->partitions) == record->partition;
+}
+
+void feed_see_half(void *context, const struct kafka_record *record) {
+    struct feed *feed = context;
+    struct relation_half half;
+    if (read_half(feed, record, &half)) watches_half(feed->watches, &half);
+}
+
+int feed_half_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    struct relation_half half;
+    if (!read_half(feed, record, &half)) return 0;
+    return effects_half(feed->effects, record->partition, &half, record->value != NULL, error);
+}
+
+int feed_post_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    int64_t author, id;
+    if (!record->value || !post_key_read(record->key, record->key_size, &author, &id)) return 0;
+    return effects_post(feed->effects, record->partition, author, id, record->offset, error);
+}
+
+int64_t feed_posts_held(void *context, int32_t partition) {
+    return effects_held(((struct feed *)context)->effects, partition);
+}
+
+/* A block ends the follows between the two. */
+int feed_friendship_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    struct half_record read;
+    if (half_read(feed->codec, feed->partitions, record, &read, error)) return 0;
+    if (!read.half.blocked_by_me && !read.half.blocked_by_them) return 0;
+    struct follow_command command = {.kind = FOLLOW_COMMAND_UNFOLLOW,
+                                     .user = read.user,
+                                     .other = read.other,
+                                     .time = clock_wall_ms(),
+                                     .blocked = record->timestamp};
+    outbox_follow_command(feed->outbox, &command);
+    command.user = read.other;
+    command.other = read.user;
+    outbox_follow_command(feed->outbox, &command);
+    return 0;
+}
+
+static int tell_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
+                     const struct timeline_item *item, struct error *error) {
+    struct feed *feed = context;
+    if (item->kind != TIMELINE_ITEM_BEGIN) return 0;
+    int code = 0;
+    for (size_t i = 0; !code && i < envelope->recipient_count; i++)
+        code = effects_begin(feed->effects, record->partition, envelope->recipients[i], record->offset,
+                             item->begin.wanted.items, item->begin.wanted.count, error);
+    return code;
+}
+
+int feed_timeline_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    const char *unread;
+    return timeline_reader_each(feed->reader, record, tell_item, feed, &unread, error);
+}
+
+static void drop_notice(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
+    outbox_notice_gone(((struct feed *)context)->outbox, key);
+}
+
+/* Deletes what of a user's notices is too much. All notices of the batch are stored, so one look for each user is enough, but for notices
+ * that are not shown now: each of these goes before others. */
+int feed_notice_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    struct notice_key key;
+    struct notice notice;
+    bool shown;
+    if (!record->value || !notice_key_read(record->key, record->key_size, &key) ||
+        event_decode_notice(feed->codec, record->value, record->value_size, &notice, error))
+        return 0;
+    int64_t *trimmed = &feed->trimmed[hash_fold((uint64_t)key.user) % FEED_TRIMMED];
+    int code = notice_shown(feed->blocks, feed->relations, record->partition, key.user, notice.user, &shown, error);
+    if (code || (*trimmed == key.user && shown)) return code;
+    *trimmed = key.user;
+    return notices_trim(feed->notices, record->partition, key.user, shown ? NULL : &key, drop_notice, feed, error);
+}

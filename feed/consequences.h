@@ -1,0 +1,18 @@
+/* What a record of state leads to, once it is stored: the functions of feed/topology.c's table (tasks/tasks.h). Pushes, backlogs and
+ * requests are carried out by feed/effects.h. The context is the feed. */
+#ifndef FEED_CONSEQUENCES_H
+#define FEED_CONSEQUENCES_H
+
+#include "kafka/consumer.h"
+
+void feed_see_half(void *feed, const struct kafka_record *record); /* its user's timeline changes */
+
+int feed_half_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_post_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_friendship_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_timeline_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_notice_is(void *feed, const struct kafka_record *record, struct error *error);
+
+int64_t feed_posts_held(void *feed, int32_t partition); /* pushes that take longer */
+
+#endif

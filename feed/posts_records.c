@@ -1,0 +1,62 @@
+/* Posts as a kind of store: records of the two topics are checked and gathered. */
+#include "base/hash.h"
+#include "feed/posts_private.h"
+#include "ids/ids.h"
+
+static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    int64_t index, texts;
+    return posts_attach(store, partition, &index, &texts, error);
+}
+
+static const char *read_key(const struct posts *posts, const struct kafka_record *record, int64_t *author,
+                            int64_t *id) {
+    if (!post_key_read(record->key, record->key_size, author, id)) return "the key must be an author and an id";
+    // A migration to more partitions puts a copy where the id says that the post is.
+    bool here =
+        hash_user_partition(*author, posts->partitions) == record->partition || ids_partition(*id) == record->partition;
+    return here ? NULL : "neither in the partition of its author nor in that of its id";
+}
+
+static const char *take_index(struct posts *posts, const struct kafka_record *record, int64_t author, int64_t id,
+                              struct error *error) {
+    struct post post;
+    if (record->value && event_decode_post(posts->codec, record->value, record->value_size, &post, error))
+        return error->text;
+    posts_take_index(posts, record->partition, record->offset, author, id, record->value ? &post : NULL);
+    return NULL;
+}
+
+static const char *take_text(struct posts *posts, const struct kafka_record *record, int64_t author, int64_t id,
+                             struct error *error) {
+    struct post_text text;
+    if (record->value && event_decode_post_text(posts->codec, record->value, record->value_size, &text, error))
+        return error->text;
+    posts_take_text(posts, record->partition, record->offset, author, id, record->value, record->value_size);
+    return NULL;
+}
+
+static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                struct error *error) {
+    int64_t author, id;
+    const char *why = read_key(store, record, &author, &id);
+    if (!why) why = (topic ? take_text : take_index)(store, record, author, id, error);
+    if (why) *reason = why;
+    return 0;
+}
+
+static int64_t next(const void *store, int32_t partition, size_t topic) {
+    return topic ? posts_texts_next(store, partition) : posts_index_next(store, partition);
+}
+
+static int reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    return posts_reset(store, partition, error);
+}
+
+const struct state_kind POSTS_KIND = {
+    .open = open_part,
+    .close = posts_detach,
+    .take = take,
+    .next = next,
+    .write = posts_write,
+    .reset = reset,
+};

@@ -16,23 +16,14 @@ void tasks_fail(struct tasks *tasks, const char *doing, const struct error *erro
     tasks->product->failed(tasks->context, doing, error);
 }
 
-static void read_from(struct tasks *tasks, size_t state, int32_t partition, int64_t offset) {
+void tasks_read_from(struct tasks *tasks, size_t state, int32_t partition, int64_t offset) {
     struct error error;
     if (owner_read_again(tasks->owner, state, partition, offset, &error))
         tasks_fail(tasks, "state cannot be read again", &error);
 }
 
 static void read_anew(struct tasks *tasks, size_t state, int32_t partition) {
-    read_from(tasks, state, partition, KAFKA_OFFSET_BEGINNING);
-}
-
-/* Records whose effects are not carried out yet are read once more, if they were read. */
-static void carry_on(struct tasks *tasks, int32_t partition) {
-    for (size_t s = 0; s < tasks->with_effects; s++) {
-        if (!tasks->states[s].topic->effect) continue;
-        int64_t next = task_effects_next(tasks->effects, s, partition);
-        if (next < owner_position(tasks->owner, s, partition)) read_from(tasks, s, partition, next);
-    }
+    tasks_read_from(tasks, state, partition, KAFKA_OFFSET_BEGINNING);
 }
 
 /* ---- tasks come and go ---- */
@@ -159,7 +150,7 @@ static void live(void *context, int32_t partition) {
         if (!tasks->states[s].topic->effect && next > from[s]) from[s] = next; // nothing is left to be carried out
     }
     task_effects_live(tasks->effects, partition, from);
-    carry_on(tasks, partition);
+    tasks_carry_on(tasks, partition);
     tasks_commit(tasks, false); // so that whoever takes over knows where effects began
 }
 
@@ -175,7 +166,7 @@ static void begin_again(struct tasks *tasks, int32_t partition) {
     suspend(tasks, partition);
     for (size_t s = 0; tasks->tasks[partition].owned && s < tasks->state_count; s++) {
         int64_t from = own_effects(tasks, &tasks->states[s], partition);
-        if (from != KAFKA_OFFSET_NONE) read_from(tasks, s, partition, from);
+        if (from != KAFKA_OFFSET_NONE) tasks_read_from(tasks, s, partition, from);
     }
 }
 
@@ -245,21 +236,11 @@ static void detach(void *context, int32_t partition) {
     for (size_t s = 0; s < tasks->product->store_count; s++) close_store(tasks, s, partition);
 }
 
-void tasks_effects_lost(struct tasks *tasks) {
-    if (!tasks->owner) return;
-    owner_effects_lost(tasks->owner);
-    task_effects_rewind(tasks->effects);
-    for (int32_t p = 0; p < tasks->partitions; p++) {
-        if (tasks->product->drop && tasks->tasks[p].running) tasks->product->drop(tasks->context, p);
-        carry_on(tasks, p);
-    }
-}
-
 /* ---- the owner's other callbacks ---- */
 
 static void join(struct tasks *tasks) {
     struct error error;
-    if (!tasks->prepared || !tasks->may_join || tasks->draining) return;
+    if (!tasks->prepared || !tasks->may_join || tasks->draining || owner_joined(tasks->owner)) return;
     if (owner_join(tasks->owner, &error)) tasks_fail(tasks, "the group cannot be joined", &error);
 }
 
@@ -301,7 +282,7 @@ static bool blocked(void *context) {
     struct tasks *tasks = context;
     const struct tasks_product *product = tasks->product;
     if (product->blocked && product->blocked(tasks->context)) return true;
-    for (int32_t p = 0; tasks->put_off && p < tasks->partitions; p++) carry_on(tasks, p);
+    for (int32_t p = 0; tasks->put_off && p < tasks->partitions; p++) tasks_carry_on(tasks, p);
     tasks->put_off = false;
     return product->crowded && product->crowded(tasks->context);
 }

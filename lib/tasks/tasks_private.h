@@ -62,12 +62,17 @@ static inline int64_t tasks_next(const struct task_state *state, int32_t partiti
     return state->kind->next(state->store, partition, state->number);
 }
 
+/* ---- tasks.c ---- */
+
+void tasks_read_from(struct tasks *tasks, size_t state, int32_t partition, int64_t offset);
+
 /* ---- tasks_records.c ---- */
 
 void tasks_take(void *tasks, const struct kafka_record *records, size_t count); /* the owner's `state` */
 int64_t tasks_unbuilt(const struct tasks *tasks, int32_t partition);
-void tasks_build(struct tasks *tasks); /* begins with a part that is read through */
-void tasks_note(struct tasks *tasks);  /* how far effects are sent */
+void tasks_build(struct tasks *tasks);                       /* begins with a part that is read through */
+void tasks_carry_on(struct tasks *tasks, int32_t partition); /* with effects that were put off, or are to be repeated */
+void tasks_note(struct tasks *tasks);                        /* how far effects are sent */
 void tasks_commit(struct tasks *tasks, bool again);
 void tasks_keep(struct tasks *tasks); /* once a second */
 

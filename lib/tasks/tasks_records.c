@@ -69,6 +69,25 @@ static void carry_out(struct tasks *tasks, const struct kafka_record *record) {
     if (code) tasks_store_failed(tasks, record->partition, code, &error);
 }
 
+/* Records whose effects are not carried out yet are read once more, if they were read. */
+void tasks_carry_on(struct tasks *tasks, int32_t partition) {
+    for (size_t s = 0; s < tasks->with_effects; s++) {
+        if (!tasks->states[s].topic->effect) continue;
+        int64_t next = task_effects_next(tasks->effects, s, partition);
+        if (next < owner_position(tasks->owner, s, partition)) tasks_read_from(tasks, s, partition, next);
+    }
+}
+
+void tasks_effects_lost(struct tasks *tasks) {
+    if (!tasks->owner) return;
+    owner_effects_lost(tasks->owner);
+    task_effects_rewind(tasks->effects);
+    for (int32_t p = 0; p < tasks->partitions; p++) {
+        if (tasks->product->drop && tasks->tasks[p].running) tasks->product->drop(tasks->context, p);
+        tasks_carry_on(tasks, p);
+    }
+}
+
 void tasks_note(struct tasks *tasks) {
     for (size_t s = 0; s < tasks->with_effects; s++) {
         const struct tasks_topic *topic = tasks->states[s].topic;

@@ -85,7 +85,7 @@ test('new posts are announced, and wait until they are asked for', async () => {
     await shows('#feed-announce', /new post/);
     await page.click('#news');
     await showsHome(23);
-    assert.equal(await focused(), home()[0], 'the newest one has the focus');
+    await becomes(async () => [await focused(), home()[0]]); // the newest one has the focus
     assert.equal(await page.isVisible('#news'), false);
     assert.equal(await page.$eval('#home > article .text', (text) => text.textContent), 'News 2');
 });
@@ -215,7 +215,7 @@ test('errors stand in front, with a way on', async () => {
     await page.focus('#feed-retry');
     await page.keyboard.press('Enter');
     await page.waitForSelector('#feed-problem', { state: 'hidden' });
-    assert.equal(await focused(), 'show-home', 'the focus is not lost with the button');
+    await becomes(async () => [await focused(), 'show-home']); // the focus is not lost with the button
 
     server.feed.fail = { status: 401, code: 'token_expired', detail: 'the token has expired' };
     server.feed.changed(() => server.feed.posts.pop());
@@ -279,7 +279,7 @@ test('on a phone: two tabs, by touch and by keys, with the number of new posts',
     assert.equal(await page.textContent('#tab-feed'), 'Feed 1 new post');
     await page.focus('#tab-map');
     await page.keyboard.press('ArrowRight');
-    assert.equal(await focused(), 'tab-feed');
+    await becomes(async () => [await focused(), 'tab-feed']);
     assert.equal(await page.isVisible('#map'), false);
     await showsHome(20, 1);
     await page.tap('#tab-map');
@@ -393,19 +393,19 @@ test('by keys alone: everything is reached in order, and posts by Page Down', as
     for (let i = 0; i < 16; i += 1) order.push(await tab());
     assert.deepEqual(order, ['show-around', 'show-home', 'show-mine', 'text', 'post', 'person', 'find', 'home', 'name-1', 'home', 'home', 'home', 'name-2', 'home', 'home', 'home']);
     const [first, second, third, fourth] = home();
-    assert.equal(await focused(), third);
+    await becomes(async () => [await focused(), third]);
     await page.keyboard.press('PageDown');
-    assert.equal(await focused(), fourth);
+    await becomes(async () => [await focused(), fourth]);
     await page.keyboard.press('PageUp');
     await page.keyboard.press('PageUp');
-    assert.equal(await focused(), second);
+    await becomes(async () => [await focused(), second]);
     server.feed.remove(second);
     await page.waitForSelector(`article[data-post="${second}"]`, { state: 'detached' });
-    assert.equal(await focused(), third, 'the next one has the focus of one that went');
+    await becomes(async () => [await focused(), third]); // the next one has the focus of one that went
     await page.keyboard.press('Control+End');
-    assert.equal(await focused(), 'older');
+    await becomes(async () => [await focused(), 'older']);
     await page.keyboard.press('PageUp');
     await page.focus(`article[data-post="${first}"]`);
     await page.keyboard.press('Control+Home');
-    assert.equal(await focused(), 'text');
+    await becomes(async () => [await focused(), 'text']);
 });

@@ -76,9 +76,10 @@ test('language and units are chosen by a button each, and stay', async () => {
 test('what the server says is passed on, as its words', async () => {
     await open(undefined, CHINESE);
     await state('online');
-    server.refuse = true;
     await page.click('#me summary');
     await page.waitForSelector('#sharing[data-mode="friends"]');
+    await page.waitForLoadState('networkidle'); // a question that is refused would sign us out
+    server.refuse = true;
     await page.click('#sharing label:has([value="public"])');
     await page.waitForFunction(() => document.querySelector('#problem .text').textContent === '谁能看到你没有更改。服务器回答：The token is not valid.');
 });

@@ -78,7 +78,7 @@ test('older ones by hand, with the focus on the first of them', async () => {
     }
     assert.equal(await page.isVisible('#older-notices'), false);
     await page.keyboard.press('Escape');
-    assert.equal(await focused(), 'notices');
+    await becomes(async () => [await focused(), 'notices']);
 });
 
 test('says why they cannot be read, that a post is deleted, and that there are none. Signed out: nothing is left', async () => {

@@ -1,9 +1,11 @@
 // Signing in with a provider, as far as it needs neither browser nor provider. tests/e2e/test_page_sign_in.py has both.
 
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, webcrypto } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
 import { beginSignIn, finishSignIn } from '../public/oidc.js';
+
+globalThis.crypto ??= webcrypto; // as browsers and newer versions of node have it
 
 const SETTINGS = { issuer: 'https://id.example', client_id: 'page', scope: 'openid' };
 const BACK = 'https://app.example/signin.html';

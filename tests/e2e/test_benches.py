@@ -20,7 +20,8 @@ def test_there_are_some():
 @pytest.mark.parametrize('bench', BENCHES, ids=lambda file: file.name)
 def test_a_bench_says_how_it_is_used(bench):
     environment = {**os.environ, 'STARLING_PYTHON': sys.executable, 'STARLING_BUILD': str(build_folder()),
-                   'STARLING_CACHE': str(REPOSITORY / '.cache'), 'PYTHONPATH': str(REPOSITORY / 'tests/e2e')}
+                   'STARLING_CACHE': str(REPOSITORY / '.cache'), 'PYTHONPATH': str(REPOSITORY / 'tests/e2e'),
+                   'PATH': os.path.dirname(sys.executable) + os.pathsep + os.environ['PATH']}  # as ./dev bench
     done = subprocess.run([bench, '--help'], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith('usage: ')

@@ -678,7 +678,7 @@ def test_watch_draws_a_picture_in_a_terminal(shared_cluster, users):
     child = subprocess.Popen(
         [build_folder() / 'starling', 'watch', str(ada), '--at', f'{HOME[0]},{HOME[1]}', '--ws', shared_cluster.ws_url,
          '--config', shared_cluster.folder / 'starling.properties'], stdout=slave, stdin=slave,
-        env=clean_environment())
+        env={**clean_environment(), 'TERM': 'xterm'})
     os.close(slave)
     try:
         read_terminal(master, 20, rb'\x1b\[\?1049h')

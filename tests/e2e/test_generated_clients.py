@@ -91,6 +91,9 @@ def test_openapi_ts(shared_cluster, users, generated):
     programs = WEB / 'node_modules/.bin'
     if not (programs / 'openapi-ts').exists():
         pytest.skip('web/node_modules has no @hey-api/openapi-ts: npm ci there')
+    node = subprocess.run(['node', '--version'], capture_output=True, text=True, check=True).stdout
+    if int(node[1:].split('.')[0]) < 20:
+        pytest.skip(f'openapi-ts needs node 20, and this is {node.strip()}')
     user, = users(1)
     run(programs / 'openapi-ts', '-i', DESCRIPTION, '-o', generated / 'sdk', '-c', '@hey-api/client-fetch', cwd=generated)
     (generated / 'use.mts').write_text(SCRIPT)

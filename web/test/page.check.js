@@ -23,6 +23,7 @@ async function showsTheTruth(count) {
         return [{ total, shown }, { total: String(near.length), shown: truth }];
     });
     assert.equal((await rows()).length, count);
+    await page.waitForSelector('.face', { state: 'attached' }); // the map comes after the first friend
 }
 
 test('signs in by hand, and says what is wrong with a token', async () => {
@@ -86,7 +87,7 @@ test('shows the nearest twenty, then more to the last, with focus kept on the wa
         await page.evaluate(() => document.activeElement.closest('li').dataset.user),
         (await rows())[40].user,
     );
-    assert.equal((await onMap()).length, 53);
+    await becomes(async () => [(await onMap()).length, 53]);
     assert.deepEqual(complaints, []);
 });
 
@@ -407,7 +408,9 @@ test('whoever is picked is on top of those who are at the same place', async () 
         await page.click(`#list li[data-user="${id}"] button`);
         server.flush(); // and stays there
         await page.waitForFunction((user) => {
-            const { x, y, width, height } = document.querySelector(`.face[data-user="${user}"]`).getBoundingClientRect();
+            const face = document.querySelector(`.face[data-user="${user}"]`);
+            if (!face) return false;
+            const { x, y, width, height } = face.getBoundingClientRect();
             return document.elementFromPoint(x + width / 2, y + height / 2)?.dataset.user === String(user);
         }, id);
         assert.match(await page.textContent('.friend-tip'), /, 1\.1 km$/);

@@ -1,4 +1,4 @@
-/* What a record of state leads to, once it is stored: the functions of feed/topology.c's table (tasks/tasks.h). Pushes, backlogs and
+/* The effects of a record of state, once it is stored: the functions of feed/topology.c's table (tasks/tasks.h). Pushes, backlogs and
  * requests are carried out by feed/effects.h. The context is the feed. */
 #ifndef FEED_CONSEQUENCES_H
 #define FEED_CONSEQUENCES_H

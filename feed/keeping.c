@@ -1,4 +1,4 @@
-/* What is done in slices, between records: pushes and answers that take longer, inboxes that are written, texts that have become old, and
+/* Work in slices, between records: pushes and answers that take longer, inboxes that are written, texts that have become old, and
  * posts that are forgotten. */
 #include "base/clock.h"
 #include "feed/feed_private.h"

@@ -167,7 +167,7 @@ static int64_t next(const void *store, int32_t partition, size_t topic) {
     return offset ? offset : -1;
 }
 
-/* What was read stays, but the offsets are of another time. */
+/* Consents that were read stay, but the offsets are of another time. */
 static bool lost(void *store, int32_t partition, size_t topic) {
     consents_pass(((struct opting *)store)->consents, partition, -1);
     return true;

@@ -37,7 +37,7 @@ static void friends_applied(void *context, int32_t partition, size_t count, bool
     if (!restoring) remove_excess(router, partition);
 }
 
-/* What is too many stays known while another process owns the lists, for when they are ours again. */
+/* Friendships beyond the cap stay known while another process owns the lists, for when they are ours again. */
 static void friends_live(void *context, int32_t partition, bool live) {
     struct router *router = context;
     if (live)

@@ -89,7 +89,7 @@ static void apply_due(struct list_store *store) {
 
 static void next_turn(void *context) { apply_due(context); }
 
-/* What is only sorted, to be built from, is sorted in large lots. */
+/* Records that are only sorted, to be built from, are sorted in large lots. */
 static bool is_due(const struct list_store *store, int32_t partition) {
     size_t count = queued(store, partition), each = BUILD_LOT / (store->open ? store->open : 1);
     if (store->parts[partition].live || readable(store, partition)) return count && !store->lots;
@@ -124,7 +124,7 @@ int list_store_open(void *context, int32_t partition, int64_t now_ms, int64_t si
     return 0;
 }
 
-/* What was read while the part was live is told before it is closed, and before another process owns it. */
+/* Changes that were read while the part was live are told before it is closed, and before another process owns it. */
 static void end_live(struct list_store *store, int32_t partition) {
     if (store->parts[partition].live && queued(store, partition)) apply_or_tell(store, partition);
     set_live(store, partition, false);
@@ -208,7 +208,7 @@ static int keep(void *context, int32_t partition, int64_t now_ms, struct error *
     return kept ? options->keep(options->context, partition, store->parts[partition].live, error) : 0;
 }
 
-/* What is queued beside lists that can be read is applied before the task runs. */
+/* Records that are queued beside lists that can be read are applied before the task runs. */
 static int64_t unbuilt(const void *context, int32_t partition) {
     const struct list_store *store = context;
     const struct adjacency *lists = store->options.lists;

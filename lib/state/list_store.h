@@ -15,7 +15,7 @@
 
 struct list_store;
 
-/* What a record says: the id has this tag on the list from now on. */
+/* A record's meaning: the id has this tag on the list from now on. */
 struct list_entry {
     struct adjacency_list list;
     int64_t id, stamp;

@@ -185,7 +185,7 @@ static bool lost(void *context, size_t number, int32_t partition) {
     const struct task_state *state = &tasks->states[number];
     log_warn(tasks->log, "state is read anew: its offset is not in the topic",
              LOG_TEXT("topic", state->topic->topic->name), LOG_INT("partition", partition));
-    // What is missing in a store in memory is for the product to find out.
+    // The product finds out what is missing in a store in memory.
     if (state->kind->in_memory) return false;
     if (state->kind->lost && state->kind->lost(state->store, partition, state->number)) return false;
     begin_again(tasks, partition);

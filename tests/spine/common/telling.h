@@ -1,5 +1,5 @@
-/* Effects: each change of a counter goes to COUNTER_CHANGES, and to the edges that watch the counter (lib/watch). Who watches is a store in
- * memory. Loop's thread. */
+/* Effects: each change of a counter goes to COUNTER_CHANGES, and to the edges that watch the counter (lib/watch). The watches are a
+ * store in memory. Loop's thread. */
 #ifndef SPINE_TELLING_H
 #define SPINE_TELLING_H
 

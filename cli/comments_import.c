@@ -1,7 +1,6 @@
 /* `starling comments import`: comments from elsewhere become commands. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/comments_bulk.h"
@@ -21,23 +20,25 @@ struct importing {
     struct pace *pace;
     struct moving *moving;
     struct progress_meter progress;
-    double share; /* of the file that is read */
+    double share; /* of the file that is read; 0: not known */
     int64_t sent, wrong;
 };
 
 static const struct cli_command IMPORT_COMMAND = {
     .name = "comments import",
-    .synopsis =
-        "FILE [--authors FILE] [--subjects FILE] [--type TYPE] [--owner USER] [--salt TEXT] [--skip] [--wait SECONDS]",
-    .summary = "comments from lines of JSON, WordPress's export or Disqus's",
+    .synopsis = "FILE|- [--authors FILE] [--salt TEXT] [--skip] [--wait SECONDS]",
+    .summary = "comments from lines of JSON (starling-comments-convert makes them of WordPress's export or Disqus's)",
 };
 
 static int send_command(void *context, const struct comment_command *command, struct error *error) {
     struct importing *import = context;
     int code = setup_comment(import->setup, command, error);
     if (code || ++import->sent % PACE_EVERY) return code;
-    if (progress_due(&import->progress))
-        progress_bar(&import->progress, import->share, moving_counts(import->moving)->comments, "comments sent");
+    int64_t comments = moving_counts(import->moving)->comments;
+    if (progress_due(&import->progress) && import->share > 0)
+        progress_bar(&import->progress, import->share, comments, "comments sent");
+    else if (progress_due(&import->progress))
+        progress_show(&import->progress, comments, "comments sent");
     return pace_keep(import->pace, PACE_EVERY, error);
 }
 
@@ -61,15 +62,6 @@ static void tell(const struct importing *import) {
             "starling comments import: %" PRId64 " subjects, %" PRId64 " comments, %" PRId64 " likes and %" PRId64
             " pins are decided; %" PRId64 " authors are guests\n",
             counts->subjects, counts->comments, counts->likes, counts->pins, counts->guests);
-    if (counts->skipped)
-        fprintf(stderr, "starling comments import: %" PRId64 " were left out: spam, pingbacks, or no text\n",
-                counts->skipped);
-    if (counts->hidden)
-        fprintf(stderr,
-                "starling comments import: %" PRId64 " are held: their pages are drafts, private or have a password\n",
-                counts->hidden);
-    if (counts->gone)
-        fprintf(stderr, "starling comments import: %" PRId64 " of deleted pages were left out\n", counts->gone);
     if (counts->wrong)
         fprintf(stderr, "starling comments import: %" PRId64 " times something was wrong, and skipped\n",
                 counts->wrong);
@@ -78,8 +70,8 @@ static void tell(const struct importing *import) {
                 COMMENT_TEXT_POINTS_MAX);
 }
 
-static int import_file(struct importing *import, const struct moving_options *moving,
-                       const struct moving_file_options *file, int wait_s, struct error *error) {
+static int import_file(struct importing *import, const struct moving_options *moving, int wait_s,
+                       struct error *error) {
     const struct cli *cli = import->cli;
     struct topics_shape shape;
     int code = reader_shape(cli, &shape, error);
@@ -90,7 +82,7 @@ static int import_file(struct importing *import, const struct moving_options *mo
                         shape.partitions[TOPIC_SPACE_SUBJECTS], &import->pace, error);
     if (code) return code;
     progress_start(&import->progress, "comments import");
-    code = moving_file_read(file, import->moving, error);
+    code = moving_file_read(cli->arguments[0], &import->share, import->moving, error);
     if (!code) code = setup_flush(import->setup, error);
     progress_end(&import->progress, moving_counts(import->moving)->comments, "comments sent");
     if (!code)
@@ -100,27 +92,17 @@ static int import_file(struct importing *import, const struct moving_options *mo
     return code;
 }
 
-static int start(struct cli *cli, struct moving_options *moving, struct moving_file_options *file, const char *owner,
-                 const char *wait, bool skip) {
+static int start(struct cli *cli, struct moving_options *moving, const char *wait, bool skip) {
     struct importing import = {.cli = cli};
     struct error error = {.text = ""};
-    char subject[SUBJECT_MAX + 1];
     int64_t wait_s = WAIT_S;
-    snprintf(subject, sizeof subject, "%s:1", file->type);
     if (cli->argument_count != 1) return cli_fail(&IMPORT_COMMAND, CLI_WRONG_USAGE, "one FILE must be given");
-    if (!subject_valid(subject, strlen(subject)))
-        return cli_fail(&IMPORT_COMMAND, CLI_WRONG_USAGE, "--type %s: must be 1 to 32 of a-z, 0-9, - and _",
-                        file->type);
-    if (cli_int_option(&IMPORT_COMMAND, "owner", owner, 0, INT64_MAX, &file->owner) ||
-        cli_int_option(&IMPORT_COMMAND, "wait", wait, 1, 86400, &wait_s))
-        return CLI_WRONG_USAGE;
-    file->path = cli->arguments[0];
-    file->share = &import.share;
+    if (cli_int_option(&IMPORT_COMMAND, "wait", wait, 1, 86400, &wait_s)) return CLI_WRONG_USAGE;
     moving->context = &import;
     moving->send = send_command;
     moving->wrong = skip ? tell_wrong : NULL;
     moving->profile = put_profile;
-    int code = import_file(&import, moving, file, (int)wait_s, &error);
+    int code = import_file(&import, moving, (int)wait_s, &error);
     pace_free(import.pace);
     setup_free(import.setup);
     moving_free(import.moving);
@@ -129,17 +111,11 @@ static int start(struct cli *cli, struct moving_options *moving, struct moving_f
 
 int comments_import(int argc, char **argv) {
     struct moving_options moving = {.salt = ""};
-    struct moving_file_options file = {.type = "article", .owner = -1};
-    const char *owner = NULL, *wait = NULL;
+    const char *wait = NULL;
     bool skip = false;
     const struct cli_option options[] = {
         {"authors", "FILE", "lines AUTHOR,USER: which user an e-mail address, a login or name:NAME is", &moving.authors,
          NULL},
-        {"subjects", "FILE", "lines WHAT,SUBJECT: the subject of an article by its id, link or slug", &file.subjects,
-         NULL},
-        {"type", "TYPE", "of the subjects of other articles: TYPE:ID (article)", &file.type, NULL},
-        {"owner", "USER", "of subjects whose author is not among the authors (none: such a subject ends the import)",
-         &owner, NULL},
         {"salt", "TEXT", "goes into the numbers of guests: the same for all files of a site", &moving.salt, NULL},
         {"skip", NULL, "leaves out what is wrong in the file, and tells it (the import ends there)", NULL, &skip},
         {"wait", "SECONDS", "waits so long at most until all are decided (120)", &wait, NULL},
@@ -148,7 +124,7 @@ int comments_import(int argc, char **argv) {
     bool done;
     int code = cli_open(&cli, &IMPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    code = start(&cli, &moving, &file, owner, wait, skip);
+    code = start(&cli, &moving, wait, skip);
     cli_close(&cli);
     return code;
 }

@@ -70,12 +70,6 @@ static int64_t listed_name(const struct moving *moving, const char *name) {
     return user;
 }
 
-int64_t moving_user(const struct moving *moving, const struct moving_author *author) {
-    int64_t user = listed(moving, author->email);
-    if (user < 0) user = listed(moving, author->login);
-    return user < 0 ? listed_name(moving, author->name) : user;
-}
-
 /* The name by which guests are told apart: the e-mail address, else the login, else the name. The caller frees it. */
 static char *identity_of(const struct moving_author *author) {
     if (is_given(author->email)) {
@@ -107,7 +101,10 @@ static int take_guest(struct moving *moving, const struct moving_author *author,
 }
 
 static int find_user(struct moving *moving, const struct moving_comment *comment, int64_t *user, struct error *error) {
-    *user = comment->user < 0 ? moving_user(moving, &comment->author) : comment->user;
+    *user = comment->user;
+    if (*user < 0) *user = listed(moving, comment->author.email);
+    if (*user < 0) *user = listed(moving, comment->author.login);
+    if (*user < 0) *user = listed_name(moving, comment->author.name);
     return *user < 0 ? take_guest(moving, &comment->author, user, error) : 0;
 }
 
@@ -241,20 +238,8 @@ int moving_pin(struct moving *moving, const char *comment, struct error *error) 
     return code;
 }
 
-void moving_skip(struct moving *moving) { moving->counts.skipped++; }
-
-void moving_leave(struct moving *moving) { moving->counts.gone++; }
-
-enum comment_command_state moving_hide(struct moving *moving, enum comment_command_state state) {
-    if (state != COMMENT_COMMAND_VISIBLE) return state;
-    moving->counts.hidden++;
-    return COMMENT_COMMAND_HELD;
-}
-
-bool moving_passes(const struct moving *moving) { return moving->options.wrong != NULL; }
-
 int moving_pass(struct moving *moving, int code, const char *path, long line, struct error *error) {
-    if (code != -EINVAL || !moving_passes(moving)) return code;
+    if (code != -EINVAL || !moving->options.wrong) return code;
     error_prefix(error, code, "%s:%ld", path, line);
     moving->counts.wrong++;
     moving->options.wrong(moving->options.context, error);

@@ -1,6 +1,6 @@
 /* Comments that move here from elsewhere: subjects, comments, likes and pins, in the order of a file, become commands of a service.
  *
- *     file --moving_lines, moving_wxr, moving_disqus--> struct moving --> REGISTER, POST, REPLY, LIKE, PIN --> comment-commands
+ *     file --moving_file--> struct moving --> REGISTER, POST, REPLY, LIKE, PIN --> comment-commands
  *
  * A comment's idempotency key comes from the file, and a reply names the comment that it answers by that one's key. So a file may be sent
  * again, whole or in part: nothing is made twice. An author is a user whom the file names, or one whom the list of authors names, or a
@@ -14,16 +14,8 @@
 
 #define MOVING_GUESTS (INT64_C(1) << 52) /* guests are from here to 2^53 - 1: numbers that JavaScript has too */
 
-/* The state of the page that has the comments. */
-enum moving_page {
-    MOVING_PUBLIC,
-    MOVING_HIDDEN, /* a draft, private, behind a password: what is visible there is held here */
-    MOVING_GONE    /* deleted: its comments are left out */
-};
-
 struct moving_subject {
     const char *subject; /* "post:123" */
-    enum moving_page page;
     int64_t owner;
     bool closed;
     enum comment_command_who who_may;
@@ -51,10 +43,8 @@ struct moving;
 
 struct moving_counts {
     int64_t subjects, comments, likes, pins, guests;
-    int64_t cut;          /* texts that were longer than a comment may be */
-    int64_t skipped;      /* spam, pingbacks, and comments without a text */
-    int64_t hidden, gone; /* comments of such pages: held, and left out */
-    int64_t wrong;        /* parts of the file that cannot be taken */
+    int64_t cut;   /* texts that were longer than a comment may be */
+    int64_t wrong; /* lines that cannot be taken */
 };
 
 struct moving_options {
@@ -77,19 +67,9 @@ int moving_take(struct moving *moving, const struct moving_comment *comment, str
 int moving_like(struct moving *moving, const char *comment, int64_t user, struct error *error);
 int moving_pin(struct moving *moving, const char *comment, struct error *error);
 
-void moving_skip(struct moving *moving); /* counts one that is left out */
-
-/* A part of a file gave that code: 0 if the import goes on. An error is told with the file and the line (0: none). */
+/* A line gave that code: 0 if the import goes on. An error is told with the file and the line. */
 int moving_pass(struct moving *moving, int code, const char *path, long line, struct error *error);
-bool moving_passes(const struct moving *moving); /* it goes on after what is wrong */
-
-/* A comment of a page that is not public is given on: its state. */
-enum comment_command_state moving_hide(struct moving *moving, enum comment_command_state state);
-void moving_leave(struct moving *moving); /* counts one of a page that is gone */
 
 const struct moving_counts *moving_counts(const struct moving *moving);
-
-/* The user whom the list of authors names; -1: none. */
-int64_t moving_user(const struct moving *moving, const struct moving_author *author);
 
 #endif

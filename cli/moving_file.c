@@ -1,62 +1,143 @@
 #include "cli/moving_file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
 
-#include "base/mem.h"
-#include "cli/listed.h"
-#include "cli/moving_private.h"
-#include "subjects/subject.h"
+#include "base/buffer.h"
+#include "base/config.h"
+#include "base/text.h"
+#include "json/json.h"
+#include "subjects/words.h"
 
-enum { READ_BYTES = 1 << 17 };
+enum { READ_BYTES = 1 << 17, LINE_MAX_BYTES = 1 << 20, PART_BYTES = 4096 };
 
-void moving_file_share(struct moving_file *file) {
-    if (file->size) *file->options->share = (double)gzoffset(file->file) / (double)file->size;
+struct moving_file {
+    const char *path;
+    double *share;
+    struct moving *moving;
+    gzFile file;
+    int64_t size;       /* on the disk; 0: not known */
+    struct buffer text; /* scratch */
+    long line;          /* that is read; 0: none yet */
+};
+
+/* ---- lines ---- */
+
+/* Reads one of a few words; absent: the first one. */
+static int want_word(const json_t *line, const char *key, const char *const *words, int *value, struct error *error) {
+    const char *text;
+    *value = 0;
+    int code = json_want_text(line, key, &text, error);
+    if (code == -ENOENT) return 0;
+    if (code) return code;
+    int number = text_word(text, words);
+    if (number < 0) return error_set(error, -EINVAL, "%s: unknown value %.32s", key, text);
+    *value = number;
+    return 0;
 }
 
-/* ---- subjects ---- */
-
-/* A line of the list. */
-static bool take_subject(void *context, char *what, const char *subject) {
-    struct moving_file *file = context;
-    if (!subject_valid(subject, strlen(subject))) return false;
-    file->names = mem_resize(file->names, file->name_count + 1, sizeof *file->names);
-    file->names[file->name_count++] = mem_string(subject);
-    *text_map_put(file->subjects, what) = (int64_t)file->name_count;
-    return true;
+static int take_subject(struct moving_file *file, const json_t *line, struct error *error) {
+    struct moving_subject subject = {.level = 0};
+    int who = 0, review = 0;
+    int code = json_want_text(line, "subject", &subject.subject, error);
+    if (!code) code = json_want_int(line, "owner", 0, INT64_MAX, &subject.owner, error);
+    if (!code && json_given(line, "closed")) code = json_want_bool(line, "closed", &subject.closed, error);
+    if (!code && json_given(line, "level")) code = json_want_int(line, "level", 0, INT32_MAX, &subject.level, error);
+    if (!code) code = want_word(line, "who_may", SUBJECT_WHO_MAY, &who, error);
+    if (!code) code = want_word(line, "review", SUBJECT_REVIEWS, &review, error);
+    if (code) return code;
+    subject.who_may = (enum comment_command_who)who;
+    subject.review = (enum comment_command_review)review;
+    return moving_begin(file->moving, &subject, error);
 }
 
-bool moving_file_subject(const struct moving_file *file, const char *const *names, size_t count, char *subject,
-                         size_t size) {
-    for (size_t i = 0; i < count; i++) {
-        const int64_t *found = names[i] ? text_map_find(file->subjects, names[i]) : NULL;
-        if (found) return snprintf(subject, size, "%s", file->names[*found - 1]) < (int)size;
+static int want_author(const json_t *line, struct moving_comment *comment, struct error *error) {
+    const struct {
+        const char *key;
+        const char **value;
+    } TEXTS[] = {{"email", &comment->author.email}, {"login", &comment->author.login}, {"name", &comment->author.name}};
+    int code = 0;
+    if (json_given(line, "user")) return json_want_int(line, "user", 0, INT64_MAX, &comment->user, error);
+    for (size_t i = 0; !code && i < ARRAY_SIZE(TEXTS); i++)
+        if (json_given(line, TEXTS[i].key)) code = json_want_text(line, TEXTS[i].key, TEXTS[i].value, error);
+    if (!code && !comment->author.email && !comment->author.login && !comment->author.name)
+        code = error_set(error, -EINVAL, "user: a number, or email, login or name must be there");
+    return code;
+}
+
+static int take_comment(struct moving_file *file, const json_t *line, struct error *error) {
+    struct moving_comment comment = {.user = -1, .text = ""};
+    int state = 0;
+    int code = json_want_text(line, "id", &comment.id, error);
+    comment.key = comment.id;
+    if (!code && json_given(line, "key")) code = json_want_text(line, "key", &comment.key, error);
+    if (!code && json_given(line, "reply_to")) code = json_want_text(line, "reply_to", &comment.parent, error);
+    if (!code) code = want_author(line, &comment, error);
+    if (!code) code = json_want_int(line, "time", 1, INT64_MAX, &comment.time, error);
+    if (!code) code = want_word(line, "state", COMMENT_STATES, &state, error);
+    if (!code && json_given(line, "text")) code = json_want_text(line, "text", &comment.text, error);
+    comment.state = (enum comment_command_state)state;
+    return code ? code : moving_take(file->moving, &comment, error);
+}
+
+static int take_mark(struct moving_file *file, const json_t *line, bool like, struct error *error) {
+    const char *comment;
+    int64_t user = 0;
+    int code = json_want_text(line, "comment", &comment, error);
+    if (!code && like) code = json_want_int(line, "user", 0, INT64_MAX, &user, error);
+    if (code) return code;
+    return like ? moving_like(file->moving, comment, user, error) : moving_pin(file->moving, comment, error);
+}
+
+static int take_line(struct moving_file *file, struct error *error) {
+    static const char *const TYPES[] = {"subject", "comment", "like", "pin", NULL};
+    int type = 0;
+    char *text = (char *)file->text.data;
+    size_t mark = file->line == 1 ? (size_t)(text_after_mark(text) - text) : 0;
+    if (file->line == 1 && text[mark] == '<')
+        return error_set(error, -EBADMSG, "this is XML: starling-comments-convert makes lines of it");
+    json_t *line = json_parse(text + mark, strcspn(text + mark, "\r\n"), error);
+    if (!line) return -EINVAL;
+    int code = json_given(line, "type") ? want_word(line, "type", TYPES, &type, error)
+                                        : error_set(error, -EINVAL, "type: must be there");
+    if (!code && type == 0) code = take_subject(file, line, error);
+    if (!code && type == 1) code = take_comment(file, line, error);
+    if (!code && type > 1) code = take_mark(file, line, type == 2, error);
+    json_decref(line);
+    return code == -ENOENT ? -EINVAL : code;
+}
+
+/* 1: a line is in the scratch text; 0: the end. */
+static int next_line(struct moving_file *file, struct error *error) {
+    char part[PART_BYTES];
+    buffer_clear(&file->text);
+    while (gzgets(file->file, part, sizeof part)) {
+        size_t size = strlen(part);
+        buffer_append(&file->text, part, size);
+        if (file->text.size > LINE_MAX_BYTES) return error_set(error, -EINVAL, "the line is longer than 1 MiB");
+        if (size && part[size - 1] == '\n') break;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!names[i] || !*names[i]) continue;
-        int length = snprintf(subject, size, "%s:%s", file->options->type, names[i]);
-        if (length < (int)size && subject_valid(subject, (size_t)length)) return true;
+    return file->text.size > 0;
+}
+
+static int read_lines(struct moving_file *file, struct error *error) {
+    int code;
+    file->line = 1;
+    while ((code = next_line(file, error)) == 1) {
+        bool blank = strspn(buffer_cstring(&file->text), " \t\r\n") == file->text.size;
+        code = blank ? 0 : moving_pass(file->moving, take_line(file, error), file->path, file->line, error);
+        if (code) return code;
+        file->line++;
+        if (file->size) *file->share = (double)gzoffset(file->file) / (double)file->size;
     }
-    return false;
+    return code;
 }
 
 /* ---- the file ---- */
-
-/* The first byte that is no blank, and the file is at its beginning again. */
-static int first_byte(gzFile file) {
-    int c = gzgetc(file);
-    if (c == 0xef) { // a byte order mark
-        gzgetc(file);
-        gzgetc(file);
-        c = gzgetc(file);
-    }
-    while (c == ' ' || c == '\t' || c == '\r' || c == '\n') c = gzgetc(file);
-    gzrewind(file);
-    return c;
-}
 
 /* Why reading stopped: 0: it is the end. */
 static int read_failure(const struct moving_file *file, struct error *error) {
@@ -68,42 +149,28 @@ static int read_failure(const struct moving_file *file, struct error *error) {
 }
 
 static int open_file(struct moving_file *file, struct error *error) {
-    const char *path = file->options->path;
     struct stat found;
     errno = 0;
-    if (stat(path, &found) == 0 && S_ISREG(found.st_mode)) file->size = found.st_size;
-    file->file = gzopen(path, "re");
+    if (stat(file->path, &found) == 0 && S_ISREG(found.st_mode)) file->size = found.st_size;
+    file->file = strcmp(file->path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "re") : gzopen(file->path, "re");
     if (!file->file)
-        return error_set(error, errno ? -errno : -ENOMEM, "%s: %s", path, strerror(errno ? errno : ENOMEM));
+        return error_set(error, errno ? -errno : -ENOMEM, "%s: %s", file->path, strerror(errno ? errno : ENOMEM));
     gzbuffer(file->file, READ_BYTES);
     return 0;
 }
 
 static int read_all(struct moving_file *file, struct error *error) {
-    const char *path = file->options->path;
-    int code = first_byte(file->file) == '<' ? moving_xml(file, error) : moving_lines(file, error);
+    int code = read_lines(file, error);
     struct error failure = {.text = ""};
-    if (read_failure(file, &failure)) return error_set(error, -EBADMSG, "%s: %s", path, failure.text);
-    if (code && file->line) return error_prefix(error, code, "%s:%ld", path, file->line);
-    return code ? error_prefix(error, code, "%s", path) : 0;
+    if (read_failure(file, &failure)) return error_set(error, -EBADMSG, "%s: %s", file->path, failure.text);
+    return code ? error_prefix(error, code, "%s:%ld", file->path, file->line) : 0;
 }
 
-int moving_file_owner(const struct moving_file *file, const char *login, int64_t *owner, struct error *error) {
-    *owner = moving_user(file->moving, &(struct moving_author){.login = login});
-    if (*owner < 0) *owner = file->options->owner;
-    return *owner < 0 ? error_set(error, -EINVAL, "the article's author \"%.64s\" is not listed: give --owner", login)
-                      : 0;
-}
-
-int moving_file_read(const struct moving_file_options *options, struct moving *moving, struct error *error) {
-    struct moving_file file = {.options = options, .moving = moving, .bytes_line = 1, .subjects = text_map_new()};
-    int code = options->subjects ? listed_read(options->subjects, "WHAT,SUBJECT", take_subject, &file, error) : 0;
-    if (!code) code = open_file(&file, error);
+int moving_file_read(const char *path, double *share, struct moving *moving, struct error *error) {
+    struct moving_file file = {.path = path, .share = share, .moving = moving};
+    int code = open_file(&file, error);
     if (!code) code = read_all(&file, error);
     if (file.file) gzclose(file.file);
-    text_map_free(file.subjects);
-    for (size_t i = 0; i < file.name_count; i++) free(file.names[i]);
-    free(file.names);
     buffer_free(&file.text);
     return code;
 }

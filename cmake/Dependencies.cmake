@@ -15,7 +15,6 @@ pkg_check_modules(JWT REQUIRED IMPORTED_TARGET libjwt>=1.10)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.40)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc>=2.5)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
-pkg_check_modules(LIBXML REQUIRED IMPORTED_TARGET libxml-2.0>=2.9)
 
 # Debian's snappy has no .pc file.
 find_library(SNAPPY_LIBRARY snappy REQUIRED)

@@ -12,14 +12,19 @@ string(TIMESTAMP date "%Y-%m-%d" UTC)
 # ---- manual pages and completion ----
 
 set(kinds ingest router fanout feed comments history-sink moderation)
-set(pages "${made}/man/starling.1" "${made}/man/starling-plan.1" "${made}/man/starling.properties.5")
+set(scripts starling-plan starling-comments-convert)
+set(pages "${made}/man/starling.1" "${made}/man/starling.properties.5")
+foreach(script IN LISTS scripts)
+    list(APPEND pages "${made}/man/${script}.1")
+    list(APPEND script_files "${CMAKE_SOURCE_DIR}/tools/${script}")
+endforeach()
 foreach(kind IN LISTS kinds)
     list(APPEND pages "${made}/man/starling-${kind}.8")
 endforeach()
 add_custom_command(
     OUTPUT ${pages}
     COMMAND Python3::Interpreter "${packaging}/pages.py" "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "${made}" "${date}"
-    DEPENDS "${packaging}/pages.py" "${CMAKE_SOURCE_DIR}/tools/starling-plan" document starling
+    DEPENDS "${packaging}/pages.py" ${script_files} document starling
     COMMENT "Writing manual pages and completion"
     VERBATIM)
 add_custom_target(pages ALL DEPENDS ${pages})
@@ -55,9 +60,11 @@ install(CODE "
     endforeach()" ALL_COMPONENTS)
 
 install(TARGETS starling RUNTIME DESTINATION bin COMPONENT cli)
-install(PROGRAMS "${CMAKE_SOURCE_DIR}/tools/starling-plan" DESTINATION bin COMPONENT cli)
-install(FILES "${made}/man/starling.1.gz" "${made}/man/starling-plan.1.gz" DESTINATION share/man/man1 COMPONENT cli)
-install(FILES "${made}/completion/starling" "${made}/completion/starling-plan" DESTINATION share/bash-completion/completions COMPONENT cli)
+install(PROGRAMS ${script_files} DESTINATION bin COMPONENT cli)
+foreach(program IN ITEMS starling ${scripts})
+    install(FILES "${made}/man/${program}.1.gz" DESTINATION share/man/man1 COMPONENT cli)
+    install(FILES "${made}/completion/${program}" DESTINATION share/bash-completion/completions COMPONENT cli)
+endforeach()
 foreach(kind IN LISTS kinds)
     set(program starling-${kind})
     install(TARGETS ${program} RUNTIME DESTINATION sbin COMPONENT daemons)
@@ -126,5 +133,6 @@ set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "libwebsockets-evlib-uv, python3")
 set(CPACK_COMPONENT_CLI_DESCRIPTION "nearby friends, feeds and comments on Kafka: the command
 The starling command makes and watches the topics of starling, moves data
 in and out, shows what users see, and simulates them. starling-plan counts
-the processes and machines that a load needs.")
+the processes and machines that a load needs. starling-comments-convert
+makes comments of other sites ready to be imported.")
 include(CPack)

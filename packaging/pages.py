@@ -3,7 +3,7 @@
 
     pages.py DOCUMENT STARLING OUT_DIR DATE      the two programs; the date of the pages, as 2026-01-31
 
-Writes OUT_DIR/man/starling.1, starling-plan.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
+Writes OUT_DIR/man/starling.1, SCRIPT.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
 """
 import json
 import pathlib
@@ -28,6 +28,13 @@ DAEMONS = {  # what each is, and what it does
     'starling-history-sink': ('writes and answers the history of positions',
                               'writes reported positions to hourly Avro files, and answers questions about one user.'),
     'starling-moderation': ('search index of all comments', 'reads all comments and answers searches of moderators.'),
+}
+
+SCRIPTS = {  # programs of tools/: what each does, and its exit status
+    'starling-plan': ('multiplies a load with measured figures. It asks nobody.',
+                      '0: done; 1: no number of processes is enough for the load; 2: wrong usage.'),
+    'starling-comments-convert': ('writes the lines that "starling comments import -" reads to standard output. FILE is plain or gzip; - is '
+                                  'standard input.', '0: done; 1: failed, with the reason on standard error; 2: wrong usage.'),
 }
 
 SOURCES = ('Settings come from, later ones winning: the defaults; files given by --config; the environment, where '
@@ -177,21 +184,26 @@ def command_page(commands, daemons, version, date):
         setting(page, each)
     page.head('EXIT STATUS')
     page.text('0: done; 1: failed, with the reason on standard error; 2: wrong usage.')
-    see_also(page, ('starling-plan', 1), ('starling.properties', 5), *((daemon['name'], 8) for daemon in daemons))
+    see_also(page, *((name, 1) for name in SCRIPTS), ('starling.properties', 5), *((daemon['name'], 8) for daemon in daemons))
     return page
 
 
-def plan_page(plan, version, date):
-    page = Page('starling-plan', 1, version, date, plan['SUMMARY'])
+def options_of(script):
+    return [each[:3] for each in script['OPTIONS'] + script.get('OTHERS', [])]
+
+
+def script_page(name, script, version, date):
+    what, status = SCRIPTS[name]
+    page = Page(name, 1, version, date, script['SUMMARY'])
     page.head('SYNOPSIS')
-    page.text(f'{bold("starling-plan")} {roff(plan["SYNOPSIS"])}')
+    page.text(f'{bold(name)} {roff(script["SYNOPSIS"])}')
     page.head('DESCRIPTION')
-    page.text(f'{bold("starling-plan")} multiplies a load with measured figures. It asks nobody.')
+    page.text(f'{bold(name)} {roff(what)}')
     page.head('OPTIONS')
-    for name, value, text, *_ in plan['OPTIONS'] + plan['OTHERS']:
-        page.entry(option(name, value), roff(text))
+    for each, value, text in options_of(script):
+        page.entry(option(each, value), roff(text))
     page.head('EXIT STATUS')
-    page.text('0: done; 1: no number of processes is enough for the load; 2: wrong usage.')
+    page.text(status)
     see_also(page, ('starling', 1))
     return page
 
@@ -262,10 +274,11 @@ def command_completion(commands):
             ' ;;\n', '\n        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")\n        return\n        ;;\n'))
 
 
-def plan_completion(plan):
-    words = [f'--{name}' for name, *_ in plan['OPTIONS'] + plan['OTHERS']]
-    return FUNCTION.format(name='_starling_plan', programs='starling-plan', keys="''", file_options=' | --figures', choices='',
-                           words='    words=' + quoted(words + ['--help', '--version']))
+def script_completion(name, script):
+    options = options_of(script)
+    return FUNCTION.format(name='_' + name.replace('-', '_'), programs=name, keys="''", choices='',
+                           file_options=''.join(f' | --{option}' for option, value, _ in options if value == 'FILE'),
+                           words='    words=' + quoted([*(f'--{option}' for option, *_ in options), '--help', '--version']))
 
 
 def main():
@@ -275,10 +288,11 @@ def main():
     commands = json.loads(subprocess.check_output([starling, '--help=json']))['commands']
     (out / 'man').mkdir(parents=True, exist_ok=True)
     (out / 'completion').mkdir(exist_ok=True)
-    plan = runpy.run_path(str(pathlib.Path(__file__).parents[1] / 'tools/starling-plan'))
     command_page(commands, daemons, version, date).write(out / 'man' / 'starling.1')
-    plan_page(plan, version, date).write(out / 'man' / 'starling-plan.1')
-    (out / 'completion' / 'starling-plan').write_text(plan_completion(plan))
+    for name in SCRIPTS:
+        script = runpy.run_path(str(pathlib.Path(__file__).parents[1] / 'tools' / name))
+        script_page(name, script, version, date).write(out / 'man' / f'{name}.1')
+        (out / 'completion' / name).write_text(script_completion(name, script))
     settings_page(daemons, version, date).write(out / 'man' / 'starling.properties.5')
     (out / 'completion' / 'starling').write_text(command_completion(commands))
     for daemon in daemons:

@@ -1,12 +1,15 @@
 """Comments move here and away: `starling comments import` and `export`."""
 import json
 import pathlib
+import subprocess
 
+from harness.broker import REPOSITORY
 from harness.comments import Comments
 from harness.waiting import eventually
 from test_cli import Running
 
 SAMPLES = pathlib.Path(__file__).parent / 'samples'
+CONVERT = REPOSITORY / 'tools/starling-comments-convert'
 
 
 def start(make_cluster):
@@ -27,13 +30,19 @@ def without_ids(lines):
     return sorted(named, key=lambda line: line['subject'])  # subjects lie in partitions; within one the order stays
 
 
+def moved(cluster, sample, *options):
+    """As `starling-comments-convert FILE ... | starling comments import -`."""
+    lines = subprocess.run([CONVERT, SAMPLES / sample, *map(str, options)], capture_output=True, text=True, check=True, timeout=60)
+    return lines.stderr + cluster.starling('comments', 'import', '-', input=lines.stdout).stderr
+
+
 def test_wordpress_and_disqus(make_cluster, tmp_path):
     cluster, comments = start(make_cluster)
     authors = tmp_path / 'authors'
     authors.write_text('rosa,7\nrosa@garden.example,7\njoecook,41\n')
-    told = cluster.starling('comments', 'import', SAMPLES / 'wordpress.xml', '--authors', authors).stderr
+    told = moved(cluster, 'wordpress.xml', '--authors', authors)
     assert '1 subjects, 4 comments' in told and '2 were left out' in told
-    cluster.starling('comments', 'import', SAMPLES / 'disqus.xml', '--authors', authors, '--type', 'recipe', '--owner', '41')
+    moved(cluster, 'disqus.xml', '--authors', authors, '--type', 'recipe', '--owner', 41)
 
     thread = comments.thread('article:17', limit=1000, replies=3)
     assert [(c['text'], c['floor'], c['state']) for c in thread] == [
@@ -50,11 +59,12 @@ def test_wordpress_and_disqus(make_cluster, tmp_path):
 
     before = exported(cluster)
     for sample, type in (('wordpress.xml', 'article'), ('disqus.xml', 'recipe')):
-        cluster.starling('comments', 'import', SAMPLES / sample, '--authors', authors, '--type', type, '--owner', '41')
+        moved(cluster, sample, '--authors', authors, '--type', type, '--owner', 41)
     assert exported(cluster) == before
 
-    bad = cluster.starling('comments', 'import', authors, check=False)
-    assert bad.returncode == 1 and f'{authors}:1: ' in bad.stderr
+    for wrong, line in (authors, ''), (SAMPLES / 'disqus.xml', 'this is XML: starling-comments-convert'):
+        bad = cluster.starling('comments', 'import', wrong, *['--skip'] * bool(line), check=False)
+        assert bad.returncode == 1 and f'{wrong}:1: {line}' in bad.stderr
 
 
 def lines_of(subjects, comments):

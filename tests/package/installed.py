@@ -145,6 +145,7 @@ def main():
             print('page and gateway answer', flush=True)
             be_healthy(root)
             run(root, ['starling-plan'], stdout=subprocess.DEVNULL)
+            run(root, ['starling-comments-convert', '--version'], stdout=subprocess.DEVNULL)
             for unit in reversed(units):
                 unit.ends()
             print('all ended in order', flush=True)

@@ -51,7 +51,7 @@ class Packaging(unittest.TestCase):
 
     def test_pages_render_without_warnings(self):
         pages = sorted((self.made / 'man').iterdir())
-        self.assertEqual(len(pages), len(KINDS) + 3)
+        self.assertEqual(len(pages), len(KINDS) + 4)
         for page in pages:
             done = subprocess.run(['man', '--warnings', '-E', 'UTF-8', '-l', page], capture_output=True, text=True,
                                   env={**os.environ, 'MANWIDTH': '80', 'LC_ALL': 'C.UTF-8'})
@@ -74,6 +74,7 @@ class Packaging(unittest.TestCase):
             for option in each['tables']['options']:
                 self.assertIn(f'\\fB--{option["name"]}\\fR', command)
         self.assertIn('\\fB--hot-reads\\fR', page('starling-plan.1'))
+        self.assertIn('\\fB--subjects\\fR', page('starling-comments-convert.1'))
 
     def complete(self, program, *words):
         script = '. "$1"; shift; name=$1; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); ' \
@@ -86,6 +87,7 @@ class Packaging(unittest.TestCase):
                                                                 '--config', '--set', '--help'])
         self.assertEqual(self.complete('starling', 'topics', 'create', '--repl'), ['--replication'])
         self.assertEqual(self.complete('starling-plan', '--comm'), ['--comments', '--comment-pages'])
+        self.assertEqual(self.complete('starling-comments-convert', '--s'), ['--subjects', '--skip'])
         self.assertEqual(self.complete('starling', 'history', '7', '--format', 'c'), ['csv'])
         self.assertEqual(self.complete('starling', 'status', '--set', 'kafka.b'), ['kafka.bootstrap.servers='])
         for kind in KINDS:

@@ -29,10 +29,7 @@ static void put(struct decisions *decisions, enum threads_state state, int32_t p
 static void change(struct decisions *decisions, int32_t partition, const struct decisions_key *key, int64_t comment,
                    const void *value, size_t size) {
     put(decisions, THREADS_COMMENTS, partition, key, value, size);
-    if (decisions->change_count == decisions->change_capacity) {
-        decisions->change_capacity = decisions->change_capacity ? 2 * decisions->change_capacity : 256;
-        decisions->changes = mem_resize(decisions->changes, decisions->change_capacity, sizeof *decisions->changes);
-    }
+    MEM_ROOM(decisions->changes, decisions->change_count, decisions->change_capacity);
     decisions->changes[decisions->change_count++] = (struct decisions_change){.comment = comment,
                                                                               .partition = partition,
                                                                               .key_size = (uint32_t)key->size,

@@ -147,10 +147,7 @@ void thread_watches_comments(struct thread_watches *watches, const struct kafka_
 /* ---- telling ---- */
 
 static void keep_text(struct thread_watches *watches, int64_t id, const struct event_text *text) {
-    if (watches->told_count == watches->told_room) {
-        watches->told_room = watches->told_room ? 2 * watches->told_room : 16;
-        watches->told = mem_resize(watches->told, watches->told_room, sizeof *watches->told);
-    }
+    MEM_ROOM(watches->told, watches->told_count, watches->told_room);
     watches->told[watches->told_count++] =
         (struct told_text){.comment = id, .at = watches->bytes.size, .size = text->size};
     buffer_append(&watches->bytes, text->data, text->size);
@@ -204,10 +201,7 @@ static void put_items(struct thread_watches *watches, const struct thread_news *
 }
 
 static void put_counters(struct thread_watches *watches, const struct thread_news *news) {
-    if (watches->counter_room < news->counter_count) {
-        watches->counter_room = news->counter_count;
-        watches->counters = mem_resize(watches->counters, watches->counter_room, sizeof *watches->counters);
-    }
+    MEM_FIT(watches->counters, news->counter_count, watches->counter_room);
     for (size_t i = 0; i < news->counter_count; i++)
         watches->counters[i] = (struct changed_counters){
             .id = news->counters[i].id, .likes = news->counters[i].now.likes, .replies = news->counters[i].now.replies};

@@ -153,10 +153,7 @@ static bool same_to_apps(const struct comment *a, const struct comment *b) {
 }
 
 struct thread_change *watched_thread_add(struct watched_thread *thread, int64_t id) {
-    if (thread->count == thread->capacity) {
-        thread->capacity = thread->capacity ? 2 * thread->capacity : 8;
-        thread->changes = mem_resize(thread->changes, thread->capacity, sizeof *thread->changes);
-    }
+    MEM_ROOM(thread->changes, thread->count, thread->capacity);
     *map_put(thread->places, (uint64_t)id, NULL) = thread->count;
     thread->changes[thread->count] = (struct thread_change){.id = id};
     return &thread->changes[thread->count++];

@@ -5,12 +5,6 @@
 
 #include "base/mem.h"
 
-static void make_room(struct thread_change **list, size_t *room, size_t count) {
-    if (*room >= count) return;
-    *room = count;
-    *list = mem_resize(*list, count, sizeof **list);
-}
-
 static int by_id(const void *a, const void *b) {
     const struct thread_change *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
@@ -19,8 +13,8 @@ static int by_id(const void *a, const void *b) {
 /* Sorts the closed changes into items and counters. Held comments are not told, and not too many that are gone at once. */
 static void choose(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news) {
     size_t gone = 0;
-    make_room(&threads->items, &threads->item_room, thread->count);
-    make_room(&threads->counters, &threads->counter_room, thread->count);
+    MEM_FIT(threads->items, thread->count, threads->item_room);
+    MEM_FIT(threads->counters, thread->count, threads->counter_room);
     news->items = threads->items;
     news->counters = threads->counters;
     for (size_t i = 0; i < thread->count; i++) {

@@ -135,19 +135,11 @@ static int push_some(struct effects *effects, struct push *push, size_t max, str
 }
 
 static struct push *push_at(const struct effects *effects, size_t i) {
-    return &effects->pushes[(effects->first + i) % effects->capacity];
+    return &effects->pushes[effects->first + i];
 }
 
 static void enqueue(struct effects *effects, const struct push *push) {
-    if (effects->count == effects->capacity) {
-        size_t capacity = effects->capacity ? 2 * effects->capacity : 16;
-        struct push *pushes = mem_alloc(capacity * sizeof *pushes);
-        for (size_t i = 0; i < effects->count; i++) pushes[i] = *push_at(effects, i);
-        free(effects->pushes);
-        effects->pushes = pushes;
-        effects->capacity = capacity;
-        effects->first = 0;
-    }
+    MEM_ROOM_BEHIND(effects->pushes, effects->first, effects->count, effects->capacity);
     *push_at(effects, effects->count++) = *push;
 }
 
@@ -206,7 +198,7 @@ static int run_push(struct effects *effects, size_t readers, struct error *error
         effects->failed = push.partition;
         return code;
     }
-    effects->first = (effects->first + 1) % effects->capacity;
+    effects->first++;
     effects->count--;
     if (code)
         enqueue(effects, &push);

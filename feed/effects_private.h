@@ -30,7 +30,7 @@ struct asked {
     int32_t partition;
 };
 
-struct asked_ring {
+struct asked_queue {
     struct asked *items;
     size_t first, count, capacity;
     size_t authors; /* of all */
@@ -40,11 +40,11 @@ struct asked_ring {
 
 struct effects {
     struct effects_options options;
-    struct push *pushes; /* a ring */
+    struct push *pushes; /* a queue */
     size_t first, count, capacity;
     bool push_is_next;
     int32_t failed; /* a partition */
-    struct asked_ring requests;
+    struct asked_queue requests;
     struct newest *newest;  /* of the first request */
     struct newest *backlog; /* scratch */
     int64_t *ids;           /* scratch: of a backlog */
@@ -61,7 +61,7 @@ void effects_begin_backlog(const struct effects *effects, struct newest *newest)
 void effects_put_backlog(struct effects *effects, struct newest *newest, int64_t author, int64_t reader);
 
 int effects_run_requests(struct effects *effects, size_t work, struct error *error); /* 0, or a negative code */
-int64_t requests_drop(struct asked_ring *ring, int32_t partition);
-void requests_free(struct asked_ring *ring);
+int64_t requests_drop(struct asked_queue *queue, int32_t partition);
+void requests_free(struct asked_queue *queue);
 
 #endif

@@ -20,10 +20,7 @@ void effects_put_backlog(struct effects *effects, struct newest *newest, int64_t
     int64_t cut;
     const struct post_ref *refs = newest_posts(newest, &count, &cut);
     if (!count) return;
-    if (count > effects->id_capacity) {
-        effects->id_capacity = options->backlog;
-        effects->ids = mem_resize(effects->ids, effects->id_capacity, sizeof *effects->ids);
-    }
+    MEM_FIT(effects->ids, count, effects->id_capacity);
     for (size_t i = 0; i < count; i++) effects->ids[i] = refs[i].id;
     const struct timeline_item item = {
         .kind = TIMELINE_ITEM_BACKLOG,
@@ -34,68 +31,55 @@ void effects_put_backlog(struct effects *effects, struct newest *newest, int64_t
 
 /* ---- the queue ---- */
 
-static struct asked *asked_at(const struct asked_ring *ring, size_t i) {
-    return &ring->items[(ring->first + i) % ring->capacity];
-}
-
-static void make_room(struct asked_ring *ring) {
-    if (ring->count < ring->capacity) return;
-    size_t capacity = ring->capacity ? 2 * ring->capacity : 16;
-    struct asked *items = mem_alloc(capacity * sizeof *items);
-    for (size_t i = 0; i < ring->count; i++) items[i] = *asked_at(ring, i);
-    free(ring->items);
-    ring->items = items;
-    ring->capacity = capacity;
-    ring->first = 0;
-}
+static struct asked *asked_at(const struct asked_queue *queue, size_t i) { return &queue->items[queue->first + i]; }
 
 void effects_request(struct effects *effects, int32_t partition, int64_t offset, const int64_t *authors, size_t count,
                      int64_t reader, int64_t request) {
-    struct asked_ring *ring = &effects->requests;
+    struct asked_queue *queue = &effects->requests;
     struct asked asked = {
         .reader = reader, .request = request, .offset = offset, .count = count, .partition = partition};
     if (count) {
         asked.authors = mem_alloc(count * sizeof *authors);
         memcpy(asked.authors, authors, count * sizeof *authors);
     }
-    make_room(ring);
-    *asked_at(ring, ring->count++) = asked;
-    ring->authors += count;
+    MEM_ROOM_BEHIND(queue->items, queue->first, queue->count, queue->capacity);
+    *asked_at(queue, queue->count++) = asked;
+    queue->authors += count;
 }
 
-static void forget(struct asked_ring *ring, struct asked *asked) {
-    ring->authors -= asked->count;
+static void forget(struct asked_queue *queue, struct asked *asked) {
+    queue->authors -= asked->count;
     free(asked->authors);
 }
 
-int64_t requests_drop(struct asked_ring *ring, int32_t partition) {
+int64_t requests_drop(struct asked_queue *queue, int32_t partition) {
     size_t kept = 0;
     int64_t lowest = INT64_MAX;
-    for (size_t i = 0; i < ring->count; i++) {
-        struct asked *asked = asked_at(ring, i);
+    for (size_t i = 0; i < queue->count; i++) {
+        struct asked *asked = asked_at(queue, i);
         if (asked->partition != partition) {
-            *asked_at(ring, kept++) = *asked;
+            *asked_at(queue, kept++) = *asked;
             continue;
         }
-        if (!i) ring->begun = false;
+        if (!i) queue->begun = false;
         if (asked->offset < lowest) lowest = asked->offset;
-        forget(ring, asked);
+        forget(queue, asked);
     }
-    ring->count = kept;
+    queue->count = kept;
     return lowest;
 }
 
-void requests_free(struct asked_ring *ring) {
-    for (size_t i = 0; i < ring->count; i++) free(asked_at(ring, i)->authors);
-    free(ring->items);
+void requests_free(struct asked_queue *queue) {
+    for (size_t i = 0; i < queue->count; i++) free(asked_at(queue, i)->authors);
+    free(queue->items);
 }
 
 size_t effects_waiting_authors(const struct effects *effects) { return effects->requests.authors; }
 
 void effects_lower(const struct effects *effects, int64_t *offsets) {
-    const struct asked_ring *ring = &effects->requests;
-    for (size_t i = 0; i < ring->count; i++) {
-        const struct asked *asked = asked_at(ring, i);
+    const struct asked_queue *queue = &effects->requests;
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct asked *asked = asked_at(queue, i);
         if (asked->offset < offsets[asked->partition]) offsets[asked->partition] = asked->offset;
     }
 }
@@ -112,12 +96,12 @@ static void put_answer(struct effects *effects, const struct asked *asked) {
 
 /* Carries out as much of the first request as the work allows. 1: more is left of it, 0: nothing. */
 static int run_answer(struct effects *effects, const struct asked *asked, size_t *work, struct error *error) {
-    struct asked_ring *ring = &effects->requests;
-    if (!ring->begun) {
+    struct asked_queue *queue = &effects->requests;
+    if (!queue->begun) {
         newest_begin(effects->newest, &(struct newest_wish){.before = INT64_MAX,
                                                             .each = effects->options.backlog,
                                                             .most = effects->options.answer});
-        ring->begun = true;
+        queue->begun = true;
     }
     int code = newest_read(effects->newest, effects->options.posts, asked->partition, asked->authors, asked->count,
                            work, error);
@@ -127,39 +111,39 @@ static int run_answer(struct effects *effects, const struct asked *asked, size_t
 
 /* Does the same for a request that wants a backlog of each author. */
 static int run_backlogs(struct effects *effects, const struct asked *asked, size_t *work, struct error *error) {
-    struct asked_ring *ring = &effects->requests;
-    if (!ring->begun) {
-        ring->told = 0;
+    struct asked_queue *queue = &effects->requests;
+    if (!queue->begun) {
+        queue->told = 0;
         effects_begin_backlog(effects, effects->newest);
-        ring->begun = true;
+        queue->begun = true;
     }
-    while (ring->told < asked->count) {
-        int64_t author = asked->authors[ring->told];
+    while (queue->told < asked->count) {
+        int64_t author = asked->authors[queue->told];
         if (!*work) return 1;
         int code = newest_read(effects->newest, effects->options.posts, asked->partition, &author, 1, work, error);
         if (code) return code;
         effects_put_backlog(effects, effects->newest, author, asked->reader);
         effects_begin_backlog(effects, effects->newest);
-        ring->told++;
+        queue->told++;
     }
     return 0;
 }
 
 int effects_run_requests(struct effects *effects, size_t work, struct error *error) {
-    struct asked_ring *ring = &effects->requests;
-    while (ring->count && work) {
-        struct asked *asked = asked_at(ring, 0);
+    struct asked_queue *queue = &effects->requests;
+    while (queue->count && work) {
+        struct asked *asked = asked_at(queue, 0);
         int code = (asked->request < 0 ? run_backlogs : run_answer)(effects, asked, &work, error);
         if (code < 0) {
-            ring->begun = false;
+            queue->begun = false;
             effects->failed = asked->partition;
         }
         if (code) return code < 0 ? code : 0;
         work -= work > REQUEST_WORK ? REQUEST_WORK : work;
-        forget(ring, asked);
-        ring->first = (ring->first + 1) % ring->capacity;
-        ring->count--;
-        ring->begun = false;
+        forget(queue, asked);
+        queue->first++;
+        queue->count--;
+        queue->begun = false;
     }
     return 0;
 }

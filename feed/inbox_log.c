@@ -122,10 +122,7 @@ void inbox_gathered_free(struct inbox_gathered *gathered) {
 }
 
 static const uint8_t *gather(const uint8_t *at, const uint8_t *end, size_t count, struct inbox_gathered *gathered) {
-    if (gathered->count + count > gathered->capacity) {
-        gathered->capacity = gathered->capacity * 2 + count;
-        gathered->posts = mem_resize(gathered->posts, gathered->capacity, sizeof *gathered->posts);
-    }
+    MEM_FIT(gathered->posts, gathered->count + count, gathered->capacity);
     at = get_posts(at, end, gathered->posts + gathered->count, count);
     if (at) gathered->count += count;
     return at;

@@ -31,10 +31,7 @@ uint32_t inbox_lot_event(struct inbox_lot *lot, const uint8_t *event, size_t siz
 void inbox_lot_add(struct inbox_lot *lot, int64_t reader, uint32_t event, bool resets) {
     bool created;
     struct inbox_head *head = id_table_put(&lot->heads, reader, &created);
-    if (lot->link_count == lot->link_capacity) {
-        lot->link_capacity = lot->link_capacity ? lot->link_capacity * 2 : 16;
-        lot->links = mem_resize(lot->links, lot->link_capacity, sizeof *lot->links);
-    }
+    MEM_ROOM(lot->links, lot->link_count, lot->link_capacity);
     lot->links[lot->link_count++] = (struct inbox_link){.before = resets ? 0 : head->link, .event = event};
     head->link = (uint32_t)lot->link_count;
 }
@@ -48,10 +45,7 @@ void inbox_lot_past(const struct inbox_lot *lot, int64_t reader, struct inbox_pa
     const struct inbox_head *head = id_table_find(&lot->heads, reader);
     past->count = 0;
     for (uint32_t at = head ? head->link : 0; at; at = lot->links[at - 1].before) {
-        if (past->count == past->capacity) {
-            past->capacity = past->capacity ? past->capacity * 2 : 64;
-            past->events = mem_resize(past->events, past->capacity, sizeof *past->events);
-        }
+        MEM_ROOM(past->events, past->count, past->capacity);
         past->events[past->count++] = lot->links[at - 1].event;
     }
 }

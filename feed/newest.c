@@ -45,10 +45,7 @@ static void sink(struct newest *newest, struct post_ref ref) {
 }
 
 static void add(struct newest *newest, struct post_ref ref) {
-    if (newest->count == newest->capacity) {
-        newest->capacity = newest->capacity ? 2 * newest->capacity : 64;
-        newest->heap = mem_resize(newest->heap, newest->capacity, sizeof *newest->heap);
-    }
+    MEM_ROOM(newest->heap, newest->count, newest->capacity);
     size_t at = newest->count++;
     for (; at && newest->heap[(at - 1) / 2].id > ref.id; at = (at - 1) / 2)
         newest->heap[at] = newest->heap[(at - 1) / 2];

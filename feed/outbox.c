@@ -137,10 +137,7 @@ static void send_waiting(struct outbox *outbox) {
 static void put_record(struct outbox *outbox, const struct topic *topic, const void *key, size_t key_size,
                        struct buffer value) {
     size_t end = outbox->waiting_first + outbox->waiting_count;
-    if (end == outbox->waiting_room) {
-        outbox->waiting_room = outbox->waiting_room ? 2 * outbox->waiting_room : 16;
-        outbox->waiting = mem_resize(outbox->waiting, outbox->waiting_room, sizeof *outbox->waiting);
-    }
+    MEM_ROOM(outbox->waiting, end, outbox->waiting_room);
     outbox->waiting[end] = (struct waiting_command){
         .topic = topic, .key_size = key_size, .value = value, .epoch = epochs_expect(outbox->options.epochs)};
     memcpy(outbox->waiting[end].key, key, key_size);

@@ -288,14 +288,8 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
         scratch->chosen = mem_resize(scratch->chosen, following_count + LANES, sizeof *scratch->chosen);
         scratch->followed = following_count;
     }
-    if (scratch->capacity < wanted) {
-        scratch->heap = mem_resize(scratch->heap, wanted, sizeof *scratch->heap);
-        scratch->capacity = wanted;
-    }
-    if (page->capacity < wanted) {
-        page->posts = mem_resize(page->posts, wanted, sizeof *page->posts);
-        page->capacity = wanted;
-    }
+    MEM_FIT(scratch->heap, wanted, scratch->capacity);
+    MEM_FIT(page->posts, wanted, page->capacity);
     page->count = 0;
     page->horizon = horizon;
     scratch->count = 0;

@@ -135,10 +135,7 @@ int64_t posts_last_tick(const struct posts *posts, int32_t partition) {
 static struct posts_record *gather(struct posts_topic *topic, struct posts_records *records, int64_t offset) {
     if (!topic->family || offset < topic->taken) return NULL;
     topic->taken = offset + 1;
-    if (records->count == records->capacity) {
-        records->capacity = records->capacity ? records->capacity * 2 : 256;
-        records->items = mem_resize(records->items, records->capacity, sizeof *records->items);
-    }
+    MEM_ROOM(records->items, records->count, records->capacity);
     return &records->items[records->count++];
 }
 

@@ -46,24 +46,12 @@ void refusals_detach(void *store, int32_t partition) {
     refusals->parts[partition] = (struct refusals_part){.next = -1};
 }
 
-/* Room for one more behind the others. */
-static void make_room(struct refusals_part *part) {
-    if (part->first + part->count < part->capacity) return;
-    if (part->first > part->capacity / 2) {
-        memmove(part->items, part->items + part->first, part->count * sizeof *part->items);
-        part->first = 0;
-        return;
-    }
-    part->capacity = part->capacity ? 2 * part->capacity : 16;
-    part->items = mem_resize(part->items, part->capacity, sizeof *part->items);
-}
-
 void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,
                    const struct follow_refusal *refusal) {
     struct refusals_part *part = &refusals->parts[partition];
     if (offset < part->next) return;
     part->next = offset + 1;
-    make_room(part);
+    MEM_ROOM_BEHIND(part->items, part->first, part->count, part->capacity);
     part->items[part->first + part->count++] =
         (struct refused){.command = refusal->command, .time_ms = time_ms, .reason = refusal->reason};
 }

@@ -246,10 +246,7 @@ void watched_added(struct watched_table *table, struct watched *watched, int64_t
         watched_anew(table, watched);
         return;
     }
-    if (watched->added_count == watched->added_capacity) {
-        watched->added_capacity = watched->added_capacity ? 2 * watched->added_capacity : 4;
-        watched->added = mem_resize(watched->added, watched->added_capacity, sizeof *watched->added);
-    }
+    MEM_ROOM(watched->added, watched->added_count, watched->added_capacity);
     watched->added[watched->added_count++] = (struct inbox_post){.id = id, .author = author};
     enqueue(table, watched);
 }
@@ -260,10 +257,7 @@ void watched_gone(struct watched_table *table, struct watched *watched, int64_t 
         watched_anew(table, watched);
         return;
     }
-    if (watched->gone_count == watched->gone_capacity) {
-        watched->gone_capacity = watched->gone_capacity ? 2 * watched->gone_capacity : 4;
-        watched->gone = mem_resize(watched->gone, watched->gone_capacity, sizeof *watched->gone);
-    }
+    MEM_ROOM(watched->gone, watched->gone_count, watched->gone_capacity);
     watched->gone[watched->gone_count++] = id;
     enqueue(table, watched);
 }
@@ -273,15 +267,7 @@ void watched_gone(struct watched_table *table, struct watched *watched, int64_t 
 void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id) {
     if (!watched_count(table)) return;
     if (kind != WATCHED_JOB_FRESH && !table->job_count && !map_find(table->authors, (uint64_t)author)) return;
-    if (table->first_job + table->job_count == table->job_capacity) {
-        if (table->first_job)
-            memmove(table->jobs, table->jobs + table->first_job, table->job_count * sizeof *table->jobs);
-        table->first_job = 0;
-        if (table->job_count == table->job_capacity) {
-            table->job_capacity = table->job_capacity ? 2 * table->job_capacity : 16;
-            table->jobs = mem_resize(table->jobs, table->job_capacity, sizeof *table->jobs);
-        }
-    }
+    MEM_ROOM_BEHIND(table->jobs, table->first_job, table->job_count, table->job_capacity);
     table->jobs[table->first_job + table->job_count++] = (struct queued_job){.kind = kind, .author = author, .id = id};
 }
 

@@ -68,10 +68,7 @@ static bool is_gone(const struct watched *watched, int64_t id) {
 /* The posts that came, without those that the reader does not see. */
 static int gather_added(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
     size_t most = watched->added_count + WATCHED_NEWEST; // also of gather_unheard
-    if (watches->post_capacity < most) {
-        watches->post_capacity = most;
-        watches->posts = mem_resize(watches->posts, watches->post_capacity, sizeof *watches->posts);
-    }
+    MEM_FIT(watches->posts, most, watches->post_capacity);
     *count = 0;
     for (size_t i = 0; i < watched->added_count; i++) {
         const struct inbox_post *post = &watched->added[i];

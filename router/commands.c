@@ -151,10 +151,7 @@ static int decide_some(struct commands *commands, size_t *from, size_t count, st
 static int decide(void *context, struct decider_command *slice, size_t count, struct error *error) {
     struct commands *commands = context;
     int code = 0;
-    if (count > commands->slice_capacity) {
-        commands->slice_capacity = count;
-        commands->slice = mem_resize(commands->slice, count, sizeof *commands->slice);
-    }
+    MEM_FIT(commands->slice, count, commands->slice_capacity);
     for (size_t i = 0; i < count; i++) {
         const struct friend_command *command = slice[i].item;
         commands->slice[i] =

@@ -6,10 +6,7 @@
 #include "base/mem.h"
 #include "users/ends.h"
 
-enum {
-    USERS_BITS = 8, /* of the parts of a partition's users */
-    ENDED_FIRST = 16
-};
+enum { USERS_BITS = 8 }; /* of the parts of a partition's users */
 #define TICKET_OF_END (UINT32_C(1) << 31) /* beside the partition */
 
 struct kept_end {
@@ -97,10 +94,7 @@ bool consents_resume(struct consents *consents, int32_t partition, int64_t told,
 }
 
 static void keep_end(struct consents_part *part, struct kept_end end) {
-    if (part->ended_count == part->ended_capacity) {
-        part->ended_capacity = part->ended_capacity ? 2 * part->ended_capacity : ENDED_FIRST;
-        part->ended = mem_resize(part->ended, part->ended_capacity, sizeof *part->ended);
-    }
+    MEM_ROOM(part->ended, part->ended_count, part->ended_capacity);
     part->ended[part->ended_count++] = end;
 }
 

@@ -86,10 +86,7 @@ static void sink(struct excess_part *part, struct excess_entry *item, size_t at)
 }
 
 static void heap_add(struct excess_part *part, struct excess_entry *item) {
-    if (part->noticed == part->capacity) {
-        part->capacity = part->capacity ? part->capacity * 2 : 16;
-        part->heap = mem_resize(part->heap, part->capacity, sizeof(struct excess_entry *));
-    }
+    MEM_ROOM(part->heap, part->noticed, part->capacity);
     rise(part, item, part->noticed++);
 }
 

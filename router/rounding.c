@@ -10,9 +10,6 @@ void rounding_list_free(struct rounding_list *list) {
 }
 
 void rounding_list_add(struct rounding_list *list, int64_t friend, uint8_t bits) {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? list->capacity * 2 : 16;
-        list->items = mem_resize(list->items, list->capacity, sizeof *list->items);
-    }
+    MEM_ROOM(list->items, list->count, list->capacity);
     list->items[list->count++] = (struct rounding){.friend = friend, .bits = bits};
 }

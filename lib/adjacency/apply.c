@@ -9,10 +9,7 @@ void adjacency_add(struct adjacency *adjacency, struct adjacency_list list, int6
                    int64_t offset) {
     struct adjacency_part *part = &adjacency->parts[list.partition];
     if (!part->family || (part->build && adjacency_build_abandoned(part->build))) return;
-    if (part->count == part->capacity) {
-        part->capacity = part->capacity ? part->capacity * 2 : 1024;
-        part->updates = mem_resize(part->updates, part->capacity, sizeof *part->updates);
-    }
+    MEM_ROOM(part->updates, part->count, part->capacity);
     part->updates[part->count++] = (struct adjacency_update){
         .owner = list.owner, .id = id, .offset = offset, .stamp = stamp, .kind = list.kind, .tag = tag};
 }
@@ -32,10 +29,7 @@ static int latest_first(const void *a, const void *b) {
 void adjacency_note_excess(struct adjacency_excess *excess, const struct adjacency_update *updates, size_t count,
                            size_t too_many, int64_t *hold) {
     size_t first = excess->count;
-    if (excess->count + count > excess->capacity) {
-        excess->capacity = (excess->count + count) * 2;
-        excess->items = mem_resize(excess->items, excess->capacity, sizeof *excess->items);
-    }
+    MEM_FIT(excess->items, excess->count + count, excess->capacity);
     for (size_t i = 0; i < count; i++)
         if (adjacency_update_member(&updates[i])) excess->items[excess->count++] = updates[i];
     if (excess->count - first > too_many) {
@@ -186,10 +180,7 @@ static uint8_t tag_as_member(const struct adjacency_update *update) {
 
 static void note_change(struct change *change, const struct adjacency_update *update, uint8_t before) {
     struct adjacency *adjacency = change->adjacency;
-    if (adjacency->change_count == adjacency->change_capacity) {
-        adjacency->change_capacity = adjacency->change_capacity ? adjacency->change_capacity * 2 : 256;
-        adjacency->changes = mem_resize(adjacency->changes, adjacency->change_capacity, sizeof *adjacency->changes);
-    }
+    MEM_ROOM(adjacency->changes, adjacency->change_count, adjacency->change_capacity);
     adjacency->changes[adjacency->change_count++] = (struct adjacency_change){
         .list = change->list, .id = update->id, .before = before, .now = tag_as_member(update)};
 }
@@ -284,10 +275,7 @@ static int change_list(struct adjacency *adjacency, struct adjacency_list list, 
     struct adjacency_part *part = &adjacency->parts[list.partition];
     struct change change = {.adjacency = adjacency, .part = part, .list = list, .updates = updates, .count = count};
     if (!adjacency_root_decode(pin, &change.root)) return adjacency_corrupt(list, error);
-    if (count > adjacency->was_capacity) {
-        adjacency->was_capacity = count * 2;
-        adjacency->was = mem_resize(adjacency->was, adjacency->was_capacity, sizeof *adjacency->was);
-    }
+    MEM_FIT(adjacency->was, count, adjacency->was_capacity);
     change.was = adjacency->was;
     change.asides = change.root.asides;
     change.marks = change.root.marks;

@@ -221,10 +221,7 @@ static void cut_chunk(struct adjacency_build *build, const int64_t *items, size_
     struct list_being_built *list = &build->list;
     size_t before = list->bytes.size;
     id_list_encode(&list->bytes, items, count);
-    if (list->chunk_count == list->chunk_capacity) {
-        list->chunk_capacity = list->chunk_capacity ? list->chunk_capacity * 2 : 16;
-        list->chunks = mem_resize(list->chunks, list->chunk_capacity, sizeof *list->chunks);
-    }
+    MEM_ROOM(list->chunks, list->chunk_count, list->chunk_capacity);
     list->chunks[list->chunk_count++] = (struct encoded_chunk){.bound = bound, .size = list->bytes.size - before};
 }
 
@@ -288,10 +285,7 @@ static int write_stamp(struct adjacency_build *build, const struct adjacency_upd
 
 static void add_update(struct adjacency_update **updates, size_t *count, size_t *capacity,
                        const struct adjacency_update *more, size_t more_count) {
-    if (*count + more_count > *capacity) {
-        *capacity = (*count + more_count) * 2;
-        *updates = mem_resize(*updates, *capacity, sizeof **updates);
-    }
+    MEM_FIT(*updates, *count + more_count, *capacity);
     memcpy(*updates + *count, more, more_count * sizeof **updates);
     *count += more_count;
 }

@@ -45,10 +45,7 @@ int adjacency_marked(struct adjacency *adjacency, struct adjacency_list list, co
     if (!members->marked) return 0;
     int code = adjacency_ready(adjacency, list.partition, error);
     if (code) return code;
-    if (members->marked > entries->capacity) {
-        entries->capacity = members->marked * 2;
-        entries->items = mem_resize(entries->items, entries->capacity, sizeof *entries->items);
-    }
+    MEM_FIT(entries->items, members->marked, entries->capacity);
     struct mark_walk walk = walk_from(adjacency, list, 0);
     struct adjacency_entry entry;
     while ((code = walk_next(&walk, &entry, error)) > 0 && entries->count < members->marked)

@@ -97,10 +97,7 @@ void adjacency_runs_add(struct adjacency_runs *runs, struct adjacency_update *up
     }
     run.bytes.data = mem_resize(run.bytes.data, run.bytes.size, 1); // grown by doubling
     run.bytes.capacity = run.size = run.bytes.size;
-    if (runs->count == runs->capacity) {
-        runs->capacity = runs->capacity ? runs->capacity * 2 : 16;
-        runs->runs = mem_resize(runs->runs, runs->capacity, sizeof *runs->runs);
-    }
+    MEM_ROOM(runs->runs, runs->count, runs->capacity);
     runs->runs[runs->count++] = run;
     runs->memory += run.size;
 }
@@ -244,10 +241,7 @@ static int hand_over(struct list_piece *gathered, const struct adjacency_update 
 }
 
 static void gather(struct list_piece *gathered, const struct adjacency_update *update) {
-    if (gathered->count == gathered->capacity) {
-        gathered->capacity = gathered->capacity ? gathered->capacity * 2 : 1024;
-        gathered->updates = mem_resize(gathered->updates, gathered->capacity, sizeof *gathered->updates);
-    }
+    MEM_ROOM(gathered->updates, gathered->count, gathered->capacity);
     gathered->updates[gathered->count++] = *update;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 void *mem_alloc(size_t size);                              /* uninitialised */
 void *mem_zero(size_t count, size_t size);                 /* like calloc */
@@ -18,6 +19,27 @@ void *mem_resize(void *memory, size_t count, size_t size); /* like reallocarray;
     do {                                                                                                               \
         if ((count) < (capacity)) break;                                                                               \
         (capacity) = (capacity) ? 2 * (capacity) : 4;                                                                  \
+        (items) = mem_resize((items), (capacity), sizeof *(items));                                                    \
+    } while (0)
+
+/* The same for a queue, whose items begin at `first`: it moves to the front, or doubles. */
+#define MEM_ROOM_BEHIND(items, first, count, capacity)                                                                 \
+    do {                                                                                                               \
+        if ((first) + (count) < (capacity)) break;                                                                     \
+        if ((first) > (capacity) / 2) {                                                                                \
+            memmove((items), (items) + (first), (count) * sizeof *(items));                                            \
+            (first) = 0;                                                                                               \
+        } else {                                                                                                       \
+            (capacity) = (capacity) ? 2 * (capacity) : 4;                                                              \
+            (items) = mem_resize((items), (capacity), sizeof *(items));                                                \
+        }                                                                                                              \
+    } while (0)
+
+/* Makes room for so many items: an array that has less gets room for twice as many. */
+#define MEM_FIT(items, wanted, capacity)                                                                               \
+    do {                                                                                                               \
+        if ((wanted) <= (capacity)) break;                                                                             \
+        (capacity) = 2 * (wanted);                                                                                     \
         (items) = mem_resize((items), (capacity), sizeof *(items));                                                    \
     } while (0)
 

@@ -290,10 +290,7 @@ static struct unread *add(struct overlay *overlay, uint64_t group, uint64_t hash
 static void put_into_round(struct round *round, struct unread *entry) {
     if (entry->round == round->number) return;
     entry->round = round->number;
-    if (round->count == round->capacity) {
-        round->capacity = round->capacity ? round->capacity * 2 : 16;
-        round->entries = mem_resize(round->entries, round->capacity, sizeof(struct unread *));
-    }
+    MEM_ROOM(round->entries, round->count, round->capacity);
     round->entries[round->count++] = entry;
 }
 

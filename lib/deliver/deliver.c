@@ -91,15 +91,7 @@ void deliver_set_stream_time(struct deliver *deliver, int64_t stream_time) { del
 /* ---- sending ---- */
 
 static void wait_in_line(struct deliver *deliver, const struct waiting *last) {
-    if (deliver->waiting_first + deliver->waiting_count == deliver->waiting_room) {
-        if (deliver->waiting_first)
-            memmove(deliver->waiting, deliver->waiting + deliver->waiting_first, deliver->waiting_count * sizeof *last);
-        deliver->waiting_first = 0;
-        if (deliver->waiting_count * 2 >= deliver->waiting_room) {
-            deliver->waiting_room = deliver->waiting_room ? deliver->waiting_room * 2 : 16;
-            deliver->waiting = mem_resize(deliver->waiting, deliver->waiting_room, sizeof *last);
-        }
-    }
+    MEM_ROOM_BEHIND(deliver->waiting, deliver->waiting_first, deliver->waiting_count, deliver->waiting_room);
     deliver->waiting[deliver->waiting_first + deliver->waiting_count++] = *last;
     deliver->waiting_bytes += last->size;
 }
@@ -212,10 +204,7 @@ size_t deliver_bytes(const struct deliver *deliver) {
 /* ---- envelopes ---- */
 
 uint8_t *deliver_payload(struct deliver *deliver, size_t size_max) {
-    if (size_max > deliver->payload_room) {
-        deliver->payload_room = size_max * 2;
-        deliver->payload = mem_resize(deliver->payload, deliver->payload_room, 1);
-    }
+    MEM_FIT(deliver->payload, size_max, deliver->payload_room);
     return deliver->payload;
 }
 
@@ -265,10 +254,7 @@ void deliver_put_many(struct deliver *deliver, const struct deliver_envelope *en
                       const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us) {
     struct deliver_envelope part = *envelope;
     size_t touched = 0;
-    if (count > deliver->users_room) {
-        deliver->users_room = count * 2;
-        deliver->users = mem_resize(deliver->users, deliver->users_room, sizeof *deliver->users);
-    }
+    MEM_FIT(deliver->users, count, deliver->users_room);
     for (size_t i = 0; i < count; i++) {
         int32_t destination = recipients[i].destination;
         if (exists(deliver, destination) && deliver->tally[destination]++ == 0)

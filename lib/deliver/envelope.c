@@ -55,10 +55,7 @@ static inline const uint8_t *get_recipients(struct deliver_reader *reader, const
     size_t block;
     *count = 0;
     while ((at = zigzag_get_block(at, reader->end, 1, &block)) && block > 0) {
-        if (*count + block > reader->users_room) {
-            reader->users_room = 2 * (*count + block);
-            reader->users = mem_resize(reader->users, reader->users_room, sizeof *reader->users);
-        }
+        MEM_FIT(reader->users, *count + block, reader->users_room);
         for (int64_t *user = reader->users + *count, *last = user + block; user < last; user++) {
             if (!(at = zigzag_get(at, reader->end, user)) || *user < 0) return NULL;
         }

@@ -76,7 +76,6 @@ static int open_kafka(struct feed *feed, struct error *error) {
     struct outbox_options outbox = {
         .loop = service_loop(feed->service),
         .kafka = service_kafka(feed->service),
-        .log = service_log(feed->service),
         .metrics = service_metrics(feed->service),
         .partitions = feed->partitions,
         .routes = feed->routes,
@@ -93,7 +92,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
     struct hot_posts_options hot = {
         .loop = outbox.loop,
         .kafka = outbox.kafka,
-        .log = outbox.log,
+        .log = service_log(feed->service),
         .metrics = outbox.metrics,
         .partitions = feed->partitions,
         .keep_ms = feed->settings->hot_days * DAY_MS,

@@ -39,7 +39,7 @@ struct outbox {
     struct waiting_command *waiting; /* in order, from waiting_first on */
     size_t waiting_first, waiting_count, waiting_room;
     bool failed;
-    struct metric *batches, *commands, *lost, *undecodable;
+    struct metric *batches, *commands, *lost;
 };
 
 static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
@@ -189,18 +189,7 @@ bool outbox_blocked(const struct outbox *outbox) {
     return blocked;
 }
 
-void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason) {
-    outbox->undecodable->value++;
-    int code = kafka_producer_send_dead(outbox->producer, record, reason);
-    log_warn(outbox->options.log,
-             code ? "a record cannot be read" : "a record cannot be read and went to the dead letters",
-             LOG_TEXT("topic", record->topic->name), LOG_INT("partition", record->partition),
-             LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
-}
-
-struct kafka_producer *outbox_producer(struct outbox *outbox) {
-    return outbox->producer;
-}
+struct kafka_producer *outbox_producer(struct outbox *outbox) { return outbox->producer; }
 
 /* ---- beginning and end ---- */
 
@@ -216,7 +205,6 @@ int outbox_new(const struct outbox_options *options, struct outbox **out, struct
         .batches = counter(m, "starling_feed_batches_total", "Batches of items sent to other feed processes."),
         .commands = counter(m, "starling_feed_commands_sent_total", "Commands sent because of state that was read."),
         .lost = counter(m, "starling_feed_lost_total", "Batches and commands that Kafka did not take."),
-        .undecodable = counter(m, "starling_feed_undecodable_total", "Records that could not be read."),
     };
     for (size_t i = 0; i < OUTBOXES; i++) {
         outbox->lanes[i] = (struct lane){.outbox = outbox, .topic = TOPICS[i]};

@@ -1,5 +1,5 @@
 /* Produces everything that a feed process writes outside of transactions: batches of `timelines`, `timeline-requests`, `hot-posts` and
- * `deliveries`, commands that follow from state, tombstones, and dead letters. Each belongs to the epoch that is open when it is sent
+ * `deliveries`, commands that follow from state, and tombstones. Each belongs to the epoch that is open when it is sent
  * (deliver/epochs.h). Loop's thread.
  *
  *     items    --> one outbox of lib/deliver a topic, gathered by partition --+
@@ -9,7 +9,6 @@
 #ifndef FEED_OUTBOX_H
 #define FEED_OUTBOX_H
 
-#include "base/log.h"
 #include "base/loop.h"
 #include "deliver/epochs.h"
 #include "event/codec.h"
@@ -21,7 +20,6 @@ struct outbox;
 struct outbox_options {
     uv_loop_t *loop;
     const struct kafka_settings *kafka;
-    struct log *log;
     struct metrics *metrics;
     int32_t partitions, routes;
     size_t queue_bytes; /* of the producer */
@@ -56,8 +54,6 @@ void outbox_flush_deliveries(struct outbox *outbox);
 /* Writes a tombstone to `feed-watches`, if there is room now. */
 void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *key, size_t size);
 
-/* Sends a record that cannot be read to its topic's dead letters. */
-void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason);
-struct kafka_producer *outbox_producer(struct outbox *outbox); /* for dead letters of others */
+struct kafka_producer *outbox_producer(struct outbox *outbox); /* for dead letters */
 
 #endif

@@ -38,8 +38,6 @@ void refusals_free(struct refusals *refusals) {
     free(refusals);
 }
 
-void refusals_attach(struct refusals *refusals, int32_t partition) { refusals_detach(refusals, partition); }
-
 void refusals_detach(void *store, int32_t partition) {
     struct refusals *refusals = store;
     free(refusals->parts[partition].items);
@@ -86,7 +84,7 @@ void refusals_forget(struct refusals *refusals, int64_t now_ms) {
 /* ---- the kind ---- */
 
 static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
-    refusals_attach(store, partition);
+    refusals_detach(store, partition);
     return 0;
 }
 

@@ -16,9 +16,7 @@ struct refusals;
 struct refusals *refusals_new(int32_t partitions);
 void refusals_free(struct refusals *refusals); /* NULL is fine */
 
-/* Opens an empty partition, whose topic is read from the beginning. */
-void refusals_attach(struct refusals *refusals, int32_t partition);
-void refusals_detach(void *refusals, int32_t partition);
+void refusals_detach(void *refusals, int32_t partition); /* it is empty, and its topic is read from the beginning */
 
 /* Takes a record; one before a record that was taken is skipped. */
 void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,

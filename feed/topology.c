@@ -122,7 +122,7 @@ static void take_request(void *context, size_t input, const struct kafka_record 
     struct error error;
     const char *unread;
     timeline_reader_each(feed->reader, record, take_request_item, feed, &unread, &error);
-    if (unread) outbox_dead(feed->outbox, record, unread);
+    if (unread) tasks_bury(feed->tasks, record, unread);
     feed_turn_soon(feed);
 }
 
@@ -139,10 +139,6 @@ static void drop(void *context, int32_t partition) {
 static void changed(void *context) {
     struct feed *feed = context;
     if (feed->replies) replies_look_again(feed->replies);
-}
-
-static void bury(void *context, const struct kafka_record *record, const char *reason) {
-    outbox_dead(((struct feed *)context)->outbox, record, reason);
 }
 
 static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
@@ -182,7 +178,6 @@ const struct tasks_product FEED_TOPOLOGY = {
     .drop = drop,
     .blocked = blocked,
     .crowded = crowded,
-    .dead = bury,
     .input = take_request,
     .lower = lower,
 };
@@ -198,7 +193,14 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [REFUSALS] = feed->refusals,
         [WATCHES] = feed->watches,
     };
-    return tasks_start(
-        feed->tasks,
-        &(struct tasks_options){.owner = owner, .stores = stores, .ages = feed->ages, .max_age_ms = max_age_ms}, error);
+    const struct tasks_options tasks = {
+        .owner = owner,
+        .stores = stores,
+        .ages = feed->ages,
+        .dead_letters = outbox_producer(feed->outbox),
+        .undecodable = metrics_counter(service_metrics(feed->service), "starling_feed_undecodable_total",
+                                       "Records that could not be read.", NULL),
+        .max_age_ms = max_age_ms,
+    };
+    return tasks_start(feed->tasks, &tasks, error);
 }

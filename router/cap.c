@@ -2,34 +2,27 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 
 struct cap {
     struct cap_options options;
-    struct excess *excess;
     struct id_list friends; /* of that user, while one partition is looked at */
     int64_t user;           /* -1: none */
 };
 
 struct cap *cap_new(const struct cap_options *options) {
     struct cap *cap = mem_alloc(sizeof *cap);
-    *cap = (struct cap){.options = *options, .excess = excess_new()};
+    *cap = (struct cap){.options = *options};
     return cap;
 }
 
 void cap_free(struct cap *cap) {
     if (!cap) return;
-    excess_free(cap->excess);
     id_list_free(&cap->friends);
     free(cap);
 }
 
-void cap_notice(struct cap *cap, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {
-    excess_notice(cap->excess, partition, user, other, since, offset);
-}
-
-/* Whether the friendship is still there, on a list that is too long by more than is gone already. */
+/* 1: the friendship is still there, on a list that is too long by more than is gone already. */
 static int is_excess(struct cap *cap, int32_t partition, const struct excess_item *item, size_t gone,
                      struct error *error) {
     size_t at;
@@ -41,21 +34,22 @@ static int is_excess(struct cap *cap, int32_t partition, const struct excess_ite
 }
 
 static void release(struct cap *cap, int32_t partition) {
-    adjacency_release(graph_lists(cap->options.graph), partition, excess_hold(cap->excess, partition));
+    adjacency_release(graph_lists(cap->options.graph), partition, excess_hold(cap->options.excess, partition));
 }
 
 int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
+    struct excess *excess = cap->options.excess;
     struct excess_item item;
     cap->user = -1; // its list may have changed
-    while (excess_next(cap->excess, partition, &item)) {
-        int found = is_excess(cap, partition, &item, excess_on_the_way(cap->excess, item.user), error);
+    while (excess_next(excess, partition, &item)) {
+        int found = is_excess(cap, partition, &item, excess_on_the_way(excess, item.user), error);
         if (found < 0) return found;
         if (!found) {
-            excess_drop(cap->excess, item.ticket);
+            excess_drop(excess, item.ticket);
             continue;
         }
         if (sending_remove(cap->options.sending, &item)) break; // tried again each second
-        excess_sent(cap->excess, item.ticket);
+        excess_sent(excess, item.ticket);
         cap->options.metrics->excess->value++;
         log_info(cap->options.log, "a friendship beyond the cap is removed", LOG_INT("user", item.user),
                  LOG_INT("friend", item.other));
@@ -67,24 +61,12 @@ int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
 int cap_prune(struct cap *cap, int32_t partition, struct error *error) {
     struct excess_item item;
     cap->user = -1; // its list may have changed
-    while (excess_next(cap->excess, partition, &item)) {
+    while (excess_next(cap->options.excess, partition, &item)) {
         int found = is_excess(cap, partition, &item, 0, error);
         if (found < 0) return found;
         if (found) break;
-        excess_drop(cap->excess, item.ticket);
+        excess_drop(cap->options.excess, item.ticket);
     }
     release(cap, partition);
     return 0;
 }
-
-void cap_acknowledge(struct cap *cap, uint64_t ticket, bool stored) {
-    excess_acknowledge(cap->excess, ticket, stored, clock_wall_ms());
-}
-
-void cap_parted(struct cap *cap, int64_t user, int64_t other) { excess_parted(cap->excess, user, other); }
-
-void cap_second(struct cap *cap, int64_t now_ms) { excess_expire(cap->excess, now_ms); }
-
-void cap_silence(struct cap *cap, int32_t partition) { excess_renotice(cap->excess, partition); }
-
-void cap_detach(struct cap *cap, int32_t partition) { excess_detach(cap->excess, partition); }

@@ -16,25 +16,16 @@ struct cap_options {
     struct router_metrics *metrics;
     struct graph *graph;
     struct sending *sending;
-    size_t friends; /* the cap */
+    struct excess *excess; /* longer-lived, as all of them */
+    size_t friends;        /* the cap */
 };
 
 struct cap *cap_new(const struct cap_options *options);
 void cap_free(struct cap *cap); /* NULL is fine */
 
-/* For the graph's on_excess. */
-void cap_notice(struct cap *cap, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
-
 /* cap_remove, for an owned partition: sends REMOVE for friendships that are still too many. cap_prune, for a stand-by's: forgets those
  * that no longer are. 0, or the graph's failure. */
 int cap_remove(struct cap *cap, int32_t partition, struct error *error);
 int cap_prune(struct cap *cap, int32_t partition, struct error *error);
-
-void cap_acknowledge(struct cap *cap, uint64_t ticket, bool stored);
-void cap_parted(struct cap *cap, int64_t user, int64_t other); /* they are friends no more */
-void cap_second(struct cap *cap, int64_t now_ms);
-
-void cap_silence(struct cap *cap, int32_t partition); /* another process sends the REMOVEs now */
-void cap_detach(struct cap *cap, int32_t partition);
 
 #endif

@@ -145,7 +145,7 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
     else
         reason = complaint(reports, record->partition, &event);
     if (reason) {
-        if (owned) sending_dead(options->sending, record, reason); // once, however many routers read it
+        if (owned) tasks_bury(options->tasks, record, reason); // once, however many routers read it
         return;
     }
     if (!report_clock_accept(options->clock, record->partition, &event)) {

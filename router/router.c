@@ -24,13 +24,13 @@ static void friends_changed(void *context, const struct graph_change *change) {
     struct router_metrics *metrics = &router->metrics;
     report_clock_tick(router->clock);
     if (change->made != change->was_made) (change->made ? metrics->made : metrics->parted)->value++;
-    if (!change->made) cap_parted(router->cap, change->user, change->other);
+    if (!change->made) excess_parted(router->excess, change->user, change->other);
     reports_friends_changed(router->reports, change);
 }
 
 static void friends_exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since,
                              int64_t offset) {
-    cap_notice(((struct router *)context)->cap, partition, user, other, since, offset);
+    excess_notice(((struct router *)context)->excess, partition, user, other, since, offset);
 }
 
 static void friends_damaged(void *context, int32_t partition, const struct error *error) {
@@ -96,7 +96,7 @@ static void each_second(void *context) {
         deliver_set_stream_time(router->outbox, report_clock_stream(router->clock));
         if (stream && !deliver_blocked(router->outbox)) deliver_beat(router->outbox);
     }
-    cap_second(router->cap, wall);
+    excess_expire(router->excess, wall);
     tasks_second(router->tasks);
     opting_second(router->opting, owner);
     checkpoints_second(router->checkpoints, owner_restored(owner) && !router->draining, wall);
@@ -121,7 +121,7 @@ static void measure(struct router *router, const struct owner *owner) {
     deliver_set_flush_us(router->outbox, SECOND_MS * (lagging ? router->settings->outbox_flush_behind_ms
                                                               : router->owning->outbox_flush_ms));
     metrics->digesting->value = warm && !lagging;
-    metrics->caught_up->value = warm && !lagging && owner_assigned(owner) && sending_up(router->sending) &&
+    metrics->caught_up->value = warm && !lagging && owner_assigned(owner) && kafka_producer_up(sending_producer(router->sending)) &&
                                 !deliver_blocked(router->outbox) && owner_commands_current(owner) &&
                                 state_current(router);
 }

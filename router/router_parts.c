@@ -1,6 +1,7 @@
 /* Makes the parts of a router, connects them, and takes them apart. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "decider/identity.h"
 #include "event/topics.h"
 #include "router/router_private.h"
@@ -31,7 +32,7 @@ static void leave_told(void *context, uint64_t ticket, bool stored) {
 }
 
 static void remove_told(void *context, uint64_t ticket, bool stored) {
-    cap_acknowledge(((struct router *)context)->cap, ticket, stored);
+    excess_acknowledge(((struct router *)context)->excess, ticket, stored, clock_wall_ms());
 }
 
 /* ---- the parts ---- */
@@ -123,11 +124,13 @@ static int make_commands(struct router *router, struct error *error) {
 }
 
 static void make_state(struct router *router) {
+    router->excess = excess_new();
     router->cap = cap_new(&(struct cap_options){
         .log = service_log(router->service),
         .metrics = &router->metrics,
         .graph = router->graph,
         .sending = router->sending,
+        .excess = router->excess,
         .friends = (size_t)router->settings->friends_cap,
     });
     router->friends = router_friends_new(router);
@@ -243,13 +246,14 @@ void router_free_parts(struct router *router) {
     commands_free(router->commands);
     peer_free(router->peer);
     near_pages_free(router->near);
-    sending_free(router->sending); // its last reports go to the outbox, opting and cap
+    sending_free(router->sending); // its last reports go to the outbox, opting and excess
     list_store_free(router->friends);
     reports_free(router->reports);
     discover_free(router->discover);
     notifying_free(router->notifying);
     opting_free(router->opting);
     cap_free(router->cap);
+    excess_free(router->excess);
     deliver_free(router->outbox);
     epochs_free(router->epochs);
     codec_free(router->codec);

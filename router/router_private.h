@@ -39,6 +39,7 @@ struct router {
     struct epochs *epochs;
     struct deliver *outbox;
     struct sending *sending;
+    struct excess *excess;
     struct cap *cap;
     struct list_store *friends; /* the graph's lists */
     struct opting *opting;

@@ -67,7 +67,7 @@ void sending_free(struct sending *sending) {
     free(sending);
 }
 
-bool sending_up(const struct sending *sending) { return kafka_producer_up(sending->producer); }
+struct kafka_producer *sending_producer(struct sending *sending) { return sending->producer; }
 
 /* The producer takes nothing more. */
 static void fail(struct sending *sending, int code) {
@@ -127,13 +127,4 @@ int sending_remove(struct sending *sending, const struct excess_item *item) {
     buffer_clear(&sending->value);
     half_encode_command(&sending->value, &command);
     return send_value(sending, &TOPIC_FRIEND_COMMANDS, friendship_lower(item->user, item->other), item->ticket);
-}
-
-void sending_dead(struct sending *sending, const struct kafka_record *record, const char *reason) {
-    sending->options.metrics->undecodable->value++;
-    int code = kafka_producer_send_dead(sending->producer, record, reason);
-    log_warn(sending->options.log,
-             code ? "a record cannot be read" : "a record cannot be read and went to the dead letters",
-             LOG_TEXT("topic", record->topic->name), LOG_INT("partition", record->partition),
-             LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
 }

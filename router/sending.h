@@ -1,4 +1,4 @@
-/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands and dead letters; and
+/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events and REMOVE commands; and
  * reports which of them were stored. Loop's thread.
  */
 #ifndef ROUTER_SENDING_H
@@ -26,7 +26,7 @@ struct sending_options {
 
 int sending_new(const struct sending_options *options, struct sending **sending, struct error *error);
 void sending_free(struct sending *sending); /* first calls back for everything under way; NULL is fine */
-bool sending_up(const struct sending *sending);
+struct kafka_producer *sending_producer(struct sending *sending); /* for dead letters */
 
 /* A delivery batch: the outbox's sender; sending is its context. After a fatal error of the producer batches wait for ever, so that
  * their epoch is never settled: the next owner carries out their effects. */
@@ -37,8 +37,5 @@ int sending_leave(struct sending *sending, int64_t user, int64_t opted, int64_t 
 
 /* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */
 int sending_remove(struct sending *sending, const struct excess_item *item);
-
-/* Sends an unreadable record to its topic's dead letter queue. */
-void sending_dead(struct sending *sending, const struct kafka_record *record, const char *reason);
 
 #endif

@@ -43,11 +43,11 @@ static void friends_live(void *context, int32_t partition, bool live) {
     if (live)
         remove_excess(router, partition);
     else
-        cap_silence(router->cap, partition);
+        excess_renotice(router->excess, partition);
 }
 
 static void friends_emptied(void *context, int32_t partition) {
-    cap_detach(((struct router *)context)->cap, partition);
+    excess_detach(((struct router *)context)->excess, partition);
 }
 
 static int keep_friends(void *context, int32_t partition, bool live, struct error *error) {
@@ -170,10 +170,6 @@ static bool blocked(void *context) {
 
 static bool busy(void *context) { return warmup_busy(((struct router *)context)->warmup); }
 
-static void bury(void *context, const struct kafka_record *record, const char *reason) {
-    sending_dead(((struct router *)context)->sending, record, reason);
-}
-
 static void drained(void *context) { service_finished(((struct router *)context)->service); }
 
 void router_failed(void *context, const char *doing, const struct error *error) {
@@ -195,12 +191,16 @@ const struct tasks_product ROUTER_TOPOLOGY = {
     .settle = settle,
     .busy = busy,
     .blocked = blocked,
-    .dead = bury,
     .input = take_location,
     .lower = lower,
 };
 
 int router_start_tasks(struct router *router, const struct owner_options *owner, struct error *error) {
     void *const stores[] = {[ROUTER_FRIENDSHIPS] = router->friends, [ROUTER_SHARING] = router->opting};
-    return tasks_start(router->tasks, &(struct tasks_options){.owner = owner, .stores = stores}, error);
+    return tasks_start(router->tasks,
+                       &(struct tasks_options){.owner = owner,
+                                               .stores = stores,
+                                               .dead_letters = sending_producer(router->sending),
+                                               .undecodable = router->metrics.undecodable},
+                       error);
 }

@@ -211,7 +211,7 @@ static int change_whole(struct change *change, struct error *error) {
         if (change->root.chunked) delete_chunk(change, walk.bound);
         left = adjacency_walk_next(&walk, old, error);
     }
-    adjacency_walk_end(&walk);
+    store_cursor_free(walk.cursor);
     if (left < 0) return left;
     merge(change, old, 0, change->count, merged);
     int code = settle(change, error);
@@ -254,7 +254,7 @@ static int change_chunks(struct change *change, struct error *error) {
         else
             put_chunks(change, walk.bound, merged);
     }
-    adjacency_walk_end(&walk);
+    store_cursor_free(walk.cursor);
     if (!code) code = settle(change, error);
     if (code) return code;
     for (size_t i = changes; i < adjacency->change_count; i++)

@@ -45,15 +45,13 @@ int adjacency_walk_next(struct adjacency_walk *walk, struct id_list *ids, struct
     return code ? code : 1;
 }
 
-void adjacency_walk_end(struct adjacency_walk *walk) { store_cursor_free(walk->cursor); }
-
 int adjacency_walk_all(struct adjacency *adjacency, struct adjacency_list list, const struct adjacency_root *root,
                        struct id_list *ids, struct error *error) {
     struct adjacency_walk walk;
     int code = adjacency_walk_begin(adjacency, &walk, list, root, 0, ids, error);
     if (!code)
         while ((code = adjacency_walk_next(&walk, ids, error)) > 0) {}
-    adjacency_walk_end(&walk);
+    store_cursor_free(walk.cursor);
     if (!code && root->chunked && ids->count != root->members) code = adjacency_corrupt(list, error);
     return code;
 }

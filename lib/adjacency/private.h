@@ -125,7 +125,6 @@ int adjacency_walk_begin(struct adjacency *adjacency, struct adjacency_walk *wal
 int adjacency_walk_next(struct adjacency_walk *walk, struct id_list *ids, struct error *error);
 /* Goes on at the chunk where `from` lies. */
 int adjacency_walk_seek(struct adjacency_walk *walk, int64_t from, struct id_list *ids, struct error *error);
-void adjacency_walk_end(struct adjacency_walk *walk);
 
 /* All members, appended. */
 int adjacency_walk_all(struct adjacency *adjacency, struct adjacency_list list, const struct adjacency_root *root,

@@ -108,7 +108,7 @@ int adjacency_slice(struct adjacency *adjacency, struct adjacency_list list, int
             if ((code = adjacency_walk_next(&walk, ids, error)) <= 0) break;
             code = 0;
         }
-        adjacency_walk_end(&walk);
+        store_cursor_free(walk.cursor);
     }
     store_pin_release(&pin);
     ids->count = code ? 0 : ids->count - at;
@@ -209,7 +209,7 @@ static int look_for(struct adjacency *adjacency, struct adjacency_list list, con
     size_t at;
     ids->count = 0;
     int code = adjacency_walk_begin(adjacency, &walk, list, root, id, ids, error);
-    adjacency_walk_end(&walk);
+    store_cursor_free(walk.cursor);
     if (!code) *member = id_list_find(ids, id, &at);
     return code;
 }
@@ -377,7 +377,7 @@ static int page_of_root(struct adjacency *adjacency, struct adjacency_list list,
     if (!code) code = fill_page(page, &members, cursor, list, tags, error);
     if (!code && root->marks) code = adjacency_mark_entries(adjacency, list, page->entries, page->count, error);
     store_cursor_free(cursor);
-    adjacency_walk_end(&members.walk);
+    store_cursor_free(members.walk.cursor);
     return code;
 }
 

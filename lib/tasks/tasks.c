@@ -396,6 +396,7 @@ int tasks_start(struct tasks *tasks, const struct tasks_options *options, struct
     free(damages);
     tasks->decider = owner.decider;
     tasks->dead_letters = options->dead_letters;
+    tasks->undecodable = options->undecodable;
     tasks->ages = options->ages;
     tasks->max_age_ms = options->max_age_ms;
     owner.topics = topics;

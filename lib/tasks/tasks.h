@@ -62,7 +62,6 @@ struct tasks_product {
                  int32_t partition); /* forgets the effects that are under way: they will be carried out again */
     bool (*blocked)(void *context);  /* offers output once more; true: there is no room for any */
     bool (*crowded)(void *context);  /* too much of the inputs waits already */
-    void (*dead)(void *context, const struct kafka_record *record, const char *reason); /* instead of dead letters */
     void (*input)(void *context, size_t input, const struct kafka_record *record, bool owned,
                   int64_t now_us);                                /* these */
     void (*lower)(void *context, size_t input, int64_t *offsets); /* two: as the owner's */
@@ -77,7 +76,8 @@ struct tasks_options {
     const struct owner_options *owner;   /* all but the topics, the product and its context */
     void *const *stores;                 /* one a kind; copied */
     struct ages *ages;                   /* of stores without an age of their own; NULL: all have one */
-    struct kafka_producer *dead_letters; /* borrowed; NULL: the product has `dead` */
+    struct kafka_producer *dead_letters; /* borrowed */
+    struct metric *undecodable;          /* how many records went there; NULL: nobody counts */
     int64_t max_age_ms;                  /* a store that was last up to date longer ago is read anew */
 };
 int tasks_start(struct tasks *tasks, const struct tasks_options *options, struct error *error); /* makes the owner */
@@ -92,6 +92,9 @@ void tasks_second(struct tasks *tasks);
 int tasks_serves(const struct tasks *tasks, int32_t partition); /* owner_serves; -ESTALE: there is no such partition */
 /* Everything that Kafka has of the partition's state is in the stores. */
 bool tasks_current(const struct tasks *tasks, int32_t partition);
+
+/* A record that cannot be read goes to its topic's dead letters, is counted and logged. */
+void tasks_bury(struct tasks *tasks, const struct kafka_record *record, const char *reason);
 
 /* The decider's on_handled and on_reset; also before tasks_start. */
 void tasks_decided(struct tasks *tasks);

@@ -40,6 +40,7 @@ struct tasks {
     struct owner *owner;
     struct decider *decider;
     struct kafka_producer *dead_letters;
+    struct metric *undecodable;
     struct ages *ages;
     int64_t max_age_ms;
     struct task *tasks; /* by partition */

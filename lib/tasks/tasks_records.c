@@ -15,11 +15,12 @@ static const struct task_state *state_of(const struct tasks *tasks, const struct
     return state;
 }
 
-static void bury(struct tasks *tasks, const struct kafka_record *record, const char *reason) {
-    if (tasks->product->dead)
-        tasks->product->dead(tasks->context, record, reason);
-    else
-        kafka_producer_send_dead(tasks->dead_letters, record, reason);
+void tasks_bury(struct tasks *tasks, const struct kafka_record *record, const char *reason) {
+    if (tasks->undecodable) tasks->undecodable->value++;
+    int code = kafka_producer_send_dead(tasks->dead_letters, record, reason);
+    log_warn(tasks->log, code ? "a record cannot be read" : "a record cannot be read and went to the dead letters",
+             LOG_TEXT("topic", record->topic->name), LOG_INT("partition", record->partition),
+             LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
 }
 
 static void take(struct tasks *tasks, const struct kafka_record *record) {
@@ -34,7 +35,7 @@ static void take(struct tasks *tasks, const struct kafka_record *record) {
     if (code)
         tasks_store_failed(tasks, record->partition, code, &error);
     else if (reason)
-        bury(tasks, record, reason);
+        tasks_bury(tasks, record, reason);
 }
 
 /* A value that one of these records' partitions has on the disk is damaged, or one of any partition: nobody knows which. */

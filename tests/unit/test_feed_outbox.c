@@ -44,7 +44,6 @@ static void begin(struct world *w) {
     fake_topic(&TOPIC_DELIVERIES, PARTITIONS);
     assert_int_equal(outbox_new(&(struct outbox_options){.loop = &w->loop,
                                                          .kafka = &w->kafka,
-                                                         .log = w->log,
                                                          .metrics = w->metrics,
                                                          .partitions = PARTITIONS,
                                                          .routes = PARTITIONS,

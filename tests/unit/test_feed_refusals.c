@@ -24,7 +24,7 @@ static void they_are_found_for_an_hour(void **state) {
     enum follow_refusal_reason reason;
     int64_t now = START, offset = 0;
     assert_int_equal(refusals_next(refusals, 1), -1);
-    refusals_attach(refusals, 1);
+    refusals_detach(refusals, 1);
     for (int64_t command = 0; command < COMMANDS; command++, now += REFUSALS_KEPT_MS / 500) {
         struct follow_refusal refusal = refusal_of(command);
         if (chance_next(&chance) % 3 == 0) {

@@ -1,7 +1,6 @@
 #include "cli/handsets.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

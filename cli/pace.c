@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "kafka/admin.h"
 

@@ -1,6 +1,5 @@
 /* `starling replay`: a topic as lines of JSON or as Avro, or topics copied into others. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "cli/status_page.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* `starling trace`: where the time of a traced request went, from the records that carry its context. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

@@ -1,6 +1,5 @@
 #include "comments/commands.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/config.h"

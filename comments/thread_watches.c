@@ -1,6 +1,5 @@
 #include "comments/thread_watches.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

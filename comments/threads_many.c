@@ -1,5 +1,4 @@
 /* Many comments at once, which is cheaper than one by one: the store finds keys together. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

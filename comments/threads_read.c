@@ -1,5 +1,4 @@
 /* Reads of the store. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/bytes.h"

@@ -1,6 +1,5 @@
 /* Refusals: which ones there may be, and those that are forgotten. Most keys were never refused, and each command asks: so the keys of
  * the last hour's refusals are in memory, too, and a look-up that would find nothing is spared. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 /* Records of the topics become rows of the store. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/bytes.h"

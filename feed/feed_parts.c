@@ -1,5 +1,4 @@
 /* Makes the parts of a feed process, and connects them. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

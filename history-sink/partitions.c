@@ -1,7 +1,6 @@
 #include "history-sink/partitions.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

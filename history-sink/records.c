@@ -1,9 +1,6 @@
 #include "history-sink/records.h"
 
-#include <errno.h>
-
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "geo/geo.h"
 #include "history-sink/wiping.h"
 

@@ -1,6 +1,5 @@
 #include "fanout/feed/feeds.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/config.h"
 #include "users/user_json.h"
 
 static bool put_item(struct buffer *body, const json_t *comment, struct profiles *profiles, bool own) {

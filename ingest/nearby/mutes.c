@@ -1,7 +1,6 @@
 #include "ingest/nearby/parts.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

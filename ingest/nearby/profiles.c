@@ -1,7 +1,6 @@
 #include "ingest/nearby/parts.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"

@@ -1,6 +1,5 @@
 #include "copies/copies.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

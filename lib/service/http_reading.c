@@ -1,6 +1,5 @@
 /* Requests as they come: heads, then bodies. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 

@@ -1,7 +1,6 @@
 #include "service/http_reply.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "json/json.h"

@@ -1,6 +1,5 @@
 #include "service/http_server.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "base/mem.h"
 #include "budget/network.h"
 #include "service/http_connection.h"
-#include "service/http_reply.h"
 #include "service/listen.h"
 
 enum {

@@ -1,7 +1,5 @@
 #include <assert.h>
 #include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "service/poster.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <openssl/evp.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

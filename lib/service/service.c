@@ -1,6 +1,5 @@
 #include "service/service.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

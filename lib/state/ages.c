@@ -1,6 +1,5 @@
 #include "state/ages.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"

@@ -1,5 +1,4 @@
 /* Writes watch records, tombstones and roll calls, in an order in which roll calls are true. */
-#include <errno.h>
 
 #include "watch/edge_private.h"
 

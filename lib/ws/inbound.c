@@ -1,7 +1,6 @@
 /* A server's connection, what comes in on it: the handshake, then frames, and of those messages. */
 #include "ws/internal.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "ws/handshake.h"

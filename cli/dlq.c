@@ -9,13 +9,18 @@
 #include "base/mem.h"
 #include "cli/audit.h"
 #include "cli/cli.h"
-#include "cli/forgotten.h"
 #include "cli/reader.h"
 #include "cli/record_text.h"
 #include "cli/sender.h"
 #include "event/topics.h"
+#include "users/user_key.h"
 
 enum { QUEUE_PARTITIONS = 1 };
+
+/* A user who was forgotten within the last four weeks, as the topic erasures says. */
+struct past_erasure {
+    int64_t user, time_ms;
+};
 
 struct dlq {
     struct cli cli;
@@ -27,7 +32,8 @@ struct dlq {
     struct codec *codec;
     struct buffer line;
     struct sender *sender;
-    struct forgotten *forgotten;
+    struct past_erasure *erasures;
+    size_t erasure_count, erasure_capacity;
     int64_t records, bytes;    /* chosen; of their values */
     int64_t cut, of_forgotten; /* of the chosen ones, those that are not sent */
     int64_t newest_ms;
@@ -116,6 +122,37 @@ static int show(struct dlq *dlq, const struct topic *topic) {
 
 /* ---- replay ---- */
 
+static void take_erasure(void *context, const struct kafka_record *record) {
+    struct dlq *dlq = context;
+    struct error ignored; // sinks bury a record of no user
+    int64_t user = -1;
+    if (user_key_read(record, &user, &ignored)) return;
+    MEM_ROOM(dlq->erasures, dlq->erasure_count, dlq->erasure_capacity);
+    dlq->erasures[dlq->erasure_count++] = (struct past_erasure){.user = user, .time_ms = record->timestamp};
+}
+
+static int read_erasures(struct dlq *dlq) {
+    const struct reader_options options = {
+        .settings = &dlq->cli.kafka,
+        .topic = &TOPIC_ERASURES,
+        .partitions = dlq->shape.partitions[TOPIC_ERASURES.space],
+        .partition = READER_ALL,
+        .to_ms = INT64_MAX,
+        .context = dlq,
+        .take = take_erasure,
+    };
+    return reader_run(&options, dlq->error);
+}
+
+/* The letter was written before its user was forgotten: the same number may be somebody new's later. */
+static bool is_of_forgotten(const struct dlq *dlq, const struct kafka_record *letter) {
+    for (size_t i = 0; i < dlq->erasure_count; i++) {
+        const struct past_erasure *erasure = &dlq->erasures[i];
+        if (letter->timestamp <= erasure->time_ms && record_concerns(dlq->codec, letter, erasure->user)) return true;
+    }
+    return false;
+}
+
 /* The record's partition; by its key if the letter does not say. */
 static int32_t partition_of(const struct kafka_record *record) {
     const char *text = kafka_record_header(record, "__connect.errors.partition");
@@ -130,7 +167,7 @@ static void send_again(void *context, const struct kafka_record *record) {
         dlq->cut++;
         return;
     }
-    if (forgotten_has(dlq->forgotten, dlq->codec, record)) {
+    if (is_of_forgotten(dlq, record)) {
         dlq->of_forgotten++;
         return;
     }
@@ -141,8 +178,7 @@ static void send_again(void *context, const struct kafka_record *record) {
 }
 
 static int replay(struct dlq *dlq, const struct topic *topic) {
-    int code =
-        forgotten_read(&dlq->cli.kafka, dlq->shape.partitions[TOPIC_ERASURES.space], &dlq->forgotten, dlq->error);
+    int code = read_erasures(dlq);
     if (!code) code = sender_new(&dlq->cli.kafka, &dlq->sender, dlq->error);
     if (!code) code = read_queue(dlq, topic, send_again);
     if (!code) code = sender_flush(dlq->sender, dlq->error);
@@ -157,7 +193,7 @@ static int replay(struct dlq *dlq, const struct topic *topic) {
         printf("%" PRId64 " others are of users who were forgotten since, and are not.\n", dlq->of_forgotten);
     free(name);
     sender_free(dlq->sender);
-    forgotten_free(dlq->forgotten);
+    free(dlq->erasures);
     return code;
 }
 

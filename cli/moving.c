@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/listed.h"
 #include "cli/text_map.h"
 #include "subjects/subject.h"
 
-enum { DAY_MS = 86400 * 1000 };
+enum { DAY_MS = 86400 * 1000, AUTHOR_BYTES = 4096 };
 
 /* A comment that was sent: what others need to name it. */
 struct sent {
@@ -41,14 +41,30 @@ static struct event_text text_of(const char *text) { return (struct event_text){
 
 /* ---- authors ---- */
 
-/* A line of the list. */
-static bool take_author(void *context, char *who, const char *value) {
-    struct moving *moving = context;
+/* A line AUTHOR,USER of the list: the last comma divides it; blank lines and comments (#) are skipped. */
+static bool take_author(struct moving *moving, char *who) {
+    char *comma = strrchr(who, ',');
     int64_t user;
-    if (!text_number(value, strlen(value), INT64_MAX - 1, &user)) return false;
+    who[strcspn(who, "\r\n")] = 0;
+    if (!*who || *who == '#') return true;
+    if (!comma || comma == who || !text_number(comma + 1, strlen(comma + 1), INT64_MAX - 1, &user)) return false;
+    *comma = 0;
     for (char *at = who; *at; at++) *at = (char)tolower((unsigned char)*at);
     *text_map_put(moving->authors, who) = user + 1; // 0: not there
     return true;
+}
+
+static int read_authors(struct moving *moving, const char *path, struct error *error) {
+    char line[AUTHOR_BYTES];
+    int code = 0, number = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) return error_set(error, -errno, "%s: %s", path, strerror(errno));
+    while (!code && fgets(line, sizeof line, file))
+        if (!take_author(moving, number++ ? line : text_after_mark(line)))
+            code = error_set(error, -EINVAL, "%s:%d: must be AUTHOR,USER", path, number);
+    if (!code && ferror(file)) code = error_set(error, -EIO, "%s: cannot be read", path);
+    fclose(file);
+    return code;
 }
 
 static bool is_given(const char *text) { return text && *text; }
@@ -257,7 +273,7 @@ int moving_new(const struct moving_options *options, struct moving **out, struct
         uint64_t half = hash_sip(NO_KEY[i], options->salt, strlen(options->salt));
         memcpy(moving->salt + 8 * i, &half, sizeof half);
     }
-    int code = options->authors ? listed_read(options->authors, "AUTHOR,USER", take_author, moving, error) : 0;
+    int code = options->authors ? read_authors(moving, options->authors, error) : 0;
     if (code)
         moving_free(moving);
     else

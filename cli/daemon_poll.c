@@ -109,8 +109,7 @@ static int add_daemons(struct daemon_poll *poll, const char *list, struct error 
 }
 
 int daemon_poll_new(const struct daemon_poll_options *options, struct daemon_poll **made, struct error *error) {
-    struct daemon_poll *poll = mem_alloc(sizeof *poll);
-    *poll = (struct daemon_poll){.options = *options};
+    struct daemon_poll *poll = MEM_NEW(&(struct daemon_poll){.options = *options});
     int code = 0;
     for (size_t i = 0; !code && i < options->list_count; i++) code = add_daemons(poll, options->lists[i], error);
     if (!code && !poll->count) code = error_set(error, -EINVAL, "no daemon's address is given");

@@ -19,9 +19,7 @@ struct halves {
 };
 
 struct halves *halves_new(void) {
-    struct halves *halves = mem_alloc(sizeof *halves);
-    *halves = (struct halves){.items = NULL, .count = 0, .capacity = 0, .tidy_at = TIDY_FIRST};
-    return halves;
+    return MEM_NEW(&(struct halves){.items = NULL, .count = 0, .capacity = 0, .tidy_at = TIDY_FIRST});
 }
 
 void halves_free(struct halves *halves) {

@@ -33,13 +33,12 @@ int home_api_new(const struct home_api_options *options, struct home_api **out, 
     struct token_issuer *issuer;
     int code = token_issuer_new(options->hs256_key_file, &issuer, error);
     if (code) return code;
-    struct home_api *api = mem_alloc(sizeof *api);
-    *api = (struct home_api){
+    struct home_api *api = MEM_NEW(&(struct home_api){
         .options = *options,
         .client = http_client_new(options->loop),
         .issuer = issuer,
         .heard_us = clock_monotonic_us(),
-    };
+    });
     *out = api;
     return 0;
 }
@@ -90,8 +89,7 @@ static void ask(struct api_question *question) {
 static void ask_again(void *context) { ask(context); }
 
 void home_api_ask(struct home_api *api, const struct home_api_request *request) {
-    struct api_question *question = mem_alloc(sizeof *question);
-    *question = (struct api_question){.api = api, .request = *request, .next = api->questions};
+    struct api_question *question = MEM_NEW(&(struct api_question){.api = api, .request = *request, .next = api->questions});
     question->request.method = question->method = mem_string(request->method);
     question->request.path = question->path = mem_string(request->path);
     if (request->body) {

@@ -28,14 +28,13 @@ struct pace {
 
 int pace_new(const struct kafka_settings *settings, const char *group, const struct topic *topic, int partitions,
              struct pace **out, struct error *error) {
-    struct pace *pace = mem_alloc(sizeof *pace);
-    *pace = (struct pace){
+    struct pace *pace = MEM_NEW(&(struct pace){
         .group = group,
         .topic = topic,
         .partitions = partitions,
         .committed = mem_zero((size_t)partitions, sizeof *pace->committed),
         .end = mem_zero((size_t)partitions, sizeof *pace->end),
-    };
+    });
     int code = kafka_admin_new(settings, &pace->admin, error);
     if (code) {
         pace_free(pace);

@@ -37,9 +37,7 @@ struct page_check {
 };
 
 struct page_check *page_check_new(int64_t margin_us) {
-    struct page_check *check = mem_alloc(sizeof *check);
-    *check = (struct page_check){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()};
-    return check;
+    return MEM_NEW(&(struct page_check){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()});
 }
 
 void page_check_free(struct page_check *check) {
@@ -124,8 +122,7 @@ void page_check_post_done(struct page_check *check, int64_t author, int64_t id, 
     if (!id) return;
     uint64_t *slot = map_put(check->posts, (uint64_t)id, &created);
     if (!created) return; // the same key once more
-    struct made_post *post = mem_alloc(sizeof *post);
-    *post = (struct made_post){.id = id, .author = author, .there = {.is = true, .since_us = now_us}};
+    struct made_post *post = MEM_NEW(&(struct made_post){.id = id, .author = author, .there = {.is = true, .since_us = now_us}});
     *slot = (uintptr_t)post;
     person->posts = grown(person->posts, person->post_count, sizeof(struct made_post *));
     person->posts[person->post_count++] = post;

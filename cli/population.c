@@ -46,8 +46,7 @@ static void list_people(struct population *population, size_t authors) {
 }
 
 int population_new(const struct population_options *options, struct population **out, struct error *error) {
-    struct population *population = mem_alloc(sizeof *population);
-    *population = (struct population){.known = map_new()};
+    struct population *population = MEM_NEW(&(struct population){.known = map_new()});
     int code = 0;
     for (size_t i = 0; i < options->trace->count; i++) know(population, options->trace->fixes[i].user);
     for (int64_t user = 1; options->city && user <= city_people(options->city); user++) know(population, user);

@@ -24,14 +24,12 @@ struct watch_screen {
 };
 
 struct watch_screen *screen_new(const struct watch_screen_options *options) {
-    struct watch_screen *screen = mem_alloc(sizeof *screen);
-    *screen = (struct watch_screen){
+    return MEM_NEW(&(struct watch_screen){
         .options = *options,
         .at = {.lat = 0, .lng = 0},
         .friends = map_new(),
         .sorted = NULL,
-    };
-    return screen;
+    });
 }
 
 static struct screen_entry *entry_of(uint64_t value) { return (struct screen_entry *)(uintptr_t)value; }

@@ -35,8 +35,7 @@ static void on_delivered(void *context, void *opaque, int code, const struct top
 }
 
 int sender_new(const struct kafka_settings *settings, struct sender **out, struct error *error) {
-    struct sender *sender = mem_alloc(sizeof *sender);
-    *sender = (struct sender){.settings = settings};
+    struct sender *sender = MEM_NEW(&(struct sender){.settings = settings});
     if (uv_loop_init(&sender->loop)) {
         free(sender);
         return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");

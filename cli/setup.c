@@ -26,8 +26,7 @@ int setup_new(const struct kafka_settings *settings, struct setup **out, struct 
     struct sender *sender;
     int code = sender_new(settings, &sender, error);
     if (code) return code;
-    struct setup *setup = mem_alloc(sizeof *setup);
-    *setup = (struct setup){.settings = settings, .sender = sender, .value = {.data = NULL}};
+    struct setup *setup = MEM_NEW(&(struct setup){.settings = settings, .sender = sender, .value = {.data = NULL}});
     *out = setup;
     return 0;
 }

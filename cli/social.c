@@ -125,8 +125,7 @@ void social_act(struct social *social, struct citizen *citizen, const char *meth
 
 static void do_it(struct social *social, struct citizen *citizen, enum deed_kind kind, int64_t object,
                   const char *method, const char *path, const struct buffer *body) {
-    struct deed *deed = mem_alloc(sizeof *deed);
-    *deed = (struct deed){.social = social, .citizen = citizen, .kind = kind, .object = object};
+    struct deed *deed = MEM_NEW(&(struct deed){.social = social, .citizen = citizen, .kind = kind, .object = object});
     social_act(social, citizen, method, path, body, on_outcome, deed);
 }
 
@@ -304,8 +303,7 @@ int social_new(const struct social_options *options, struct social **out, struct
         },
         &api, error);
     if (code) return code;
-    struct social *social = mem_alloc(sizeof *social);
-    *social = (struct social){
+    struct social *social = MEM_NEW(&(struct social){
         .options = *options,
         .api = api,
         .check = page_check_new(options->margin_us),
@@ -317,7 +315,7 @@ int social_new(const struct social_options *options, struct social **out, struct
         .reads = {.a_second = options->reads},
         .talking = {.a_second = options->comments},
         .hearing = {.a_second = options->comments / 4},
-    };
+    });
     social->citizens = mem_zero(social->count + 1, sizeof *social->citizens);
     for (size_t i = 0; i < social->count; i++) {
         social->citizens[i].user = population_person(options->population, i);

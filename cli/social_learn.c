@@ -40,8 +40,7 @@ static void on_following(void *context, unsigned status, const char *reply, size
 }
 
 static void learn_from(struct social *social, struct citizen *citizen, int64_t after) {
-    struct lesson *lesson = mem_alloc(sizeof *lesson);
-    *lesson = (struct lesson){.social = social, .citizen = citizen};
+    struct lesson *lesson = MEM_NEW(&(struct lesson){.social = social, .citizen = citizen});
     char *path = after < 0
                      ? mem_format("/v1/users/%" PRId64 "/following?limit=1000", citizen->user)
                      : mem_format("/v1/users/%" PRId64 "/following?limit=1000&after=%" PRId64, citizen->user, after);

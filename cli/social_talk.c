@@ -183,8 +183,7 @@ void social_talks(struct social *social) {
     struct citizen *citizen = social_somebody(social, social->count);
     struct talk_thread *talk = citizen ? some_talk(social) : NULL;
     if (!talk) return;
-    struct said *said = mem_alloc(sizeof *said);
-    *said = (struct said){.social = social, .citizen = citizen, .talk = talk};
+    struct said *said = MEM_NEW(&(struct said){.social = social, .citizen = citizen, .talk = talk});
     if (!choose(said, draw(social) % 16)) {
         free(said);
         return;
@@ -297,8 +296,7 @@ static void ask(struct talk_look *look) {
 }
 
 static void begin(struct social *social, struct talk_thread *talk, bool whole) {
-    struct talk_look *look = mem_alloc(sizeof *look);
-    *look = (struct talk_look){.social = social, .talk = talk, .whole = whole, .asked_us = clock_monotonic_us()};
+    struct talk_look *look = MEM_NEW(&(struct talk_look){.social = social, .talk = talk, .whole = whole, .asked_us = clock_monotonic_us()});
     ask(look);
 }
 

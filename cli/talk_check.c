@@ -17,9 +17,7 @@ struct talk_thread {
 };
 
 struct talk_thread *talk_new(int64_t post) {
-    struct talk_thread *talk = mem_alloc(sizeof *talk);
-    *talk = (struct talk_thread){.post = post, .by_id = map_new(), .by_floor = map_new()};
-    return talk;
+    return MEM_NEW(&(struct talk_thread){.post = post, .by_id = map_new(), .by_floor = map_new()});
 }
 
 void talk_free(struct talk_thread *talk) {

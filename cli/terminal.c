@@ -101,8 +101,7 @@ static void read_keys(struct terminal *terminal) {
 }
 
 struct terminal *terminal_new(const struct terminal_options *options) {
-    struct terminal *terminal = mem_alloc(sizeof *terminal);
-    *terminal = (struct terminal){.options = *options, .fd = -1};
+    struct terminal *terminal = MEM_NEW(&(struct terminal){.options = *options, .fd = -1});
     if (options->on_key) read_keys(terminal);
     watch_signal(terminal, &terminal->resized, SIGWINCH, on_resized);
     watch_signal(terminal, &terminal->suspended, SIGTSTP, on_suspended);

@@ -14,9 +14,7 @@ struct bans {
 };
 
 struct bans *bans_new(void) {
-    struct bans *bans = mem_alloc(sizeof *bans);
-    *bans = (struct bans){.codec = codec_new(), .users = map_new()};
-    return bans;
+    return MEM_NEW(&(struct bans){.codec = codec_new(), .users = map_new()});
 }
 
 void bans_free(struct bans *bans) {

@@ -40,8 +40,7 @@ static void handled(void *context) { tasks_decided(((struct comment_commands *)c
 static void reset(void *context) { tasks_commands_lost(((struct comment_commands *)context)->options.tasks); }
 
 struct comment_commands *comment_commands_new(const struct comment_commands_options *options) {
-    struct comment_commands *commands = mem_alloc(sizeof *commands);
-    *commands = (struct comment_commands){.options = *options};
+    struct comment_commands *commands = MEM_NEW(&(struct comment_commands){.options = *options});
     commands->decider = decider_new(&(struct decider_options){
         .loop = options->loop,
         .settings = options->kafka,

@@ -218,8 +218,7 @@ void comments_store_opened(void *context, int code, const struct error *error) {
 
 static int comments_start(struct service *service, const struct topics_shape *shape, void **state,
                           struct error *error) {
-    struct comments *comments = mem_alloc(sizeof *comments);
-    *comments = (struct comments){
+    struct comments *comments = MEM_NEW(&(struct comments){
         .service = service,
         .settings = COMMENTS_SECTION.values,
         .owning = OWNER_SECTION.values,
@@ -228,7 +227,7 @@ static int comments_start(struct service *service, const struct topics_shape *sh
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .bans = bans_new(),
-    };
+    });
     int code = 0;
     if (comments->partitions > IDS_PARTITIONS_MAX)
         code = error_set(error, -EINVAL, "ids of comments have room for %d partitions, and the topics have %d",

@@ -16,9 +16,7 @@ struct threads_rows {
 };
 
 struct threads_rows *threads_rows_new(size_t bytes) {
-    struct threads_rows *rows = mem_alloc(sizeof *rows);
-    *rows = (struct threads_rows){.rows = map_new(), .bytes_max = bytes};
-    return rows;
+    return MEM_NEW(&(struct threads_rows){.rows = map_new(), .bytes_max = bytes});
 }
 
 void threads_rows_free(struct threads_rows *rows) {

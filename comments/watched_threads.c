@@ -7,11 +7,10 @@
 #include "base/mem.h"
 
 struct watched_threads *watched_threads_new(int32_t partitions, int64_t events_per_s) {
-    struct watched_threads *threads = mem_alloc(sizeof *threads);
-    *threads = (struct watched_threads){.partitions = partitions,
+    struct watched_threads *threads = MEM_NEW(&(struct watched_threads){.partitions = partitions,
                                         .events_per_s = events_per_s,
                                         .by_hash = map_new(),
-                                        .parts = mem_zero((size_t)partitions, sizeof *threads->parts)};
+                                        .parts = mem_zero((size_t)partitions, sizeof *threads->parts)});
     return threads;
 }
 

@@ -97,8 +97,7 @@ static struct metric *skipped(struct metrics *m, const char *labels) {
 struct deliveries *deliveries_new(const struct deliveries_options *options) {
     static const double SECONDS[] = {.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10};
     struct metrics *m = options->metrics;
-    struct deliveries *deliveries = mem_alloc(sizeof *deliveries);
-    *deliveries = (struct deliveries){.options = *options, .reader = deliver_reader_new()};
+    struct deliveries *deliveries = MEM_NEW(&(struct deliveries){.options = *options, .reader = deliver_reader_new()});
     deliveries->metrics.items =
         metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL);
     deliveries->metrics.unknown = skipped(m, "reason=\"unknown_kind\"");

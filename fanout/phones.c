@@ -190,8 +190,7 @@ static void metrics_start(struct phone_server *phones) {
 
 int phones_new(const struct phones_options *options, struct phone_server **made, struct error *error) {
     const struct fanout_settings *settings = options->settings;
-    struct phone_server *phones = mem_alloc(sizeof *phones);
-    *phones = (struct phone_server){.options = *options};
+    struct phone_server *phones = MEM_NEW(&(struct phone_server){.options = *options});
     int result = http_proxies_new(settings->trusted_proxies, &phones->proxies, error); /* edge_check has read it */
     if (result) goto finish;
     phones->newcomers = rates_new(&(struct rates_options){.metrics = options->metrics,

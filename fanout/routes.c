@@ -137,12 +137,11 @@ void routes_assigned(struct routes *routes, const struct kafka_position *owned, 
 void routes_revoked(struct routes *routes) { forget_assignment(routes); }
 
 struct routes *routes_new(const struct routes_options *options) {
-    struct routes *routes = mem_alloc(sizeof *routes);
-    *routes = (struct routes){
+    struct routes *routes = MEM_NEW(&(struct routes){
         .options = *options,
         .gauge = metrics_gauge(options->metrics, "starling_edge_routes",
                                "Partitions of deliveries assigned to this process.", NULL),
-    };
+    });
     routes->question = question_new(&(struct question_options){
         .loop = options->loop,
         .context = routes,

@@ -85,8 +85,7 @@ static void handled(void *context) { tasks_decided(((struct feed_commands *)cont
 static void reset(void *context) { tasks_commands_lost(((struct feed_commands *)context)->options.tasks); }
 
 struct feed_commands *feed_commands_new(const struct feed_commands_options *options) {
-    struct feed_commands *commands = mem_alloc(sizeof *commands);
-    *commands = (struct feed_commands){.options = *options, .codec = codec_new()};
+    struct feed_commands *commands = MEM_NEW(&(struct feed_commands){.options = *options, .codec = codec_new()});
     commands->decider = decider_new(&(struct decider_options){
         .loop = options->loop,
         .settings = options->kafka,

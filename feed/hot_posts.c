@@ -54,14 +54,13 @@ static void copied(void *context) {
 }
 
 int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **out, struct error *error) {
-    struct hot_posts *posts = mem_alloc(sizeof *posts);
-    *posts = (struct hot_posts){
+    struct hot_posts *posts = MEM_NEW(&(struct hot_posts){
         .options = *options,
         .lists = hot_new(),
         .reader = timeline_reader_new(options->kafka->tracer),
         .ids = metrics_gauge(options->metrics, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
         .bytes = metrics_gauge(options->metrics, "starling_feed_hot_bytes", "Memory that they take.", NULL),
-    };
+    });
     hot_posts_second(posts);
     struct copy_definition definition = {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget};
     struct copies_options copies = {

@@ -19,15 +19,13 @@ struct name_commands {
 };
 
 struct name_commands *name_commands_new(struct decider *decider, struct names *names, int32_t partitions) {
-    struct name_commands *commands = mem_alloc(sizeof *commands);
-    *commands = (struct name_commands){
+    return MEM_NEW(&(struct name_commands){
         .decider = decider,
         .overlay = decider_overlay(decider, &TOPIC_NAMES),
         .names = names,
         .partitions = partitions,
         .codec = codec_new(),
-    };
-    return commands;
+    });
 }
 
 void name_commands_free(struct name_commands *commands) {

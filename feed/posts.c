@@ -13,15 +13,14 @@
 static const uint8_t NEXT[] = {POSTS_NEXT_KEY}, TICK[] = {POSTS_TICK_KEY}, COLD[] = {POSTS_COLD_KEY};
 
 struct posts *posts_new(struct store *store, int32_t partitions, int64_t cold_after_ms) {
-    struct posts *posts = mem_alloc(sizeof *posts);
-    *posts = (struct posts){
+    struct posts *posts = MEM_NEW(&(struct posts){
         .store = store,
         .batch = store_batch_new(),
         .parts = mem_zero((size_t)partitions, sizeof *posts->parts),
         .partitions = partitions,
         .cold_after_ms = cold_after_ms,
         .codec = codec_new(),
-    };
+    });
     return posts;
 }
 

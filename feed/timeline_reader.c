@@ -12,9 +12,7 @@ struct timeline_reader {
 };
 
 struct timeline_reader *timeline_reader_new(struct tracer *tracer) {
-    struct timeline_reader *reader = mem_alloc(sizeof *reader);
-    *reader = (struct timeline_reader){.tracer = tracer, .batches = deliver_reader_new(), .codec = codec_new()};
-    return reader;
+    return MEM_NEW(&(struct timeline_reader){.tracer = tracer, .batches = deliver_reader_new(), .codec = codec_new()});
 }
 
 void timeline_reader_free(struct timeline_reader *reader) {

@@ -23,10 +23,8 @@ struct timelines {
 };
 
 struct timelines *timelines_new(const struct timelines_options *options) {
-    struct timelines *timelines = mem_alloc(sizeof *timelines);
-    *timelines = (struct timelines){
-        .options = *options, .scratch = page_scratch_new(), .inbox = {.request = -1}, .begun = map_new()};
-    return timelines;
+    return MEM_NEW(&(struct timelines){
+        .options = *options, .scratch = page_scratch_new(), .inbox = {.request = -1}, .begun = map_new()});
 }
 
 void timelines_free(struct timelines *timelines) {

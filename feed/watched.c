@@ -39,12 +39,10 @@ struct watched_table {
 };
 
 struct watched_table *watched_table_new(int32_t partitions) {
-    struct watched_table *table = mem_alloc(sizeof *table);
-    *table = (struct watched_table){.partitions = partitions,
+    return MEM_NEW(&(struct watched_table){.partitions = partitions,
                                     .users = map_new(),
                                     .authors = map_new(),
-                                    .parts = mem_zero((size_t)partitions, sizeof(struct watched *))};
-    return table;
+                                    .parts = mem_zero((size_t)partitions, sizeof(struct watched *))});
 }
 
 size_t watched_count(const struct watched_table *table) { return map_count(table->users); }
@@ -81,8 +79,7 @@ static struct watched_author *author_of(struct watched_table *table, int64_t id)
     bool created;
     uint64_t *slot = map_put(table->authors, (uint64_t)id, &created);
     if (created) {
-        struct watched_author *author = mem_alloc(sizeof *author);
-        *author = (struct watched_author){.id = id};
+        struct watched_author *author = MEM_NEW(&(struct watched_author){.id = id});
         *slot = (uint64_t)(uintptr_t)author;
     }
     return (struct watched_author *)(uintptr_t)*slot;
@@ -96,9 +93,8 @@ void watched_register(struct watched_table *table, struct watched *watched, int6
 
 void watched_register_new(struct watched_table *table, struct watched *watched, int64_t id) {
     struct watched_author *author = author_of(table, id);
-    struct watched_registration *registration = mem_alloc(sizeof *registration);
-    *registration = (struct watched_registration){
-        .watched = watched, .author = author, .after = author->first, .next = watched->registrations};
+    struct watched_registration *registration = MEM_NEW(&(struct watched_registration){
+        .watched = watched, .author = author, .after = author->first, .next = watched->registrations});
     if (author->first) author->first->before = registration;
     author->first = watched->registrations = registration;
 }

@@ -154,8 +154,7 @@ static void sink_free(void *state) {
 
 static int sink_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
     const struct history_settings *settings = HISTORY_SECTION.values;
-    struct sink *sink = mem_alloc(sizeof *sink);
-    *sink = (struct sink){
+    struct sink *sink = MEM_NEW(&(struct sink){
         .service = service,
         .settings = *settings,
         .limits = {.rows = settings->roll_rows, .bytes = settings->roll_bytes, .age_ms = settings->roll_s * 1000},
@@ -165,7 +164,7 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
         .expire_user = -1,
         .worker = worker_new(service_loop(service)),
         .metrics = sink_metrics_new(service_metrics(service)),
-    };
+    });
     sink->queries = queries_new(sink);
     sink->tick = loop_timer_new(service_loop(service), SINK_TICK_MS, SINK_TICK_MS, tick, sink);
     char *path = mem_format("%s/rows", service_settings(service)->data_dir);

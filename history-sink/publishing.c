@@ -24,9 +24,7 @@ struct publishing {
 };
 
 struct publish_line *publish_line_new(void) {
-    struct publish_line *line = mem_alloc(sizeof *line);
-    *line = (struct publish_line){.uses = 1, .broken = false};
-    return line;
+    return MEM_NEW(&(struct publish_line){.uses = 1, .broken = false});
 }
 
 void publish_line_free(struct publish_line *line) {

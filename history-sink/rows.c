@@ -21,9 +21,8 @@ int rows_open(const char *path, size_t cache_bytes, size_t memtable_bytes, struc
     // Queries walk ranges; nothing is looked up by a whole key. The store is written all the time, and read little.
     const struct store_options options = {
         .cache_bytes = cache_bytes, .memtable_bytes = memtable_bytes, .point_lookups = false, .merged_late = true};
-    struct rows *rows = mem_alloc(sizeof *rows);
-    *rows = (struct rows){
-        .store = NULL, .rows = NULL, .partitions = NULL, .wiped = NULL, .batch = NULL, .value = {.data = NULL}};
+    struct rows *rows = MEM_NEW(&(struct rows){
+        .store = NULL, .rows = NULL, .partitions = NULL, .wiped = NULL, .batch = NULL, .value = {.data = NULL}});
     int code = store_open(path, &options, &rows->store, error);
     if (code == 0) code = store_family(rows->store, "rows", &rows->rows, error);
     if (code == 0) code = store_family(rows->store, "partitions", &rows->partitions, error);

@@ -21,8 +21,7 @@ struct history_segment {
 
 static struct history_segment *gather(int32_t partition, const struct chain_end *before, int64_t hour,
                                       int64_t oldest_ms) {
-    struct history_segment *segment = mem_alloc(sizeof *segment);
-    *segment = (struct history_segment){
+    return MEM_NEW(&(struct history_segment){
         .partition = partition,
         .file = {.hour = hour, .first = before->end, .end = 0, .changed_ms = 0},
         .before = *before,
@@ -32,8 +31,7 @@ static struct history_segment *gather(int32_t partition, const struct chain_end 
         .last = before->end - 1,
         .oldest_ms = oldest_ms,
         .opened_us = clock_monotonic_us(),
-    };
-    return segment;
+    });
 }
 
 struct history_segment *segment_new(const struct chain_end *before, const struct history_row *row) {
@@ -114,8 +112,7 @@ int segment_writer_open(struct storage *storage, const char *path, int64_t end, 
     struct storage_writer *file;
     int code = storage_create(storage, path, &file, error);
     if (code) return code;
-    struct segment_writer *writer = mem_alloc(sizeof *writer);
-    *writer = (struct segment_writer){.container = NULL, .file = file};
+    struct segment_writer *writer = MEM_NEW(&(struct segment_writer){.container = NULL, .file = file});
     writer->container =
         container_writer_new(path, end, &(struct container_output){.context = writer, .write = file_write});
     *out = writer;
@@ -208,8 +205,7 @@ int segment_reader_open(struct storage *storage, int32_t partition, struct archi
         free(path);
         return code;
     }
-    struct segment_reader *reader = mem_alloc(sizeof *reader);
-    *reader = (struct segment_reader){
+    struct segment_reader *reader = MEM_NEW(&(struct segment_reader){
         .container = container,
         .stream = stream,
         .path = path,
@@ -218,7 +214,7 @@ int segment_reader_open(struct storage *storage, int32_t partition, struct archi
         .sorted = end >= 0,
         .empty = true,
         .last = file.first - 1,
-    };
+    });
     *out = reader;
     return 0;
 }

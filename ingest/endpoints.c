@@ -72,9 +72,7 @@ static void tally_count(struct metrics *metrics, struct endpoint_tally *tally, u
 }
 
 struct endpoints *endpoints_new(struct metrics *metrics) {
-    struct endpoints *endpoints = mem_alloc(sizeof *endpoints);
-    *endpoints = (struct endpoints){.metrics = metrics, .others = tally_new("other", "none")};
-    return endpoints;
+    return MEM_NEW(&(struct endpoints){.metrics = metrics, .others = tally_new("other", "none")});
 }
 
 void endpoints_free(struct endpoints *endpoints) {

@@ -28,8 +28,7 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
     struct http_proxies *proxies;
     int code = http_proxies_new(settings->trusted_proxies, &proxies, error);
     if (code) return error_prefix(error, code, "ingest.trusted.proxies");
-    struct limits *made = mem_alloc(sizeof *made);
-    *made = (struct limits){
+    struct limits *made = MEM_NEW(&(struct limits){
         .users =
             rates_new(&(struct rates_options){metrics, "requests", "user", settings->user_rate, settings->user_burst}),
         .changes = rates_new(
@@ -43,7 +42,7 @@ int limits_new(const struct ingest_settings *settings, struct metrics *metrics, 
         .proxies = proxies,
         .limited_users = metrics_counter(metrics, NAME, HELP, "by=\"user\""),
         .limited_networks = metrics_counter(metrics, NAME, HELP, "by=\"address\""),
-    };
+    });
     *limits = made;
     return 0;
 }

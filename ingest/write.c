@@ -53,8 +53,7 @@ static void broker_seen(void *context, bool up, const char *reason) {
 }
 
 int writer_new(struct service *service, int timeout_ms, struct writer **writer, struct error *error) {
-    struct writer *made = mem_alloc(sizeof *made);
-    *made = (struct writer){.service = service};
+    struct writer *made = MEM_NEW(&(struct writer){.service = service});
     int code = kafka_producer_new(
         &(struct kafka_producer_options){
             .loop = service_loop(service),

@@ -111,8 +111,7 @@ static int moderation_start(struct service *service, const struct topics_shape *
                             struct error *error) {
     int partitions = shape->partitions[TOPIC_SPACE_SUBJECTS];
     int64_t cache = values.cache_mb << 20;
-    struct moderation *moderation = mem_alloc(sizeof *moderation);
-    *moderation = (struct moderation){.service = service};
+    struct moderation *moderation = MEM_NEW(&(struct moderation){.service = service});
     int code = open_index(moderation, partitions, cache, error);
     if (!code) code = start_intake(moderation, values.group, partitions, error);
     if (code) {

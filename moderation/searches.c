@@ -170,12 +170,11 @@ static void make_metrics(struct searches *searches, struct metrics *metrics) {
 }
 
 struct searches *searches_new(const struct searches_options *options) {
-    struct searches *searches = mem_alloc(sizeof *searches);
-    *searches = (struct searches){
+    struct searches *searches = MEM_NEW(&(struct searches){
         .options = *options,
         .readers = mem_zero((size_t)options->readers, sizeof *searches->readers),
         .count = (size_t)options->readers,
-    };
+    });
     make_metrics(searches, options->metrics);
     for (size_t i = 0; i < searches->count; i++) searches->readers[i].worker = worker_new(options->loop);
     return searches;

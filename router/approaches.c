@@ -14,9 +14,7 @@ struct approaches {
 };
 
 struct approaches *approaches_new(int64_t pause_ms) {
-    struct approaches *approaches = mem_alloc(sizeof *approaches);
-    *approaches = (struct approaches){.pause_ms = pause_ms, .younger = map_new(), .older = map_new()};
-    return approaches;
+    return MEM_NEW(&(struct approaches){.pause_ms = pause_ms, .younger = map_new(), .older = map_new()});
 }
 
 void approaches_free(struct approaches *approaches) {

@@ -21,15 +21,13 @@ struct backlog {
 };
 
 struct backlog *backlog_new(size_t capacity) {
-    struct backlog *backlog = mem_alloc(sizeof *backlog);
-    *backlog = (struct backlog){
+    return MEM_NEW(&(struct backlog){
         .nodes = mem_zero(FIRST, sizeof(struct node)),
         .made = 1,
         .room = FIRST,
         .capacity = capacity,
         .users = map_new(),
-    };
-    return backlog;
+    });
 }
 
 void backlog_free(struct backlog *backlog) {

@@ -11,9 +11,7 @@ struct cap {
 };
 
 struct cap *cap_new(const struct cap_options *options) {
-    struct cap *cap = mem_alloc(sizeof *cap);
-    *cap = (struct cap){.options = *options};
-    return cap;
+    return MEM_NEW(&(struct cap){.options = *options});
 }
 
 void cap_free(struct cap *cap) {

@@ -37,12 +37,11 @@ struct consents {
 };
 
 struct consents *consents_new(int32_t partitions, int64_t keep_ms) {
-    struct consents *consents = mem_alloc(sizeof *consents);
-    *consents = (struct consents){.partitions = partitions,
+    struct consents *consents = MEM_NEW(&(struct consents){.partitions = partitions,
                                   .keep_ms = keep_ms,
                                   .soonest = INT64_MAX,
                                   .round = partitions,
-                                  .parts = mem_zero((size_t)partitions, sizeof *consents->parts)};
+                                  .parts = mem_zero((size_t)partitions, sizeof *consents->parts)});
     return consents;
 }
 

@@ -42,9 +42,7 @@ struct excess {
 };
 
 struct excess *excess_new(void) {
-    struct excess *excess = mem_alloc(sizeof *excess);
-    *excess = (struct excess){.by_ticket = map_new(), .by_pair = map_new(), .on_the_way = map_new()};
-    return excess;
+    return MEM_NEW(&(struct excess){.by_ticket = map_new(), .by_pair = map_new(), .on_the_way = map_new()});
 }
 
 void excess_free(struct excess *excess) {
@@ -157,8 +155,7 @@ void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64
             excess->parts[excess->partitions++] = (struct excess_part){.first = NULL};
     }
     struct excess_part *part = &excess->parts[partition];
-    struct excess_entry *item = mem_alloc(sizeof *item);
-    *item = (struct excess_entry){
+    struct excess_entry *item = MEM_NEW(&(struct excess_entry){
         .user = user,
         .other = other,
         .since = since,
@@ -168,7 +165,7 @@ void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64
         .progress = NOTICED,
         .next = part->first,
         .next_of_pair = same,
-    };
+    });
     if (part->first) part->first->previous = item;
     part->first = item;
     *map_put(excess->by_pair, key, NULL) = (uint64_t)(uintptr_t)item;

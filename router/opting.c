@@ -23,15 +23,14 @@ struct opting {
 
 struct opting *opting_new(const struct opting_options *options) {
     size_t partitions = (size_t)options->partitions;
-    struct opting *opting = mem_alloc(sizeof *opting);
-    *opting = (struct opting){
+    struct opting *opting = MEM_NEW(&(struct opting){
         .options = *options,
         .consents = consents_new(options->partitions, options->inactive_ms),
         .codec = codec_new(),
         .ours = mem_zero(partitions, sizeof *opting->ours),
         .told = mem_zero(partitions, sizeof *opting->told),
         .budget = ENDS_A_TENTH,
-    };
+    });
     return opting;
 }
 

@@ -14,15 +14,14 @@ struct report_clock {
 };
 
 struct report_clock *report_clock_new(bool stream, int32_t partitions, int64_t ahead_ms, int64_t jump_ms) {
-    struct report_clock *clock = mem_alloc(sizeof *clock);
-    *clock = (struct report_clock){
+    struct report_clock *clock = MEM_NEW(&(struct report_clock){
         .stream = stream,
         .ahead_ms = ahead_ms,
         .jump_ms = jump_ms,
         .wall = clock_wall_ms(),
         .highest = 0,
         .highest_of = mem_alloc((size_t)partitions * sizeof *clock->highest_of),
-    };
+    });
     for (int32_t p = 0; p < partitions; p++) clock->highest_of[p] = -1;
     return clock;
 }

@@ -214,8 +214,7 @@ void reports_lower(const struct reports *reports, int64_t *offsets) { overload_l
 /* ---- beginning and end ---- */
 
 struct reports *reports_new(const struct reports_options *options) {
-    struct reports *reports = mem_alloc(sizeof *reports);
-    *reports = (struct reports){.options = *options, .codec = codec_new(), .lagging = true};
+    struct reports *reports = MEM_NEW(&(struct reports){.options = *options, .codec = codec_new(), .lagging = true});
     reports->joins = rates_new(
         &(struct rates_options){options->registry, "joins", "user", options->joins_rate, options->joins_burst});
     struct overload_options overload = {

@@ -200,8 +200,7 @@ static int router_check(const struct service_settings *common, struct error *err
 }
 
 static int router_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
-    struct router *router = mem_alloc(sizeof *router);
-    *router = (struct router){
+    struct router *router = MEM_NEW(&(struct router){
         .service = service,
         .common = service_settings(service),
         .settings = ROUTER_SECTION.values,
@@ -209,7 +208,7 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .path = mem_format("%s/friends", service_settings(service)->data_dir),
-    };
+    });
     int code = open_store(router, error);
     if (code == 0) code = start_parts(router, error);
     if (code < 0) {

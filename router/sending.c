@@ -40,8 +40,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
 }
 
 int sending_new(const struct sending_options *options, struct sending **out, struct error *error) {
-    struct sending *sending = mem_alloc(sizeof *sending);
-    *sending = (struct sending){.options = *options};
+    struct sending *sending = MEM_NEW(&(struct sending){.options = *options});
     struct kafka_producer_options producer = {
         .loop = options->loop,
         .settings = options->kafka,

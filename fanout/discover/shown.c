@@ -17,9 +17,7 @@ struct shown {
 };
 
 struct shown *shown_new(void) {
-    struct shown *shown = mem_alloc(sizeof *shown);
-    *shown = (struct shown){.users = map_new()};
-    return shown;
+    return MEM_NEW(&(struct shown){.users = map_new()});
 }
 
 void shown_free(struct shown *shown) {

@@ -319,8 +319,7 @@ static void metrics_start(struct feeds *feeds) {
 }
 
 struct feeds *feeds_new(const struct feeds_options *options) {
-    struct feeds *feeds = mem_alloc(sizeof *feeds);
-    *feeds = (struct feeds){.options = *options, .codec = codec_new()};
+    struct feeds *feeds = MEM_NEW(&(struct feeds){.options = *options, .codec = codec_new()});
     feeds->texts = texts_new(&(struct texts_options){
         .loop = options->loop,
         .partitions = options->partitions,

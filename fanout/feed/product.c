@@ -103,8 +103,7 @@ static void stop(void *context) {
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct feed_screen_settings *settings = FEED_SCREEN_SECTION.values;
     int32_t partitions = options->shape->partitions[TOPIC_SPACE_USERS];
-    struct feed_screen *product = mem_alloc(sizeof *product);
-    *product = (struct feed_screen){.core = *options};
+    struct feed_screen *product = MEM_NEW(&(struct feed_screen){.core = *options});
     int code = peers_new(
         &(struct peers_options){
             .loop = service_loop(options->service),

@@ -19,9 +19,7 @@ struct optouts {
 };
 
 struct optouts *optouts_new(struct views *views) {
-    struct optouts *optouts = mem_alloc(sizeof *optouts);
-    *optouts = (struct optouts){.views = views, .waiting = map_new(), .users = map_new(), .began_ms = INT64_MIN / 2};
-    return optouts;
+    return MEM_NEW(&(struct optouts){.views = views, .waiting = map_new(), .users = map_new(), .began_ms = INT64_MIN / 2});
 }
 
 void optouts_free(struct optouts *optouts) {

@@ -265,9 +265,8 @@ static void delete_me(void *state, const struct call *call) {
     bool begun = !erasure;
     if ((begun || erasure->done) && !may_run(erasing, call)) return;
     if (begun) erasure = begin_erasure(erasing, call->claims.user);
-    struct erasing_waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct erasing_waiter){
-        .next = erasure->waiting, .request = call->request, .until_us = clock_monotonic_us() + erasing->wait_ms * 1000};
+    struct erasing_waiter *waiter = MEM_NEW(&(struct erasing_waiter){
+        .next = erasure->waiting, .request = call->request, .until_us = clock_monotonic_us() + erasing->wait_ms * 1000});
     erasure->waiting = waiter;
     if (erasure->done) look_once_more(erasure);
     if (begun) erasing_ask(erasure);
@@ -288,8 +287,7 @@ static void tick(void *context) {
 
 struct erasing *erasing_new(struct account_gateway *account, const struct product_options *options) {
     struct service *service = options->service;
-    struct erasing *erasing = mem_alloc(sizeof *erasing);
-    *erasing = (struct erasing){
+    struct erasing *erasing = MEM_NEW(&(struct erasing){
         .account = account,
         .loop = service_loop(service),
         .log = service_log(service),
@@ -297,7 +295,7 @@ struct erasing *erasing_new(struct account_gateway *account, const struct produc
         .wait_ms = options->outcome_wait_ms,
         .erased = metrics_counter(service_metrics(service), "starling_ingest_erased_users_total",
                                   "Users who were forgotten.", NULL),
-    };
+    });
     struct metrics *metrics = service_metrics(service);
     erasing->running = held_new(
         &(struct held_options){.metrics = metrics, .what = "erasures", .by = "user", .each = 1, .in_all = RUNNING_MAX});

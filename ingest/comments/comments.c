@@ -94,14 +94,13 @@ static void comments_free(void *state) {
 }
 
 static int comments_start(const struct product_options *options, void **state, struct error *error) {
-    struct comments_gateway *gateway = mem_alloc(sizeof *gateway);
-    *gateway = (struct comments_gateway){
+    struct comments_gateway *gateway = MEM_NEW(&(struct comments_gateway){
         .copies = options->copies,
         .user_partitions = options->shape->partitions[TOPIC_SPACE_USERS],
         .chance = chance_new(),
         .subjects = known_subjects_new(),
         .authors = known_authors_new(),
-    };
+    });
     int code = start_peers(gateway, options, error);
     if (code) {
         comments_stop(gateway);

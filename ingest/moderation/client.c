@@ -80,14 +80,13 @@ static void ask_process(struct search_question *question) {
 void moderation_client_ask(struct moderation_client *client, const char *path, struct http_request *request,
                            void (*answered)(void *context, struct http_request *request, const json_t *reply),
                            void *context) {
-    struct search_question *question = mem_alloc(sizeof *question);
-    *question = (struct search_question){
+    struct search_question *question = MEM_NEW(&(struct search_question){
         .client = client,
         .request = request,
         .path = mem_string(path),
         .partition = (int32_t)(chance_next(&client->chance) % (uint32_t)client->partitions),
         .answered = answered,
         .context = context,
-    };
+    });
     ask_process(question);
 }

@@ -240,8 +240,7 @@ static void post_locations(void *state, const struct call *call) {
     json_t *body = avro ? NULL : call_body_within(call, VALUES_MAX);
     if (!body && !avro) return;
     struct report_refusal refusal = {.index = HTTP_NO_INDEX};
-    struct report_batch *batch = mem_alloc(sizeof *batch);
-    *batch = (struct report_batch){.owner = locations, .now = clock_wall_ms()};
+    struct report_batch *batch = MEM_NEW(&(struct report_batch){.owner = locations, .now = clock_wall_ms()});
     int code = avro ? parse_avro(call, batch, &refusal) : parse_json(call, body, batch, &refusal);
     json_decref(body);
     if (code == 0) {
@@ -261,8 +260,7 @@ static void post_locations(void *state, const struct call *call) {
 }
 
 struct locations *locations_new(const struct locations_options *options) {
-    struct locations *locations = mem_alloc(sizeof *locations);
-    *locations = (struct locations){
+    return MEM_NEW(&(struct locations){
         .options = *options,
         .codec = codec_new(),
         .users = rates_new(
@@ -271,8 +269,7 @@ struct locations *locations_new(const struct locations_options *options) {
                                    "Reports that Kafka acknowledged.", NULL),
         .refused = metrics_counter(options->metrics, "starling_ingest_refused_total",
                                    "Requests refused for their token or their reports.", NULL),
-    };
-    return locations;
+    });
 }
 
 void locations_free(struct locations *locations) {

@@ -80,15 +80,14 @@ static void nearby_free(void *state) {
 }
 
 static int nearby_start(const struct product_options *options, void **state, struct error *error) {
-    struct nearby_gateway *nearby = mem_alloc(sizeof *nearby);
-    *nearby = (struct nearby_gateway){
+    struct nearby_gateway *nearby = MEM_NEW(&(struct nearby_gateway){
         .core = *options,
         .settings = *(const struct nearby_settings *)NEARBY_SECTION.values,
         .copies = options->copies,
         .wall_clock = service_settings(options->service)->clock == SERVICE_CLOCK_WALL,
         .friend_commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",
                                            "Friend commands that Kafka acknowledged.", NULL),
-    };
+    });
     int code = start_peers(nearby, options, error);
     if (code) {
         nearby_stop(nearby);

@@ -81,14 +81,13 @@ static void reserve(struct adjacency *adjacency, int more) {
 void adjacency_build_new(struct adjacency *adjacency, int32_t partition) {
     struct adjacency_part *part = &adjacency->parts[partition];
     reserve(adjacency, 1);
-    part->build = mem_alloc(sizeof *part->build);
-    *part->build = (struct adjacency_build){
+    part->build = MEM_NEW(&(struct adjacency_build){
         .adjacency = adjacency,
         .family = part->family,
         .partition = partition,
         .runs = adjacency_runs_new(adjacency->build_folder, adjacency->options.kinds),
         .hold = INT64_MAX,
-    };
+    });
 }
 
 static void list_free(struct list_being_built *list) {

@@ -20,9 +20,8 @@ struct lots {
 };
 
 struct lots *lots_new(int32_t partitions) {
-    struct lots *lots = mem_alloc(sizeof *lots);
-    *lots = (struct lots){
-        .parts = mem_zero((size_t)partitions, sizeof *lots->parts), .partitions = partitions, .full = LOTS_FULL};
+    struct lots *lots = MEM_NEW(&(struct lots){
+        .parts = mem_zero((size_t)partitions, sizeof *lots->parts), .partitions = partitions, .full = LOTS_FULL});
     return lots;
 }
 

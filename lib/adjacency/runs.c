@@ -32,9 +32,7 @@ struct adjacency_runs {
 };
 
 struct adjacency_runs *adjacency_runs_new(const char *folder, int kinds) {
-    struct adjacency_runs *runs = mem_alloc(sizeof *runs);
-    *runs = (struct adjacency_runs){.folder = mem_string(folder), .kinds = kinds > 1, .file = -1};
-    return runs;
+    return MEM_NEW(&(struct adjacency_runs){.folder = mem_string(folder), .kinds = kinds > 1, .file = -1});
 }
 
 void adjacency_runs_free(struct adjacency_runs *runs) {

@@ -17,13 +17,12 @@ struct handoff {
 };
 
 struct handoff *handoff_new(size_t capacity, size_t item_size) {
-    struct handoff *handoff = mem_alloc(sizeof *handoff);
-    *handoff = (struct handoff){
+    struct handoff *handoff = MEM_NEW(&(struct handoff){
         .capacity = capacity,
         .item_size = item_size,
         .filling = mem_zero(capacity, item_size),
         .taken = mem_zero(capacity, item_size),
-    };
+    });
     uv_mutex_init(&handoff->lock);
     uv_cond_init(&handoff->woken);
     return handoff;

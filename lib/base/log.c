@@ -21,9 +21,7 @@ struct log {
 static const char *const LEVELS[] = {"debug", "info", "warn", "error"};
 
 struct log *log_new(FILE *stream, const char *daemon, enum log_level level, enum log_format format) {
-    struct log *log = mem_alloc(sizeof *log);
-    *log = (struct log){.stream = stream, .daemon = mem_string(daemon), .level = level, .format = format};
-    return log;
+    return MEM_NEW(&(struct log){.stream = stream, .daemon = mem_string(daemon), .level = level, .format = format});
 }
 
 void log_free(struct log *log) {

@@ -19,8 +19,7 @@ static void timer_fired(uv_timer_t *handle) {
 }
 
 struct loop_timer *loop_timer_new(uv_loop_t *loop, uint64_t first_ms, uint64_t period_ms, loop_fn *fn, void *context) {
-    struct loop_timer *timer = mem_alloc(sizeof *timer);
-    *timer = (struct loop_timer){.fn = fn, .context = context};
+    struct loop_timer *timer = MEM_NEW(&(struct loop_timer){.fn = fn, .context = context});
     uv_timer_init(loop, &timer->handle);
     timer->handle.data = timer;
     loop_timer_again(timer, first_ms, period_ms);
@@ -53,8 +52,7 @@ static void watch_readable(uv_poll_t *handle, int status, int events) {
 }
 
 struct loop_watch *loop_watch_new(uv_loop_t *loop, int fd, loop_fn *fn, void *context) {
-    struct loop_watch *watch = mem_alloc(sizeof *watch);
-    *watch = (struct loop_watch){.fn = fn, .context = context};
+    struct loop_watch *watch = MEM_NEW(&(struct loop_watch){.fn = fn, .context = context});
     if (uv_poll_init(loop, &watch->handle, fd)) {
         free(watch);
         return NULL;
@@ -80,8 +78,7 @@ static void idle_turn(uv_idle_t *handle) {
 }
 
 struct loop_idle *loop_idle_new(uv_loop_t *loop, loop_fn *fn, void *context) {
-    struct loop_idle *idle = mem_alloc(sizeof *idle);
-    *idle = (struct loop_idle){.fn = fn, .context = context};
+    struct loop_idle *idle = MEM_NEW(&(struct loop_idle){.fn = fn, .context = context});
     uv_idle_init(loop, &idle->handle);
     idle->handle.data = idle;
     return idle;
@@ -116,8 +113,7 @@ static void job_done(uv_work_t *request, int status) {
 }
 
 void loop_work(uv_loop_t *loop, loop_fn *work, loop_fn *done, void *context) {
-    struct job *job = mem_alloc(sizeof *job);
-    *job = (struct job){.work = work, .done = done, .context = context};
+    struct job *job = MEM_NEW(&(struct job){.work = work, .done = done, .context = context});
     job->request.data = job;
     uv_queue_work(loop, &job->request, job_work, job_done);
 }

@@ -19,6 +19,8 @@ void *mem_alloc(size_t size) { return checked(malloc(size ? size : 1)); }
 
 void *mem_zero(size_t count, size_t size) { return checked(count && size ? calloc(count, size) : calloc(1, 1)); }
 
+void *mem_copy(const void *memory, size_t size) { return memcpy(mem_alloc(size), memory, size); }
+
 void *mem_resize(void *memory, size_t count, size_t size) {
     // realloc to nothing would free the memory and return NULL.
     return checked(count && size ? reallocarray(memory, count, size) : realloc(memory, 1));

@@ -14,6 +14,10 @@ void *mem_alloc(size_t size);                              /* uninitialised */
 void *mem_zero(size_t count, size_t size);                 /* like calloc */
 void *mem_resize(void *memory, size_t count, size_t size); /* like reallocarray; overflow aborts */
 
+void *mem_copy(const void *memory, size_t size);
+/* A copy on the heap of a value that is small enough for the stack: MEM_NEW(&(struct point){.x = 1}). */
+#define MEM_NEW(...) mem_copy(__VA_ARGS__, sizeof *(__VA_ARGS__))
+
 /* Makes room for one more item behind `count` of them: an array that is full doubles. */
 #define MEM_ROOM(items, count, capacity)                                                                               \
     do {                                                                                                               \

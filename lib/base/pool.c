@@ -36,9 +36,7 @@ struct pool {
 
 struct pool *pool_new(size_t size) {
     assert(size >= sizeof(struct free_piece) && size <= POOL_PIECE_MAX);
-    struct pool *pool = mem_alloc(sizeof *pool);
-    *pool = (struct pool){.size = size, .pieces = (uint32_t)((CHUNK - LINE) / size)};
-    return pool;
+    return MEM_NEW(&(struct pool){.size = size, .pieces = (uint32_t)((CHUNK - LINE) / size)});
 }
 
 static void list_add(struct pool *pool, struct chunk *chunk) {

@@ -114,8 +114,7 @@ void worker_free(struct worker *worker) {
 }
 
 void worker_run(struct worker *worker, loop_fn *work, loop_fn *done, void *context) {
-    struct worker_job *task = mem_alloc(sizeof *task);
-    *task = (struct worker_job){.work = work, .done = done, .context = context};
+    struct worker_job *task = MEM_NEW(&(struct worker_job){.work = work, .done = done, .context = context});
     if (!worker->count++) uv_ref((uv_handle_t *)&worker->async);
     uv_mutex_lock(&worker->lock);
     append(&worker->given, task);

@@ -16,8 +16,7 @@ struct held {
 };
 
 struct held *held_new(const struct held_options *options) {
-    struct held *held = mem_alloc(sizeof *held);
-    *held = (struct held){
+    return MEM_NEW(&(struct held){
         .each = options->each,
         .in_all = options->in_all,
         .leaves_room = options->leaves_room,
@@ -25,8 +24,7 @@ struct held *held_new(const struct held_options *options) {
         .used = tally_used(options->metrics, options->what),
         .refused_each = options->each ? tally_held(options->metrics, options->what, options->by, options->each) : NULL,
         .refused_all = options->in_all ? tally_held(options->metrics, options->what, "process", options->in_all) : NULL,
-    };
-    return held;
+    });
 }
 
 void held_free(struct held *held) {

@@ -273,8 +273,7 @@ static void destroy(void *context) {
 }
 
 int copies_new(const struct copies_options *options, struct copies **out, struct error *error) {
-    struct copies *copies = mem_alloc(sizeof *copies);
-    *copies = (struct copies){
+    struct copies *copies = MEM_NEW(&(struct copies){
         .options = *options,
         .items = mem_zero(options->count, sizeof *copies->items),
         .count = options->count,
@@ -285,7 +284,7 @@ int copies_new(const struct copies_options *options, struct copies **out, struct
         .reading = false,
         .ready = false,
         .closing = false,
-    };
+    });
     for (size_t i = 0; i < options->count; i++) {
         copies->items[i] = (struct copy){
             .definition = options->definitions[i],

@@ -77,8 +77,7 @@ int copy_disk_reopen(struct copy_disk *disk, struct error *error) {
 }
 
 int copy_disk_open(const char *folder, const char *topic, int partitions, struct copy_disk **out, struct error *error) {
-    struct copy_disk *disk = mem_alloc(sizeof *disk);
-    *disk = (struct copy_disk){
+    struct copy_disk *disk = MEM_NEW(&(struct copy_disk){
         .path = mem_format("%s/%s", folder, topic),
         .topic = mem_string(topic),
         .store = NULL,
@@ -88,7 +87,7 @@ int copy_disk_open(const char *folder, const char *topic, int partitions, struct
         .partitions = partitions,
         .next = mem_alloc((size_t)partitions * sizeof *disk->next),
         .moved = false,
-    };
+    });
     int code = copy_disk_reopen(disk, error);
     if (code) {
         copy_disk_close(disk);

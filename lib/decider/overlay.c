@@ -71,8 +71,7 @@ enum { SMALLEST = 64 };
 static size_t rounded(size_t size) { return (size + 7) & ~(size_t)7; }
 
 struct overlay *overlay_new(size_t key_max, size_t value_max) {
-    struct overlay *overlay = mem_alloc(sizeof *overlay);
-    *overlay = (struct overlay){
+    return MEM_NEW(&(struct overlay){
         .key_max = key_max,
         .value_max = value_max,
         .key_at = rounded(value_max),
@@ -80,8 +79,7 @@ struct overlay *overlay_new(size_t key_max, size_t value_max) {
         .table = mem_zero(SMALLEST, sizeof(struct overlay_slot)),
         .mask = SMALLEST - 1,
         .groups = map_new(),
-    };
-    return overlay;
+    });
 }
 
 static void round_free(struct round *round) {
@@ -263,8 +261,7 @@ static struct round *open_round(struct overlay *overlay, int32_t partition) {
     }
     struct rounds *rounds = &overlay->parts[partition];
     if (rounds->last && rounds->last->end == INT64_MAX) return rounds->last;
-    struct round *round = mem_alloc(sizeof *round);
-    *round = (struct round){.number = ++overlay->numbers, .end = INT64_MAX};
+    struct round *round = MEM_NEW(&(struct round){.number = ++overlay->numbers, .end = INT64_MAX});
     if (rounds->last)
         rounds->last->next = round;
     else

@@ -23,8 +23,7 @@ static void *copy(const void *bytes, size_t size) {
 }
 
 struct dead_command *queue_dead_new(const struct kafka_record *record, const char *reason) {
-    struct dead_command *dead = mem_alloc(sizeof *dead);
-    *dead = (struct dead_command){.record = *record, .reason = mem_string(reason)};
+    struct dead_command *dead = MEM_NEW(&(struct dead_command){.record = *record, .reason = mem_string(reason)});
     dead->record.key = copy(record->key, record->key_size);
     dead->record.value = copy(record->value, record->value_size);
     dead->record.message = NULL; // it lives as long as its batch

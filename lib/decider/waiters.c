@@ -107,13 +107,12 @@ void waiters_free(struct waiters *waiters) {
 int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t deadline_us, void *context,
                 waiters_fn *done) {
     if (waiters->count >= waiters->max) return -EAGAIN;
-    struct outcome_waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct outcome_waiter){.next = waiters->waiting,
+    struct outcome_waiter *waiter = MEM_NEW(&(struct outcome_waiter){.next = waiters->waiting,
                                       .place = place,
                                       .offset = offset,
                                       .deadline_us = deadline_us,
                                       .context = context,
-                                      .done = done};
+                                      .done = done});
     waiters->waiting = waiter;
     waiters->count++;
     if (deadline_us < waiters->timer_us) set_timer(waiters, deadline_us);

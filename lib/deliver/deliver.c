@@ -57,15 +57,14 @@ enum { BATCH_BYTES_FIRST = 4096 };
 
 struct deliver *deliver_new(const struct deliver_options *options) {
     size_t destinations = (size_t)options->destinations;
-    struct deliver *deliver = mem_alloc(sizeof *deliver);
-    *deliver = (struct deliver){
+    struct deliver *deliver = MEM_NEW(&(struct deliver){
         .options = *options,
         .stream_time = 0,
         .batches = mem_zero(destinations, sizeof *deliver->batches),
         .filled = mem_alloc(destinations * sizeof *deliver->filled),
         .tally = mem_zero(destinations, sizeof *deliver->tally),
         .touched = mem_alloc(destinations * sizeof *deliver->touched),
-    };
+    });
     for (size_t i = 0; i < destinations; i++) deliver->batches[i].size = DELIVER_HEAD_MAX;
     return deliver;
 }

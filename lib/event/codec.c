@@ -20,9 +20,7 @@ struct scratch_chunk {
 enum { SCRATCH_FIRST = 4096 };
 
 struct codec *codec_new(void) {
-    struct codec *codec = mem_alloc(sizeof *codec);
-    *codec = (struct codec){.chunks = NULL, .used = 0, .values = NULL};
-    return codec;
+    return MEM_NEW(&(struct codec){.chunks = NULL, .used = 0, .values = NULL});
 }
 
 static void chunks_free(struct scratch_chunk *chunk) {

@@ -17,8 +17,7 @@ static struct kafka_membership *membership_new(const struct kafka_consumer *cons
     char *id = rd_kafka_memberid(consumer->client);
     struct kafka_membership *membership = NULL;
     if (metadata && id && id[0]) {
-        membership = mem_alloc(sizeof *membership);
-        *membership = (struct kafka_membership){.references = 1, .metadata = metadata, .id = mem_string(id)};
+        membership = MEM_NEW(&(struct kafka_membership){.references = 1, .metadata = metadata, .id = mem_string(id)});
     } else if (metadata) {
         rd_kafka_consumer_group_metadata_destroy(metadata);
     }

@@ -187,8 +187,7 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
 int kafka_producer_open(struct kafka_producer *producer, struct error *error) {
     const struct kafka_producer_options *options = &producer->options;
     struct kafka_opaque *before = producer->opaque;
-    producer->opaque = mem_alloc(sizeof *producer->opaque);
-    *producer->opaque = (struct kafka_opaque){.log = options->settings->log, .owner = producer};
+    producer->opaque = MEM_NEW(&(struct kafka_opaque){.log = options->settings->log, .owner = producer});
     int code = make_client(producer, error);
     if (code) {
         free(producer->opaque);

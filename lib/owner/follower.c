@@ -33,13 +33,12 @@ static void offset_lost(void *context, const struct topic *topic, int32_t partit
 
 int follower_new(const struct follower_options *options, struct follower **out, struct error *error) {
     size_t places = (size_t)options->partitions * options->topic_count;
-    struct follower *follower = mem_alloc(sizeof *follower);
-    *follower = (struct follower){
+    struct follower *follower = MEM_NEW(&(struct follower){
         .options = *options,
         .reads = mem_zero((size_t)options->partitions, sizeof *follower->reads),
         .more = mem_zero(places, sizeof *follower->more),
         .less = mem_zero(places, sizeof *follower->less),
-    };
+    });
     struct kafka_consumer_options consumer = {
         .loop = options->loop,
         .settings = options->kafka,

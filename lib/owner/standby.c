@@ -265,12 +265,11 @@ enum standby_way standby_way_to_end(struct standby *standby) {
 /* ---- beginning and end ---- */
 
 int standby_new(struct owner *owner, struct standby **out, struct error *error) {
-    struct standby *standby = mem_alloc(sizeof *standby);
-    *standby = (struct standby){
+    struct standby *standby = MEM_NEW(&(struct standby){
         .owner = owner,
         .began_us = clock_monotonic_us(),
         .wanted = mem_zero((size_t)owner->options.partitions, sizeof *standby->wanted),
-    };
+    });
     struct question_options question = {
         .loop = owner->options.loop,
         .context = standby,

@@ -178,13 +178,12 @@ bool auth_has_key(const struct auth *auth, uint32_t key) {
 uint32_t auth_changes(const struct auth *auth) { return auth->changes; }
 
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error) {
-    struct auth *made = mem_alloc(sizeof *made);
-    *made = (struct auth){
+    struct auth *made = MEM_NEW(&(struct auth){
         .audience = given(options->audience) ? mem_string(options->audience) : NULL,
         .issuer = given(options->issuer) ? mem_string(options->issuer) : NULL,
         .max_life_ms = options->max_life_ms,
         .known = token_cache_new(),
-    };
+    });
     int code = 0;
     if (given(options->hs256_key_file)) code = secret_read(options->hs256_key_file, &made->secret, error);
     if (!code && given(options->rs256_public_key_file))

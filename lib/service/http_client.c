@@ -144,8 +144,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *context, vo
         return 0;
     }
     if (!wait) {
-        wait = mem_alloc(sizeof *wait);
-        *wait = (struct wait){.client = client, .fd = fd};
+        wait = MEM_NEW(&(struct wait){.client = client, .fd = fd});
         if (uv_poll_init_socket(client->loop, &wait->handle, fd)) {
             free(wait);
             return -1;
@@ -221,9 +220,8 @@ void http_fetch(struct http_client *client, const char *method, const char *url,
         done(context, -ECANCELED, 0, NULL, 0);
         return;
     }
-    struct fetch *fetch = mem_alloc(sizeof *fetch);
-    *fetch = (struct fetch){
-        .client = client, .easy = handle_take(client), .done = done, .context = context, .next = client->fetches};
+    struct fetch *fetch = MEM_NEW(&(struct fetch){
+        .client = client, .easy = handle_take(client), .done = done, .context = context, .next = client->fetches});
     if (fetch->next) fetch->next->previous = fetch;
     client->fetches = fetch;
     if (body) buffer_append(&fetch->body, body->data, body->size);

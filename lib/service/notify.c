@@ -40,8 +40,7 @@ static uint64_t read_watchdog_ms(void) {
 }
 
 struct notify *notify_new(void) {
-    struct notify *notify = mem_alloc(sizeof *notify);
-    *notify = (struct notify){.socket = -1, .watchdog_ms = read_watchdog_ms()};
+    struct notify *notify = MEM_NEW(&(struct notify){.socket = -1, .watchdog_ms = read_watchdog_ms()});
     if (read_address(notify, getenv("NOTIFY_SOCKET"))) notify->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");

@@ -56,8 +56,7 @@ static void write_spans(const void *context, struct buffer *body, const void *sp
 }
 
 struct otlp *otlp_new(const struct otlp_options *options) {
-    struct otlp *otlp = mem_alloc(sizeof *otlp);
-    *otlp = (struct otlp){.options = *options};
+    struct otlp *otlp = MEM_NEW(&(struct otlp){.options = *options});
     otlp->poster = poster_new(&(struct poster_options){
         .url = options->url,
         .key = "",

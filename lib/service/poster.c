@@ -118,8 +118,7 @@ static void set_options(struct poster *poster) {
 }
 
 struct poster *poster_new(const struct poster_options *options) {
-    struct poster *poster = mem_alloc(sizeof *poster);
-    *poster = (struct poster){.options = *options};
+    struct poster *poster = MEM_NEW(&(struct poster){.options = *options});
     // On this thread, before there is another one.
     if (curl_global_init(CURL_GLOBAL_DEFAULT)) abort(); // out of memory, which base/mem.h cannot see here
     poster->easy = curl_easy_init();

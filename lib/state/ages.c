@@ -16,8 +16,7 @@ int ages_open(struct store *store, struct ages **out, struct error *error) {
     struct store_family *family;
     int code = store_family(store, "ages", &family, error);
     if (code) return code;
-    struct ages *ages = mem_alloc(sizeof *ages);
-    *ages = (struct ages){.store = store, .family = family, .batch = store_batch_new()};
+    struct ages *ages = MEM_NEW(&(struct ages){.store = store, .family = family, .batch = store_batch_new()});
     *out = ages;
     return 0;
 }

@@ -159,14 +159,13 @@ static int local_create(struct storage *storage, const char *path, struct storag
     int code = 0;
     // The root is never made: it may be a disk that is not mounted.
     if (stat(local->root, &status)) return failed(error, local->root);
-    struct local_writer *writer = mem_alloc(sizeof *writer);
-    *writer = (struct local_writer){
+    struct local_writer *writer = MEM_NEW(&(struct local_writer){
         .writer = {.kind = storage->kind, .written = 0},
         .local = local,
         .path = mem_string(path),
         .hidden = hidden_path(local, path),
         .fd = -1,
-    };
+    });
     for (int i = 0; i < ATTEMPTS && writer->fd < 0 && code == 0; i++) {
         code = folders_make_above(writer->hidden, error);
         if (code == 0) writer->fd = open(writer->hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -264,8 +263,7 @@ static int local_read_open(struct storage *storage, const char *path, struct sto
         free(whole);
         return code;
     }
-    struct local_reader *reader = mem_alloc(sizeof *reader);
-    *reader = (struct local_reader){.reader = {.kind = storage->kind}, .path = whole, .fd = fd};
+    struct local_reader *reader = MEM_NEW(&(struct local_reader){.reader = {.kind = storage->kind}, .path = whole, .fd = fd});
     *out = &reader->reader;
     return 0;
 }
@@ -302,8 +300,7 @@ static const struct storage_kind LOCAL = {
 
 int storage_local_open(const struct storage_options *options, struct storage **storage, struct error *error) {
     if (!*options->place) return error_set(error, -EINVAL, "no directory is given");
-    struct local *local = mem_alloc(sizeof *local);
-    *local = (struct local){.storage = {.kind = &LOCAL}, .root = mem_string(options->place)};
+    struct local *local = MEM_NEW(&(struct local){.storage = {.kind = &LOCAL}, .root = mem_string(options->place)});
     *storage = &local->storage;
     return 0;
 }

@@ -367,8 +367,7 @@ int storage_s3_open(const struct storage_options *options, struct storage **stor
     struct s3_server *server;
     int code = s3_server_new(options, &server, error);
     if (code) return code;
-    struct s3 *s3 = mem_alloc(sizeof *s3);
-    *s3 = (struct s3){.storage = {.kind = &S3}, .server = server};
+    struct s3 *s3 = MEM_NEW(&(struct s3){.storage = {.kind = &S3}, .server = server});
     *storage = &s3->storage;
     return 0;
 }

@@ -45,15 +45,14 @@ int s3_server_new(const struct storage_options *options, struct s3_server **out,
     if (!options->s3_endpoint || !*options->s3_endpoint || !options->s3_access_key || !*options->s3_access_key)
         return error_set(error, -EINVAL, "%s: needs history.s3.endpoint, .access.key and .secret.key", options->place);
     if (curl_global_init(CURL_GLOBAL_DEFAULT)) abort(); // out of memory, which base/mem.h cannot see here
-    struct s3_server *server = mem_alloc(sizeof *server);
-    *server = (struct s3_server){
+    struct s3_server *server = MEM_NEW(&(struct s3_server){
         .curl = curl_easy_init(),
         .base = mem_format("%s/%.*s", options->s3_endpoint, (int)size, bucket),
         .prefix = mem_stringn(prefix, prefix_size),
         .user = mem_format("%s:%s", options->s3_access_key, options->s3_secret_key),
         .signing = mem_format("aws:amz:%s:s3", options->s3_region),
         .chance = (unsigned)time(NULL),
-    };
+    });
     if (!server->curl) abort();
     *out = server;
     return 0;

@@ -24,9 +24,7 @@ struct store_batch {
 };
 
 static struct store_batch *batch_new(bool sorted) {
-    struct store_batch *batch = mem_alloc(sizeof *batch);
-    *batch = (struct store_batch){.batch = rocksdb_writebatch_create(), .sorted = sorted};
-    return batch;
+    return MEM_NEW(&(struct store_batch){.batch = rocksdb_writebatch_create(), .sorted = sorted});
 }
 
 struct store_batch *store_batch_new(void) {

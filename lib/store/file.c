@@ -15,8 +15,7 @@ struct store_file {
 };
 
 struct store_file *store_file_new(struct store *store, const char *path) {
-    struct store_file *file = mem_alloc(sizeof *file);
-    *file = (struct store_file){
+    return MEM_NEW(&(struct store_file){
         .env = rocksdb_envoptions_create(),
         .options = store->options,
         .table_bytes = store->table_bytes,
@@ -24,8 +23,7 @@ struct store_file *store_file_new(struct store *store, const char *path) {
         .path = mem_string(path),
         .pieces = NULL,
         .count = 0,
-    };
-    return file;
+    });
 }
 
 void store_file_free(struct store_file *file) {

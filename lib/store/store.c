@@ -43,8 +43,7 @@ static rocksdb_options_t *family_options(const struct store *store, const char *
 }
 
 static struct store_family *family_add(struct store *store, const char *name, rocksdb_column_family_handle_t *handle) {
-    struct store_family *family = mem_alloc(sizeof *family);
-    *family = (struct store_family){.name = mem_string(name), .handle = handle};
+    struct store_family *family = MEM_NEW(&(struct store_family){.name = mem_string(name), .handle = handle});
     store->families = mem_resize(store->families, store->family_count + 1, sizeof(struct store_family *));
     store->families[store->family_count++] = family;
     return family;
@@ -79,8 +78,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
     int code = folders_make(path, error);
     if (code) return code;
     rocksdb_cache_t *cache = rocksdb_cache_create_lru_with_strict_capacity_limit(shared.cache_bytes);
-    struct store *store = mem_alloc(sizeof *store);
-    *store = (struct store){
+    struct store *store = MEM_NEW(&(struct store){
         .db = NULL,
         .options = store_options_make(&shared, cache),
         .cache = cache,
@@ -99,7 +97,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .table_bytes = options->memory_bytes ? STORE_SMALL_TABLE : STORE_TABLE,
         .unchecked_bytes = 0,
         .counts = rocksdb_perfcontext_create(),
-    };
+    });
     store->late = store_options_make_late(store->options);
     store->cold = store_options_make_cold(store->options, &shared, cache);
     rocksdb_set_perf_level(rocksdb_enable_count);

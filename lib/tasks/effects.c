@@ -31,8 +31,7 @@ struct task_effects {
 struct task_effects *task_effects_new(const struct topic *const *topics, size_t states, int32_t partitions,
                                       struct epochs *epochs) {
     size_t places = (size_t)partitions * states;
-    struct task_effects *effects = mem_alloc(sizeof *effects);
-    *effects = (struct task_effects){
+    struct task_effects *effects = MEM_NEW(&(struct task_effects){
         .topics = mem_zero(states, sizeof *effects->topics),
         .states = states,
         .partitions = partitions,
@@ -41,7 +40,7 @@ struct task_effects *task_effects_new(const struct topic *const *topics, size_t 
         .courses = mem_zero(places, sizeof *effects->courses),
         .notes = mem_zero(places * NOTES, sizeof *effects->notes),
         .positions = mem_zero(places, sizeof *effects->positions),
-    };
+    });
     if (states) memcpy(effects->topics, topics, states * sizeof *topics);
     return effects;
 }

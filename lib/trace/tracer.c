@@ -33,13 +33,12 @@ struct tracer {
 };
 
 struct tracer *tracer_new(const struct tracer_options *options) {
-    struct tracer *tracer = mem_alloc(sizeof *tracer);
-    *tracer = (struct tracer){
+    struct tracer *tracer = MEM_NEW(&(struct tracer){
         .options = *options,
         .places = mem_zero(PARKED_MAX, sizeof *tracer->places),
         .parked = map_new(),
         .chance = chance_new(),
-    };
+    });
     return tracer;
 }
 

@@ -14,9 +14,7 @@ struct ends {
 };
 
 struct ends *ends_new(void) {
-    struct ends *ends = mem_alloc(sizeof *ends);
-    *ends = (struct ends){.times = map_new()};
-    return ends;
+    return MEM_NEW(&(struct ends){.times = map_new()});
 }
 
 void ends_free(struct ends *ends) {

@@ -29,14 +29,13 @@ struct mutes {
 };
 
 struct mutes *mutes_new(const struct mutes_options *options) {
-    struct mutes *mutes = mem_alloc(sizeof *mutes);
-    *mutes = (struct mutes){
+    struct mutes *mutes = MEM_NEW(&(struct mutes){
         .options = *options,
         .codec = codec_new(),
         .pairs =
             metrics_gauge(options->metrics, "starling_copies_nearby_mutes",
                           "Pairs of a user and a friend whom the user does not want to see nearby, in memory.", NULL),
-    };
+    });
     mutes->lists = maps_new(BITS);
     mutes->users = map_new();
     return mutes;

@@ -17,13 +17,12 @@ int profiles_open(const struct profiles_options *options, struct profiles **out,
     struct copy_disk *disk;
     int code = copy_disk_open(options->data_dir, TOPIC_PROFILES.name, options->partitions, &disk, error);
     if (code) return code;
-    struct profiles *profiles = mem_alloc(sizeof *profiles);
-    *profiles = (struct profiles){
+    struct profiles *profiles = MEM_NEW(&(struct profiles){
         .options = *options,
         .disk = disk,
         .codec = codec_new(),
         .found = {.data = NULL, .size = 0, .capacity = 0},
-    };
+    });
     *out = profiles;
     return 0;
 }

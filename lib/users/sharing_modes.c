@@ -20,13 +20,12 @@ struct sharing_modes {
 };
 
 struct sharing_modes *sharing_modes_new(const struct sharing_modes_options *options) {
-    struct sharing_modes *modes = mem_alloc(sizeof *modes);
-    *modes = (struct sharing_modes){
+    struct sharing_modes *modes = MEM_NEW(&(struct sharing_modes){
         .options = *options,
         .codec = codec_new(),
         .users = metrics_gauge(options->metrics, "starling_copies_sharing_users",
                                "Users whose sharing mode is held in memory.", NULL),
-    };
+    });
     modes->maps = maps_new(BITS);
     modes->ends = ends_new();
     return modes;

@@ -58,8 +58,7 @@ static int start(struct user_copies *copies, struct error *error) {
 }
 
 int user_copies_new(const struct user_copies_options *options, struct user_copies **out, struct error *error) {
-    struct user_copies *copies = mem_alloc(sizeof *copies);
-    *copies = (struct user_copies){.options = *options};
+    struct user_copies *copies = MEM_NEW(&(struct user_copies){.options = *options});
     *out = copies;
     const struct profiles_options profiles = {
         .data_dir = options->data_dir,

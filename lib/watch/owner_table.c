@@ -43,8 +43,7 @@ static void free_thing(struct watch_owner *owner, struct watch_owner_part *part,
 struct watcher *watch_owner_watcher(struct watch_owner *owner, struct watch_owner_part *part, uint64_t number) {
     uint64_t *place = map_put(part->watchers, number, NULL);
     if (*place) return (struct watcher *)(uintptr_t)*place;
-    struct watcher *watcher = mem_alloc(sizeof *watcher);
-    *watcher = (struct watcher){.number = number};
+    struct watcher *watcher = MEM_NEW(&(struct watcher){.number = number});
     struct watch_link *links[] = {&watcher->in_part, &watcher->in_work, &watcher->settled, &watcher->pending,
                                   &watcher->checked};
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) watch_link_init(links[i]);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/codec.h"
+#include "event/topics.h"
 #include "fanout/feed/live.h"
 #include "fanout/screen_watch.h"
 #include "ids/ids.h"
@@ -174,7 +175,8 @@ static void observe_latency(struct feeds *feeds, const struct live_feed *live) {
         histogram_observe(feeds->metrics.latency, (double)(now_ms - ids_time_ms(live->posts[i].id)) / 1000);
 }
 
-struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, struct buffer *frame) {
+struct screen_filled feeds_fill(void *context, struct session *session, struct buffer *frame) {
+    struct feeds *feeds = context;
     struct live_feed *live = *place_of(feeds, session);
     if (!live || live->pending == LIVE_NOTHING || live->wait.link) return (struct screen_filled){.frame = false};
     bool news = live->post_count || live->gone_count || !watch_version_same(live->since, live->version);
@@ -201,15 +203,21 @@ struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, st
 
 /* ---- what is watched ---- */
 
-void feeds_route(struct feeds *feeds, int32_t route) { screen_watch_route(feeds->watch, route); }
+void feeds_route(void *feeds, int32_t route) { screen_watch_route(((struct feeds *)feeds)->watch, route); }
 
-int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope) {
-    return screen_watch_take(feeds->watch, envelope);
+int feeds_take(void *feeds, int32_t route, const struct deliver_envelope *envelope) {
+    (void)route;
+    return screen_watch_take(((struct feeds *)feeds)->watch, envelope);
 }
 
-void feeds_profile_changed(struct feeds *feeds, int64_t user) { texts_profile_changed(feeds->texts, user); }
+void feeds_profile_changed(void *feeds, int64_t user) { texts_profile_changed(((struct feeds *)feeds)->texts, user); }
 
-void feeds_record_lost(struct feeds *feeds) { feeds->metrics.lost->value++; }
+void feeds_produced(void *feeds, void *opaque, int code, const struct topic *topic) {
+    (void)opaque;
+    if (topic == &TOPIC_FEED_WATCHES && code) ((struct feeds *)feeds)->metrics.lost->value++;
+}
+
+void *feeds_context(const struct feeds *feeds) { return feeds->options.context; }
 
 static size_t what_of(const struct session *session, char what[WHAT_MAX]) {
     return (size_t)snprintf(what, WHAT_MAX, "feed:%" PRId64, session_user(session));
@@ -266,7 +274,8 @@ void feeds_unwatch(struct feeds *feeds, struct session *session) {
     screen_watch_hide(feeds->watch, session, what, size);
 }
 
-void feeds_leave(struct feeds *feeds, struct session *session) {
+void feeds_leave(void *context, struct session *session) {
+    struct feeds *feeds = context;
     struct live_feed **live = place_of(feeds, session);
     if (!*live) return;
     screen_watch_leave(feeds->watch, session);

@@ -41,17 +41,19 @@ struct feeds_options {
 struct feeds *feeds_new(const struct feeds_options *options);
 void feeds_free(struct feeds *feeds); /* after the last session, and no fetch may be under way; NULL is fine */
 
-void feeds_route(struct feeds *feeds, int32_t route); /* deliveries come by it from now on; -1: by none */
-int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope); /* 0, or -EBADMSG: malformed */
-void feeds_profile_changed(struct feeds *feeds, int64_t user);
-void feeds_record_lost(struct feeds *feeds); /* one that was written did not get to Kafka */
+void *feeds_context(const struct feeds *feeds); /* the options' */
+
+/* Functions of a screen (fanout/screen.h), whose product the feeds are: */
+void feeds_route(void *feeds, int32_t route); /* deliveries come by it from now on; -1: by none */
+int feeds_take(void *feeds, int32_t route, const struct deliver_envelope *envelope); /* 0, or -EBADMSG: malformed */
+void feeds_profile_changed(void *feeds, int64_t user);
+void feeds_produced(void *feeds, void *opaque, int code, const struct topic *topic);
+void feeds_leave(void *feeds, struct session *session); /* it is about to be freed */
+struct screen_filled feeds_fill(void *feeds, struct session *session, struct buffer *frame);
 
 /* The session's phone has a page of that version (NULL: the phone did not name one), and is told of every change after it. A
  * repeated call names the version of the phone's new page. 0, or -ENOSPC: too many sessions watch. */
 int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version);
 void feeds_unwatch(struct feeds *feeds, struct session *session);
-void feeds_leave(struct feeds *feeds, struct session *session); /* it is about to be freed */
-
-struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, struct buffer *frame);
 
 #endif

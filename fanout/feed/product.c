@@ -15,10 +15,10 @@
 #include "fanout/feed/settings.h"
 #include "service/peers.h"
 
+/* The context of the feeds, which are the product that the core knows. */
 struct feed_screen {
     struct screen_options core;
     struct peers *owners; /* the feed processes */
-    struct feeds *feeds;
 };
 
 /* ---- callbacks of the feeds ---- */
@@ -43,60 +43,28 @@ static void fetch_posts(void *context, int32_t partition, const char *path, int 
 
 static int message(void *context, struct session *session, const char *type, const json_t *object, const char **code,
                    struct error *error) {
-    struct feed_screen *product = context;
+    struct feed_screen *product = feeds_context(context);
     struct feed_request request;
     int result = feed_request_parse(type, object, &request, code, error);
     if (result) return result;
     if (!request.watch) {
-        feeds_unwatch(product->feeds, session);
+        feeds_unwatch(context, session);
         return 0;
     }
     peers_prepare(product->owners); /* the first post's text is then as quick as the others' */
-    if (feeds_watch(product->feeds, session, request.has_version ? &request.version : NULL)) {
+    if (feeds_watch(context, session, request.has_version ? &request.version : NULL)) {
         *code = "too_many_watches";
         return error_set(error, -EINVAL, "too many feeds are watched here just now; try again later");
     }
     return 0;
 }
 
-static int delivery(void *context, int32_t route, const struct deliver_envelope *envelope) {
-    struct feed_screen *product = context;
-    (void)route;
-    return feeds_take(product->feeds, envelope);
-}
-
-static void produced(void *context, void *opaque, int code, const struct topic *topic) {
-    struct feed_screen *product = context;
-    (void)opaque;
-    if (topic == &TOPIC_FEED_WATCHES && code) feeds_record_lost(product->feeds);
-}
-
-static void on_profile(void *context, int64_t user) {
-    struct feed_screen *product = context;
-    feeds_profile_changed(product->feeds, user);
-}
-
-static void on_routes(void *context, int32_t first) {
-    struct feed_screen *product = context;
-    feeds_route(product->feeds, first);
-}
-
-static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
-    struct feed_screen *product = context;
-    return feeds_fill(product->feeds, session, frame);
-}
-
-static void leave_feeds(void *context, struct session *session) {
-    struct feed_screen *product = context;
-    feeds_leave(product->feeds, session);
-}
-
 /* Questions under way end by peers_free, and tell the feeds so. */
 static void stop(void *context) {
-    struct feed_screen *product = context;
-    if (!product) return;
+    if (!context) return;
+    struct feed_screen *product = feeds_context(context);
     peers_free(product->owners);
-    feeds_free(product->feeds);
+    feeds_free(context);
     free(product);
 }
 
@@ -118,7 +86,7 @@ static int start(const struct screen_options *options, void **made, struct error
         free(product);
         return code;
     }
-    product->feeds = feeds_new(&(struct feeds_options){
+    *made = feeds_new(&(struct feeds_options){
         .loop = service_loop(options->service),
         .metrics = service_metrics(options->service),
         .sessions = options->sessions,
@@ -133,7 +101,6 @@ static int start(const struct screen_options *options, void **made, struct error
         .write = write_watch,
         .fetch = fetch_posts,
     });
-    *made = product;
     return 0;
 }
 
@@ -144,10 +111,10 @@ const struct screen FEED_SCREEN = {
     .start = start,
     .stop = stop,
     .message = message,
-    .delivery = delivery,
-    .produced = produced,
-    .profile = on_profile,
-    .routes = on_routes,
-    .fill = fill,
-    .free = leave_feeds,
+    .delivery = feeds_take,
+    .produced = feeds_produced,
+    .profile = feeds_profile_changed,
+    .routes = feeds_route,
+    .fill = feeds_fill,
+    .free = feeds_leave,
 };

@@ -262,7 +262,6 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         .extra_count = extra_count,
         .on_refused = refused,
         .refused_context = (void *)(uintptr_t)command,
-        .log = NULL,
     };
     return 0;
 finish:

@@ -13,7 +13,6 @@ static const struct bulk FRIENDSHIPS = {
     .send = setup_befriend,
     .halves = &TOPIC_FRIENDSHIPS,
     .read_half = half_of_friendship,
-    .wait_s = 0,
     .wait_help = "import: waits so long at most until it is all on the routers' friend lists",
     .verify = verify_run,
 };

@@ -57,7 +57,6 @@ static int say_nothing(struct history_command *history, int64_t user, struct err
     struct beginning beginning = {.known = false};
     const struct past_question question = {
         .user = user,
-        .from_ms = 0,
         .to_ms = INT64_MAX,
         .context = &beginning,
         .take = take_beginning,

@@ -15,7 +15,6 @@ void progress_start(struct progress_meter *progress, const char *command) {
         .started_us = now,
         .shown_us = now,
         .terminal = isatty(STDERR_FILENO),
-        .open = false,
     };
 }
 

@@ -282,7 +282,6 @@ static int run(int argc, char **argv) {
     replay.reader = (struct reader_options){
         .settings = &replay.topics,
         .partition = READER_ALL,
-        .from_ms = 0,
         .to_ms = INT64_MAX,
         .follow = wish.follow,
         .context = &replay,

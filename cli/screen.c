@@ -28,7 +28,6 @@ struct watch_screen *screen_new(const struct watch_screen_options *options) {
         .options = *options,
         .at = {.lat = 0, .lng = 0},
         .friends = map_new(),
-        .sorted = NULL,
     });
 }
 

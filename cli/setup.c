@@ -55,7 +55,6 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
         .from = lower,
         .to = a < b ? b : a,
         .time = clock_wall_ms(),
-        .since = 0,
     };
     buffer_clear(&setup->value);
     half_encode_command(&setup->value, &command);
@@ -109,17 +108,13 @@ const struct setup_deciders SETUP_ROUTERS = {
 const struct setup_deciders SETUP_FEEDS = {
     .who = "feed process",
     .commands = &TOPIC_FOLLOW_COMMANDS,
-    .results = NULL,
     .commands_left = "follow commands are not decided",
-    .results_left = NULL,
 };
 
 const struct setup_deciders SETUP_COMMENTS = {
     .who = "comments process",
     .commands = &TOPIC_COMMENT_COMMANDS,
-    .results = NULL,
     .commands_left = "comment commands are not decided",
-    .results_left = NULL,
 };
 
 struct handled {

@@ -82,13 +82,6 @@ struct look *look_new(const struct look_options *options) {
     struct look *look = mem_alloc(sizeof *look);
     *look = (struct look){
         .options = *options,
-        .wanted = NULL,
-        .chains = NULL,
-        .kept = NULL,
-        .ends = NULL,
-        .count = 0,
-        .code = 0,
-        .kafka_code = 0,
         .error = {.text = ""},
     };
     look->question = question_new(&(struct question_options){

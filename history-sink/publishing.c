@@ -62,7 +62,6 @@ void publish_line_add(struct publish_line *line, struct worker *worker, struct s
         .rows = segment_rows(segment),
         .told = told,
         .context = context,
-        .code = 0,
         .error = {.text = ""},
     };
     line->uses++;

@@ -19,7 +19,6 @@ struct report_clock *report_clock_new(bool stream, int32_t partitions, int64_t a
         .ahead_ms = ahead_ms,
         .jump_ms = jump_ms,
         .wall = clock_wall_ms(),
-        .highest = 0,
         .highest_of = mem_alloc((size_t)partitions * sizeof *clock->highest_of),
     });
     for (int32_t p = 0; p < partitions; p++) clock->highest_of[p] = -1;

@@ -45,7 +45,6 @@ int sending_new(const struct sending_options *options, struct sending **out, str
         .loop = options->loop,
         .settings = options->kafka,
         .metrics = options->registry,
-        .linger_ms = 0,
         .queue_bytes = options->queue_bytes,
         .context = sending,
         .on_delivered = delivered,

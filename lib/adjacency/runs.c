@@ -264,7 +264,6 @@ int adjacency_runs_merge(struct adjacency_runs *runs, adjacency_runs_fn *fn, voi
         .runs = runs,
         .sources = mem_zero(runs->count + 1, sizeof *merge.sources),
         .heap = mem_zero(runs->count + 1, sizeof *merge.heap),
-        .count = 0,
     };
     struct list_piece gathered = {.updates = NULL};
     int code = merge_all(&merge, &gathered, fn, context, error);

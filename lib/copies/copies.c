@@ -277,19 +277,11 @@ int copies_new(const struct copies_options *options, struct copies **out, struct
         .options = *options,
         .items = mem_zero(options->count, sizeof *copies->items),
         .count = options->count,
-        .consumer = NULL,
-        .question = NULL,
-        .timer = NULL,
-        .current_at_us = 0,
-        .reading = false,
-        .ready = false,
-        .closing = false,
     });
     for (size_t i = 0; i < options->count; i++) {
         copies->items[i] = (struct copy){
             .definition = options->definitions[i],
             .ends = mem_zero((size_t)options->partitions, sizeof *copies->items[i].ends),
-            .stuck = false,
         };
     }
     make_metrics(copies);

@@ -80,13 +80,9 @@ int copy_disk_open(const char *folder, const char *topic, int partitions, struct
     struct copy_disk *disk = MEM_NEW(&(struct copy_disk){
         .path = mem_format("%s/%s", folder, topic),
         .topic = mem_string(topic),
-        .store = NULL,
-        .values = NULL,
-        .offsets = NULL,
         .batch = store_batch_new(),
         .partitions = partitions,
         .next = mem_alloc((size_t)partitions * sizeof *disk->next),
-        .moved = false,
     });
     int code = copy_disk_reopen(disk, error);
     if (code) {

@@ -59,7 +59,6 @@ struct deliver *deliver_new(const struct deliver_options *options) {
     size_t destinations = (size_t)options->destinations;
     struct deliver *deliver = MEM_NEW(&(struct deliver){
         .options = *options,
-        .stream_time = 0,
         .batches = mem_zero(destinations, sizeof *deliver->batches),
         .filled = mem_alloc(destinations * sizeof *deliver->filled),
         .tally = mem_zero(destinations, sizeof *deliver->tally),

@@ -66,7 +66,6 @@ struct container_writer *container_writer_new(const char *name, int64_t end, con
         .name = mem_string(name),
         .rows = {.data = NULL},
         .packed = {.data = NULL},
-        .count = 0,
     };
     if (getrandom(writer->sync, SYNC_SIZE, 0) != SYNC_SIZE) abort(); // never short for sixteen bytes
     header_put(writer, end);
@@ -317,15 +316,11 @@ int container_reader_new(const char *name, const struct container_input *input, 
     *reader = (struct container_reader){
         .input = *input,
         .name = mem_string(name),
-        .read = NULL,
         .codec = codec_new(),
         .unpack = unpack_nothing,
         .end = -1,
         .bytes = {.data = NULL},
-        .at = 0,
         .rows = {.data = NULL},
-        .row_at = 0,
-        .left = 0,
     };
     int code = header_read(reader, error);
     if (code)

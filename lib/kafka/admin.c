@@ -60,7 +60,6 @@ int kafka_admin_new(const struct kafka_settings *settings, struct kafka_admin **
     *admin = (struct kafka_admin){
         .settings = settings,
         .opaque = {.log = settings->log, .owner = admin},
-        .client = NULL,
     };
     int code = kafka_admin_open(admin, error);
     if (code) {

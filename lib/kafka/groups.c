@@ -14,7 +14,6 @@ static void member_fill(struct kafka_member *member, const rd_kafka_MemberDescri
         .host = mem_string(rd_kafka_MemberDescription_host(from)),
         .instance_id = mem_string(rd_kafka_MemberDescription_group_instance_id(from)),
         .owned = mem_zero(list && list->cnt ? (size_t)list->cnt : 1, sizeof *member->owned),
-        .owned_count = 0,
     };
     for (int i = 0; list && i < list->cnt; i++) {
         const struct topic *topic = kafka_topic_of(settings, list->elems[i].topic);

@@ -45,11 +45,6 @@ struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_set
         .probe_topic = settings->topics && settings->topics->count
                            ? topic_full_name(settings, settings->topics->items[0], false)
                            : mem_string("starling"),
-        .probing = false,
-        .asked_us = 0,
-        .up = false,
-        .fatal = false,
-        .news = false,
         .reason = "",
         .on_broker = on_broker,
         .context = context,

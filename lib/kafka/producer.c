@@ -208,25 +208,8 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
     struct kafka_producer *producer = mem_alloc(sizeof *producer);
     *producer = (struct kafka_producer){
         .options = *options,
-        .opaque = NULL,
-        .client = NULL,
-        .queue = NULL,
-        .wake = NULL,
-        .health = NULL,
         .handles = {.count = 0},
-        .membership = NULL,
-        .pending = 0,
-        .dead_lost = 0,
         .dead_limit = SIZE_MAX,
-        .dead = NULL,
-        .dead_count = 0,
-        .traced = NULL,
-        .waits_us = 0,
-        .renewed_us = 0,
-        .patience_ms = 0,
-        .spoiled = false,
-        .told = false,
-        .old = NULL,
     };
     if (options->metrics) kafka_dead_letters_count(producer, options->metrics);
     if (!options->transactional_id) kafka_misplaced_use(options->settings->misplaced, producer);

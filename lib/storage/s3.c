@@ -150,10 +150,8 @@ static int s3_create(struct storage *storage, const char *path, struct storage_w
         .server = server,
         .key = s3_key(server, path),
         .token = mem_format("x-amz-meta-starling-writer: %016" PRIx64, unique),
-        .upload = NULL,
         .part = {.data = NULL},
         .etags = {.data = NULL},
-        .parts = 0,
     };
     *out = &writer->writer;
     return 0;
@@ -325,8 +323,6 @@ static int s3_read_open(struct storage *storage, const char *path, struct storag
                                  .key = s3_key(server, path),
                                  .etag = "",
                                  .bytes = {.data = NULL},
-                                 .used = 0,
-                                 .at = 0,
                                  .ended = false};
     int code = next_piece(reader, error);
     if (code)

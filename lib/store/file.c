@@ -19,10 +19,7 @@ struct store_file *store_file_new(struct store *store, const char *path) {
         .env = rocksdb_envoptions_create(),
         .options = store->options,
         .table_bytes = store->table_bytes,
-        .writer = NULL,
         .path = mem_string(path),
-        .pieces = NULL,
-        .count = 0,
     });
 }
 

@@ -79,23 +79,17 @@ int store_open(const char *path, const struct store_options *options, struct sto
     if (code) return code;
     rocksdb_cache_t *cache = rocksdb_cache_create_lru_with_strict_capacity_limit(shared.cache_bytes);
     struct store *store = MEM_NEW(&(struct store){
-        .db = NULL,
         .options = store_options_make(&shared, cache),
         .cache = cache,
         .read = rocksdb_readoptions_create(),
         .scan = rocksdb_readoptions_create(),
         .merged_late = options->merged_late,
-        .late = NULL,
-        .cold = NULL,
         .write = rocksdb_writeoptions_create(),
         .write_sync = rocksdb_writeoptions_create(),
         .flush = rocksdb_flushoptions_create(),
-        .families = NULL,
-        .family_count = 0,
         .cache_bytes = shared.cache_bytes,
         .memtable_bytes = shared.memtable_bytes,
         .table_bytes = options->memory_bytes ? STORE_SMALL_TABLE : STORE_TABLE,
-        .unchecked_bytes = 0,
         .counts = rocksdb_perfcontext_create(),
     });
     store->late = store_options_make_late(store->options);

@@ -139,7 +139,6 @@ static void changed(void *context, const struct kafka_record *record) {
 struct copy_definition mutes_copy(struct mutes *mutes) {
     return (struct copy_definition){
         .topic = &TOPIC_NEARBY_MUTES,
-        .disk = NULL,
         .context = mutes,
         .apply = apply,
         .forget = forget,

@@ -57,7 +57,6 @@ struct copy_definition profiles_copy(struct profiles *profiles) {
         .disk = profiles->disk,
         .context = profiles,
         .apply = apply,
-        .forget = NULL,
         .changed = changed,
     };
 }

@@ -80,7 +80,6 @@ static void changed(void *context, const struct kafka_record *record) {
 struct copy_definition sharing_modes_copy(struct sharing_modes *modes) {
     return (struct copy_definition){
         .topic = &TOPIC_SHARING,
-        .disk = NULL,
         .context = modes,
         .apply = apply,
         .forget = forget,

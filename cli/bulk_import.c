@@ -35,9 +35,8 @@ struct import {
 
 static int load_state(struct import *import) {
     FILE *file = fopen(import->state, "re");
-    if (!file) {
+    if (!file)
         return errno == ENOENT ? 0 : error_set(import->error, -errno, "%s: %s", import->state, strerror(errno));
-    }
     int64_t size = -1, done = -1;
     int found = fscanf(file, "size %" SCNd64 " pairs %" SCNd64, &size, &done);
     fclose(file);
@@ -113,12 +112,10 @@ static int end(struct import *import, int64_t wait_s) {
     const char *name = import->bulk->command->name;
     progress_end(&import->progress, import->sent, import->what);
     if (import->skip) fprintf(stderr, "starling %s: %" PRId64 " were sent by an earlier run\n", name, import->skip);
-    if (import->selves) {
+    if (import->selves)
         fprintf(stderr, "starling %s: %" PRId64 " lines name one user twice and were left out\n", name, import->selves);
-    }
-    if (import->state && unlink(import->state) && errno != ENOENT) {
+    if (import->state && unlink(import->state) && errno != ENOENT)
         return error_set(import->error, -errno, "%s: %s", import->state, strerror(errno));
-    }
     if (wait_s <= 0) return 0;
     int code = setup_wait_decided(import->setup, import->bulk->deciders, import->group, (int)wait_s, show_left, import,
                                   import->error);

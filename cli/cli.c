@@ -147,9 +147,8 @@ struct parse {
 };
 
 static const struct cli_option *find_option(const struct parse *parse, const char *argument, const char **value) {
-    for (size_t i = 0; i < parse->count; i++) {
+    for (size_t i = 0; i < parse->count; i++)
         if (is_option(argument, parse->options[i].name, value)) return &parse->options[i];
-    }
     return NULL;
 }
 

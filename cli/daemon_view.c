@@ -122,9 +122,8 @@ static void take_identity(struct daemon_view *view, const struct metrics_sample 
     bool ours = !strncmp(daemon, PREFIX, sizeof PREFIX - 1);
     snprintf(view->name, sizeof view->name, "%s", ours ? daemon + sizeof PREFIX - 1 : daemon);
     view->kind = ARRAY_SIZE(KINDS);
-    for (size_t i = 0; i < ARRAY_SIZE(KINDS); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(KINDS); i++)
         if (!strcmp(view->name, KINDS[i].name)) view->kind = (int)i;
-    }
 }
 
 static void add(double *to, double value) { *to = isnan(*to) ? value : *to + value; }
@@ -167,9 +166,8 @@ void daemon_view_numbers(struct daemon_view *view, const char *text, double now_
     const struct daemon_numbers before = view->numbers;
     struct daemon_numbers now = NOTHING;
     struct metrics_sample sample;
-    for (const char *at = text; metrics_text_next(&at, &sample);) {
+    for (const char *at = text; metrics_text_next(&at, &sample);)
         if (is(&sample, "starling_build_info")) take_identity(view, &sample);
-    }
     const struct daemon_kind *kind = view->kind < (int)ARRAY_SIZE(KINDS) ? &KINDS[view->kind] : &NO_KIND;
     for (const char *at = text; metrics_text_next(&at, &sample);) take_sample(&now, &sample, kind);
     now.read_s = now_s;

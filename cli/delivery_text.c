@@ -64,16 +64,14 @@ finish:
 /* ---- whom it names ---- */
 
 static bool among(const int64_t *users, size_t count, int64_t user) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (users[i] == user) return true;
-    }
     return false;
 }
 
 static bool roster_names(const struct roster_friends *friends, int64_t user) {
-    for (size_t i = 0; i < friends->count; i++) {
+    for (size_t i = 0; i < friends->count; i++)
         if (friends->items[i].user == user) return true;
-    }
     return false;
 }
 
@@ -103,9 +101,8 @@ static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t s
     case TIMELINE_ITEM_BACKLOG: return item.backlog.author == user;
     case TIMELINE_ITEM_REQUEST: return item.request.reader == user;
     case TIMELINE_ITEM_ANSWER:
-        for (size_t i = 0; i < item.answer.posts.count; i++) {
+        for (size_t i = 0; i < item.answer.posts.count; i++)
             if (item.answer.posts.items[i].author == user) return true;
-        }
         return false;
     case TIMELINE_ITEM_BEGIN:
     case TIMELINE_ITEM_HOT:

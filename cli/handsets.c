@@ -56,9 +56,8 @@ struct handsets {
 /* ---- the screen ---- */
 
 static struct ring_entry *find(const struct phone *phone, int64_t user) {
-    for (size_t i = 0; i < phone->count; i++) {
+    for (size_t i = 0; i < phone->count; i++)
         if (phone->screen[i].user == user) return &phone->screen[i];
-    }
     return NULL;
 }
 

@@ -99,9 +99,8 @@ static int newest_first(const void *a, const void *b) {
 void home_page_sort(struct home_page *page, size_t max) {
     size_t kept = 0;
     if (page->count) qsort(page->items, page->count, sizeof *page->items, newest_first);
-    for (size_t i = 0; i < page->count && kept < max; i++) {
+    for (size_t i = 0; i < page->count && kept < max; i++)
         if (!kept || page->items[i].id != page->items[kept - 1].id) page->items[kept++] = page->items[i];
-    }
     page->count = kept;
 }
 

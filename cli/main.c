@@ -13,9 +13,8 @@ static const struct cli_command *const COMMANDS[] = {
 
 static void usage(FILE *out) {
     fprintf(out, "usage: starling COMMAND ...\n\n");
-    for (size_t i = 0; i < ARRAY_SIZE(COMMANDS); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(COMMANDS); i++)
         fprintf(out, "  %-9s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
-    }
     fprintf(out, "\nstarling COMMAND --help tells its arguments. All take --config FILE and --set key=value.\n");
 }
 
@@ -59,9 +58,8 @@ int main(int argc, char **argv) {
         printf("starling %s\n", STARLING_VERSION);
         return 0;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(COMMANDS); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(COMMANDS); i++)
         if (strcmp(argv[1], COMMANDS[i]->name) == 0) return COMMANDS[i]->run(argc - 1, argv + 1);
-    }
     fprintf(stderr, "starling: unknown command %s\n", argv[1]);
     usage(stderr);
     return CLI_WRONG_USAGE;

@@ -5,9 +5,8 @@
 
 /* The closing quote of a text that begins behind `at`; NULL: the line ends before. */
 static const char *end_of_text(const char *at, const char *end) {
-    for (; at < end && *at != '"'; at++) {
+    for (; at < end && *at != '"'; at++)
         if (*at == '\\' && at + 1 < end) at++;
-    }
     return at < end ? at : NULL;
 }
 

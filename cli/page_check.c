@@ -71,9 +71,8 @@ static void *grown(void *items, size_t count, size_t size) {
 }
 
 static struct known_relation *find_relation(const struct known_person *person, int64_t other) {
-    for (size_t i = 0; person && i < person->relation_count; i++) {
+    for (size_t i = 0; person && i < person->relation_count; i++)
         if (person->relations[i].other == other) return &person->relations[i];
-    }
     return NULL;
 }
 

@@ -83,9 +83,8 @@ int population_follows(const struct population *population, int (*follows)(void 
         if (!code) code = follows(context, population->friends[i].b, population->friends[i].a);
     }
     for (size_t i = 0; i < population->count; i++) {
-        for (size_t author = 0; !code && author < population->authors; author++) {
+        for (size_t author = 0; !code && author < population->authors; author++)
             if (author != i) code = follows(context, population->people[i], population->people[author]);
-        }
     }
     return code;
 }

@@ -56,9 +56,8 @@ int post_line(struct buffer *out, const json_t *post, const struct post_style *s
 void post_line_unavailable(struct buffer *out, int64_t id, int64_t user, const struct post_style *style) {
     int64_t time = ids_time_ms(id);
     put_head(out, id, user, time, style);
-    if (style->json) {
+    if (style->json)
         buffer_format(out, ",\"time\":%" PRId64 ",\"unavailable\":true}\n", time);
-    } else {
+    else
         buffer_string(out, "unavailable\n");
-    }
 }

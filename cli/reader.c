@@ -258,9 +258,8 @@ static void watch_signals(struct topic_reader *reader) {
 static void close_all(struct topic_reader *reader) {
     kafka_consumer_free(reader->consumer);
     loop_timer_free(reader->tick);
-    for (int i = 0; i < STOP_SIGNALS; i++) {
+    for (int i = 0; i < STOP_SIGNALS; i++)
         if (reader->signals[i].data) uv_close((uv_handle_t *)&reader->signals[i], on_closed);
-    }
     uv_run(&reader->loop, UV_RUN_DEFAULT);
     uv_loop_close(&reader->loop);
     lanes_free(reader->lanes);

@@ -111,9 +111,8 @@ static void drop_old(struct watch_screen *screen) {
     size_t found = 0, cursor = 0;
     uint64_t key, value;
     int64_t *old = mem_alloc((map_count(screen->friends) + 1) * sizeof *old);
-    while (map_next(screen->friends, &cursor, &key, &value)) {
+    while (map_next(screen->friends, &cursor, &key, &value))
         if (entry_of(value)->old) old[found++] = (int64_t)key;
-    }
     for (size_t i = 0; i < found; i++) hide(screen, old[i]);
     free(old);
 }
@@ -152,9 +151,8 @@ const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *c
     size_t cursor = 0, found = 0;
     uint64_t key, value;
     screen->sorted = mem_resize(screen->sorted, map_count(screen->friends) + 1, sizeof *screen->sorted);
-    while (map_next(screen->friends, &cursor, &key, &value)) {
+    while (map_next(screen->friends, &cursor, &key, &value))
         screen->sorted[found++] = entry_of(value)->who;
-    }
     if (found) qsort(screen->sorted, found, sizeof *screen->sorted, nearer);
     *count = found;
     return screen->sorted;
@@ -164,13 +162,12 @@ void screen_put_distance(struct buffer *out, double metres) { buffer_format(out,
 
 void screen_put_age(struct buffer *out, int64_t age_ms) {
     int64_t seconds = age_ms / 1000;
-    if (seconds < 1) {
+    if (seconds < 1)
         buffer_string(out, "now");
-    } else if (seconds < 120) {
+    else if (seconds < 120)
         buffer_format(out, "%" PRId64 " s ago", seconds);
-    } else {
+    else
         buffer_format(out, "%" PRId64 " min ago", seconds / 60);
-    }
 }
 
 static void draw_friend(struct buffer *out, const struct screen_friend *who, int64_t now_ms) {

@@ -72,9 +72,8 @@ static int failure_of(const struct sender *sender, struct error *error) {
         return error_set(error, -EHOSTDOWN, "no broker at %s has acknowledged a record for %d s",
                          sender->settings->bootstrap, PATIENCE_MS / 1000);
     }
-    if (sender->lost_code == -ENOENT) {
+    if (sender->lost_code == -ENOENT)
         return error_set(error, -ENOENT, "the topics are not there: starling topics create makes them");
-    }
     return error_set(error, sender->lost_code, "%" PRIu64 " records were not acknowledged: %s", sender->lost,
                      strerror(-sender->lost_code));
 }

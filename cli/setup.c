@@ -46,9 +46,8 @@ static int put(struct setup *setup, const struct topic *topic, int64_t user, str
 }
 
 int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *error) {
-    if (a < 0 || b < 0 || a == b) {
+    if (a < 0 || b < 0 || a == b)
         return error_set(error, -EINVAL, "%" PRId64 " and %" PRId64 " cannot be friends", a, b);
-    }
     int64_t lower = a < b ? a : b;
     const struct friend_command command = {
         .kind = FRIEND_COMMAND_BEFRIEND,
@@ -62,9 +61,8 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
 }
 
 int setup_follow(struct setup *setup, int64_t a, int64_t b, struct error *error) {
-    if (a < 0 || b < 0 || a == b) {
+    if (a < 0 || b < 0 || a == b)
         return error_set(error, -EINVAL, "%" PRId64 " cannot follow %" PRId64, a, b);
-    }
     const struct follow_command command = {
         .kind = FOLLOW_COMMAND_FOLLOW, .user = a, .other = b, .time = clock_wall_ms()};
     buffer_clear(&setup->value);

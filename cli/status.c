@@ -86,13 +86,11 @@ static int take_samples(struct status *status, struct kafka_admin *admin, bool l
     int code = 0;
     // The groups first: what they have committed was then surely written before the ends were asked for.
     for (int i = 0; !code && i < STATUS_GROUPS; i++) {
-        for (size_t t = 0; !code && t < status->groups[i].topic_count; t++) {
+        for (size_t t = 0; !code && t < status->groups[i].topic_count; t++)
             code = ask(admin, status->groups[i].name, &status->groups[i].topics[t], last, error);
-        }
     }
-    for (size_t i = 0; !code && i < status->topic_count; i++) {
+    for (size_t i = 0; !code && i < status->topic_count; i++)
         code = ask(admin, status->groups[0].name, &status->topics[i], last, error);
-    }
     return code;
 }
 
@@ -114,9 +112,8 @@ static int ask_front(struct status *status, const struct cli *cli, struct error 
 
 static int gather(struct status *status, struct kafka_admin *admin, struct error *error) {
     int code = 0;
-    for (int i = 0; !code && i < STATUS_GROUPS; i++) {
+    for (int i = 0; !code && i < STATUS_GROUPS; i++)
         code = kafka_group_describe(admin, status->groups[i].name, &status->groups[i].group, ASK_MS, error);
-    }
     if (!code) code = take_samples(status, admin, false, error);
     if (code) return code;
     int64_t first_us = clock_monotonic_us();

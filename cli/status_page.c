@@ -147,9 +147,8 @@ static const struct buffer *cell_of(struct daemon_table *table, size_t row, int 
 
 static int total_width(const struct daemon_table *table) {
     int total = -GAP;
-    for (int c = 0; c < COLUMNS; c++) {
+    for (int c = 0; c < COLUMNS; c++)
         if (!table->left_out[c] && table->widths[c]) total += table->widths[c] + GAP;
-    }
     return total;
 }
 

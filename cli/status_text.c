@@ -64,9 +64,8 @@ void status_ranges(struct buffer *out, const int *numbers, size_t count) {
 static int *owned_of(const struct kafka_member *member, const struct topic *topic, size_t *count) {
     int *numbers = mem_alloc((member->owned_count + 1) * sizeof *numbers);
     *count = 0;
-    for (size_t i = 0; i < member->owned_count; i++) {
+    for (size_t i = 0; i < member->owned_count; i++)
         if (member->owned[i].topic == topic) numbers[(*count)++] = member->owned[i].partition;
-    }
     qsort(numbers, *count, sizeof *numbers, compare);
     return numbers;
 }
@@ -101,11 +100,10 @@ static void text_of_lag(struct buffer *out, const struct status *status, const s
                         const struct status_topic *topic, bool all_partitions) {
     int64_t total = status_lag_total(topic);
     buffer_format(out, "  %-16s ", topic->topic->name);
-    if (total == STATUS_UNKNOWN) {
+    if (total == STATUS_UNKNOWN)
         buffer_string(out, "lag unknown: not everything was ever committed");
-    } else {
+    else
         buffer_format(out, "lag %" PRId64, total);
-    }
     buffer_format(out, ", %.1f/s handled\n", out_rate(status, topic));
     for (int i = 0; i < topic->partitions; i++) {
         int64_t lag = status_lag(topic, i);
@@ -113,11 +111,10 @@ static void text_of_lag(struct buffer *out, const struct status *status, const s
         bool matters = lag == STATUS_UNKNOWN || lag >= STATUS_LATE_RECORDS || (lag && !owner);
         if (!matters && !all_partitions) continue;
         buffer_format(out, "    partition %-4d lag ", i);
-        if (lag == STATUS_UNKNOWN) {
+        if (lag == STATUS_UNKNOWN)
             buffer_format(out, "%-10s", "?");
-        } else {
+        else
             buffer_format(out, "%-10" PRId64, lag);
-        }
         buffer_format(out, " end %-12" PRId64 " %s\n", topic->last.end[i], owner ? owner : "(nobody's)");
     }
 }
@@ -125,9 +122,8 @@ static void text_of_lag(struct buffer *out, const struct status *status, const s
 void status_text(struct buffer *out, const struct status *status, const struct status_verdict *verdict,
                  bool all_partitions) {
     buffer_format(out, "%s\n", status_level_name(verdict->level));
-    for (size_t i = 0; i < verdict->reason_count; i++) {
+    for (size_t i = 0; i < verdict->reason_count; i++)
         buffer_format(out, "  %s\n", buffer_cstring(&verdict->reasons[i]));
-    }
     buffer_byte(out, '\n');
     buffer_format(out, "%-32s %10s %14s %10s\n", "topic", "partitions", "written", "in/s");
     for (size_t i = 0; i < status->topic_count; i++) {
@@ -143,9 +139,8 @@ void status_text(struct buffer *out, const struct status *status, const struct s
         buffer_format(out, "\n%s: group %s, %s, %zu member%s\n", group->what, group->name, group->group.state,
                       group->group.count, group->group.count == 1 ? "" : "s");
         for (size_t m = 0; m < group->group.count; m++) text_of_member(out, group, &group->group.members[m]);
-        for (size_t t = 0; group->commits && t < group->topic_count; t++) {
+        for (size_t t = 0; group->commits && t < group->topic_count; t++)
             text_of_lag(out, status, group, &group->topics[t], all_partitions);
-        }
         if (!group->commits) buffer_string(out, "  read from the end on, nothing is committed\n");
     }
 }
@@ -153,19 +148,17 @@ void status_text(struct buffer *out, const struct status *status, const struct s
 /* ---- for programs ---- */
 
 static void put_text(struct buffer *out, const char *text) {
-    if (text) {
+    if (text)
         text_quote(out, text, strlen(text));
-    } else {
+    else
         buffer_string(out, "null");
-    }
 }
 
 static void put_offset(struct buffer *out, int64_t offset) {
-    if (offset >= 0) {
+    if (offset >= 0)
         text_int(out, offset);
-    } else {
+    else
         buffer_string(out, "null");
-    }
 }
 
 static void put_name(struct buffer *out, const struct status *status, const struct topic *topic) {
@@ -203,11 +196,10 @@ static void json_of_group_topic(struct buffer *out, const struct status *status,
     buffer_string(out, ",\"lag\":");
     put_offset(out, group->commits ? status_lag_total(topic) : STATUS_UNKNOWN);
     buffer_string(out, ",\"handled_per_s\":");
-    if (group->commits) {
+    if (group->commits)
         buffer_format(out, "%.1f", out_rate(status, topic));
-    } else {
+    else
         buffer_string(out, "null");
-    }
     buffer_string(out, ",\"partitions\":[");
     for (int i = 0; i < topic->partitions; i++) {
         buffer_format(out, "%s{\"partition\":%d,\"owner\":", i ? "," : "", i);

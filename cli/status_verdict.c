@@ -20,16 +20,14 @@ static void add(struct status_verdict *verdict, enum status_level level, struct 
 }
 
 static bool was_written(const struct status_topic *topic) {
-    for (int i = 0; i < topic->partitions; i++) {
+    for (int i = 0; i < topic->partitions; i++)
         if (topic->last.end[i] > 0) return true;
-    }
     return false;
 }
 
 static bool has_input(const struct status_group *group) {
-    for (size_t t = 0; t < group->topic_count; t++) {
+    for (size_t t = 0; t < group->topic_count; t++)
         if (was_written(&group->topics[t])) return true;
-    }
     return false;
 }
 
@@ -88,9 +86,8 @@ static void judge_refusals(const struct status *status, struct status_verdict *v
 static int partitions_of_nobody(const struct status_group *group, const struct status_topic *topic) {
     int owned = 0;
     for (size_t m = 0; m < group->group.count; m++) {
-        for (size_t i = 0; i < group->group.members[m].owned_count; i++) {
+        for (size_t i = 0; i < group->group.members[m].owned_count; i++)
             owned += group->group.members[m].owned[i].topic == topic->topic;
-        }
     }
     return topic->partitions > owned ? topic->partitions - owned : 0;
 }

@@ -207,9 +207,8 @@ static int take_frame(struct live_watch *watch, const json_t *frame) {
     if (!strcmp(type, "nearby")) return take_nearby(watch, frame);
     if (!strcmp(type, "update")) return screen_update(watch->screen, frame);
     if (!strcmp(type, "error")) return take_error(watch, frame);
-    if (!strcmp(type, "reconnect") && !json_want_int(frame, "after_ms", 0, 3600000, &after_ms, NULL)) {
+    if (!strcmp(type, "reconnect") && !json_want_int(frame, "after_ms", 0, 3600000, &after_ms, NULL))
         watch->retry_ms = after_ms + 1;
-    }
     return 0; // a newer server may say more than we know
 }
 
@@ -227,9 +226,8 @@ static void on_message(void *context, struct ws_connection *connection, const ch
     if (watch->closing) return;
     struct error error = {.text = "a frame without meaning"};
     json_t *frame = json_parse(text, size, &error);
-    if (!frame || take_frame(watch, frame)) {
+    if (!frame || take_frame(watch, frame))
         finish(watch, error_set(watch->error, -EBADMSG, "the server cannot be understood: %s", error.text));
-    }
     json_decref(frame);
     draw(watch);
 }
@@ -266,9 +264,8 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 
 static void on_tick(void *context) {
     struct live_watch *watch = context;
-    if (!watch->ever_welcomed && clock_monotonic_us() - watch->started_us > CONNECT_US) {
+    if (!watch->ever_welcomed && clock_monotonic_us() - watch->started_us > CONNECT_US)
         finish(watch, error_set(watch->error, -ETIMEDOUT, "%s does not answer", watch->url));
-    }
     if (ferror(stdout)) finish(watch, error_set(watch->error, -EIO, "standard output cannot be written"));
     draw(watch);
 }
@@ -295,9 +292,8 @@ static int watch_run(struct live_watch *watch, const char *authorities) {
     int code = 0;
     if (!watch->token) {
         const char *file = watch->cli.settings.hs256_key_file;
-        if (!*file) {
+        if (!*file)
             return error_set(watch->error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");
-        }
         code = token_issuer_new(file, &watch->issuer, watch->error);
     }
     if (code || uv_loop_init(&watch->loop)) return code ? code : error_set(watch->error, -EMFILE, "no event loop");

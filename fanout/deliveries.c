@@ -84,9 +84,8 @@ static void apply_batch(struct deliveries *deliveries, const struct kafka_record
 }
 
 void deliveries_apply(struct deliveries *deliveries, const struct kafka_record *records, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (records[i].value) apply_batch(deliveries, &records[i]);
-    }
 }
 
 static struct metric *skipped(struct metrics *m, const char *labels) {

@@ -21,9 +21,8 @@ struct routes {
 };
 
 bool routes_has(const struct routes *routes, int32_t route) {
-    for (size_t i = 0; i < routes->count; i++) {
+    for (size_t i = 0; i < routes->count; i++)
         if (routes->items[i] == route) return true;
-    }
     return false;
 }
 

@@ -11,9 +11,8 @@
     }
 
 const struct screen_running *screens_of_kind(const struct screen_set *set, int32_t kind) {
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; i < set->count; i++)
         if ((int32_t)set->at[i].screen->kind == kind && set->at[i].screen->delivery) return &set->at[i];
-    }
     return NULL;
 }
 

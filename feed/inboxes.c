@@ -268,9 +268,8 @@ bool inboxes_full(const struct inboxes *inboxes) {
 }
 
 bool inboxes_unwritten(const struct inboxes *inboxes) {
-    for (int32_t p = 0; p < inboxes->options.partitions; p++) {
+    for (int32_t p = 0; p < inboxes->options.partitions; p++)
         if (inboxes->parts[p].next >= 0 && inboxes->parts[p].stored < 0 && inboxes->parts[p].family) return true;
-    }
     return false;
 }
 

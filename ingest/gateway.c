@@ -185,23 +185,20 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
     const struct gateway *gateway = context;
     (void)mode;
     (void)offset;
-    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++)
         if (PRODUCTS[i]->sharing) PRODUCTS[i]->sharing(gateway->products[i], user);
-    }
 }
 
 static void blocks_changed(void *context, int64_t user) {
     const struct gateway *gateway = context;
-    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++)
         if (PRODUCTS[i]->blocks) PRODUCTS[i]->blocks(gateway->products[i], user);
-    }
 }
 
 static void profile_changed(void *context, int64_t user) {
     const struct gateway *gateway = context;
-    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++)
         if (PRODUCTS[i]->profile) PRODUCTS[i]->profile(gateway->products[i], user);
-    }
 }
 
 static int64_t machine_time(void *context) {
@@ -407,16 +404,14 @@ static int gateway_check(const struct service_settings *common, struct error *er
 
 static void gateway_cannot_serve(void *state, service_namer *name, void *context) {
     const struct gateway *gateway = state;
-    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++)
         if (PRODUCTS[i]->cannot_serve) PRODUCTS[i]->cannot_serve(gateway->products[i], name, context);
-    }
 }
 
 static bool gateway_busy(void *state) {
     const struct gateway *gateway = state;
-    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++)
         if (PRODUCTS[i]->busy && PRODUCTS[i]->busy(gateway->products[i])) return true;
-    }
     return false;
 }
 

@@ -239,8 +239,7 @@ int64_t consents_next(const struct consents *consents, int32_t partition) { retu
 
 size_t consents_count(const struct consents *consents) {
     size_t count = 0;
-    for (int32_t p = 0; p < consents->partitions; p++) {
+    for (int32_t p = 0; p < consents->partitions; p++)
         if (consents->parts[p].users) count += maps_count(consents->parts[p].users);
-    }
     return count;
 }

@@ -79,9 +79,8 @@ static void filter_segment(struct presence *presence, uint32_t number) {
     const struct segment *segment = &presence->segments[number];
     size_t share = filter_bytes(presence->filter_bits) / SEGMENTS;
     memset((uint8_t *)presence->filter + number * share, 0, share);
-    for (size_t i = 0; i < (size_t)segment->groups * GROUP; i++) {
+    for (size_t i = 0; i < (size_t)segment->groups * GROUP; i++)
         if (!(segment->control[i] & 0x80)) filter_add(presence, hash_fold((uint64_t)segment->slots[i].user));
-    }
 }
 
 static void filter_grow(struct presence *presence) {
@@ -158,9 +157,8 @@ static struct presence_slot *segment_find(const struct segment *segment, uint64_
 static struct presence_slot *segment_take(struct segment *segment, uint64_t hash) {
     uint32_t group = group_of(hash, segment->groups);
     uint32_t mask;
-    while (!(mask = group_free(segment->control + (size_t)group * GROUP))) {
+    while (!(mask = group_free(segment->control + (size_t)group * GROUP)))
         if (++group == segment->groups) group = 0;
-    }
     size_t at = (size_t)group * GROUP + (size_t)__builtin_ctz(mask);
     segment->occupied += segment->control[at] == EMPTY;
     segment->control[at] = fingerprint(hash);

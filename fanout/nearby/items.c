@@ -46,9 +46,8 @@ static void apply_move(const struct items *items, int32_t route, const struct de
             sessions[i] = sessions_of(items->sessions, users[i]);
             if (sessions[i]) __builtin_prefetch(sessions[i], 1);
         }
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             if (sessions[i]) nearby_prefetch_note(view_list(view_of(items, sessions[i])));
-        }
         for (size_t i = 0; i < count; i++) note(items, sessions[i], route, put, move->time);
     }
 }

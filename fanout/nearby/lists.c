@@ -22,9 +22,8 @@ void lists_void(struct lists *lists, const struct map *users) {
 }
 
 struct lists_asked *lists_asked_of(struct lists *lists, const void *list) {
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         if (lists->asked[i].list == list) return &lists->asked[i];
-    }
     struct lists_asked *asked = &lists->asked[lists->asked_last ^= 1];
     asked->list = list;
     asked->count = 0;
@@ -32,9 +31,8 @@ struct lists_asked *lists_asked_of(struct lists *lists, const void *list) {
 }
 
 void lists_asked_end(struct lists *lists, const void *list) {
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         if (lists->asked[i].list == list) lists->asked[i].list = NULL;
-    }
 }
 
 /* NULL: the heap. */

@@ -53,8 +53,7 @@ static bool is_sorted(const struct page_refs *refs) {
 void page_refs_merge(struct page_refs *refs, size_t max) {
     size_t kept = 0;
     if (!is_sorted(refs)) qsort(refs->items, refs->count, sizeof *refs->items, newest_first);
-    for (size_t i = 0; i < refs->count && kept < max; i++) {
+    for (size_t i = 0; i < refs->count && kept < max; i++)
         if (!kept || refs->items[i].id != refs->items[kept - 1].id) refs->items[kept++] = refs->items[i];
-    }
     refs->count = kept;
 }

@@ -38,9 +38,8 @@ bool due_take(struct due *due, int64_t now, struct due_item *item) {
 
 void due_keep(struct due *due, bool (*keep)(void *context, const struct due_item *item), void *context) {
     size_t kept = 0;
-    for (size_t i = 0; i < due->count; i++) {
+    for (size_t i = 0; i < due->count; i++)
         if (keep(context, &due->items[i])) due->items[kept++] = due->items[i];
-    }
     due->count = kept;
     for (size_t i = kept / 2; i-- > 0;) sink(due, i, due->items[i]);
 }

@@ -47,9 +47,8 @@ static void sweep(struct rates *rates, int64_t now_ns) {
     struct map *kept = map_new();
     size_t cursor = 0;
     uint64_t key, full_at;
-    while (map_next(rates->full_at, &cursor, &key, &full_at)) {
+    while (map_next(rates->full_at, &cursor, &key, &full_at))
         if ((int64_t)full_at > now_ns) *map_put(kept, key, NULL) = full_at;
-    }
     map_free(rates->full_at);
     rates->full_at = kept;
     rates->swept_ns = now_ns;

@@ -33,9 +33,8 @@ struct decider_metrics decider_metrics_of(struct metrics *m, const char *prefix)
 /* ---- beginning and end ---- */
 
 struct written *decider_written(const struct decider *decider, const struct topic *topic) {
-    for (size_t i = 0; i < decider->options.state_count; i++) {
+    for (size_t i = 0; i < decider->options.state_count; i++)
         if (decider->options.states[i].topic == topic) return &decider->written[i];
-    }
     return NULL;
 }
 
@@ -221,9 +220,8 @@ int64_t decider_end(const struct decider *decider, const struct topic *topic, in
 }
 
 bool decider_refuses(const struct decider *decider, size_t place, int64_t offset) {
-    for (size_t i = 0; i < decider->refused_count && i < REFUSED_MAX; i++) {
+    for (size_t i = 0; i < decider->refused_count && i < REFUSED_MAX; i++)
         if (decider->refused[i].place == place && decider->refused[i].offset == offset) return true;
-    }
     return false;
 }
 

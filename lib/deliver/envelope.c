@@ -56,9 +56,8 @@ static inline const uint8_t *get_recipients(struct deliver_reader *reader, const
     *count = 0;
     while ((at = zigzag_get_block(at, reader->end, 1, &block)) && block > 0) {
         MEM_FIT(reader->users, *count + block, reader->users_room);
-        for (int64_t *user = reader->users + *count, *last = user + block; user < last; user++) {
+        for (int64_t *user = reader->users + *count, *last = user + block; user < last; user++)
             if (!(at = zigzag_get(at, reader->end, user)) || *user < 0) return NULL;
-        }
         *count += block;
     }
     return at;

@@ -42,9 +42,8 @@ static int set(rd_kafka_conf_t *conf, const char *name, const char *value, struc
 
 static int set_extra(rd_kafka_conf_t *conf, const struct config_pair *pair, struct error *error) {
     for (const char *const *name = RESERVED; *name; name++) {
-        if (!strcmp(pair->key, *name)) {
+        if (!strcmp(pair->key, *name))
             return error_set(error, -EINVAL, "kafka.%s: set by starling itself", pair->key);
-        }
     }
     // Reading partitions beyond the assigned ones needs an eager protocol.
     if (!strcmp(pair->key, "partition.assignment.strategy") && strstr(pair->value, "cooperative")) {
@@ -83,16 +82,13 @@ int kafka_conf_new(const struct kafka_settings *settings, const struct kafka_pro
     };
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     int code = 0;
-    for (const struct kafka_property *p = common; !code && p->name; p++) {
+    for (const struct kafka_property *p = common; !code && p->name; p++)
         if (p->value) code = set(conf, p->name, p->value, error);
-    }
-    for (const struct kafka_property *p = ours; !code && p->name; p++) {
+    for (const struct kafka_property *p = ours; !code && p->name; p++)
         if (p->value) code = set(conf, p->name, p->value, error);
-    }
     for (size_t i = 0; !code && i < settings->extra_count; i++) code = set_extra(conf, &settings->extra[i], error);
-    for (const struct kafka_property *p = fixed; !code && p->name; p++) {
+    for (const struct kafka_property *p = fixed; !code && p->name; p++)
         if (p->value) code = set(conf, p->name, p->value, error);
-    }
     if (code) {
         rd_kafka_conf_destroy(conf);
         return code;

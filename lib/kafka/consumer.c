@@ -83,9 +83,8 @@ static void committed(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topi
     consumer->commit_failures++;
     int code = kafka_code(err);
     // Anything else belongs to a rebalance: whoever owns the partition next commits, or reads again.
-    if (!consumer->closing && (code == -EHOSTDOWN || code == -ETIMEDOUT)) {
+    if (!consumer->closing && (code == -EHOSTDOWN || code == -ETIMEDOUT))
         kafka_health_down(consumer->health, rd_kafka_err2str(err));
-    }
 }
 
 /* librdkafka gives up without taking the partitions back. */

@@ -39,9 +39,8 @@ static int group_fill(struct kafka_group *out, const rd_kafka_ConsumerGroupDescr
         .members = mem_zero(count ? count : 1, sizeof *out->members),
         .count = count,
     };
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         member_fill(&out->members[i], rd_kafka_ConsumerGroupDescription_member(from, i), settings);
-    }
     return 0;
 }
 

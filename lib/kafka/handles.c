@@ -23,9 +23,8 @@ static rd_kafka_topic_t *handle_new(rd_kafka_t *client, const struct kafka_setti
 
 rd_kafka_topic_t *kafka_handles_get(struct kafka_handles *handles, rd_kafka_t *client,
                                     const struct kafka_settings *settings, const struct topic *topic, unsigned how) {
-    for (size_t i = 0; i < handles->count; i++) {
+    for (size_t i = 0; i < handles->count; i++)
         if (handles->topics[i] == topic) return handles->items[i];
-    }
     if (!topic || handles->count == KAFKA_TOPICS_MAX || !kafka_allows(settings, topic, how)) return NULL;
     rd_kafka_topic_t *handle = handle_new(client, settings, topic);
     if (!handle) return NULL;

@@ -113,11 +113,10 @@ static void read_answers(struct kafka_health *health) {
         health->probing = false;
         // A broker that answers anything (that it does not know the topic, that we may not ask) is there.
         int code = kafka_code(err);
-        if (code == -ETIMEDOUT || code == -EHOSTDOWN) {
+        if (code == -ETIMEDOUT || code == -EHOSTDOWN)
             kafka_health_down(health, "no broker answers");
-        } else {
+        else
             seen(health);
-        }
         rd_kafka_event_destroy(event);
     }
 }

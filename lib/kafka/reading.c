@@ -170,9 +170,8 @@ void kafka_consumer_fetch_on(struct kafka_consumer *consumer) {
 int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_position *position, struct error *error) {
     struct place *place = positions_find(&consumer->positions, position->topic, position->partition);
     if (!place || !place->reading) return error_set(error, -ENOENT, "a partition that is not read cannot be moved");
-    if (position->offset < 0 && position->offset != KAFKA_OFFSET_BEGINNING && position->offset != KAFKA_OFFSET_END) {
+    if (position->offset < 0 && position->offset != KAFKA_OFFSET_BEGINNING && position->offset != KAFKA_OFFSET_END)
         return error_set(error, -EINVAL, "no such offset: %lld", (long long)position->offset);
-    }
     place->next = position->offset;
     rd_kafka_topic_partition_list_t *list = list_of(consumer, position);
     bool refused = is_refused(consumer, list);

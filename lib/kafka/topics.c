@@ -140,9 +140,8 @@ static int wait_for_all(struct shape *shape, struct kafka_admin *admin, int64_t 
     for (;;) {
         int code = shape_read(shape, admin, deadline, error);
         const struct item *missing = NULL;
-        for (size_t i = 0; !code && i < shape->count; i++) {
+        for (size_t i = 0; !code && i < shape->count; i++)
             if (!shape->items[i].there) missing = &shape->items[i];
-        }
         if (code || !missing) return code;
         if (!kafka_remaining_ms(deadline))
             return error_set(error, -ENOENT, "%s was created and does not show", missing->name);
@@ -151,9 +150,8 @@ static int wait_for_all(struct shape *shape, struct kafka_admin *admin, int64_t 
 }
 
 static const char *value_of(const struct item *item, const char *name) {
-    for (size_t s = 0; s < item->setting_count; s++) {
+    for (size_t s = 0; s < item->setting_count; s++)
         if (!strcmp(item->settings[s].name, name)) return item->settings[s].value;
-    }
     return NULL;
 }
 
@@ -183,9 +181,8 @@ static rd_kafka_ConfigResource_t *change_of(const struct item *item, const rd_ka
 }
 
 static const struct item *item_of(const struct shape *shape, const char *name) {
-    for (size_t i = 0; i < shape->count; i++) {
+    for (size_t i = 0; i < shape->count; i++)
         if (!strcmp(shape->items[i].name, name)) return &shape->items[i];
-    }
     return NULL;
 }
 

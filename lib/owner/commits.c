@@ -129,9 +129,8 @@ bool owner_commands_current(const struct owner *owner) {
     for (int32_t p = 0; p < owner->options.partitions; p++) {
         if (!stages_owned(owner->stages, p)) continue;
         if (!stages_commanding(owner->stages, p)) return false;
-        for (size_t c = 0; c < owner->command_count; c++) {
+        for (size_t c = 0; c < owner->command_count; c++)
             if (kafka_consumer_lag(owner->consumer, owner->commands[c], p)) return false;
-        }
     }
     return true;
 }

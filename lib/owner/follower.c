@@ -26,9 +26,8 @@ static void offset_lost(void *context, const struct topic *topic, int32_t partit
     struct follower *follower = context;
     const struct follower_options *options = &follower->options;
     if (!follower->reads[partition]) return;
-    for (size_t s = 0; s < options->topic_count; s++) {
+    for (size_t s = 0; s < options->topic_count; s++)
         if (options->topics[s] == topic) options->on_offset_lost(options->context, s, partition);
-    }
 }
 
 int follower_new(const struct follower_options *options, struct follower **out, struct error *error) {

@@ -187,9 +187,8 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
     struct error error;
     int64_t given = 0, kept = 0;
     owner->left = owner->leaving;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (owned[i].topic == group_topic(owner) && owned[i].partition < partitions) mine[owned[i].partition] = true;
-    }
     for (int32_t p = 0; p < partitions; p++) {
         given += mine[p];
         kept += mine[p] && stages_owned(owner->stages, p);

@@ -16,9 +16,8 @@ size_t members_counted(struct member *members, size_t count) {
     size_t counted = 0;
     bool parting = false;
     for (size_t i = 0; i < count; i++) parting |= members[i].left;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (!parting || (members[i].serves && !members[i].left)) members[counted++] = members[i];
-    }
     return counted;
 }
 

@@ -45,9 +45,8 @@ static const struct topic *shared_topic(const struct standby *standby) {
 }
 
 static bool owns_any(const struct kafka_member *member, const struct topic *topic) {
-    for (size_t i = 0; i < member->owned_count; i++) {
+    for (size_t i = 0; i < member->owned_count; i++)
         if (member->owned[i].topic == topic) return true;
-    }
     return false;
 }
 
@@ -149,9 +148,8 @@ static bool waited_for(const struct standby *standby) {
 }
 
 static bool served(const struct standby *standby) {
-    for (size_t i = 0; i < standby->group.count; i++) {
+    for (size_t i = 0; i < standby->group.count; i++)
         if (serves(standby, &standby->group.members[i])) return true;
-    }
     return false;
 }
 
@@ -172,9 +170,8 @@ static enum standby_way how_to_end(const struct standby *standby) {
 }
 
 static bool somebody_parts(const struct standby *standby) {
-    for (size_t i = 0; i < standby->group.count; i++) {
+    for (size_t i = 0; i < standby->group.count; i++)
         if (has_left(standby, &standby->group.members[i])) return true;
-    }
     return false;
 }
 
@@ -248,9 +245,8 @@ void standby_look(struct standby *standby) {
 
 void standby_progress(struct standby *standby) {
     if (!standby || standby->prepared || !standby->chosen || standby->parting || standby->owner->draining) return;
-    for (int32_t p = 0; p < standby->owner->options.partitions; p++) {
+    for (int32_t p = 0; p < standby->owner->options.partitions; p++)
         if (standby->wanted[p] && states_standby_lag(standby->owner, p)) return;
-    }
     prepared(standby, "the state of what will be its own is read");
 }
 

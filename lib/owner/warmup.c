@@ -63,9 +63,8 @@ static void answered(void *context) {
     struct kafka_position *read = mem_alloc((size_t)warmup->options.partitions * sizeof *read);
     struct error error;
     size_t count = 0;
-    for (int32_t p = 0; p < warmup->options.partitions; p++) {
+    for (int32_t p = 0; p < warmup->options.partitions; p++)
         if (warmup->from[p].offset < warmup->until[p]) read[count++] = warmup->from[p];
-    }
     int code = kafka_consumer_read(warmup->consumer, read, count, &error);
     free(read);
     warmup->reading_now = !code;

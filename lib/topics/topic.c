@@ -114,8 +114,7 @@ const struct topic *topic_find(const struct topic_list *list, const char *name, 
 }
 
 bool topic_used(const struct topic_uses *uses, const struct topic *topic, unsigned how) {
-    for (size_t i = 0; i < uses->count; i++) {
+    for (size_t i = 0; i < uses->count; i++)
         if (uses->items[i].topic == topic) return (uses->items[i].how & how) == how;
-    }
     return false;
 }

@@ -25,11 +25,10 @@ int track_page_read(int64_t user, const char *reply, size_t size,
     if (!code && !json_is_array(items)) code = error_set(error, -EBADMSG, "no items");
     for (size_t i = 0; !code && i < json_array_size(items); i++) {
         struct track_report report = {.user = user};
-        if (parse_item(json_array_get(items, i), &report, error)) {
+        if (parse_item(json_array_get(items, i), &report, error))
             code = -EBADMSG;
-        } else {
+        else
             take(context, &report);
-        }
     }
     if (!code && json_given(page, "next") && json_want_text(page, "next", &cursor, error)) code = -EBADMSG;
     if (!code) *next = mem_string(cursor);

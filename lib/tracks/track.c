@@ -54,11 +54,10 @@ static void put_csv(struct buffer *out, const struct track_report *report) {
 /* ,"accuracy":12,"received":1790000000090} */
 static void put_rest(struct buffer *out, const struct track_report *report) {
     buffer_string(out, ",\"accuracy\":");
-    if (report->accuracy >= 0) {
+    if (report->accuracy >= 0)
         json_put_int(out, report->accuracy);
-    } else {
+    else
         buffer_string(out, "null");
-    }
     buffer_format(out, ",\"received\":%" PRId64 "}", report->received);
 }
 

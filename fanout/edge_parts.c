@@ -20,10 +20,7 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
     sessions_flush_ready(edge->sessions);
 }
 
-static void profile_changed(void *context, int64_t user) {
-    struct edge *edge = context;
-    screens_profile(&edge->screens, user);
-}
+static void profile_changed(void *context, int64_t user) { screens_profile(&((struct edge *)context)->screens, user); }
 
 static void mute_changed(void *context, int64_t user, int64_t other, bool muted) {
     struct edge *edge = context;
@@ -79,10 +76,7 @@ static int64_t position_of(void *context, int32_t partition) {
 }
 
 /* Ends the process: only a new one can be a member of the group again. */
-static void given_up(void *context, const char *reason) {
-    struct edge *edge = context;
-    service_fail(edge->service, reason);
-}
+static void given_up(void *context, const char *reason) { service_fail(((struct edge *)context)->service, reason); }
 
 /* Sessions whose route is gone get another one; with no route at all they are of no use here. */
 static void routes_changed(void *context) {
@@ -172,10 +166,7 @@ static int start_producer(struct edge *edge, struct error *error) {
         &edge->producer, error);
 }
 
-static int64_t protocol_time(void *context) {
-    const struct edge *edge = context;
-    return protocol_now(&edge->clock);
-}
+static int64_t protocol_time(void *context) { return protocol_now(&((const struct edge *)context)->clock); }
 
 static int start_copies(struct edge *edge, struct error *error) {
     return user_copies_new(

@@ -70,10 +70,7 @@ static void collect(void *context) {
 }
 
 /* A member again only as a new process. */
-static void given_up(void *context, const char *reason) {
-    struct sink *sink = context;
-    service_fail(sink->service, reason);
-}
+static void given_up(void *context, const char *reason) { service_fail(((struct sink *)context)->service, reason); }
 
 static int start_kafka(struct sink *sink, struct error *error) {
     static const struct topic *const SUBSCRIBED[] = {&TOPIC_LOCATIONS};

@@ -56,10 +56,7 @@ static void given_up(void *context, const char *reason) {
     service_fail(moderation->service, reason);
 }
 
-static void damaged(void *context) {
-    struct moderation *moderation = context;
-    intake_damaged(moderation->intake);
-}
+static void damaged(void *context) { intake_damaged(((struct moderation *)context)->intake); }
 
 static int open_index(struct moderation *moderation, int partitions, int64_t cache, struct error *error) {
     const char *folder = service_settings(moderation->service)->data_dir;

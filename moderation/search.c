@@ -40,10 +40,7 @@ static void shut(struct search *search) {
     search->db = NULL;
 }
 
-static int too_late(void *context) {
-    const struct search *search = context;
-    return clock_monotonic_us() > search->deadline_us;
-}
+static int too_late(void *context) { return clock_monotonic_us() > ((const struct search *)context)->deadline_us; }
 
 /* Preparing reads the file, so that it stays readable when a new one takes its place. */
 static int open_file(struct search *search, struct error *error) {

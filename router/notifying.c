@@ -120,10 +120,7 @@ static void forget(void *context) {
     kept->forget(kept->context);
 }
 
-static int64_t now(void *context) {
-    const struct notifying *notifying = context;
-    return report_clock_now(notifying->options.clock);
-}
+static int64_t now(void *context) { return report_clock_now(((const struct notifying *)context)->options.clock); }
 
 static int start_copies(struct notifying *notifying, struct error *error) {
     const struct notifying_options *options = &notifying->options;

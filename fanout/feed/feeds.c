@@ -130,10 +130,7 @@ static void text_settled(void *context, struct text_wait *wait) {
     owe_or_wait_traced(context, (struct live_feed *)(void *)((char *)wait - offsetof(struct live_feed, wait)));
 }
 
-static void texts_answered(void *context) {
-    const struct feeds *feeds = context;
-    sessions_flush_ready(feeds->options.sessions);
-}
+static void texts_answered(void *context) { sessions_flush_ready(((const struct feeds *)context)->options.sessions); }
 
 static struct live_feed *live_of(const struct feeds *feeds, uint64_t session) {
     return *place_of(feeds, screen_watch_session(session));

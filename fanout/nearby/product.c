@@ -189,10 +189,7 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
         optouts_remove(product->optouts, user);
 }
 
-static void on_profile(void *context, int64_t user) {
-    struct nearby_screen *product = context;
-    faces_forget(product->faces, user);
-}
+static void on_profile(void *context, int64_t user) { faces_forget(((struct nearby_screen *)context)->faces, user); }
 
 static void on_muted(void *context, int64_t user, int64_t other, bool muted) {
     struct nearby_screen *product = context;
@@ -242,10 +239,7 @@ static void due(void *context, struct session *session) {
     view_due(product->views, view);
 }
 
-static void expire(void *context) {
-    struct nearby_screen *product = context;
-    views_expire(product->views);
-}
+static void expire(void *context) { views_expire(((struct nearby_screen *)context)->views); }
 
 static void begin_pass(void *context) {
     struct nearby_screen *product = context;

@@ -7,10 +7,7 @@
 #include "ingest/account/erasing.h"
 #include "ingest/account/parts.h"
 
-static bool ready(const void *of) {
-    const struct account_gateway *account = of;
-    return user_copies_ready(account->copies);
-}
+static bool ready(const void *of) { return user_copies_ready(((const struct account_gateway *)of)->copies); }
 
 /* Questions under way end, and their requests are answered. */
 static void account_stop(void *state) {

@@ -17,10 +17,7 @@ static void fetch_page(void *context, const char *subject, const char *path, pag
                 answered_context);
 }
 
-static void tick(void *context) {
-    const struct comments_gateway *gateway = context;
-    page_copies_tick(gateway->pages);
-}
+static void tick(void *context) { page_copies_tick(((const struct comments_gateway *)context)->pages); }
 
 static void start_pages(struct comments_gateway *gateway, struct service *service) {
     const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
@@ -41,10 +38,7 @@ static void start_pages(struct comments_gateway *gateway, struct service *servic
     gateway->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, gateway);
 }
 
-static bool ready(const void *of) {
-    const struct comments_gateway *gateway = of;
-    return user_copies_ready(gateway->copies);
-}
+static bool ready(const void *of) { return user_copies_ready(((const struct comments_gateway *)of)->copies); }
 
 static int start_peers(struct comments_gateway *gateway, const struct product_options *options, struct error *error) {
     const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;

@@ -14,10 +14,7 @@ static void sharing_changed(void *state, int64_t user) {
     sharing_writes_noticed(nearby->sharing, user);
 }
 
-static bool ready(const void *of) {
-    const struct nearby_gateway *nearby = of;
-    return user_copies_ready(nearby->copies);
-}
+static bool ready(const void *of) { return user_copies_ready(((const struct nearby_gateway *)of)->copies); }
 
 static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
     struct service *service = options->service;
@@ -106,10 +103,7 @@ static void cannot_serve(void *state, service_namer *name, void *context) {
     if (!peers_complete(nearby->sinks)) name(context, "history");
 }
 
-static bool nearby_busy(void *state) {
-    const struct nearby_gateway *nearby = state;
-    return history_busy(nearby->history);
-}
+static bool nearby_busy(void *state) { return history_busy(((const struct nearby_gateway *)state)->history); }
 
 const struct product NEARBY_PRODUCT = {.start = nearby_start,
                                        .stop = nearby_stop,

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "cli/cli.h"
 
 struct friend_pair {
@@ -30,18 +31,13 @@ static int add_friends(void *context, int64_t a, int64_t b) {
     return 0;
 }
 
-static int by_id(const void *left, const void *right) {
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static void list_people(struct population *population, size_t authors) {
     size_t cursor = 0;
     uint64_t user, unused;
     population->people = mem_zero(map_count(population->known) + 1, sizeof *population->people);
     while (map_next(population->known, &cursor, &user, &unused))
         population->people[population->count++] = (int64_t)user;
-    qsort(population->people, population->count, sizeof *population->people, by_id);
+    qsort(population->people, population->count, sizeof *population->people, sorted_order);
     population->authors = authors < population->count ? authors : population->count;
 }
 

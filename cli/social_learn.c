@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "cli/social_private.h"
 #include "json/json.h"
 
@@ -50,16 +51,11 @@ static void learn_from(struct social *social, struct citizen *citizen, int64_t a
 
 static void learn(struct social *social, struct citizen *citizen) { learn_from(social, citizen, -1); }
 
-static int by_user(const void *key, const void *member) {
-    const int64_t user = *(const int64_t *)key, other = ((const struct citizen *)member)->user;
-    return (user > other) - (user < other);
-}
-
 /* A follow that was decided may be on the list a moment later. */
 static int want_follow(void *context, int64_t user, int64_t other) {
     struct social *social = context;
     if (page_check_follows(social->check, user, other)) return 0;
-    struct citizen *citizen = bsearch(&user, social->citizens, social->count, sizeof *social->citizens, by_user);
+    struct citizen *citizen = bsearch(&user, social->citizens, social->count, sizeof *social->citizens, sorted_order);
     citizen->open = true;
     social->missing++;
     return 0;

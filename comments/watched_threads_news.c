@@ -4,11 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-
-static int by_id(const void *a, const void *b) {
-    const struct thread_change *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
+#include "base/sorted.h"
 
 /* Sorts the closed changes into items and counters. Held comments are not told, and not too many that are gone at once. */
 static void choose(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news) {
@@ -30,8 +26,8 @@ static void choose(struct watched_threads *threads, struct watched_thread *threa
         else
             threads->counters[news->counter_count++] = *change;
     }
-    if (news->item_count) qsort(threads->items, news->item_count, sizeof *threads->items, by_id);
-    if (news->counter_count) qsort(threads->counters, news->counter_count, sizeof *threads->counters, by_id);
+    if (news->item_count) qsort(threads->items, news->item_count, sizeof *threads->items, sorted_order);
+    if (news->counter_count) qsort(threads->counters, news->counter_count, sizeof *threads->counters, sorted_order);
 }
 
 /* Drops the closed changes. A part that belongs to the next version stays whole: a page of this version may have been built before it. */

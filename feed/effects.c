@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "feed/effects_private.h"
 
 enum {
@@ -303,11 +304,6 @@ int effects_begin(struct effects *effects, int32_t partition, int64_t reader, in
     return 0;
 }
 
-static int rising(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, int64_t *wanted, size_t *count,
                    struct error *error) {
     int code = group_followees(effects, partition, reader, error);
@@ -315,7 +311,7 @@ int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, i
     const struct groups *groups = &effects->groups;
     for (size_t i = 0; i < groups->touched_count; i++) wanted[i] = groups->touched[i];
     *count = groups->touched_count;
-    if (*count) qsort(wanted, *count, sizeof *wanted, rising);
+    if (*count) qsort(wanted, *count, sizeof *wanted, sorted_order);
     ungroup(&effects->groups);
     return 0;
 }

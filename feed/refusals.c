@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 struct refused {
     int64_t command, time_ms;
@@ -55,17 +56,12 @@ void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset,
 
 int64_t refusals_next(const struct refusals *refusals, int32_t partition) { return refusals->parts[partition].next; }
 
-static int by_command(const void *key, const void *item) {
-    int64_t command = *(const int64_t *)key, other = ((const struct refused *)item)->command;
-    return (command > other) - (command < other);
-}
-
 bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t command,
                    enum follow_refusal_reason *reason) {
     const struct refusals_part *part = &refusals->parts[partition];
     if (!part->count) return false;
     const struct refused *found =
-        bsearch(&command, part->items + part->first, part->count, sizeof *part->items, by_command);
+        bsearch(&command, part->items + part->first, part->count, sizeof *part->items, sorted_order);
     if (found) *reason = found->reason;
     return found;
 }

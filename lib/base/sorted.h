@@ -5,6 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The order of numbers, and of items that begin with one, an int64_t: for qsort and bsearch. */
+static inline int sorted_order(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* How many of the rising numbers are below `number`: the place where it is or would be. */
 static inline size_t sorted_below(const int64_t *numbers, size_t count, int64_t number) {
     size_t low = 0, high = count;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
 
 struct newest {
@@ -33,23 +34,12 @@ void newest_begin(struct newest *newest, const struct newest_wish *wish) {
 
 /* ---- the heap ---- */
 
-static void sink(struct newest *newest, struct post_ref ref) {
-    size_t at = 0;
-    for (size_t child = 1; child < newest->count; child = 2 * at + 1) {
-        if (child + 1 < newest->count && newest->heap[child + 1].id < newest->heap[child].id) child++;
-        if (newest->heap[child].id >= ref.id) break;
-        newest->heap[at] = newest->heap[child];
-        at = child;
-    }
-    newest->heap[at] = ref;
-}
+static bool older(struct post_ref a, struct post_ref b) { return a.id < b.id; }
 
 static void add(struct newest *newest, struct post_ref ref) {
     MEM_ROOM(newest->heap, newest->count, newest->capacity);
-    size_t at = newest->count++;
-    for (; at && newest->heap[(at - 1) / 2].id > ref.id; at = (at - 1) / 2)
-        newest->heap[at] = newest->heap[(at - 1) / 2];
-    newest->heap[at] = ref;
+    newest->heap[newest->count++] = ref;
+    HEAP_RISE(newest->heap, newest->count - 1, older);
 }
 
 static void leave_out(struct newest *newest, int64_t id) {
@@ -67,7 +57,8 @@ static bool take(struct newest *newest, int64_t author, int64_t id) {
     newest->taken++;
     if (full) {
         leave_out(newest, newest->heap[0].id);
-        sink(newest, ref);
+        newest->heap[0] = ref;
+        HEAP_SINK(newest->heap, newest->count, 0, older);
     } else {
         add(newest, ref);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
 #include "base/sorted.h"
 
@@ -47,26 +48,11 @@ void page_free(struct page *page) {
 
 /* ---- the heap ---- */
 
-static void sink(struct page_scratch *heap, size_t at) {
-    struct candidate moved = heap->heap[at];
-    for (size_t child; (child = 2 * at + 1) < heap->count; at = child) {
-        if (child + 1 < heap->count && heap->heap[child + 1].order > heap->heap[child].order) child++;
-        if (heap->heap[child].order <= moved.order) break;
-        heap->heap[at] = heap->heap[child];
-    }
-    heap->heap[at] = moved;
-}
-
-static void rise(struct page_scratch *heap, size_t at) {
-    struct candidate moved = heap->heap[at];
-    for (; at && heap->heap[(at - 1) / 2].order < moved.order; at = (at - 1) / 2)
-        heap->heap[at] = heap->heap[(at - 1) / 2];
-    heap->heap[at] = moved;
-}
+static bool newer(struct candidate a, struct candidate b) { return a.order > b.order; }
 
 static void remove_top(struct page_scratch *heap) {
     heap->heap[0] = heap->heap[--heap->count];
-    if (heap->count) sink(heap, 0);
+    if (heap->count) HEAP_SINK(heap->heap, heap->count, 0, newer);
 }
 
 /* ---- what there is ---- */
@@ -90,9 +76,9 @@ static void keep(struct page_scratch *heap, size_t wanted, struct candidate cand
     bool full = heap->count == wanted;
     heap->heap[full ? 0 : heap->count++] = candidate;
     if (full)
-        sink(heap, 0);
+        HEAP_SINK(heap->heap, heap->count, 0, newer);
     else
-        rise(heap, heap->count - 1);
+        HEAP_RISE(heap->heap, heap->count - 1, newer);
 }
 
 /* ---- bounds ---- */
@@ -212,7 +198,7 @@ static void gather(const struct sources *from, size_t wanted, struct page_scratc
         heap->heap[i].order = -heap->heap[i].order;
         hot_prefetch_older(heap->heap[i].hot);
     }
-    for (size_t i = heap->count / 2; i--;) sink(heap, i);
+    for (size_t i = heap->count / 2; i--;) HEAP_SINK(heap->heap, heap->count, i, newer);
 }
 
 /* The index of the first post below `before`. */
@@ -246,7 +232,7 @@ static void take_hot(const struct sources *from, struct page_scratch *heap) {
     struct candidate *top = &heap->heap[0];
     top->order = hot_before(from->hot, top->hot, from->above, top->order);
     if (top->order)
-        sink(heap, 0);
+        HEAP_SINK(heap->heap, heap->count, 0, newer);
     else
         remove_top(heap);
 }

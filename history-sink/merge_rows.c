@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
 
 struct merge_input {
@@ -10,11 +11,7 @@ struct merge_input {
     struct history_row row; /* the next one */
 };
 
-/* Inputs that have a row, as a heap: none is before the one above it.
- *
- *         [0]            children of i: 2 i + 1, 2 i + 2
- *       [1] [2]
- */
+/* Inputs that have a row. */
 struct merge_heap {
     struct merge_input **inputs;
     size_t count;
@@ -22,19 +19,6 @@ struct merge_heap {
 
 static bool input_before(const struct merge_input *a, const struct merge_input *b) {
     return segment_row_order(&a->row, &b->row) < 0;
-}
-
-static void heap_sink(const struct merge_heap *heap, size_t at) {
-    struct merge_input *moving = heap->inputs[at];
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= heap->count) break;
-        if (child + 1 < heap->count && input_before(heap->inputs[child + 1], heap->inputs[child])) child++;
-        if (!input_before(heap->inputs[child], moving)) break;
-        heap->inputs[at] = heap->inputs[child];
-        at = child;
-    }
-    heap->inputs[at] = moving;
 }
 
 /* The next row of the first input; the heap is one again afterwards. */
@@ -47,7 +31,7 @@ static int heap_next(struct merge_heap *heap, struct error *error) {
         heap->inputs[0] = heap->inputs[--heap->count];
     else if (segment_row_order(&before, &first->row) >= 0)
         return error_set(error, -EBADMSG, "a file of partition %d is not sorted by user and time", before.partition);
-    if (heap->count) heap_sink(heap, 0);
+    if (heap->count) HEAP_SINK(heap->inputs, heap->count, 0, input_before);
     return 0;
 }
 
@@ -61,7 +45,7 @@ static int inputs_open(const struct merge_source *sources, size_t count, int32_t
         if (code == 0) code = segment_reader_next(input->reader, &input->row, error);
         if (code > 0) heap->inputs[heap->count++] = input;
     }
-    for (size_t i = heap->count; i-- > 0;) heap_sink(heap, i);
+    for (size_t i = heap->count; i-- > 0;) HEAP_SINK(heap->inputs, heap->count, i, input_before);
     return code < 0 ? code : 0;
 }
 

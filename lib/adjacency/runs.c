@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/heap.h"
 #include "base/mem.h"
 
 enum {
@@ -187,16 +188,6 @@ static bool less(const struct runs_source *a, const struct runs_source *b) {
     return a->order < b->order;
 }
 
-static void sink(struct runs_merge *merge, size_t at) {
-    struct runs_source *moving = merge->heap[at];
-    for (size_t child; (child = 2 * at + 1) < merge->count; at = child) {
-        if (child + 1 < merge->count && less(merge->heap[child + 1], merge->heap[child])) child++;
-        if (!less(merge->heap[child], moving)) break;
-        merge->heap[at] = merge->heap[child];
-    }
-    merge->heap[at] = moving;
-}
-
 static int merge_open(struct runs_merge *merge, struct error *error) {
     struct adjacency_runs *runs = merge->runs;
     for (size_t i = 0; i < runs->count; i++) {
@@ -214,7 +205,7 @@ static int merge_open(struct runs_merge *merge, struct error *error) {
         if (code < 0) return code;
         if (code) merge->heap[merge->count++] = source;
     }
-    for (size_t at = merge->count / 2; at-- > 0;) sink(merge, at);
+    for (size_t at = merge->count / 2; at-- > 0;) HEAP_SINK(merge->heap, merge->count, at, less);
     return 0;
 }
 
@@ -253,7 +244,7 @@ static int merge_all(struct runs_merge *merge, struct list_piece *gathered, adja
         gather(gathered, &least->update);
         code = advance(merge, least, error);
         if (code == 0) merge->heap[0] = merge->heap[--merge->count];
-        if (code >= 0 && merge->count) sink(merge, 0);
+        if (code >= 0 && merge->count) HEAP_SINK(merge->heap, merge->count, 0, less);
     }
     if (code >= 0) code = gathered->count ? fn(context, gathered->updates, gathered->count, true, error) : 0;
     return code;

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "base/mem.h"
+
+static bool earlier(struct due_item a, struct due_item b) { return a.at < b.at; }
 
 void due_free(struct due *due) {
     free(due->items);
@@ -11,19 +14,8 @@ void due_free(struct due *due) {
 
 void due_put(struct due *due, struct due_item item) {
     MEM_ROOM(due->items, due->count, due->capacity);
-    size_t at = due->count++;
-    for (; at && due->items[(at - 1) / 2].at > item.at; at = (at - 1) / 2) due->items[at] = due->items[(at - 1) / 2];
-    due->items[at] = item;
-}
-
-/* Puts the item into the place `at` or below it: nothing that counts lies there. */
-static void sink(struct due *due, size_t at, struct due_item item) {
-    for (size_t child; (child = 2 * at + 1) < due->count; at = child) {
-        if (child + 1 < due->count && due->items[child + 1].at < due->items[child].at) child++;
-        if (due->items[child].at >= item.at) break;
-        due->items[at] = due->items[child];
-    }
-    due->items[at] = item;
+    due->items[due->count++] = item;
+    HEAP_RISE(due->items, due->count - 1, earlier);
 }
 
 int64_t due_soonest(const struct due *due) { return due->count ? due->items[0].at : INT64_MAX; }
@@ -31,8 +23,8 @@ int64_t due_soonest(const struct due *due) { return due->count ? due->items[0].a
 bool due_take(struct due *due, int64_t now, struct due_item *item) {
     if (!due->count || due->items[0].at > now) return false;
     *item = due->items[0];
-    struct due_item last = due->items[--due->count];
-    if (due->count) sink(due, 0, last);
+    due->items[0] = due->items[--due->count];
+    if (due->count) HEAP_SINK(due->items, due->count, 0, earlier);
     return true;
 }
 
@@ -41,5 +33,5 @@ void due_keep(struct due *due, bool (*keep)(void *context, const struct due_item
     for (size_t i = 0; i < due->count; i++)
         if (keep(context, &due->items[i])) due->items[kept++] = due->items[i];
     due->count = kept;
-    for (size_t i = kept / 2; i-- > 0;) sink(due, i, due->items[i]);
+    for (size_t i = kept / 2; i-- > 0;) HEAP_SINK(due->items, kept, i, earlier);
 }

@@ -197,9 +197,8 @@ static void name(struct comment_command *command, const struct sent *sent) {
 }
 
 static void note_sent(struct moving *moving, const char *id, const struct comment_command *command) {
-    struct sent *sent = mem_alloc(sizeof *sent);
-    *sent = (struct sent){
-        .next = moving->newest, .user = command->user, .time = command->written, .key_size = command->key.size};
+    struct sent *sent = MEM_NEW(&(struct sent){
+        .next = moving->newest, .user = command->user, .time = command->written, .key_size = command->key.size});
     memcpy(sent->key, command->key.data, command->key.size);
     moving->newest = sent;
     *text_map_put(moving->sent, id) = (int64_t)(uintptr_t)sent;

@@ -150,8 +150,7 @@ static void begin(struct record_container *container) {
 }
 
 struct record_container *record_container_new(FILE *file) {
-    struct record_container *container = mem_alloc(sizeof *container);
-    *container = (struct record_container){.file = file, .first = lanes_new(1)};
+    struct record_container *container = MEM_NEW(&(struct record_container){.file = file, .first = lanes_new(1)});
     if (getrandom(container->sync, SYNC_SIZE, 0) != SYNC_SIZE) abort(); // never short for so few bytes
     return container;
 }

@@ -43,14 +43,13 @@ struct watched_thread *watched_threads_put(struct watched_threads *threads, cons
                                            int32_t partition) {
     struct watched_thread *thread = watched_threads_find(threads, subject), **first = &threads->parts[partition].first;
     if (thread) return thread;
-    thread = mem_alloc(sizeof *thread);
-    *thread = (struct watched_thread){.hash = hash_bytes(subject->data, subject->size),
+    thread = MEM_NEW(&(struct watched_thread){.hash = hash_bytes(subject->data, subject->size),
                                       .partition = partition,
                                       .anew = true,
                                       .after = *first,
                                       .allowed = (double)threads->events_per_s,
                                       .size = subject->size,
-                                      .places = map_new()};
+                                      .places = map_new()});
     memcpy(thread->subject, subject->data, subject->size);
     uint64_t *slot = map_put(threads->by_hash, thread->hash, NULL);
     thread->same = (struct watched_thread *)(uintptr_t)*slot;

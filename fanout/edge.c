@@ -41,13 +41,12 @@ static void edge_free(void *state) {
 }
 
 static int edge_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
-    struct edge *edge = mem_alloc(sizeof *edge);
-    *edge = (struct edge){
+    struct edge *edge = MEM_NEW(&(struct edge){
         .service = service,
         .settings = *(const struct fanout_settings *)FANOUT_SECTION.values,
         .shape = *shape,
         .clock.stream = service_settings(service)->clock == SERVICE_CLOCK_STREAM,
-    };
+    });
     int result = edge_make_parts(edge, error);
     if (result) {
         edge_free(edge);

@@ -68,8 +68,7 @@ struct stores *stores_new(const struct stores_options *options) {
     static int (*const MAKE[STORES])(void *, const char *, struct error *) = {checkpoint_follows, checkpoint_posts};
     static void (*const OPENED[STORES])(void *, int, const struct error *) = {follows_opened, all_opened};
     static const char *const PREFIXES[STORES] = {"starling_feed_follows", "starling_feed_posts"};
-    struct stores *stores = mem_alloc(sizeof *stores);
-    *stores = (struct stores){.options = *options};
+    struct stores *stores = MEM_NEW(&(struct stores){.options = *options});
     bool any = *options->checkpoint_folder;
     for (size_t i = 0; i < STORES; i++) {
         char *folder = any ? mem_format("%s/%s", options->checkpoint_folder, NAMES[i]) : mem_string("");

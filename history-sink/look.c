@@ -79,11 +79,10 @@ static void answered(void *context) {
 }
 
 struct look *look_new(const struct look_options *options) {
-    struct look *look = mem_alloc(sizeof *look);
-    *look = (struct look){
+    struct look *look = MEM_NEW(&(struct look){
         .options = *options,
         .error = {.text = ""},
-    };
+    });
     look->question = question_new(&(struct question_options){
         .loop = options->loop, .worker = options->worker, .context = look, .ask = ask, .answered = answered});
     return look;

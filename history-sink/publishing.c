@@ -53,8 +53,7 @@ static void done(void *context) {
 
 void publish_line_add(struct publish_line *line, struct worker *worker, struct storage *storage,
                       struct history_segment *segment, publish_told *told, void *context) {
-    struct publishing *publishing = mem_alloc(sizeof *publishing);
-    *publishing = (struct publishing){
+    struct publishing *publishing = MEM_NEW(&(struct publishing){
         .line = line,
         .storage = storage,
         .segment = segment,
@@ -63,7 +62,7 @@ void publish_line_add(struct publish_line *line, struct worker *worker, struct s
         .told = told,
         .context = context,
         .error = {.text = ""},
-    };
+    });
     line->uses++;
     worker_run(worker, publish, done, publishing);
 }

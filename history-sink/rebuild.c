@@ -58,13 +58,12 @@ static void reader_close(struct rebuild *rebuild) {
 }
 
 struct rebuild *rebuild_new(struct sink *sink, struct storage *storage) {
-    struct rebuild *rebuild = mem_alloc(sizeof *rebuild);
-    *rebuild = (struct rebuild){
+    struct rebuild *rebuild = MEM_NEW(&(struct rebuild){
         .sink = sink,
         .worker = worker_new(service_loop(sink->service)),
         .storage = storage,
         .rows = mem_zero(SLICE_ROWS, sizeof *rebuild->rows),
-    };
+    });
     return rebuild;
 }
 

@@ -326,15 +326,14 @@ static void gateway_free(void *state) {
 
 static int gateway_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
     struct metrics *metrics = service_metrics(service);
-    struct gateway *gateway = mem_alloc(sizeof *gateway);
-    *gateway = (struct gateway){
+    struct gateway *gateway = MEM_NEW(&(struct gateway){
         .service = service,
         .settings = *(const struct ingest_settings *)INGEST_SECTION.values,
         .endpoints = endpoints_new(metrics),
         .refused = metrics_counter(metrics, "starling_ingest_refused_total",
                                    "Requests refused for their token or their reports.", NULL),
         .connections = metrics_gauge(metrics, "starling_ingest_connections", "Open HTTP connections.", NULL),
-    };
+    });
     int code = service_auth(service, &gateway->auth, error);
     if (code == 0) code = limits_new(&gateway->settings, metrics, &gateway->limits, error);
     if (code == 0) code = writer_new(service, (int)gateway->settings.produce_timeout_ms, &gateway->writer, error);

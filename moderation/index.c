@@ -265,8 +265,7 @@ static int open_or_create(struct index *index, struct error *error) {
 }
 
 int index_open(const char *path, int partitions, int64_t cache, struct index **out, struct error *error) {
-    struct index *index = mem_alloc(sizeof *index);
-    *index = (struct index){
+    struct index *index = MEM_NEW(&(struct index){
         .path = mem_string(path),
         .lock = -1,
         .partitions = partitions,
@@ -274,7 +273,7 @@ int index_open(const char *path, int partitions, int64_t cache, struct index **o
         .words = words_new(),
         .next = mem_zero((size_t)partitions, sizeof *index->next),
         .reached = mem_zero((size_t)partitions, sizeof *index->reached),
-    };
+    });
     int code = open_or_create(index, error);
     if (code) {
         index_close(index);

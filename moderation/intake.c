@@ -332,8 +332,7 @@ static int start_consumer(struct intake *intake, struct error *error) {
 int intake_new(const struct intake_options *options, struct intake **out, struct error *error) {
     size_t partitions = (size_t)options->partitions;
     uv_loop_t *loop = service_loop(options->service);
-    struct intake *intake = mem_alloc(sizeof *intake);
-    *intake = (struct intake){
+    struct intake *intake = MEM_NEW(&(struct intake){
         .options = *options,
         .codec = codec_new(),
         .writers_codec = codec_new(),
@@ -344,7 +343,7 @@ int intake_new(const struct intake_options *options, struct intake **out, struct
         .gathering = batch_new(),
         .writing = batch_new(),
         .at_work = IDLE,
-    };
+    });
     read_marks(intake);
     memcpy(intake->taken, intake->written, partitions * sizeof *intake->taken);
     int code = start_consumer(intake, error);

@@ -138,8 +138,7 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
     struct search_reader *reader = &searches->readers[0];
     for (size_t i = 1; i < searches->count; i++)
         if (searches->readers[i].waiting < reader->waiting) reader = &searches->readers[i];
-    struct search_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct search_request){
+    struct search_request *asked = MEM_NEW(&(struct search_request){
         .searches = searches,
         .reader = reader,
         .request = request,
@@ -148,7 +147,7 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
         .text = mem_string(query->text),
         .subject = mem_string(query->subject),
         .type = mem_string(query->type),
-    };
+    });
     asked->query.text = asked->text;
     asked->query.subject = asked->subject;
     asked->query.type = asked->type;

@@ -65,8 +65,7 @@ static void exceeded(void *context, struct adjacency_list list, int64_t id, int6
 }
 
 int graph_open(const struct graph_options *options, struct graph **out, struct error *error) {
-    struct graph *graph = mem_alloc(sizeof *graph);
-    *graph = (struct graph){.options = *options, .lists = NULL};
+    struct graph *graph = MEM_NEW(&(struct graph){.options = *options, .lists = NULL});
     graph->options.path = NULL; // the caller's
     make_views(graph);
     struct adjacency_options lists = {

@@ -236,15 +236,13 @@ size_t strangers_list(const struct strangers *strangers, const struct strangers_
 /* ---- beginning and end ---- */
 
 struct strangers *strangers_new(const struct strangers_options *options) {
-    struct strangers *strangers = mem_alloc(sizeof *strangers);
-    *strangers = (struct strangers){
+    return MEM_NEW(&(struct strangers){
         .options = *options,
         .grid = grid_of(options->precision),
         .users = maps_new(USERS_BITS),
         .free = NO_ENTRY,
         .cells = cells_new(),
-    };
-    return strangers;
+    });
 }
 
 static void free_parts(struct strangers *strangers) {

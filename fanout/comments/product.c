@@ -260,9 +260,8 @@ static void stop(void *context) {
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct comments_screen_settings *settings = COMMENTS_SCREEN_SECTION.values;
-    struct live_threads *threads = mem_alloc(sizeof *threads);
+    struct live_threads *threads = MEM_NEW(&(struct live_threads){.core = *options, .codec = codec_new()});
     (void)error;
-    *threads = (struct live_threads){.core = *options, .codec = codec_new()};
     threads->watch = screen_watch_new(service_loop(options->service), options->sessions,
                                       &(struct watch_edge_options){
                                           .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],

@@ -56,12 +56,11 @@ static int start_owners(struct account_gateway *account, const struct product_op
 }
 
 static int account_start(const struct product_options *options, void **state, struct error *error) {
-    struct account_gateway *account = mem_alloc(sizeof *account);
-    *account = (struct account_gateway){
+    struct account_gateway *account = MEM_NEW(&(struct account_gateway){
         .copies = options->copies,
         .subjects = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
         .chance = chance_new(),
-    };
+    });
     int code = seal_of(service_settings(options->service)->peer_token, "cursors of exports", &account->cursors)
                    ? start_owners(account, options, error)
                    : error_set(error, -EIO, "no key can be made of peer.token");

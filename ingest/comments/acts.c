@@ -14,8 +14,7 @@
 /* ---- commands ---- */
 
 static struct comment_wish *new_wish(struct comments_gateway *gateway, const char *subject, enum answer_form form) {
-    struct comment_wish *wish = mem_alloc(sizeof *wish);
-    *wish = (struct comment_wish){.gateway = gateway, .form = form, .offset = -1};
+    struct comment_wish *wish = MEM_NEW(&(struct comment_wish){.gateway = gateway, .form = form, .offset = -1});
     strcpy(wish->subject, subject);
     client_key_choose(&gateway->chance, NULL, wish->key);
     return wish;

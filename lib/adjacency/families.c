@@ -22,14 +22,13 @@ static int open_stamps(struct adjacency *adjacency, const char *name, struct err
 }
 
 int adjacency_open(const struct adjacency_options *options, struct adjacency **out, struct error *error) {
-    struct adjacency *adjacency = mem_alloc(sizeof *adjacency);
-    *adjacency = (struct adjacency){
+    struct adjacency *adjacency = MEM_NEW(&(struct adjacency){
         .options = *options,
         .name = mem_string(options->name),
         .build_folder = mem_format("%s.build", options->path),
         .parts = mem_zero((size_t)options->partitions, sizeof *adjacency->parts),
         .batch = store_batch_new(),
-    };
+    });
     struct adjacency_options *own = &adjacency->options;
     own->path = own->name = own->stamps = NULL; // the caller's
     if (!own->chunk) own->chunk = ADJACENCY_CHUNK;

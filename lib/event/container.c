@@ -60,13 +60,12 @@ static void header_put(struct container_writer *writer, int64_t end) {
 }
 
 struct container_writer *container_writer_new(const char *name, int64_t end, const struct container_output *output) {
-    struct container_writer *writer = mem_alloc(sizeof *writer);
-    *writer = (struct container_writer){
+    struct container_writer *writer = MEM_NEW(&(struct container_writer){
         .output = *output,
         .name = mem_string(name),
         .rows = {.data = NULL},
         .packed = {.data = NULL},
-    };
+    });
     if (getrandom(writer->sync, SYNC_SIZE, 0) != SYNC_SIZE) abort(); // never short for sixteen bytes
     header_put(writer, end);
     return writer;
@@ -312,8 +311,7 @@ static int header_read(struct container_reader *reader, struct error *error) {
 
 int container_reader_new(const char *name, const struct container_input *input, struct container_reader **out,
                          struct error *error) {
-    struct container_reader *reader = mem_alloc(sizeof *reader);
-    *reader = (struct container_reader){
+    struct container_reader *reader = MEM_NEW(&(struct container_reader){
         .input = *input,
         .name = mem_string(name),
         .codec = codec_new(),
@@ -321,7 +319,7 @@ int container_reader_new(const char *name, const struct container_input *input, 
         .end = -1,
         .bytes = {.data = NULL},
         .rows = {.data = NULL},
-    };
+    });
     int code = header_read(reader, error);
     if (code)
         container_reader_free(reader);

@@ -38,8 +38,7 @@ static void probe(struct kafka_health *health) {
 struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_settings *settings,
                                       struct kafka_wake *wake,
                                       void (*on_broker)(void *context, bool up, const char *reason), void *context) {
-    struct kafka_health *health = mem_alloc(sizeof *health);
-    *health = (struct kafka_health){
+    struct kafka_health *health = MEM_NEW(&(struct kafka_health){
         .client = client,
         .answers = rd_kafka_queue_new(client),
         .probe_topic = settings->topics && settings->topics->count
@@ -48,7 +47,7 @@ struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_set
         .reason = "",
         .on_broker = on_broker,
         .context = context,
-    };
+    });
     kafka_wake_queue(wake, health->answers);
     probe(health);
     return health;

@@ -205,12 +205,11 @@ int kafka_producer_open(struct kafka_producer *producer, struct error *error) {
 }
 
 int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **out, struct error *error) {
-    struct kafka_producer *producer = mem_alloc(sizeof *producer);
-    *producer = (struct kafka_producer){
+    struct kafka_producer *producer = MEM_NEW(&(struct kafka_producer){
         .options = *options,
         .handles = {.count = 0},
         .dead_limit = SIZE_MAX,
-    };
+    });
     if (options->metrics) kafka_dead_letters_count(producer, options->metrics);
     if (!options->transactional_id) kafka_misplaced_use(options->settings->misplaced, producer);
     producer->wake = kafka_wake_new(options->loop, woken, woken, producer);

@@ -61,14 +61,13 @@ static void bury(struct kafka_producer *producer) {
 
 static void renew(struct kafka_producer *producer) {
     struct kafka_health *health = producer->health;
-    struct retired_client *old = mem_alloc(sizeof *old);
-    *old = (struct retired_client){
+    struct retired_client *old = MEM_NEW(&(struct retired_client){
         .client = producer->client,
         .queue = producer->queue,
         .handles = producer->handles,
         .opaque = producer->opaque,
         .pending = producer->pending,
-    };
+    });
     if (kafka_producer_open(producer, NULL)) { // no thread or descriptor left: the next second's turn tries again
         free(old);
         return;

@@ -168,12 +168,11 @@ static void make_metrics(struct checkpoints *checkpoints) {
 }
 
 struct checkpoints *checkpoints_new(const struct checkpoints_options *options) {
-    struct checkpoints *checkpoints = mem_alloc(sizeof *checkpoints);
-    *checkpoints = (struct checkpoints){
+    struct checkpoints *checkpoints = MEM_NEW(&(struct checkpoints){
         .options = *options,
         .folder = mem_string(options->folder),
         .path = mem_string(options->path),
-    };
+    });
     checkpoints->options.folder = checkpoints->folder;
     checkpoints->options.path = checkpoints->path;
     make_metrics(checkpoints);

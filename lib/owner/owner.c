@@ -41,14 +41,13 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
     size_t partitions = (size_t)options->partitions;
     if (too_many(options))
         return error_set(error, -EINVAL, "a product has at most %d topics of a role", STAGES_TOPICS_MAX);
-    struct owner *owner = mem_alloc(sizeof *owner);
-    *owner = (struct owner){
+    struct owner *owner = MEM_NEW(&(struct owner){
         .options = *options,
         .unread = mem_zero(STAGES_TOPICS_MAX * partitions, sizeof *owner->unread),
         .resumed = mem_zero(partitions, sizeof *owner->resumed),
         .positions = mem_zero(partitions * options->topic_count + 1, sizeof *owner->positions),
         .lag_ms = INT64_MAX,
-    };
+    });
     sort_topics(owner);
     owner->stages = stages_new(options->partitions, owner->input_count, owner->shared, EPOCHS_MAX);
     owner->answers = answers_new(owner);

@@ -42,8 +42,7 @@ static struct input_progress *progress_of(const struct stages *stages, size_t in
 }
 
 struct stages *stages_new(int32_t partitions, size_t inputs, const bool *observed, uint32_t ring) {
-    struct stages *stages = mem_alloc(sizeof *stages);
-    *stages = (struct stages){.partitions = partitions, .inputs = inputs, .ring = ring};
+    struct stages *stages = MEM_NEW(&(struct stages){.partitions = partitions, .inputs = inputs, .ring = ring});
     if (inputs) memcpy(stages->observed, observed, inputs * sizeof *observed);
     size_t count = all(stages) ? all(stages) : 1;
     stages->parts = mem_zero((size_t)partitions, sizeof *stages->parts);

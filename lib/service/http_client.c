@@ -164,8 +164,7 @@ static int want_timeout(CURLM *multi, long timeout_ms, void *context) {
 
 struct http_client *http_client_new(uv_loop_t *loop) {
     if (curl_global_init(CURL_GLOBAL_DEFAULT)) abort(); // out of memory, which base/mem.h cannot see here
-    struct http_client *client = mem_alloc(sizeof *client);
-    *client = (struct http_client){.loop = loop, .multi = curl_multi_init()};
+    struct http_client *client = MEM_NEW(&(struct http_client){.loop = loop, .multi = curl_multi_init()});
     if (!client->multi) abort(); // the same
     client->timer = loop_timer_new(loop, 1, 0, on_timeout, client);
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, want_socket);

@@ -63,8 +63,7 @@ static void list(struct http_places *places, struct http_network *network, int q
 void http_place_take(struct http_places *places, struct http_place *place, uint64_t key) {
     struct http_network *network = map_pointer(places->networks, key);
     if (!network) {
-        network = mem_alloc(sizeof *network);
-        *network = (struct http_network){.key = key, .queues = {{.size = NO_SIZE}, {.size = NO_SIZE}}};
+        network = MEM_NEW(&(struct http_network){.key = key, .queues = {{.size = NO_SIZE}, {.size = NO_SIZE}}});
         *map_put(places->networks, key, NULL) = (uintptr_t)network;
     }
     network->count++;

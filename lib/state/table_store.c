@@ -22,12 +22,11 @@ struct table_store {
 };
 
 struct table_store *table_store_new(const struct table_store_options *options) {
-    struct table_store *table = mem_alloc(sizeof *table);
-    *table = (struct table_store){
+    struct table_store *table = MEM_NEW(&(struct table_store){
         .options = *options,
         .batch = options->sorted ? store_batch_new_sorted() : store_batch_new(),
         .parts = mem_zero((size_t)options->partitions, sizeof *table->parts),
-    };
+    });
     return table;
 }
 

@@ -35,8 +35,7 @@ struct import {
 
 static int load_state(struct import *import) {
     FILE *file = fopen(import->state, "re");
-    if (!file)
-        return errno == ENOENT ? 0 : error_set(import->error, -errno, "%s: %s", import->state, strerror(errno));
+    if (!file) return errno == ENOENT ? 0 : error_set(import->error, -errno, "%s: %s", import->state, strerror(errno));
     int64_t size = -1, done = -1;
     int found = fscanf(file, "size %" SCNd64 " pairs %" SCNd64, &size, &done);
     fclose(file);

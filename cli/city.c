@@ -47,7 +47,8 @@ static void name_person(struct person *person, uint64_t *state) {
 }
 
 struct city *city_new(int64_t people, uint64_t seed) {
-    struct city *city = MEM_NEW(&(struct city){.people = people, .seed = seed, .persons = mem_zero((size_t)people, sizeof *city->persons)});
+    struct city *city = MEM_NEW(
+        &(struct city){.people = people, .seed = seed, .persons = mem_zero((size_t)people, sizeof *city->persons)});
     for (int64_t i = 0; i < people; i++) {
         struct person *person = &city->persons[i];
         uint64_t state = hash_u64(seed) ^ hash_u64((uint64_t)i) << 1;

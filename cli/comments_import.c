@@ -70,8 +70,7 @@ static void tell(const struct importing *import) {
                 COMMENT_TEXT_POINTS_MAX);
 }
 
-static int import_file(struct importing *import, const struct moving_options *moving, int wait_s,
-                       struct error *error) {
+static int import_file(struct importing *import, const struct moving_options *moving, int wait_s, struct error *error) {
     const struct cli *cli = import->cli;
     struct topics_shape shape;
     int code = reader_shape(cli, &shape, error);

@@ -269,7 +269,8 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 /* ---- the door ---- */
 
 int handsets_new(const struct city_phones_options *options, struct handsets **phones, struct error *error) {
-    struct handsets *made = MEM_NEW(&(struct handsets){.options = *options, .by_user = map_new(), .chance = chance_new()});
+    struct handsets *made =
+        MEM_NEW(&(struct handsets){.options = *options, .by_user = map_new(), .chance = chance_new()});
     made->waiting_tail = &made->waiting;
     int result = token_issuer_new(options->hs256_key_file, &made->issuer, error);
     if (result == 0) {
@@ -319,7 +320,8 @@ static struct phone *phone_of(struct handsets *phones, int64_t user) {
     bool created;
     uint64_t *value = map_put(phones->by_user, (uint64_t)user, &created);
     if (!created) return (struct phone *)(uintptr_t)*value;
-    struct phone *phone = MEM_NEW(&(struct phone){.user = user, .time = -1, .next = phones->all, .url = phones->counts.known});
+    struct phone *phone =
+        MEM_NEW(&(struct phone){.user = user, .time = -1, .next = phones->all, .url = phones->counts.known});
     phones->all = phone;
     phones->counts.known++;
     *value = (uint64_t)(uintptr_t)phone;

@@ -89,7 +89,8 @@ static void ask(struct api_question *question) {
 static void ask_again(void *context) { ask(context); }
 
 void home_api_ask(struct home_api *api, const struct home_api_request *request) {
-    struct api_question *question = MEM_NEW(&(struct api_question){.api = api, .request = *request, .next = api->questions});
+    struct api_question *question =
+        MEM_NEW(&(struct api_question){.api = api, .request = *request, .next = api->questions});
     question->request.method = question->method = mem_string(request->method);
     question->request.path = question->path = mem_string(request->path);
     if (request->body) {

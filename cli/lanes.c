@@ -23,7 +23,8 @@ struct lanes {
 };
 
 struct lanes *lanes_new(size_t count) {
-    struct lanes *lanes = MEM_NEW(&(struct lanes){.lanes = mem_zero(count ? count : 1, sizeof *lanes->lanes), .count = count});
+    struct lanes *lanes =
+        MEM_NEW(&(struct lanes){.lanes = mem_zero(count ? count : 1, sizeof *lanes->lanes), .count = count});
     for (size_t i = 0; i < count; i++) lanes->lanes[i].last = &lanes->lanes[i].first;
     return lanes;
 }

@@ -37,7 +37,8 @@ struct page_check {
 };
 
 struct page_check *page_check_new(int64_t margin_us) {
-    return MEM_NEW(&(struct page_check){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()});
+    return MEM_NEW(
+        &(struct page_check){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()});
 }
 
 void page_check_free(struct page_check *check) {
@@ -121,7 +122,8 @@ void page_check_post_done(struct page_check *check, int64_t author, int64_t id, 
     if (!id) return;
     uint64_t *slot = map_put(check->posts, (uint64_t)id, &created);
     if (!created) return; // the same key once more
-    struct made_post *post = MEM_NEW(&(struct made_post){.id = id, .author = author, .there = {.is = true, .since_us = now_us}});
+    struct made_post *post =
+        MEM_NEW(&(struct made_post){.id = id, .author = author, .there = {.is = true, .since_us = now_us}});
     *slot = (uintptr_t)post;
     person->posts = grown(person->posts, person->post_count, sizeof(struct made_post *));
     person->posts[person->post_count++] = post;

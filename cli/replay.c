@@ -147,8 +147,7 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     if (code == ENOUGH) code = 0;
     if (replay->progress.open) progress_end(&replay->progress, replay->written, "records written");
     if (!code && avro && record_container_finish(replay->container, &error)) replay->unwritable = true;
-    if (fflush(stdout) || replay->unwritable)
-        code = error_set(&error, -EIO, "standard output cannot be written");
+    if (fflush(stdout) || replay->unwritable) code = error_set(&error, -EIO, "standard output cannot be written");
     if (!code && !replay->written && !replay->reader.follow) code = say_nothing(replay, &error);
     record_container_free(replay->container);
     buffer_free(&replay->line);

@@ -151,8 +151,7 @@ const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *c
     size_t cursor = 0, found = 0;
     uint64_t key, value;
     screen->sorted = mem_resize(screen->sorted, map_count(screen->friends) + 1, sizeof *screen->sorted);
-    while (map_next(screen->friends, &cursor, &key, &value))
-        screen->sorted[found++] = entry_of(value)->who;
+    while (map_next(screen->friends, &cursor, &key, &value)) screen->sorted[found++] = entry_of(value)->who;
     if (found) qsort(screen->sorted, found, sizeof *screen->sorted, nearer);
     *count = found;
     return screen->sorted;

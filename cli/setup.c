@@ -61,8 +61,7 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
 }
 
 int setup_follow(struct setup *setup, int64_t a, int64_t b, struct error *error) {
-    if (a < 0 || b < 0 || a == b)
-        return error_set(error, -EINVAL, "%" PRId64 " cannot follow %" PRId64, a, b);
+    if (a < 0 || b < 0 || a == b) return error_set(error, -EINVAL, "%" PRId64 " cannot follow %" PRId64, a, b);
     const struct follow_command command = {
         .kind = FOLLOW_COMMAND_FOLLOW, .user = a, .other = b, .time = clock_wall_ms()};
     buffer_clear(&setup->value);

@@ -296,7 +296,8 @@ static void ask(struct talk_look *look) {
 }
 
 static void begin(struct social *social, struct talk_thread *talk, bool whole) {
-    struct talk_look *look = MEM_NEW(&(struct talk_look){.social = social, .talk = talk, .whole = whole, .asked_us = clock_monotonic_us()});
+    struct talk_look *look =
+        MEM_NEW(&(struct talk_look){.social = social, .talk = talk, .whole = whole, .asked_us = clock_monotonic_us()});
     ask(look);
 }
 

@@ -65,8 +65,7 @@ static void on_typed(void *context) {
         loop_watch_free(terminal->typed); // it has hung up, which a signal tells as well
         terminal->typed = NULL;
     }
-    for (ssize_t i = 0; i < count && terminal->typed; i++)
-        terminal->options.on_key(terminal->options.context, keys[i]);
+    for (ssize_t i = 0; i < count && terminal->typed; i++) terminal->options.on_key(terminal->options.context, keys[i]);
 }
 
 static void on_resized(uv_signal_t *handle, int number) {

@@ -357,10 +357,11 @@ static void make_metrics(struct thread_watches *watches) {
 }
 
 struct thread_watches *thread_watches_new(const struct thread_watches_options *options) {
-    struct thread_watches *watches = MEM_NEW(&(struct thread_watches){.options = *options,
-                                       .watched = watched_threads_new(options->partitions, options->events_per_s),
-                                       .codec = codec_new(),
-                                       .live = mem_zero((size_t)options->partitions, sizeof(bool))});
+    struct thread_watches *watches =
+        MEM_NEW(&(struct thread_watches){.options = *options,
+                                         .watched = watched_threads_new(options->partitions, options->events_per_s),
+                                         .codec = codec_new(),
+                                         .live = mem_zero((size_t)options->partitions, sizeof(bool))});
     watches->owner = watch_owner_new(&(struct watch_owner_options){
         .partitions = options->partitions,
         .slice = WATCHES,

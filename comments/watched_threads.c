@@ -7,10 +7,11 @@
 #include "base/mem.h"
 
 struct watched_threads *watched_threads_new(int32_t partitions, int64_t events_per_s) {
-    struct watched_threads *threads = MEM_NEW(&(struct watched_threads){.partitions = partitions,
-                                        .events_per_s = events_per_s,
-                                        .by_hash = map_new(),
-                                        .parts = mem_zero((size_t)partitions, sizeof *threads->parts)});
+    struct watched_threads *threads =
+        MEM_NEW(&(struct watched_threads){.partitions = partitions,
+                                          .events_per_s = events_per_s,
+                                          .by_hash = map_new(),
+                                          .parts = mem_zero((size_t)partitions, sizeof *threads->parts)});
     return threads;
 }
 
@@ -44,12 +45,12 @@ struct watched_thread *watched_threads_put(struct watched_threads *threads, cons
     struct watched_thread *thread = watched_threads_find(threads, subject), **first = &threads->parts[partition].first;
     if (thread) return thread;
     thread = MEM_NEW(&(struct watched_thread){.hash = hash_bytes(subject->data, subject->size),
-                                      .partition = partition,
-                                      .anew = true,
-                                      .after = *first,
-                                      .allowed = (double)threads->events_per_s,
-                                      .size = subject->size,
-                                      .places = map_new()});
+                                              .partition = partition,
+                                              .anew = true,
+                                              .after = *first,
+                                              .allowed = (double)threads->events_per_s,
+                                              .size = subject->size,
+                                              .places = map_new()});
     memcpy(thread->subject, subject->data, subject->size);
     uint64_t *slot = map_put(threads->by_hash, thread->hash, NULL);
     thread->same = (struct watched_thread *)(uintptr_t)*slot;

@@ -135,9 +135,7 @@ static int push_some(struct effects *effects, struct push *push, size_t max, str
     return gathered->count == max;
 }
 
-static struct push *push_at(const struct effects *effects, size_t i) {
-    return &effects->pushes[effects->first + i];
-}
+static struct push *push_at(const struct effects *effects, size_t i) { return &effects->pushes[effects->first + i]; }
 
 static void enqueue(struct effects *effects, const struct push *push) {
     MEM_ROOM_BEHIND(effects->pushes, effects->first, effects->count, effects->capacity);

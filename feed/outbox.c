@@ -189,7 +189,9 @@ bool outbox_blocked(const struct outbox *outbox) {
     return blocked;
 }
 
-struct kafka_producer *outbox_producer(struct outbox *outbox) { return outbox->producer; }
+struct kafka_producer *outbox_producer(struct outbox *outbox) {
+    return outbox->producer;
+}
 
 /* ---- beginning and end ---- */
 

@@ -182,8 +182,8 @@ struct posts_walk {
 int posts_walk_new(struct posts *posts, int32_t partition, struct posts_walk **out, struct error *error) {
     int code = posts_attached(posts, partition, error);
     if (code) return code;
-    struct posts_walk *walk = MEM_NEW(&(struct posts_walk){.posts = posts,
-                                .cursor = store_cursor_new(posts->store, posts->parts[partition].index.family)});
+    struct posts_walk *walk = MEM_NEW(&(struct posts_walk){
+        .posts = posts, .cursor = store_cursor_new(posts->store, posts->parts[partition].index.family)});
     *out = walk;
     return 0;
 }

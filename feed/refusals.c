@@ -24,8 +24,10 @@ struct refusals {
 };
 
 struct refusals *refusals_new(int32_t partitions) {
-    struct refusals *refusals = MEM_NEW(&(struct refusals){
-        .partitions = partitions, .parts = mem_zero((size_t)partitions, sizeof *refusals->parts), .codec = codec_new()});
+    struct refusals *refusals =
+        MEM_NEW(&(struct refusals){.partitions = partitions,
+                                   .parts = mem_zero((size_t)partitions, sizeof *refusals->parts),
+                                   .codec = codec_new()});
     for (int32_t p = 0; p < partitions; p++) refusals->parts[p].next = -1;
     return refusals;
 }

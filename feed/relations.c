@@ -74,12 +74,13 @@ static void failed(void *context, int32_t partition, int code, const struct erro
 
 int relation_lists_open(const struct relation_lists_options *options, struct relation_lists **out,
                         struct error *error) {
-    struct relation_lists *lists = MEM_NEW(&(struct relation_lists){.adjacency = NULL,
-                                     .partitions = options->partitions,
-                                     .codec = codec_new(),
-                                     .rows = recent_new(options->cache_bytes, options->partitions),
-                                     .context = options->context,
-                                     .failed = options->failed});
+    struct relation_lists *lists =
+        MEM_NEW(&(struct relation_lists){.adjacency = NULL,
+                                         .partitions = options->partitions,
+                                         .codec = codec_new(),
+                                         .rows = recent_new(options->cache_bytes, options->partitions),
+                                         .context = options->context,
+                                         .failed = options->failed});
     struct adjacency_options adjacency = {
         .path = options->path,
         .name = "follows",

@@ -40,9 +40,9 @@ struct watched_table {
 
 struct watched_table *watched_table_new(int32_t partitions) {
     return MEM_NEW(&(struct watched_table){.partitions = partitions,
-                                    .users = map_new(),
-                                    .authors = map_new(),
-                                    .parts = mem_zero((size_t)partitions, sizeof(struct watched *))});
+                                           .users = map_new(),
+                                           .authors = map_new(),
+                                           .parts = mem_zero((size_t)partitions, sizeof(struct watched *))});
 }
 
 size_t watched_count(const struct watched_table *table) { return map_count(table->users); }

@@ -219,7 +219,8 @@ static void make_metrics(struct watches *watches) {
 }
 
 struct watches *watches_new(const struct watches_options *options) {
-    struct watches *watches = MEM_NEW(&(struct watches){.options = *options, .table = watched_table_new(options->partitions)});
+    struct watches *watches =
+        MEM_NEW(&(struct watches){.options = *options, .table = watched_table_new(options->partitions)});
     watches->owner = watch_owner_new(&(struct watch_owner_options){
         .partitions = options->partitions,
         .slice = WATCHES,

@@ -23,8 +23,9 @@ struct wiped {
 };
 
 struct wiped *wiped_new(int partitions) {
-    struct wiped *wiped = MEM_NEW(&(struct wiped){
-        .users = map_new(), .partitions = mem_zero((size_t)partitions, sizeof *wiped->partitions), .count = partitions});
+    struct wiped *wiped = MEM_NEW(&(struct wiped){.users = map_new(),
+                                                  .partitions = mem_zero((size_t)partitions, sizeof *wiped->partitions),
+                                                  .count = partitions});
     return wiped;
 }
 

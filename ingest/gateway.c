@@ -201,10 +201,7 @@ static void profile_changed(void *context, int64_t user) {
         if (PRODUCTS[i]->profile) PRODUCTS[i]->profile(gateway->products[i], user);
 }
 
-static int64_t machine_time(void *context) {
-    (void)context;
-    return clock_wall_ms();
-}
+static int64_t machine_time(void *context) { return clock_wall_ms(); }
 
 static int start_copies(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     struct service *service = gateway->service;

@@ -313,10 +313,7 @@ static void send_subjects(const struct registry *registry, const struct call *ca
 static void get_id_subjects(void *state, const struct call *call) { send_subjects(state, call, false); }
 static void get_id_versions(void *state, const struct call *call) { send_subjects(state, call, true); }
 
-static void get_types(void *state, const struct call *call) {
-    (void)state;
-    send_text(call, "[\"AVRO\"]");
-}
+static void get_types(void *state, const struct call *call) { send_text(call, "[\"AVRO\"]"); }
 
 /* CONTRIBUTING.md: the next version is readable in both directions of an upgrade. */
 static void get_compatibility(void *state, const struct call *call) {
@@ -324,10 +321,7 @@ static void get_compatibility(void *state, const struct call *call) {
     send_text(call, "{\"compatibilityLevel\":\"FULL\"}");
 }
 
-static void get_mode(void *state, const struct call *call) {
-    (void)state;
-    send_text(call, "{\"mode\":\"READONLY\"}");
-}
+static void get_mode(void *state, const struct call *call) { send_text(call, "{\"mode\":\"READONLY\"}"); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/registry/subjects", get_subjects, NEEDS_NOTHING},

@@ -107,7 +107,8 @@ void write_answered(struct tracer *tracer, const struct http_request *request, c
 /* ---- writes ---- */
 
 struct write *write_new(struct writer *writer, struct http_request *request, write_done *done, void *context) {
-    struct write *write = MEM_NEW(&(struct write){.writer = writer, .request = request, .done = done, .context = context, .waiting = 1});
+    struct write *write =
+        MEM_NEW(&(struct write){.writer = writer, .request = request, .done = done, .context = context, .waiting = 1});
     if (trace(writer, request, &write->traced)) write->traced_records = TRACED_MAX;
     return write;
 }

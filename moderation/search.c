@@ -58,7 +58,8 @@ static int open_file(struct search *search, struct error *error) {
 }
 
 int search_new(const struct index *index, int64_t cache, struct search **out, struct error *error) {
-    struct search *search = MEM_NEW(&(struct search){.index = index, .cache = cache, .words = words_new(), .deadline_us = INT64_MAX});
+    struct search *search =
+        MEM_NEW(&(struct search){.index = index, .cache = cache, .words = words_new(), .deadline_us = INT64_MAX});
     int code = open_file(search, error);
     if (code) {
         search_free(search);

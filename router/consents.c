@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "users/ends.h"
 
-enum { USERS_BITS = 8 }; /* of the parts of a partition's users */
+enum { USERS_BITS = 8 };                  /* of the parts of a partition's users */
 #define TICKET_OF_END (UINT32_C(1) << 31) /* beside the partition */
 
 struct kept_end {
@@ -37,11 +37,12 @@ struct consents {
 };
 
 struct consents *consents_new(int32_t partitions, int64_t keep_ms) {
-    struct consents *consents = MEM_NEW(&(struct consents){.partitions = partitions,
-                                  .keep_ms = keep_ms,
-                                  .soonest = INT64_MAX,
-                                  .round = partitions,
-                                  .parts = mem_zero((size_t)partitions, sizeof *consents->parts)});
+    struct consents *consents =
+        MEM_NEW(&(struct consents){.partitions = partitions,
+                                   .keep_ms = keep_ms,
+                                   .soonest = INT64_MAX,
+                                   .round = partitions,
+                                   .parts = mem_zero((size_t)partitions, sizeof *consents->parts)});
     return consents;
 }
 

@@ -121,9 +121,9 @@ static void measure(struct router *router, const struct owner *owner) {
     deliver_set_flush_us(router->outbox, SECOND_MS * (lagging ? router->settings->outbox_flush_behind_ms
                                                               : router->owning->outbox_flush_ms));
     metrics->digesting->value = warm && !lagging;
-    metrics->caught_up->value = warm && !lagging && owner_assigned(owner) && kafka_producer_up(sending_producer(router->sending)) &&
-                                !deliver_blocked(router->outbox) && owner_commands_current(owner) &&
-                                state_current(router);
+    metrics->caught_up->value =
+        warm && !lagging && owner_assigned(owner) && kafka_producer_up(sending_producer(router->sending)) &&
+        !deliver_blocked(router->outbox) && owner_commands_current(owner) && state_current(router);
 }
 
 static void each_tenth(void *context) {

@@ -65,7 +65,9 @@ void sending_free(struct sending *sending) {
     free(sending);
 }
 
-struct kafka_producer *sending_producer(struct sending *sending) { return sending->producer; }
+struct kafka_producer *sending_producer(struct sending *sending) {
+    return sending->producer;
+}
 
 /* The producer takes nothing more. */
 static void fail(struct sending *sending, int code) {

@@ -19,7 +19,8 @@ struct optouts {
 };
 
 struct optouts *optouts_new(struct views *views) {
-    return MEM_NEW(&(struct optouts){.views = views, .waiting = map_new(), .users = map_new(), .began_ms = INT64_MIN / 2});
+    return MEM_NEW(
+        &(struct optouts){.views = views, .waiting = map_new(), .users = map_new(), .began_ms = INT64_MIN / 2});
 }
 
 void optouts_free(struct optouts *optouts) {

@@ -292,10 +292,11 @@ static void stop(void *context) {
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct service_settings *common = service_settings(options->service);
     const struct fanout_settings *settings = options->settings;
-    struct nearby_screen *product = MEM_NEW(&(struct nearby_screen){.core = *options,
-                                      .times = {.any = options->clock->stream, .past_days = common->report_past_days},
-                                      .codec = codec_new(),
-                                      .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)});
+    struct nearby_screen *product =
+        MEM_NEW(&(struct nearby_screen){.core = *options,
+                                        .times = {.any = options->clock->stream, .past_days = common->report_past_days},
+                                        .codec = codec_new(),
+                                        .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)});
     product->views = views_new(&(struct views_options){
         .sessions = options->sessions,
         .clock = options->clock,

@@ -281,7 +281,8 @@ static void send_some(void *context) {
 
 struct uplink *uplink_new(const struct uplink_options *options) {
     struct metrics *m = options->metrics;
-    struct uplink *uplink = MEM_NEW(&(struct uplink){.options = *options, .numbers = map_new(), .chance = chance_new()});
+    struct uplink *uplink =
+        MEM_NEW(&(struct uplink){.options = *options, .numbers = map_new(), .chance = chance_new()});
     uplink->unsent_tail = &uplink->unsent;
     uplink->metrics.reports = metrics_counter(m, "starling_edge_locations_produced_total",
                                               "Location records produced, repairs included.", NULL);

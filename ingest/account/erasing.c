@@ -265,8 +265,10 @@ static void delete_me(void *state, const struct call *call) {
     bool begun = !erasure;
     if ((begun || erasure->done) && !may_run(erasing, call)) return;
     if (begun) erasure = begin_erasure(erasing, call->claims.user);
-    struct erasing_waiter *waiter = MEM_NEW(&(struct erasing_waiter){
-        .next = erasure->waiting, .request = call->request, .until_us = clock_monotonic_us() + erasing->wait_ms * 1000});
+    struct erasing_waiter *waiter =
+        MEM_NEW(&(struct erasing_waiter){.next = erasure->waiting,
+                                         .request = call->request,
+                                         .until_us = clock_monotonic_us() + erasing->wait_ms * 1000});
     erasure->waiting = waiter;
     if (erasure->done) look_once_more(erasure);
     if (begun) erasing_ask(erasure);

@@ -79,8 +79,8 @@ static void put_like(void *state, const struct call *call) {
     char subject[SUBJECT_MAX + 1];
     if (!comments_subject(call, subject)) return;
     struct new_like *like = MEM_NEW(&(struct new_like){.wish = new_wish(state, subject, ANSWER_LIKES),
-                              .request = call->request,
-                              .command = plain_command(call, COMMENT_COMMAND_LIKE)});
+                                                       .request = call->request,
+                                                       .command = plain_command(call, COMMENT_COMMAND_LIKE)});
     like->command.comment = call->values[2].id;
     like->command.text = NO_REASON;
     facts_ask(state, &(struct facts_wish){.subject = subject,

@@ -68,7 +68,8 @@ static void entry_written(void *context, struct http_request *request, int code,
 
 static void write_ban(struct writer *writer, const struct call *call, const struct comment_ban *ban,
                       enum moderation_entry_what what, struct buffer *body) {
-    struct pending_ban *pending = MEM_NEW(&(struct pending_ban){.writer = writer, .user = call->values[0].user, .body = body});
+    struct pending_ban *pending =
+        MEM_NEW(&(struct pending_ban){.writer = writer, .user = call->values[0].user, .body = body});
     event_encode_comment_ban(&pending->record, ban);
     struct write *write = write_new(writer, call->request, entry_written, pending);
     write_entry(write, pending->user, ban, what);

@@ -138,7 +138,8 @@ static void put_sharing(void *state, const struct call *call) {
     } else {
         int64_t user = call->claims.user;
         struct buffer record = {0};
-        struct sharing_answer *answer = MEM_NEW(&(struct sharing_answer){.writes = writes, .request = call->request, .user = user});
+        struct sharing_answer *answer =
+            MEM_NEW(&(struct sharing_answer){.writes = writes, .request = call->request, .user = user});
         put_json(&answer->body, user, &sharing);
         event_encode_sharing(&record, &sharing);
         struct write *write = write_new(writes->writer, call->request, written, answer);

@@ -108,11 +108,11 @@ int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t d
                 waiters_fn *done) {
     if (waiters->count >= waiters->max) return -EAGAIN;
     struct outcome_waiter *waiter = MEM_NEW(&(struct outcome_waiter){.next = waiters->waiting,
-                                      .place = place,
-                                      .offset = offset,
-                                      .deadline_us = deadline_us,
-                                      .context = context,
-                                      .done = done});
+                                                                     .place = place,
+                                                                     .offset = offset,
+                                                                     .deadline_us = deadline_us,
+                                                                     .context = context,
+                                                                     .done = done});
     waiters->waiting = waiter;
     waiters->count++;
     if (deadline_us < waiters->timer_us) set_timer(waiters, deadline_us);

@@ -42,8 +42,7 @@ static int set(rd_kafka_conf_t *conf, const char *name, const char *value, struc
 
 static int set_extra(rd_kafka_conf_t *conf, const struct config_pair *pair, struct error *error) {
     for (const char *const *name = RESERVED; *name; name++) {
-        if (!strcmp(pair->key, *name))
-            return error_set(error, -EINVAL, "kafka.%s: set by starling itself", pair->key);
+        if (!strcmp(pair->key, *name)) return error_set(error, -EINVAL, "kafka.%s: set by starling itself", pair->key);
     }
     // Reading partitions beyond the assigned ones needs an eager protocol.
     if (!strcmp(pair->key, "partition.assignment.strategy") && strstr(pair->value, "cooperative")) {

@@ -19,7 +19,8 @@ struct kafka_misplaced {
 };
 
 struct kafka_misplaced *kafka_misplaced_new(const struct topic_list *topics, struct metrics *metrics) {
-    struct kafka_misplaced *misplaced = MEM_NEW(&(struct kafka_misplaced){.topics = topics,
+    struct kafka_misplaced *misplaced =
+        MEM_NEW(&(struct kafka_misplaced){.topics = topics,
                                           .counters = mem_zero(topics->count + 1, sizeof *misplaced->counters),
                                           .written = map_new(),
                                           .minute_ms = INT64_MIN / 2});

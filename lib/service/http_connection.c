@@ -54,7 +54,8 @@ void http_connection_enter(struct http_connection *connection, enum http_state s
 }
 
 void http_connection_open(struct http_server *server, int fd, const struct sockaddr_in6 *address, uint64_t network) {
-    struct http_connection *connection = MEM_NEW(&(struct http_connection){.server = server, .fd = fd, .address.v6 = *address, .next = server->first});
+    struct http_connection *connection =
+        MEM_NEW(&(struct http_connection){.server = server, .fd = fd, .address.v6 = *address, .next = server->first});
     if (uv_poll_init(server->options.loop, &connection->poll, fd)) {
         held_give(server->connections, network, 1);
         free(connection);

@@ -263,7 +263,8 @@ static int local_read_open(struct storage *storage, const char *path, struct sto
         free(whole);
         return code;
     }
-    struct local_reader *reader = MEM_NEW(&(struct local_reader){.reader = {.kind = storage->kind}, .path = whole, .fd = fd});
+    struct local_reader *reader =
+        MEM_NEW(&(struct local_reader){.reader = {.kind = storage->kind}, .path = whole, .fd = fd});
     *out = &reader->reader;
     return 0;
 }

@@ -318,11 +318,11 @@ static int next_piece(struct s3_reader *reader, struct error *error) {
 static int s3_read_open(struct storage *storage, const char *path, struct storage_reader **out, struct error *error) {
     struct s3_server *server = ((struct s3 *)storage)->server;
     struct s3_reader *reader = MEM_NEW(&(struct s3_reader){.reader = {.kind = storage->kind},
-                                 .server = server,
-                                 .key = s3_key(server, path),
-                                 .etag = "",
-                                 .bytes = {.data = NULL},
-                                 .ended = false});
+                                                           .server = server,
+                                                           .key = s3_key(server, path),
+                                                           .etag = "",
+                                                           .bytes = {.data = NULL},
+                                                           .ended = false});
     int code = next_piece(reader, error);
     if (code)
         s3_read_close(&reader->reader);

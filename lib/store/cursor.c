@@ -8,7 +8,8 @@ struct store_cursor {
 };
 
 struct store_cursor *store_cursor_new(struct store *store, struct store_family *family) {
-    return MEM_NEW(&(struct store_cursor){.iterator = rocksdb_create_iterator_cf(store->db, store->scan, family->handle)});
+    return MEM_NEW(
+        &(struct store_cursor){.iterator = rocksdb_create_iterator_cf(store->db, store->scan, family->handle)});
 }
 
 void store_cursor_free(struct store_cursor *cursor) {

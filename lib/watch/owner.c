@@ -6,8 +6,10 @@
 #include "base/mem.h"
 
 struct watch_owner *watch_owner_new(const struct watch_owner_options *options) {
-    struct watch_owner *owner = MEM_NEW(&(struct watch_owner){
-        .options = *options, .parts = mem_zero((size_t)options->partitions, sizeof *owner->parts), .routes = map_new()});
+    struct watch_owner *owner =
+        MEM_NEW(&(struct watch_owner){.options = *options,
+                                      .parts = mem_zero((size_t)options->partitions, sizeof *owner->parts),
+                                      .routes = map_new()});
     if (!owner->options.slice) owner->options.slice = 1000;
     watch_link_init(&owner->gone);
     return owner;
@@ -17,11 +19,11 @@ struct watch_owner *watch_owner_new(const struct watch_owner_options *options) {
 
 void watch_owner_attach(struct watch_owner *owner, int32_t partition, int64_t now_ms) {
     struct watch_owner_part *part = MEM_NEW(&(struct watch_owner_part){.number = partition,
-                                      .tick_ms = now_ms + OWNER_TICK_MS,
-                                      .names = map_new(),
-                                      .watching = map_new(),
-                                      .acked = map_new(),
-                                      .watchers = map_new()});
+                                                                       .tick_ms = now_ms + OWNER_TICK_MS,
+                                                                       .names = map_new(),
+                                                                       .watching = map_new(),
+                                                                       .acked = map_new(),
+                                                                       .watchers = map_new()});
     struct watch_link *links[] = {&part->things, &part->unnamed, &part->heard,
                                   &part->work,   &part->dropped, &part->in_gone};
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) watch_link_init(links[i]);

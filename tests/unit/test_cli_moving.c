@@ -330,8 +330,9 @@ static void an_export_can_be_read(void **state) {
 static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
 
 static int remove_folder(void **state) {
-    static const char *const NAMES[] = {"authors", "a.jsonl", "empty.jsonl", "b1",   "b2",          "b3",           "b4",    "b5",
-                                        "b6",      "s1",      "long",        "names", "bad-authors", "export.jsonl", "future"};
+    static const char *const NAMES[] = {"authors", "a.jsonl", "empty.jsonl", "b1",           "b2",
+                                        "b3",      "b4",      "b5",          "b6",           "s1",
+                                        "long",    "names",   "bad-authors", "export.jsonl", "future"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         char *path = path_of(NAMES[i]);
         unlink(path);

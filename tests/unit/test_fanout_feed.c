@@ -153,9 +153,10 @@ static int64_t id_of(int32_t partition, int64_t number) {
 static void deliver(struct world *w, const struct watch_delivery *delivery) {
     buffer_clear(&w->delivery);
     watch_delivery_encode(&w->delivery, delivery);
-    assert_int_equal(feeds_take(w->feeds, 0, &(struct deliver_envelope){.kind = WATCH_DELIVERY_KIND,
-                                                                     .payload = w->delivery.data,
-                                                                     .payload_size = w->delivery.size}),
+    assert_int_equal(feeds_take(w->feeds, 0,
+                                &(struct deliver_envelope){.kind = WATCH_DELIVERY_KIND,
+                                                           .payload = w->delivery.data,
+                                                           .payload_size = w->delivery.size}),
                      0);
 }
 
@@ -403,7 +404,8 @@ static void malformed_deliveries(void **state) {
     feeds_route(w->feeds, 0);
     feeds_watch(w->feeds, phone, &first);
     assert_int_equal(
-        feeds_take(w->feeds, 0, &(struct deliver_envelope){.payload = (const uint8_t *)"x", .payload_size = 1}), -EBADMSG);
+        feeds_take(w->feeds, 0, &(struct deliver_envelope){.payload = (const uint8_t *)"x", .payload_size = 1}),
+        -EBADMSG);
     /* A change whose content cannot be read: the page can. */
     deliver(w, &(struct watch_delivery){.is = WATCH_NOTE_IS_TOLD,
                                         .what = (const uint8_t *)"feed:9",

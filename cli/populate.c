@@ -45,7 +45,6 @@ static int put_follow(void *context, int64_t user, int64_t other) {
 }
 
 static void say_left(void *context, int64_t left, const char *what) {
-    (void)context;
     fprintf(stderr, "simulate: %" PRId64 " %s yet\n", left, what);
 }
 

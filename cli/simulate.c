@@ -258,7 +258,6 @@ static void pump(void *context) {
 
 static void interrupted(uv_signal_t *handle, int number) {
     struct simulation *s = handle->data;
-    (void)number;
     s->interrupted = true;
 }
 

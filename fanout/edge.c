@@ -61,7 +61,6 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
 static int edge_check(const struct service_settings *common, struct error *error) {
     const struct fanout_settings *settings = FANOUT_SECTION.values;
     struct http_proxies *proxies;
-    (void)common;
     int code = http_proxies_new(settings->trusted_proxies, &proxies, error);
     if (code) return error_prefix(error, code, "edge.trusted.proxies");
     http_proxies_free(proxies);

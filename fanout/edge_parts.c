@@ -15,7 +15,6 @@ static void copies_are_ready(void *context) {
 
 static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
     struct edge *edge = context;
-    (void)offset;
     screens_sharing(&edge->screens, user, mode);
     sessions_flush_ready(edge->sessions);
 }
@@ -31,8 +30,6 @@ static void mute_changed(void *context, int64_t user, int64_t other, bool muted)
 static void produced(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
                      int64_t offset) {
     struct edge *edge = context;
-    (void)partition;
-    (void)offset;
     screens_produced(&edge->screens, opaque, code, topic);
 }
 
@@ -54,7 +51,6 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
 
 static void revoked(void *context, bool lost) {
     struct edge *edge = context;
-    (void)lost;
     routes_revoked(edge->routes);
     service_ready(edge->service, "routes", false);
 }

@@ -144,7 +144,6 @@ static void on_writable(void *context, struct ws_connection *connection) {
 static void on_close(void *context, struct ws_connection *connection, int code) {
     struct phone_server *phones = context;
     struct session *session = ws_context(connection);
-    (void)code;
     if (!session) return;
     ws_set_context(connection, NULL);
     session_closed(phones->options.sessions, session);

@@ -106,7 +106,6 @@ static int ask(void *context, struct error *error) {
 
 static void failed(void *context, int code, const char *reason) {
     const struct routes *routes = context;
-    (void)code;
     log_warn(routes->options.log, "routes cannot be read yet", LOG_TEXT("reason", reason));
 }
 

@@ -8,7 +8,6 @@ extern const size_t OPENAPI_YAML_SIZE;
 
 static void get_description(void *state, const struct call *call) {
     static const struct http_field FIELDS[] = {{"Cache-Control", "no-cache"}};
-    (void)state;
     http_reply_constant(call->request, "application/yaml", OPENAPI_YAML, OPENAPI_YAML_SIZE, FIELDS, ARRAY_SIZE(FIELDS));
 }
 

@@ -155,7 +155,6 @@ static void admit(void *context, struct http_request *request) {
 
 static void handle(void *context, struct http_request *request) {
     const struct request_admission *admission = http_state(request);
-    (void)context;
     admission->match.endpoint->handle(admission->match.state, &admission->call);
 }
 
@@ -183,8 +182,6 @@ static void copies_are_ready(void *context) {
 
 static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
     const struct gateway *gateway = context;
-    (void)mode;
-    (void)offset;
     for (size_t i = 0; i < PRODUCTS_COUNT; i++)
         if (PRODUCTS[i]->sharing) PRODUCTS[i]->sharing(gateway->products[i], user);
 }

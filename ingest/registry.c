@@ -278,7 +278,6 @@ static void post_version(void *state, const struct call *call) {
 static void get_schema(void *state, const struct call *call) {
     const struct event_schema *schema = schema_of_id(call);
     struct buffer body = {0};
-    (void)state;
     if (!schema) return;
     put_named(&body, "{\"schema\":", schema->json);
     buffer_byte(&body, '}');
@@ -288,7 +287,6 @@ static void get_schema(void *state, const struct call *call) {
 
 static void get_bare_schema(void *state, const struct call *call) {
     const struct event_schema *schema = schema_of_id(call);
-    (void)state;
     if (schema) send_text(call, schema->json);
 }
 
@@ -317,7 +315,6 @@ static void get_types(void *state, const struct call *call) { send_text(call, "[
 
 /* CONTRIBUTING.md: the next version is readable in both directions of an upgrade. */
 static void get_compatibility(void *state, const struct call *call) {
-    (void)state;
     send_text(call, "{\"compatibilityLevel\":\"FULL\"}");
 }
 

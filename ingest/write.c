@@ -37,8 +37,6 @@ static void settle(struct write *write) {
 static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
                       int64_t offset) {
     struct write *write = opaque;
-    (void)context;
-    (void)topic;
     if (!write) return; /* a dead letter */
     if (code && write->code == 0) write->code = code;
     write->partition = partition;

@@ -158,7 +158,6 @@ static int prepare_all(struct index *index, struct error *error) {
 /* After each commit. While searches overlap, checkpoints that wait for nobody never come to the log's end, and it would grow. A
  * checkpoint that fails is tried again at the next commit. */
 static int committed(void *context, sqlite3 *db, const char *name, int pages) {
-    (void)context;
     int mode = pages >= RESTART_PAGES ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
     if (pages >= CHECKPOINT_PAGES) sqlite3_wal_checkpoint_v2(db, name, mode, NULL, NULL);
     return SQLITE_OK;

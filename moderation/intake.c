@@ -218,7 +218,6 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
 
 static void revoked(void *context, bool lost) {
     struct intake *intake = context;
-    (void)lost;
     intake->owned_count = 0;
     intake->assigned = intake->reading = false;
     question_cancel(intake->question);
@@ -226,8 +225,6 @@ static void revoked(void *context, bool lost) {
 
 static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct intake *intake = context;
-    (void)topic;
-    (void)partition;
     if (!intake->stopping && !intake->forget) begin_anew(intake, "Kafka has lost what was to be read next");
 }
 

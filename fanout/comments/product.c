@@ -85,8 +85,6 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
                         struct watch_version version, const void *content, size_t content_size) {
     struct live_threads *threads = context;
     struct live_thread *thread = thread_of(threads, session, what, size);
-    (void)content;
-    (void)content_size;
     if (threads->told)
         live_thread_change(thread, threads->told, since.number, version.number);
     else
@@ -98,8 +96,6 @@ static void tell_any(void *context, uint64_t session, const void *what, size_t s
                      size_t content_size) {
     struct live_threads *threads = context;
     struct live_thread *thread = thread_of(threads, session, what, size);
-    (void)content;
-    (void)content_size;
     if (threads->told) live_thread_show(thread, threads->told);
     owe(threads, session, thread);
 }
@@ -203,13 +199,11 @@ static struct screen_filled fill(void *context, struct session *session, struct 
 static void routes(void *context, int32_t first) { screen_watch_route(((struct live_threads *)context)->watch, first); }
 
 static int delivery(void *context, int32_t route, const struct deliver_envelope *envelope) {
-    (void)route;
     return screen_watch_take(((struct live_threads *)context)->watch, envelope);
 }
 
 static void produced(void *context, void *opaque, int code, const struct topic *topic) {
     struct live_threads *threads = context;
-    (void)opaque;
     if (topic == &TOPIC_COMMENT_WATCHES && code) threads->metrics.lost->value++;
 }
 
@@ -261,7 +255,6 @@ static void stop(void *context) {
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct comments_screen_settings *settings = COMMENTS_SCREEN_SECTION.values;
     struct live_threads *threads = MEM_NEW(&(struct live_threads){.core = *options, .codec = codec_new()});
-    (void)error;
     threads->watch = screen_watch_new(service_loop(options->service), options->sessions,
                                       &(struct watch_edge_options){
                                           .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],

@@ -142,8 +142,6 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
     struct live_feed *live = live_of(feeds, session);
     struct feed_change change;
     struct error error;
-    (void)what;
-    (void)size;
     text_await_end(&live->wait);
     if (event_decode_feed_change(feeds->codec, content, content_size, &change, &error)) {
         live_stale(live, version, 0);
@@ -158,8 +156,6 @@ static void tell_stale(void *context, uint64_t session, const void *what, size_t
                        int64_t after_ms) {
     struct feeds *feeds = context;
     struct live_feed *live = live_of(feeds, session);
-    (void)what;
-    (void)size;
     text_await_end(&live->wait);
     live_stale(live, version, after_ms);
     owe_or_wait(feeds, live);
@@ -203,14 +199,12 @@ struct screen_filled feeds_fill(void *context, struct session *session, struct b
 void feeds_route(void *feeds, int32_t route) { screen_watch_route(((struct feeds *)feeds)->watch, route); }
 
 int feeds_take(void *feeds, int32_t route, const struct deliver_envelope *envelope) {
-    (void)route;
     return screen_watch_take(((struct feeds *)feeds)->watch, envelope);
 }
 
 void feeds_profile_changed(void *feeds, int64_t user) { texts_profile_changed(((struct feeds *)feeds)->texts, user); }
 
 void feeds_produced(void *feeds, void *opaque, int code, const struct topic *topic) {
-    (void)opaque;
     if (topic == &TOPIC_FEED_WATCHES && code) ((struct feeds *)feeds)->metrics.lost->value++;
 }
 

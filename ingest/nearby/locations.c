@@ -194,8 +194,6 @@ static void keep_opted_in(struct report_batch *batch) {
 
 static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
     struct report_batch *batch = context;
-    (void)partition;
-    (void)offset;
     if (code) {
         write_problem(request, code);
     } else {

@@ -91,7 +91,6 @@ static bool read_back(const struct sharing_answer *answer) {
 static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
     struct sharing_answer *answer = context;
     struct sharing_writes *writes = answer->writes;
-    (void)partition;
     answer->offset = offset;
     answer->give_up_us = clock_monotonic_us() + READ_BACK_MS * 1000;
     if (code) {

@@ -59,7 +59,6 @@ static int open_socket(int domain, int type, int protocol, void *opaque) {
     enum { APART_US = 100000, AT_ONCE = 5, SILENT_MS = 5000 };
     static _Thread_local int64_t next_us; // when connecting would be no more often than that
     int64_t now = clock_monotonic_us(), early_us = next_us - now - (AT_ONCE - 1) * APART_US;
-    (void)opaque;
     if (early_us > 0) nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = (long)early_us * 1000}, NULL);
     next_us = (next_us > now ? next_us : now) + APART_US;
     int fd = socket(domain, type | SOCK_CLOEXEC, protocol), silent_ms = SILENT_MS;

@@ -240,3 +240,13 @@ int text_word(const char *text, const char *const *words) {
 }
 
 char *text_after_mark(char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; }
+
+void text_escape(struct buffer *out, const char *text) {
+    static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (; *text; text++) {
+        if (strchr(PLAIN, *text))
+            buffer_byte(out, (uint8_t)*text);
+        else
+            buffer_format(out, "%%%02X", (unsigned)(unsigned char)*text);
+    }
+}

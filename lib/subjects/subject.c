@@ -39,6 +39,13 @@ bool subject_of_path(const char **path, char subject[SUBJECT_MAX + 1]) {
     return true;
 }
 
+void subject_put_path(struct buffer *path, const char *subject) {
+    size_t type = strcspn(subject, ":");
+    buffer_append(path, subject, type);
+    buffer_byte(path, '/');
+    buffer_string(path, subject + type + 1);
+}
+
 size_t subject_key_write(uint8_t key[SUBJECT_KEY_MAX], const struct subject_key *parts) {
     uint8_t *at = key + parts->size;
     memcpy(key, parts->subject, parts->size);

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+
 enum {
     SUBJECT_TYPE_MAX = 32,
     SUBJECT_ID_MAX = 128,
@@ -36,6 +38,7 @@ bool subject_valid(const char *text, size_t size);
 /* Reads "TYPE/ID" at the beginning of a path, and moves *path behind it: to a slash or the end. `subject` gets "TYPE:ID" and a NUL.
  * False: there is no subject. */
 bool subject_of_path(const char **path, char subject[SUBJECT_MAX + 1]);
+void subject_put_path(struct buffer *path, const char *subject); /* appends "TYPE/ID" */
 
 /* A key in its parts. */
 struct subject_key {

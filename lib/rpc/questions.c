@@ -1,0 +1,145 @@
+#include "rpc/questions.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "subjects/subject.h"
+
+#define ANY INT64_MAX
+#define TIME_MAX ((INT64_C(1) << 47) - 1) /* EVENT_TIME_MAX */
+#define NUMBER(name, min, max, absent)                                                                                 \
+    { RPC_##name, RPC_NUMBERS, min, max, absent }
+#define TEXT(name, min, max)                                                                                           \
+    { RPC_##name, RPC_TEXTS, min, max, 0 }
+#define PLAIN(name, min, max)                                                                                          \
+    { RPC_##name, RPC_PLAIN_TEXTS, min, max, 0 }
+#define LIMIT(max, absent) NUMBER(LIMIT, 1, max, absent)
+#define OFFSET NUMBER(OFFSET, -1, ANY, -1)
+#define WAIT(absent) NUMBER(WAIT_MS, 0, 30000, absent)
+#define BEFORE NUMBER(BEFORE, 0, ANY, ANY)
+#define BEHIND NUMBER(AFTER, -1, ANY, -1) /* an id */
+#define CURSOR TEXT(AFTER, 0, ANY)        /* whatever `next` was */
+#define OF_USER NUMBER(USER, 0, ANY, -1)  /* must be there */
+#define ANYBODY NUMBER(USER, -1, ANY, -1)
+
+/* ---- of feeds ---- */
+
+const struct rpc_question ASK_FEED = {"feed", {RPC_USER}, {BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_OLDER = {"older", {RPC_PARTITION}, {PLAIN(AUTHORS, 1, ANY), BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_POSTS = {"posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
+const struct rpc_question ASK_WRITTEN = {"written", {RPC_USER}, {NUMBER(ABOVE, 0, ANY, 0), BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_USER = {.start = "user", .parts = {RPC_USER}};
+const struct rpc_question ASK_LIST = {"list", {RPC_USER}, {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20)}};
+const struct rpc_question ASK_HANDLE = {"handle", {RPC_PARTITION}, {TEXT(HANDLE, 1, ANY)}};
+const struct rpc_question ASK_NOTICES = {"notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
+const struct rpc_question ASK_RELATION = {
+    "relation", {RPC_USER, RPC_OTHER}, {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_POSTED = {"posted", {RPC_USER}, {TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_GONE = {"gone", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_WISH = {"wish", {RPC_USER}, {TEXT(HANDLE, 1, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_UNNAMED = {"unnamed", {RPC_USER}, {OFFSET, WAIT(2000)}};
+
+/* ---- of comments processes ---- */
+
+const struct rpc_question ASK_COMMENTS = {
+    "comments/page",
+    {RPC_SUBJECT},
+    {TEXT(SORT, 0, ANY), CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(FIRST, 0, 20, 3)},
+};
+const struct rpc_question ASK_REPLIES = {
+    "comments/replies", {RPC_SUBJECT, RPC_COMMENT}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
+const struct rpc_question ASK_COMMENT = {
+    "comments/one", {RPC_SUBJECT, RPC_COMMENT}, {NUMBER(AROUND, 0, 100, 0), ANYBODY}};
+const struct rpc_question ASK_LIKES = {"comments/likes", {RPC_SUBJECT}, {OF_USER, PLAIN(IDS, 0, ANY)}};
+const struct rpc_question ASK_SUBJECT = {.start = "comments/subject", .parts = {RPC_SUBJECT}};
+const struct rpc_question ASK_OUTCOME = {
+    "comments/outcome",
+    {RPC_SUBJECT},
+    {OF_USER, NUMBER(COMMENT, 0, ANY, 0), TEXT(KEY, 1, COMMENT_CLIENT_KEY_MAX), OFFSET, WAIT(1000)},
+};
+const struct rpc_question ASK_COUNTS = {"comments/counts", {RPC_PARTITION}, {PLAIN(SUBJECTS, 1, ANY)}};
+const struct rpc_question ASK_OF_USER = {
+    "comments/of",
+    {RPC_PARTITION},
+    {OF_USER, TEXT(LIKES, 0, ANY), TEXT(REPORTS, 0, ANY), CURSOR, LIMIT(4000, 4000)},
+};
+
+/* ---- of routers ---- */
+
+const struct rpc_question ASK_FRIENDS = {
+    "friends", {RPC_USER}, {TEXT(STATE, 0, ANY), BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_FRIENDSHIP = {"friendship", {RPC_ONE, RPC_OTHER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_REQUESTS = {.start = "requests", .parts = {RPC_USER}};
+const struct rpc_question ASK_NEARBY = {
+    "nearby", {RPC_USER}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(SINCE, -1, TIME_MAX, -1), WAIT(0)}};
+const struct rpc_question ASK_AUDIENCE = {"audience", {RPC_USER}, {BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_DISCOVER = {"discover", {RPC_USER}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
+
+/* ---- of history sinks, and of moderation ---- */
+
+const struct rpc_question ASK_HISTORY = {
+    "history", {RPC_USER}, {NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY), CURSOR, LIMIT(10000, 1000)}};
+const struct rpc_question ASK_WIPED = {"wiped", {RPC_USER}, {NUMBER(OFFSET, 0, ANY, -1), WAIT(1000)}};
+const struct rpc_question ASK_SEARCH = {
+    "moderation/comments",
+    {RPC_END},
+    {LIMIT(RPC_PAGE_MAX, 20), CURSOR, TEXT(WORDS, 0, ANY), ANYBODY, PLAIN(SUBJECT, 0, ANY), PLAIN(TYPE, 0, ANY),
+     TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY), NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
+};
+
+/* ---- paths ---- */
+
+#define ARG_NAME(name, text) [RPC_##name] = text
+const char *const RPC_NAMES[RPC_ARGS] = {RPC_ARG_LIST(ARG_NAME)};
+
+const struct rpc_value *rpc_value(const struct rpc_value *values, enum rpc_arg arg) {
+    while (values->arg && values->arg != arg) values++;
+    return values;
+}
+
+static const struct rpc_rule *rule_of(const struct rpc_question *question, enum rpc_arg arg) {
+    for (size_t i = 0; i < RPC_RULES_MAX; i++)
+        if (question->rules[i].arg == arg) return &question->rules[i];
+    return NULL;
+}
+
+static void write_part(struct buffer *path, const struct rpc_value *value) {
+    buffer_byte(path, '/');
+    if (value->text)
+        subject_put_path(path, value->text);
+    else
+        text_int(path, value->number);
+}
+
+void rpc_write(struct buffer *path, const struct rpc_question *question, const struct rpc_value *values) {
+    char before = '?';
+    buffer_format(path, "/peer/%s", question->start);
+    for (size_t i = 0; i < RPC_PARTS_MAX && question->parts[i]; i++)
+        write_part(path, rpc_value(values, question->parts[i]));
+    for (; values->arg; values++) {
+        const struct rpc_rule *rule = rule_of(question, values->arg);
+        if (!rule || (!values->text && values->number < (rule->kind != RPC_NUMBERS))) continue;
+        buffer_format(path, "%c%s=", before, RPC_NAMES[values->arg]);
+        before = '&';
+        if (!values->text)
+            text_int(path, values->number);
+        else if (rule->kind == RPC_PLAIN_TEXTS)
+            buffer_string(path, values->text);
+        else
+            text_escape(path, values->text);
+    }
+}
+
+char *rpc_path(const struct rpc_question *question, const struct rpc_value *values) {
+    struct buffer path = {.data = NULL};
+    rpc_write(&path, question, values);
+    char *text = mem_string(buffer_cstring(&path));
+    buffer_free(&path);
+    return text;
+}
+
+char *rpc_path_waiting(const char *path, int64_t offset, int64_t wait_ms) {
+    return mem_format("%s%coffset=%" PRId64 "&wait_ms=%" PRId64, path, strchr(path, '?') ? '&' : '?', offset, wait_ms);
+}

@@ -8,7 +8,7 @@
 #include "event/topics.h"
 #include "feed/replies_private.h"
 
-enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 500 };
+enum { FEED_WAIT_MS = 500 };
 
 enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
 
@@ -31,11 +31,6 @@ struct outcome_wait {
 static void wait_free(struct outcome_wait *wait) {
     free(wait->key);
     free(wait);
-}
-
-static void later(struct http_request *request) {
-    static const char BODY[] = "{}";
-    http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
 }
 
 /* ---- what is answered ---- */
@@ -91,7 +86,7 @@ static void out_of_time(struct outcome_wait *wait) {
     if (wait->what == WAITS_POSTED && posted_answer(wait, &body, &error) > 0)
         http_reply_json(wait->request, 200, &body);
     else
-        later(wait->request);
+        rpc_later(wait->request);
     buffer_free(&body);
 }
 
@@ -121,7 +116,7 @@ static bool readable(const struct outcome_wait *wait) {
 static bool page_must_wait(const struct outcome_wait *wait) {
     bool complete = true;
     struct error error;
-    return replies_serves(wait->replies, wait->partition) &&
+    return !replies_serves(wait->replies, wait->partition) &&
            !timelines_complete(wait->replies->options.timelines, wait->partition, wait->user, &complete, &error) &&
            !complete;
 }
@@ -132,7 +127,7 @@ static bool look(struct outcome_wait *wait, int64_t now_us) {
     if (wait->what == WAITS_FEED && !last && page_must_wait(wait)) return false;
     if (wait->what == WAITS_FEED)
         return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
-    if (replies_refused(wait->replies, wait->request, wait->partition)) return true;
+    if (rpc_refused(wait->request, replies_serves(wait->replies, wait->partition))) return true;
     if (is_decided(wait) && readable(wait) && answer(wait)) return true;
     if (last) out_of_time(wait);
     return last;
@@ -193,14 +188,11 @@ void replies_wait_feed(struct replies *replies, struct http_request *request, in
 
 static void decided(void *context, int code) {
     struct outcome_wait *wait = context;
-    if (code == -ESTALE || code == -ECANCELED) {
-        http_problem(wait->request, 421, "not-the-owner", "another process owns this user", 0);
-        wait_free(wait);
-    } else if (code == -EMSGSIZE) {
-        http_problem(wait->request, 413, "too-large", "what the command would change is too large for its topic", 0);
+    if (code == -ESTALE || code == -ECANCELED || code == -EMSGSIZE) {
+        rpc_refused(wait->request, code);
         wait_free(wait);
     } else if (code) {
-        if (!replies_refused(wait->replies, wait->request, wait->partition)) out_of_time(wait);
+        if (!rpc_refused(wait->request, replies_serves(wait->replies, wait->partition))) out_of_time(wait);
         wait_free(wait);
     } else if (look(wait, clock_monotonic_us())) {
         wait_free(wait);
@@ -209,75 +201,45 @@ static void decided(void *context, int code) {
     }
 }
 
-static bool read_path(struct outcome_wait *wait) {
-    static const struct {
-        const char *start;
-        enum waits_for what;
-        const struct topic *topic;
-    } PATHS[] = {{"/peer/relation/", WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
-                 {"/peer/posted/", WAITS_POSTED, &TOPIC_POST_COMMANDS},
-                 {"/peer/gone/", WAITS_GONE, &TOPIC_POST_COMMANDS},
-                 {"/peer/wish/", WAITS_WISH, &TOPIC_NAME_COMMANDS},
-                 {"/peer/unnamed/", WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
-    for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
-        const char *at = http_path_behind(wait->request, PATHS[i].start);
-        if (!at || !http_path_number(&at, &wait->user)) continue;
-        bool two = PATHS[i].what == WAITS_RELATION || PATHS[i].what == WAITS_GONE;
-        if (two && (*at++ != '/' || !http_path_number(&at, &wait->other))) continue;
-        if (*at) continue;
-        wait->what = PATHS[i].what;
-        wait->topic = PATHS[i].topic;
-        return true;
-    }
-    return false;
-}
+static const struct outcome_kind {
+    const struct rpc_question *question;
+    enum waits_for what;
+    const struct topic *topic;
+} KINDS[] = {{&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
+             {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
+             {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},
+             {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
+             {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
 
-static bool read_handle(struct outcome_wait *wait) {
-    const char *text = http_query(wait->request, "handle");
+void replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct replies *replies = context;
+    const struct outcome_kind *kind = KINDS;
+    const char *relation = asked->texts[RPC_RELATION], *key = asked->texts[RPC_KEY], *text = asked->texts[RPC_HANDLE];
     char handle[HANDLE_SIZE];
-    if (!text || !handle_read(text, strlen(text), handle)) return false;
-    wait->key = mem_string(handle);
-    return true;
-}
-
-/* The query's part of the question. */
-static bool read_query(struct outcome_wait *wait) {
-    const char *key = http_query(wait->request, "key"), *relation = http_query(wait->request, "relation");
-    int64_t wait_ms;
-    if (!http_query_number(wait->request, "offset", -1, INT64_MAX, &wait->offset) ||
-        !http_query_number(wait->request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms))
-        return false;
-    wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
-    wait->relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING;
-    if (wait->what == WAITS_WISH) return read_handle(wait);
-    if (wait->what != WAITS_POSTED) return true;
-    if (!key || !*key || strlen(key) > POST_CLIENT_KEY_MAX) return false;
-    wait->key = mem_string(key);
-    return true;
-}
-
-bool replies_outcome(struct replies *replies, struct http_request *request) {
-    struct outcome_wait asked = {.replies = replies, .request = request}, *wait;
-    if (!read_path(&asked)) return false;
-    if (!read_query(&asked)) {
-        replies_bad_query(request);
-        return true;
+    while (kind->question != asked->question) kind++;
+    if (text && !handle_read(text, strlen(text), handle)) {
+        rpc_bad_query(request);
+        return;
     }
-    asked.partition = hash_user_partition(asked.user, replies->options.partitions);
-    wait = mem_alloc(sizeof *wait);
-    *wait = asked;
-    if (replies_refused(replies, request, wait->partition)) {
-        wait_free(wait);
-        return true;
-    }
-    int code = wait->offset < 0 ? 0
-                                : decider_await(feed_commands_decider(replies->options.commands), wait->topic,
-                                                wait->partition, wait->offset, wait->deadline_us, wait, decided);
-    if (asked.offset < 0)
+    struct outcome_wait *wait = mem_alloc(sizeof *wait);
+    *wait = (struct outcome_wait){
+        .replies = replies,
+        .request = request,
+        .what = kind->what,
+        .topic = kind->topic,
+        .partition = asked->partition,
+        .user = asked->numbers[RPC_USER],
+        .other = asked->numbers[kind->what == WAITS_GONE ? RPC_POST : RPC_OTHER],
+        .relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING,
+        .offset = asked->numbers[RPC_OFFSET],
+        .key = mem_string(text ? handle : key),
+        .deadline_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000,
+    };
+    if (wait->offset < 0) {
         decided(wait, 0);
-    else if (code) { // too many wait already
-        later(request);
+    } else if (decider_await(feed_commands_decider(replies->options.commands), wait->topic, wait->partition,
+                             wait->offset, wait->deadline_us, wait, decided)) {
+        rpc_later(request); // too many wait already
         wait_free(wait);
     }
-    return true;
 }

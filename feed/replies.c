@@ -4,51 +4,20 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/topics.h"
 #include "feed/replies_private.h"
-#include "ids/ids.h"
-#include "json/json.h"
 
-bool replies_serves(const struct replies *replies, int32_t partition) {
-    return !tasks_serves(replies->options.tasks, partition);
-}
-
-int replies_refused(struct replies *replies, struct http_request *request, int32_t partition) {
-    int code = tasks_serves(replies->options.tasks, partition);
-    if (code == -ESTALE)
-        http_problem(request, 421, "not-the-owner", "another process owns this key", 0);
-    else if (code)
-        http_problem(request, 503, "restoring", "this key's state is being restored", 1);
-    return code;
-}
-
-void replies_bad_query(struct http_request *request) {
-    http_problem(request, 400, "bad-query", "a value is missing or out of range", 0);
+int replies_serves(const void *of, int32_t partition) {
+    const struct replies *replies = of;
+    return tasks_serves(replies->options.tasks, partition);
 }
 
 void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
                           const struct error *error) {
-    if (code == -EBADMSG) {
-        tasks_damaged(replies->options.tasks, partition, code, error);
-        http_problem(request, 503, "restoring", "this key's state is being restored", 1);
-        return;
-    }
-    http_problem(request, 500, "store", error->text, 0);
-}
-
-int32_t replies_partition(const struct replies *replies, int64_t user) {
-    return hash_user_partition(user, replies->options.partitions);
-}
-
-bool replies_limit(const struct http_request *request, int64_t *limit) {
-    return http_query_number(request, "limit", REPLIES_LIMIT_DEFAULT, REPLIES_LIMIT_MAX, limit) && *limit >= 1;
-}
-
-void replies_reply(struct replies *replies, struct http_request *request) {
-    http_reply_json(request, 200, &replies->body);
+    if (code == -EBADMSG) tasks_damaged(replies->options.tasks, partition, code, error);
+    rpc_failed(request, code, error);
 }
 
 void replies_start(struct replies *replies, const char *text) {
@@ -78,13 +47,13 @@ void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_
 
 /* ---- users ---- */
 
-static void user_counts(struct replies *replies, struct http_request *request, int64_t user) {
+static void user_counts(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct replies *replies = context;
     const struct replies_options *options = &replies->options;
-    int32_t partition = replies_partition(replies, user);
+    int32_t partition = asked->partition;
     size_t followers, following;
-    int64_t count;
+    int64_t count, user = asked->numbers[RPC_USER];
     struct error error;
-    if (replies_refused(replies, request, partition)) return;
     int code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWER, &followers, &error);
     if (!code) code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWING, &following, &error);
     if (!code) code = posts_count(options->posts, partition, user, &count, &error);
@@ -99,25 +68,16 @@ static void user_counts(struct replies *replies, struct http_request *request, i
         return;
     }
     buffer_byte(&replies->body, '}');
-    replies_reply(replies, request);
-}
-
-static bool relation_of(const struct http_request *request, enum relation *relation) {
-    static const char *const NAMES[] = {"", "following", "followers", "muted"};
-    const char *name = http_query(request, "relation");
-    for (int i = RELATION_FOLLOWING; name && i <= RELATION_MUTED; i++) {
-        if (strcmp(name, NAMES[i])) continue;
-        *relation = (enum relation)i;
-        return true;
-    }
-    return false;
+    http_reply_json(request, 200, &replies->body);
 }
 
 /* Ids lie together in slices: a page may need several, and the end of one is no end of the list. */
-static int list_items(struct replies *replies, int32_t partition, int64_t user, enum relation relation, int64_t after,
-                      size_t limit, int64_t *next, struct error *error) {
+static int list_items(struct replies *replies, const struct rpc_asked *asked, enum relation relation, int64_t *next,
+                      struct error *error) {
     struct id_list *ids = &replies->ids;
-    size_t put = 0;
+    int64_t user = asked->numbers[RPC_USER], after = asked->numbers[RPC_AFTER];
+    size_t put = 0, limit = (size_t)asked->numbers[RPC_LIMIT];
+    int32_t partition = asked->partition;
     *next = -1;
     while (put < limit) {
         int code = relation_lists_slice(replies->options.relations, partition, user, relation, after, ids, error);
@@ -132,23 +92,24 @@ static int list_items(struct replies *replies, int32_t partition, int64_t user, 
     return code;
 }
 
-static void list(struct replies *replies, struct http_request *request, int64_t user) {
-    int32_t partition = replies_partition(replies, user);
-    enum relation relation;
-    int64_t after, limit, next;
+static void list(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    static const char *const RELATIONS[] = {"", "following", "followers", "muted", NULL}; // of enum relation
+    struct replies *replies = context;
+    int relation = text_word(asked->texts[RPC_RELATION], RELATIONS);
+    int64_t user = asked->numbers[RPC_USER], next;
     size_t total;
     struct error error;
-    if (!relation_of(request, &relation) || !replies_limit(request, &limit) ||
-        !http_query_number(request, "after", -1, INT64_MAX, &after)) {
-        replies_bad_query(request);
+    if (relation < 0) {
+        rpc_bad_query(request);
         return;
     }
-    if (replies_refused(replies, request, partition)) return;
     replies_start(replies, "{\"items\":[");
-    int code = list_items(replies, partition, user, relation, after, (size_t)limit, &next, &error);
-    if (!code) code = relation_lists_count(replies->options.relations, partition, user, relation, &total, &error);
+    int code = list_items(replies, asked, (enum relation)relation, &next, &error);
+    if (!code)
+        code = relation_lists_count(replies->options.relations, asked->partition, user, (enum relation)relation, &total,
+                                    &error);
     if (code) {
-        replies_store_failed(replies, request, partition, code, &error);
+        replies_store_failed(replies, request, asked->partition, code, &error);
         return;
     }
     buffer_string(&replies->body, "],\"next\":");
@@ -157,43 +118,24 @@ static void list(struct replies *replies, struct http_request *request, int64_t 
     else
         buffer_format(&replies->body, "%" PRId64, next);
     buffer_format(&replies->body, ",\"total\":%zu}", total);
-    replies_reply(replies, request);
+    http_reply_json(request, 200, &replies->body);
 }
 
-/* ---- paths ---- */
+/* ---- questions ---- */
 
-struct question_path {
-    const char *start;
-    void (*of_user)(struct replies *replies, struct http_request *request, int64_t user);
-    void (*of_partition)(struct replies *replies, struct http_request *request, int32_t partition);
+static const struct rpc_handler HANDLERS[] = {
+    {&ASK_FEED, replies_feed, false},        {&ASK_OLDER, replies_older, false},
+    {&ASK_POSTS, replies_posts, false},      {&ASK_WRITTEN, replies_written, false},
+    {&ASK_USER, user_counts, false},         {&ASK_LIST, list, false},
+    {&ASK_HANDLE, replies_holder, false},    {&ASK_NOTICES, replies_notices, false},
+    {&ASK_RELATION, replies_outcome, false}, {&ASK_POSTED, replies_outcome, false},
+    {&ASK_GONE, replies_outcome, false},     {&ASK_WISH, replies_outcome, false},
+    {&ASK_UNNAMED, replies_outcome, false},
 };
-
-static const struct question_path PATHS[] = {
-    {"/peer/feed/", replies_feed, NULL},     {"/peer/older/", NULL, replies_older},
-    {"/peer/posts/", NULL, replies_posts},   {"/peer/written/", replies_written, NULL},
-    {"/peer/user/", user_counts, NULL},      {"/peer/list/", list, NULL},
-    {"/peer/handle/", NULL, replies_holder}, {"/peer/notices/", replies_notices, NULL},
-};
-
-static bool simple_question(struct replies *replies, struct http_request *request) {
-    for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
-        const char *at = http_path_behind(request, PATHS[i].start);
-        int64_t number;
-        if (!at || !http_path_number(&at, &number) || *at) continue;
-        if (PATHS[i].of_user)
-            PATHS[i].of_user(replies, request, number);
-        else
-            PATHS[i].of_partition(replies, request, number < INT32_MAX ? (int32_t)number : INT32_MAX);
-        return true;
-    }
-    return false;
-}
 
 void replies_handle(struct replies *replies, struct http_request *request) {
-    if (strcmp(http_method(request), "GET"))
-        http_problem(request, 405, "method", "only GET is answered here", 0);
-    else if (!simple_question(replies, request) && !replies_outcome(replies, request))
-        http_problem(request, 404, "not-found", "there is no such question", 0);
+    static const struct rpc_server SERVER = {HANDLERS, ARRAY_SIZE(HANDLERS), replies_serves};
+    rpc_serve(&SERVER, replies, replies->options.partitions, request);
 }
 
 struct replies *replies_new(const struct replies_options *options) {

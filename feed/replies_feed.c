@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "base/hash.h"
 #include "feed/replies_private.h"
 
 /* ---- the home timeline ---- */
@@ -40,10 +41,10 @@ static int make_page(struct replies *replies, int32_t partition, int64_t user, i
 
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last) {
-    int32_t partition = replies_partition(replies, user);
+    int32_t partition = hash_user_partition(user, replies->options.partitions);
     struct timeline timeline;
     struct error error;
-    if (replies_refused(replies, request, partition)) return true;
+    if (rpc_refused(request, replies_serves(replies, partition))) return true;
     int code = make_page(replies, partition, user, before, limit, &timeline, &error);
     if (!code && !timeline.complete && !last) return false;
     if (code) {
@@ -52,14 +53,13 @@ bool replies_feed_now(struct replies *replies, struct http_request *request, int
     }
     replies_start(replies, "");
     put_timeline(replies, &timeline, before == INT64_MAX, limit);
-    replies_reply(replies, request);
+    http_reply_json(request, 200, &replies->body);
     return true;
 }
 
-void replies_feed(struct replies *replies, struct http_request *request, int64_t user) {
-    int64_t before, limit;
-    if (!replies_limit(request, &limit) || !http_query_number(request, "before", INT64_MAX, INT64_MAX, &before))
-        replies_bad_query(request);
-    else if (!replies_feed_now(replies, request, user, before, (size_t)limit, false))
-        replies_wait_feed(replies, request, user, before, (size_t)limit);
+void replies_feed(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    int64_t user = asked->numbers[RPC_USER], before = asked->numbers[RPC_BEFORE];
+    size_t limit = (size_t)asked->numbers[RPC_LIMIT];
+    if (!replies_feed_now(context, request, user, before, limit, false))
+        replies_wait_feed(context, request, user, before, limit);
 }

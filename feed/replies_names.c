@@ -6,30 +6,26 @@
 
 /* ---- the user of a handle ---- */
 
-static const char *handle_of(const struct http_request *request, char handle[HANDLE_SIZE]) {
-    const char *text = http_query(request, "handle");
-    return text && handle_read(text, strlen(text), handle) ? handle : NULL;
-}
-
-void replies_holder(struct replies *replies, struct http_request *request, int32_t partition) {
+void replies_holder(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct replies *replies = context;
     const struct replies_options *options = &replies->options;
+    const char *text = asked->texts[RPC_HANDLE];
     char handle[HANDLE_SIZE];
     struct name_of_handle name;
     struct error error;
-    if (!handle_of(request, handle) || handle_partition(handle, options->partitions) != partition) {
-        replies_bad_query(request);
+    if (!handle_read(text, strlen(text), handle) || handle_partition(handle, options->partitions) != asked->partition) {
+        rpc_bad_query(request);
         return;
     }
-    if (replies_refused(replies, request, partition)) return;
-    int code = name_commands_holder(feed_commands_names(options->commands), partition, handle, &name, &error);
+    int code = name_commands_holder(feed_commands_names(options->commands), asked->partition, handle, &name, &error);
     if (code) {
-        replies_store_failed(replies, request, partition, code, &error);
+        replies_store_failed(replies, request, asked->partition, code, &error);
     } else if (name.user < 0) {
         http_problem(request, 404, "not-found", "nobody has this handle", 0);
     } else {
         replies_start(replies, "");
         buffer_format(&replies->body, "{\"user\":%" PRId64 "}", name.user);
-        replies_reply(replies, request);
+        http_reply_json(request, 200, &replies->body);
     }
 }
 

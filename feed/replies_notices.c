@@ -61,21 +61,25 @@ static bool add_notice(void *context, const struct notice_key *key, const struct
     return true;
 }
 
-void replies_notices(struct replies *replies, struct http_request *request, int64_t user) {
-    const char *after = http_query(request, "after");
-    int64_t limit;
+void replies_notices(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct replies *replies = context;
+    const char *after = asked->texts[RPC_AFTER];
     struct error error;
     struct notice_page page = {
-        .replies = replies, .partition = replies_partition(replies, user), .any_after = after != NULL, .error = &error};
-    page.hidden = http_query(request, "hidden") != NULL;
-    if (!replies_limit(request, &limit) || (after && !notice_id_read(after, &page.after))) {
-        replies_bad_query(request);
+        .replies = replies,
+        .partition = asked->partition,
+        .limit = (size_t)asked->numbers[RPC_LIMIT],
+        .any_after = after != NULL,
+        .hidden = asked->texts[RPC_HIDDEN] != NULL,
+        .error = &error,
+    };
+    if (after && !notice_id_read(after, &page.after)) {
+        rpc_bad_query(request);
         return;
     }
-    if (replies_refused(replies, request, page.partition)) return;
-    page.limit = (size_t)limit;
     replies_start(replies, "{\"items\":[");
-    int code = notices_each(replies->options.notices, page.partition, user, add_notice, &page, &error);
+    int code =
+        notices_each(replies->options.notices, page.partition, asked->numbers[RPC_USER], add_notice, &page, &error);
     if (!code) code = page.code;
     if (code) {
         replies_store_failed(replies, request, page.partition, code, &error);
@@ -89,5 +93,5 @@ void replies_notices(struct replies *replies, struct http_request *request, int6
     } else {
         buffer_string(&replies->body, "null}");
     }
-    replies_reply(replies, request);
+    http_reply_json(request, 200, &replies->body);
 }

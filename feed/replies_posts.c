@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "feed/replies_private.h"
@@ -9,7 +10,6 @@
 #include "json/json.h"
 
 enum {
-    MANY_IDS = 1100,
     MANY_AUTHORS = 5000,
     POST_WORK = 20, /* reading a post and its text costs as much as so many moves within the store */
     SLICE_OF_POSTS = 100,
@@ -69,7 +69,7 @@ static int put_posts(struct replies *replies, struct slow_reply *reply, size_t w
         int64_t id = reply->ids[reply->at];
         struct post_found post = {.found = false};
         int32_t its = ids_partition(id);
-        bool served = replies_serves(replies, its);
+        bool served = !replies_serves(replies, its);
         if (done >= work) return 1;
         if (reply->at) buffer_byte(body, ',');
         if (served) code = posts_find(replies->options.posts, its, id, &post, error);
@@ -89,15 +89,15 @@ static int put_posts(struct replies *replies, struct slow_reply *reply, size_t w
     return 0;
 }
 
-void replies_posts(struct replies *replies, struct http_request *request, int32_t partition) {
-    struct slow_reply reply = {.request = request, .partition = partition, .go_on = put_posts};
-    reply.ids = mem_alloc(MANY_IDS * sizeof *reply.ids);
-    if (numbers_of(http_query(request, "ids"), reply.ids, MANY_IDS, &reply.id_count)) {
+void replies_posts(void *replies, struct http_request *request, const struct rpc_asked *asked) {
+    struct slow_reply reply = {.request = request, .partition = asked->partition, .go_on = put_posts};
+    reply.ids = mem_alloc(RPC_IDS_MAX * sizeof *reply.ids);
+    if (numbers_of(asked->texts[RPC_IDS], reply.ids, RPC_IDS_MAX, &reply.id_count)) {
         buffer_string(&reply.body, "{\"items\":[");
         replies_slow(replies, &reply);
     } else {
         free(reply.ids);
-        replies_bad_query(request);
+        rpc_bad_query(request);
     }
 }
 
@@ -136,16 +136,16 @@ static int put_written(struct replies *replies, struct slow_reply *reply, size_t
     return 0;
 }
 
-void replies_written(struct replies *replies, struct http_request *request, int64_t user) {
+void replies_written(void *replies, struct http_request *request, const struct rpc_asked *asked) {
     struct slow_reply reply = {
-        .request = request, .partition = replies_partition(replies, user), .user = user, .go_on = put_written};
-    int64_t limit;
-    if (!replies_limit(request, &limit) || !http_query_number(request, "above", 0, INT64_MAX, &reply.above) ||
-        !http_query_number(request, "before", INT64_MAX, INT64_MAX, &reply.before)) {
-        replies_bad_query(request);
-        return;
-    }
-    reply.limit = (size_t)limit;
+        .request = request,
+        .partition = asked->partition,
+        .user = asked->numbers[RPC_USER],
+        .above = asked->numbers[RPC_ABOVE],
+        .before = asked->numbers[RPC_BEFORE],
+        .limit = (size_t)asked->numbers[RPC_LIMIT],
+        .go_on = put_written,
+    };
     buffer_string(&reply.body, "{\"items\":[");
     replies_slow(replies, &reply);
 }
@@ -168,23 +168,22 @@ static int gather_older(struct replies *replies, struct slow_reply *reply, size_
 static void keep_own(const struct replies *replies, int32_t partition, int64_t *authors, size_t *count) {
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++)
-        if (replies_partition(replies, authors[i]) == partition) authors[kept++] = authors[i];
+        if (hash_user_partition(authors[i], replies->options.partitions) == partition) authors[kept++] = authors[i];
     *count = kept;
 }
 
-void replies_older(struct replies *replies, struct http_request *request, int32_t partition) {
-    struct slow_reply reply = {.request = request, .partition = partition, .go_on = gather_older};
-    int64_t limit;
+void replies_older(void *replies, struct http_request *request, const struct rpc_asked *asked) {
+    struct slow_reply reply = {.request = request, .partition = asked->partition, .go_on = gather_older};
+    size_t limit = (size_t)asked->numbers[RPC_LIMIT];
     reply.ids = mem_alloc(MANY_AUTHORS * sizeof *reply.ids);
-    if (!numbers_of(http_query(request, "authors"), reply.ids, MANY_AUTHORS, &reply.id_count) ||
-        !replies_limit(request, &limit) || !http_query_number(request, "before", INT64_MAX, INT64_MAX, &reply.before)) {
+    if (!numbers_of(asked->texts[RPC_AUTHORS], reply.ids, MANY_AUTHORS, &reply.id_count)) {
         free(reply.ids);
-        replies_bad_query(request);
+        rpc_bad_query(request);
         return;
     }
-    keep_own(replies, partition, reply.ids, &reply.id_count);
+    keep_own(replies, asked->partition, reply.ids, &reply.id_count);
     reply.newest = newest_new();
     newest_begin(reply.newest,
-                 &(struct newest_wish){.before = reply.before, .each = (size_t)limit, .most = (size_t)limit});
+                 &(struct newest_wish){.before = asked->numbers[RPC_BEFORE], .each = limit, .most = limit});
     replies_slow(replies, &reply);
 }

@@ -5,8 +5,7 @@
 #include "base/map.h"
 #include "feed/newest.h"
 #include "feed/replies.h"
-
-enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1100 };
+#include "rpc/serve.h"
 
 struct outcome_wait;
 
@@ -36,10 +35,7 @@ struct replies {
     struct loop_timer *slow_turn;
 };
 
-/* 0: the partition's questions are answered here. Else the request was answered. */
-int replies_refused(struct replies *replies, struct http_request *request, int32_t partition);
-bool replies_serves(const struct replies *replies, int32_t partition); /* the same, without an answer */
-void replies_bad_query(struct http_request *request);
+int replies_serves(const void *replies, int32_t partition); /* as tasks_serves */
 /* -EBADMSG: the partition is read anew, and the question may be asked again. */
 void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
                           const struct error *error);
@@ -51,32 +47,24 @@ void replies_put_id(struct buffer *body, int64_t id);                           
 void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first);        /* {id, user} */
 void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count); /* "posts": [{id, user}] */
 
-int32_t replies_partition(const struct replies *replies, int64_t user);
-bool replies_limit(const struct http_request *request, int64_t *limit); /* false: out of range */
-
-/* An answer is written into replies->body, from replies_start on; replies_reply sends it. */
+/* An answer is written into replies->body, from here on. */
 void replies_start(struct replies *replies, const char *text);
-void replies_reply(struct replies *replies, struct http_request *request);
 
-void replies_posts(struct replies *replies, struct http_request *request, int32_t partition);
-void replies_written(struct replies *replies, struct http_request *request, int64_t user);
-void replies_older(struct replies *replies, struct http_request *request, int32_t partition);
+/* Each answers the question of its name. A page of the home timeline waits a moment for an inbox that begins just now; outcomes wait until
+ * their command is decided. */
+typedef void replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
+replies_answer replies_feed, replies_posts, replies_written, replies_older, replies_notices, replies_holder,
+    replies_outcome;
 
 /* Answers the question, within this call if one slice is enough. It copies the reply and owns all that the reply points to. */
 void replies_slow(struct replies *replies, const struct slow_reply *reply);
 void replies_slow_new(struct replies *replies);
 void replies_slow_free(struct replies *replies);
 
-/* A page of the home timeline; it waits a moment for an inbox that begins just now. */
-void replies_feed(struct replies *replies, struct http_request *request, int64_t user);
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
 
-/* Answers /peer/notices: a user's notices. */
-void replies_notices(struct replies *replies, struct http_request *request, int64_t user);
-/* Answers /peer/handle: the user who has a handle. */
-void replies_holder(struct replies *replies, struct http_request *request, int32_t partition);
 /* Appends the member "handle" if the user has one. */
 int replies_put_handle(struct replies *replies, int32_t partition, int64_t user, struct buffer *body,
                        struct error *error);
@@ -84,8 +72,6 @@ int replies_put_handle(struct replies *replies, int32_t partition, int64_t user,
 int replies_wish(struct replies *replies, int32_t partition, int64_t user, const char *handle, struct buffer *body,
                  struct error *error);
 
-/* Answers /peer/relation, /peer/posted, /peer/gone, /peer/wish and /peer/unnamed; false: the path is none of these. */
-bool replies_outcome(struct replies *replies, struct http_request *request);
 /* Has the page answered when its inbox is complete, or in vain at the deadline. */
 void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
                        size_t limit);

@@ -16,7 +16,7 @@ static void slow_free(struct slow_reply *reply) {
 /* Carries out a slice of the reply. True: the request is answered. */
 static bool slice(struct replies *replies, struct slow_reply *reply) {
     struct error error;
-    if (replies_refused(replies, reply->request, reply->partition)) return true; // perhaps only since the last slice
+    if (rpc_refused(reply->request, replies_serves(replies, reply->partition))) return true; // since the last slice
     int code = reply->go_on(replies, reply, SLICE, &error);
     if (code > 0) return false;
     if (code)

@@ -8,35 +8,30 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "comments/replies_private.h"
-#include "ids/ids.h"
 #include "subjects/words.h"
-
-void comment_replies_bad_query(struct http_request *request) {
-    http_problem(request, 400, "bad-query", "a value is missing or out of range", 0);
-}
 
 void comment_replies_no_comment(struct http_request *request) {
     http_problem(request, 404, "no-comment", "there is no such comment under this subject", 0);
 }
 
-bool comment_replies_serve(struct comment_replies *replies, struct http_request *request, int32_t partition) {
-    int code = tasks_serves(replies->options.tasks, partition);
-    if (code == -ESTALE)
-        http_problem(request, 421, "not-the-owner", "another process owns this subject", 0);
-    else if (code)
-        http_problem(request, 503, "restoring", "this subject's state is being restored", 1);
-    return !code;
+void comment_replies_failed(const struct comment_question *question, int code, const struct error *error) {
+    if (code == -EBADMSG) tasks_damaged(question->replies->options.tasks, question->partition, code, error);
+    rpc_failed(question->request, code, error);
 }
 
-void comment_replies_failed(const struct comment_question *question, int code, const struct error *error) {
-    if (code == -EBADMSG) {
-        tasks_damaged(question->replies->options.tasks, question->partition, code, error);
-        http_problem(question->request, 503, "restoring", "this subject's state is being restored", 1);
-    } else {
-        http_problem(question->request, 500, "store", error->text, 0);
-    }
+void comment_question_begin(struct comment_question *question, void *context, struct http_request *request,
+                            const struct rpc_asked *asked) {
+    *question = (struct comment_question){
+        .replies = context,
+        .request = request,
+        .partition = asked->partition,
+        .comment = asked->numbers[RPC_COMMENT],
+        .complete = true,
+    };
+    memcpy(question->name, asked->subject, sizeof question->name);
+    question->subject = (struct event_text){question->name, strlen(question->name)};
+    buffer_clear(&question->replies->body);
 }
 
 /* ---- subjects ---- */
@@ -50,22 +45,21 @@ void comment_replies_put_subject(struct buffer *body, const struct subject_state
         (int)state->level, state->visible, (int)state->roots, state->held, state->structure, state->counters);
 }
 
-static void subject_answer(struct comment_question *question) {
-    struct buffer *body = &question->replies->body;
+static void subject_answer(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_replies *replies = context;
+    struct comment_question question;
     struct subject_state state;
     struct error error;
-    int code =
-        threads_subject(question->replies->options.threads, question->partition, &question->subject, &state, &error);
+    comment_question_begin(&question, context, request, asked);
+    int code = threads_subject(replies->options.threads, question.partition, &question.subject, &state, &error);
     if (code < 0) {
-        comment_replies_failed(question, code, &error);
-        return;
+        comment_replies_failed(&question, code, &error);
+    } else if (!code) {
+        http_problem(request, 404, "no-subject", "nobody has registered this subject", 0);
+    } else {
+        comment_replies_put_subject(&replies->body, &state);
+        http_reply_json(request, 200, &replies->body);
     }
-    if (!code) {
-        http_problem(question->request, 404, "no-subject", "nobody has registered this subject", 0);
-        return;
-    }
-    comment_replies_put_subject(body, &state);
-    http_reply_json(question->request, 200, body);
 }
 
 /* ---- counts of many subjects ---- */
@@ -87,22 +81,17 @@ static int put_counts(struct comment_question *question, struct error *error) {
     return code < 0 ? code : 0;
 }
 
-static void counts(struct comment_replies *replies, struct http_request *request, const char *path) {
-    struct comment_question question = {.replies = replies, .request = request};
-    const char *at = http_query(request, "subjects");
-    int64_t partition;
+static void counts(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_replies *replies = context;
+    struct comment_question question;
+    const char *at = asked->texts[RPC_SUBJECTS];
     struct error error;
-    if (!at || !http_path_number(&path, &partition) || *path || partition > INT32_MAX) {
-        comment_replies_bad_query(request);
-        return;
-    }
-    if (!comment_replies_serve(replies, request, (int32_t)partition)) return;
-    buffer_clear(&replies->body);
+    comment_question_begin(&question, context, request, asked);
     buffer_string(&replies->body, "{\"items\":[");
-    for (size_t i = 0; *at || !i; at += *at == ',', i++) {
+    for (size_t i = 0; *at; at += *at == ',', i++) {
         question.subject = (struct event_text){at, strcspn(at, ",")};
-        if (i == REPLIES_IDS_MAX || !subject_valid(at, question.subject.size)) {
-            comment_replies_bad_query(request);
+        if (i == RPC_IDS_MAX || !subject_valid(at, question.subject.size)) {
+            rpc_bad_query(request);
             return;
         }
         if (i) buffer_byte(&replies->body, ',');
@@ -117,49 +106,27 @@ static void counts(struct comment_replies *replies, struct http_request *request
     http_reply_json(request, 200, &replies->body);
 }
 
-/* ---- paths ---- */
+/* ---- questions ---- */
 
-static const struct {
-    const char *start;
-    bool of_comment;
-    void (*answer)(struct comment_question *question);
-} PATHS[] = {
-    {"/peer/comments/page/", false, comment_replies_page}, {"/peer/comments/replies/", true, comment_replies_under},
-    {"/peer/comments/one/", true, comment_replies_one},    {"/peer/comments/likes/", false, comment_replies_likes},
-    {"/peer/comments/subject/", false, subject_answer},    {"/peer/comments/outcome/", false, comment_replies_outcome},
+static const struct rpc_handler HANDLERS[] = {
+    {&ASK_COMMENTS, comment_replies_page, false},
+    {&ASK_REPLIES, comment_replies_under, false},
+    {&ASK_COMMENT, comment_replies_one, false},
+    {&ASK_LIKES, comment_replies_likes, false},
+    {&ASK_SUBJECT, subject_answer, false},
+    {&ASK_OUTCOME, comment_replies_outcome, false},
+    {&ASK_COUNTS, counts, false},
+    {&ASK_OF_USER, comment_replies_of_user, false},
 };
 
-static bool read_path(struct comment_question *question, const char *at, bool of_comment) {
-    if (!subject_of_path(&at, question->name)) return false;
-    question->subject = (struct event_text){question->name, strlen(question->name)};
-    if (!of_comment) return !*at;
-    return *at == '/' && ids_parse(at + 1, strlen(at + 1), &question->comment);
-}
-
-static bool of_subject(struct comment_replies *replies, struct http_request *request) {
-    struct comment_question question = {.replies = replies, .request = request, .complete = true};
-    for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
-        const char *at = http_path_behind(request, PATHS[i].start);
-        if (!at || !read_path(&question, at, PATHS[i].of_comment)) continue;
-        question.partition = hash_partition(question.subject.data, question.subject.size, replies->options.partitions);
-        buffer_clear(&replies->body);
-        if (comment_replies_serve(replies, request, question.partition)) PATHS[i].answer(&question);
-        return true;
-    }
-    return false;
+int comment_replies_serves(const void *of, int32_t partition) {
+    const struct comment_replies *replies = of;
+    return tasks_serves(replies->options.tasks, partition);
 }
 
 void comment_replies_handle(struct comment_replies *replies, struct http_request *request) {
-    const char *at = http_path_behind(request, "/peer/comments/counts/");
-    const char *of = http_path_behind(request, "/peer/comments/of/");
-    if (strcmp(http_method(request), "GET"))
-        http_problem(request, 405, "method", "only GET is answered here", 0);
-    else if (at)
-        counts(replies, request, at);
-    else if (of)
-        comment_replies_of_user(replies, request, of);
-    else if (!of_subject(replies, request))
-        http_problem(request, 404, "not-found", "there is no such question", 0);
+    static const struct rpc_server SERVER = {HANDLERS, ARRAY_SIZE(HANDLERS), comment_replies_serves};
+    rpc_serve(&SERVER, replies, replies->options.partitions, request);
 }
 
 struct comment_replies *comment_replies_new(const struct comment_replies_options *options) {

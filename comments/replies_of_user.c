@@ -49,7 +49,6 @@ static void answer(struct comment_question *question, int64_t user, bool reports
     struct comment_replies *replies = question->replies;
     struct of_user found = {.body = &replies->body, .limit = limit, .reaction = reports ? "report" : "like"};
     struct error error;
-    buffer_clear(&replies->body);
     buffer_string(&replies->body, "{\"items\":[");
     int code = threads_of_user(replies->options.threads, question->partition, user, reports, place, WORK, put_item,
                                &found, &error);
@@ -66,21 +65,15 @@ static void answer(struct comment_question *question, int64_t user, bool reports
     http_reply_json(question->request, 200, &replies->body);
 }
 
-void comment_replies_of_user(struct comment_replies *replies, struct http_request *request, const char *path) {
-    struct comment_question question = {.replies = replies, .request = request};
-    const char *after = http_query(request, "after"), *likes = http_query(request, "likes"),
-               *reports = http_query(request, "reports");
+void comment_replies_of_user(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    const char *after = asked->texts[RPC_AFTER], *reports = asked->texts[RPC_REPORTS];
+    struct comment_question question;
     struct buffer place = {.data = NULL};
-    int64_t partition, user, limit;
-    if (!http_path_number(&path, &partition) || *path || partition > INT32_MAX || !http_query(request, "user") ||
-        !http_query_number(request, "user", 0, INT64_MAX, &user) ||
-        !http_query_number(request, "limit", WORK, WORK, &limit) || limit < 1 ||
-        (after && !read_place(after, &place))) {
-        comment_replies_bad_query(request);
-    } else if (comment_replies_serve(replies, request, (int32_t)partition)) {
-        question.partition = (int32_t)partition;
-        if ((likes || reports) && !after) threads_reactions(&place);
-        answer(&question, user, reports != NULL, (size_t)limit, &place);
-    }
+    comment_question_begin(&question, context, request, asked);
+    if (!after && (reports || asked->texts[RPC_LIKES])) threads_reactions(&place);
+    if (after && !read_place(after, &place))
+        rpc_bad_query(request);
+    else
+        answer(&question, asked->numbers[RPC_USER], reports != NULL, (size_t)asked->numbers[RPC_LIMIT], &place);
     buffer_free(&place);
 }

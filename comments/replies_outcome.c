@@ -8,8 +8,6 @@
 #include "comments/replies_private.h"
 #include "event/topics.h"
 
-enum { WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 30000 };
-
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct comment_wait {
     struct comment_wait *next;
@@ -22,11 +20,6 @@ struct comment_wait {
 
 static struct decisions *decisions_of(const struct comment_replies *replies) {
     return comment_commands_decisions(replies->options.commands);
-}
-
-static void later(struct http_request *request) {
-    static const char BODY[] = "{}";
-    http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
 }
 
 /* ---- what is answered ---- */
@@ -125,11 +118,11 @@ static bool is_known(const struct comment_wait *wait) {
  * decided in time; but the first one with the same key may be, and its outcome is theirs. */
 static void out_of_time(struct comment_wait *wait) {
     struct comment_question *question = &wait->question;
-    if (!comment_replies_serve(question->replies, question->request, question->partition)) return;
+    if (rpc_refused(question->request, comment_replies_serves(question->replies, question->partition))) return;
     if (is_known(wait))
         answer(wait);
     else
-        later(question->request);
+        rpc_later(question->request);
 }
 
 /* Not after a transaction was given up, until all state is read and commands are decided again: the overlays are empty then, and the
@@ -153,7 +146,7 @@ static bool look(struct comment_wait *wait, int64_t now_us) {
     struct comment_question *question = &wait->question;
     bool last = now_us >= wait->deadline_us;
     struct error error;
-    if (!comment_replies_serve(question->replies, question->request, question->partition)) return true;
+    if (rpc_refused(question->request, comment_replies_serves(question->replies, question->partition))) return true;
     int readable = is_readable(wait, &error);
     if (readable < 0)
         comment_replies_failed(question, readable, &error);
@@ -195,11 +188,8 @@ static void decided(void *context, int code) {
     struct comment_wait *wait = context;
     struct comment_replies *replies = wait->question.replies;
     bool over = true;
-    if (code == -ESTALE || code == -ECANCELED)
-        http_problem(wait->question.request, 421, "not-the-owner", "another process owns this subject", 0);
-    else if (code == -EMSGSIZE)
-        http_problem(wait->question.request, 413, "too-large",
-                     "what the command would change is too large for its topic", 0);
+    if (code == -ESTALE || code == -ECANCELED || code == -EMSGSIZE)
+        rpc_refused(wait->question.request, code);
     else if (code)
         out_of_time(wait);
     else
@@ -212,41 +202,21 @@ static void decided(void *context, int code) {
     replies->waiting = wait;
 }
 
-static bool read_query(struct comment_wait *wait) {
-    const struct http_request *request = wait->question.request;
-    const char *key = http_query(request, "key");
-    int64_t wait_ms;
-    if (!key || !*key || strlen(key) > sizeof wait->key_bytes || !http_query(request, "user") ||
-        !http_query_number(request, "user", 0, INT64_MAX, &wait->user) ||
-        !http_query_number(request, "comment", 0, INT64_MAX, &wait->question.comment) ||
-        !http_query_number(request, "offset", -1, INT64_MAX, &wait->offset) ||
-        !http_query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms))
-        return false;
-    memcpy(wait->key_bytes, key, strlen(key));
-    wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
-    return true;
-}
-
-void comment_replies_outcome(struct comment_question *question) {
-    struct comment_wait asked = {.question = *question}, *wait;
-    if (!read_query(&asked)) {
-        comment_replies_bad_query(question->request);
-        return;
-    }
-    wait = mem_alloc(sizeof *wait);
-    *wait = asked;
-    // The copies point to bytes of their own, as they outlive this call.
-    wait->key = (struct event_text){wait->key_bytes, strlen(http_query(question->request, "key"))};
-    wait->question.subject.data = wait->question.name;
-    if (asked.offset < 0) {
+void comment_replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_wait *wait = mem_zero(1, sizeof *wait);
+    size_t key_size = strlen(asked->texts[RPC_KEY]);
+    comment_question_begin(&wait->question, context, request, asked);
+    memcpy(wait->key_bytes, asked->texts[RPC_KEY], key_size);
+    wait->key = (struct event_text){wait->key_bytes, key_size};
+    wait->user = asked->numbers[RPC_USER];
+    wait->offset = asked->numbers[RPC_OFFSET];
+    wait->deadline_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000;
+    if (wait->offset < 0) {
         decided(wait, 0);
-        return;
-    }
-    struct decider *decider = comment_commands_decider(question->replies->options.commands);
-    int code = decider_await(decider, &TOPIC_COMMENT_COMMANDS, question->partition, asked.offset, asked.deadline_us,
-                             wait, decided);
-    if (code) { // too many wait already
-        later(question->request);
+    } else if (decider_await(comment_commands_decider(wait->question.replies->options.commands),
+                             &TOPIC_COMMENT_COMMANDS, asked->partition, wait->offset, wait->deadline_us, wait,
+                             decided)) {
+        rpc_later(request); // too many wait already
         free(wait);
     }
 }

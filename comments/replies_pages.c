@@ -12,7 +12,7 @@
 #include "json/json.h"
 #include "subjects/words.h"
 
-enum { FIRST_REPLIES_DEFAULT = 3, FIRST_REPLIES_MAX = 20, AROUND_MAX = 100 };
+enum { FIRST_REPLIES = 3 /* of a comment that is asked for alone */ };
 enum { TOGETHER = 20 /* comments that are found at once */ };
 
 /* ---- comments ---- */
@@ -204,16 +204,15 @@ static void put_next(struct buffer *body, const struct threads_place *place, boo
 }
 
 /* False: the request was answered. */
-static bool read_place(struct comment_question *question, const char *sort, struct threads_place *place,
-                       int64_t *limit) {
+static bool read_place(struct http_request *request, const struct rpc_asked *asked, struct threads_place *place) {
     enum threads_sort order;
-    if (!place_sort_of(sort ? sort : "floor", &order) ||
-        !http_query_number(question->request, "limit", REPLIES_LIMIT_DEFAULT, REPLIES_LIMIT_MAX, limit) || *limit < 1) {
-        comment_replies_bad_query(question->request);
+    const char *sort = asked->texts[RPC_SORT];
+    if (!place_sort_of(sort ? sort : "floor", &order)) {
+        rpc_bad_query(request);
         return false;
     }
-    if (place_read(http_query(question->request, "after"), order, place)) return true;
-    http_problem(question->request, 400, "wrong-cursor", "this cursor is of another sorting, or none at all", 0);
+    if (place_read(asked->texts[RPC_AFTER], order, place)) return true;
+    http_problem(request, 400, "wrong-cursor", "this cursor is of another sorting, or none at all", 0);
     return false;
 }
 
@@ -246,22 +245,20 @@ static int put_about(struct comment_question *question, const struct subject_sta
     return code;
 }
 
-void comment_replies_page(struct comment_question *question) {
-    struct buffer *body = &question->replies->body;
+void comment_replies_page(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_question begun, *question = &begun;
+    struct comment_replies *replies = context;
+    struct buffer *body = &replies->body;
     struct subject_state state = {.owner = 0};
     struct threads_place place;
-    int64_t limit, first;
+    size_t limit = (size_t)asked->numbers[RPC_LIMIT], first = (size_t)asked->numbers[RPC_FIRST];
     bool more;
     struct error error;
-    if (!read_place(question, http_query(question->request, "sort"), &place, &limit)) return;
-    if (!http_query_number(question->request, "replies", FIRST_REPLIES_DEFAULT, FIRST_REPLIES_MAX, &first)) {
-        comment_replies_bad_query(question->request);
-        return;
-    }
+    comment_question_begin(question, context, request, asked);
+    if (!read_place(request, asked, &place)) return;
     buffer_string(body, "{\"items\":[");
-    int registered =
-        threads_subject(question->replies->options.threads, question->partition, &question->subject, &state, &error);
-    int code = registered < 0 ? registered : put_some(question, 0, &place, (size_t)limit, (size_t)first, &more, &error);
+    int registered = threads_subject(replies->options.threads, question->partition, &question->subject, &state, &error);
+    int code = registered < 0 ? registered : put_some(question, 0, &place, limit, first, &more, &error);
     if (!code) {
         put_next(body, &place, more);
         code = put_about(question, &state, registered, &error);
@@ -279,22 +276,24 @@ static int find_comment(struct comment_question *question, int64_t id, struct co
     return code;
 }
 
-void comment_replies_under(struct comment_question *question) {
-    struct buffer *body = &question->replies->body;
+void comment_replies_under(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_question begun, *question = &begun;
+    struct comment_replies *replies = context;
+    struct buffer *body = &replies->body;
     struct subject_state state = {.owner = 0};
     struct threads_place place;
     struct comment root;
-    int64_t limit;
+    size_t limit = (size_t)asked->numbers[RPC_LIMIT];
     bool more;
     struct error error;
-    if (!read_place(question, NULL, &place, &limit)) return;
+    comment_question_begin(question, context, request, asked);
+    if (!read_place(request, asked, &place)) return;
     int code = find_comment(question, question->comment, &root, &error);
     if (!code) return;
     buffer_string(body, "{\"items\":[");
     if (code > 0)
-        code = threads_subject(question->replies->options.threads, question->partition, &question->subject, &state,
-                               &error);
-    if (code >= 0) code = put_some(question, question->comment, &place, (size_t)limit, 0, &more, &error);
+        code = threads_subject(replies->options.threads, question->partition, &question->subject, &state, &error);
+    if (code >= 0) code = put_some(question, question->comment, &place, limit, 0, &more, &error);
     if (!code) {
         put_next(body, &place, more);
         buffer_format(body, ",\"user\":%" PRId64 ",\"version\":%" PRId64 ",\"complete\":%s}", root.user,
@@ -323,53 +322,50 @@ static int put_around(struct comment_question *question, const struct comment *c
     return code;
 }
 
-void comment_replies_one(struct comment_question *question) {
-    struct buffer *body = &question->replies->body;
-    const char *user = http_query(question->request, "user");
+void comment_replies_one(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_question begun, *question = &begun;
+    struct comment_replies *replies = context;
+    struct buffer *body = &replies->body;
     struct comment comment, root;
-    int64_t around, viewer = -1;
+    int64_t viewer = asked->numbers[RPC_USER];
     struct error error;
-    if (!http_query_number(question->request, "around", 0, AROUND_MAX, &around) ||
-        (user && !http_query_number(question->request, "user", 0, INT64_MAX, &viewer))) {
-        comment_replies_bad_query(question->request);
-        return;
-    }
+    comment_question_begin(question, context, request, asked);
     int code = find_comment(question, question->comment, &comment, &error);
     if (!code) return;
     buffer_string(body, "{\"item\":");
-    if (code > 0)
-        code = comment_replies_put(question, question->comment, &comment, viewer, FIRST_REPLIES_DEFAULT, &error);
+    if (code > 0) code = comment_replies_put(question, question->comment, &comment, viewer, FIRST_REPLIES, &error);
     buffer_string(body, ",\"root\":");
     if (!code && comment.root)
         code = put_of_id(question, comment.root, &root, &error);
     else
         buffer_string(body, "null");
     buffer_string(body, ",\"around\":[");
-    if (!code) code = put_around(question, &comment, (size_t)around, &error);
+    if (!code) code = put_around(question, &comment, (size_t)asked->numbers[RPC_AROUND], &error);
     buffer_format(body, "],\"complete\":%s}", question->complete ? "true" : "false");
     finish(question, code, &error);
 }
 
 /* ---- likes ---- */
 
-void comment_replies_likes(struct comment_question *question) {
-    struct comment_replies *replies = question->replies;
-    const char *at = http_query(question->request, "ids");
+void comment_replies_likes(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct comment_replies *replies = context;
+    struct comment_question question;
+    const char *at = asked->texts[RPC_IDS];
     struct comment_reaction reaction;
-    int64_t user, id;
+    int64_t user = asked->numbers[RPC_USER], id;
     struct error error;
     size_t put = 0;
-    bool good = at && http_query(question->request, "user") &&
-                http_query_number(question->request, "user", 0, INT64_MAX, &user);
+    bool good = at;
+    comment_question_begin(&question, context, request, asked);
     buffer_string(&replies->body, "{\"liked\":[");
     for (size_t i = 0; good && *at; at += *at == ',', i++) {
         size_t size = strcspn(at, ",");
-        good = i < REPLIES_IDS_MAX && ids_parse(at, size, &id);
+        good = i < RPC_IDS_MAX && ids_parse(at, size, &id);
         if (!good) break;
-        int code = decisions_reaction(comment_commands_decisions(replies->options.commands), question->partition,
-                                      &question->subject, id, user, &reaction, &error);
+        int code = decisions_reaction(comment_commands_decisions(replies->options.commands), question.partition,
+                                      &question.subject, id, user, &reaction, &error);
         if (code < 0) {
-            comment_replies_failed(question, code, &error);
+            comment_replies_failed(&question, code, &error);
             return;
         }
         if (code && reaction.likes) {
@@ -380,7 +376,7 @@ void comment_replies_likes(struct comment_question *question) {
     }
     buffer_string(&replies->body, "]}");
     if (good)
-        http_reply_json(question->request, 200, &replies->body);
+        http_reply_json(request, 200, &replies->body);
     else
-        comment_replies_bad_query(question->request);
+        rpc_bad_query(request);
 }

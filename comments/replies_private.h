@@ -3,8 +3,9 @@
 #define COMMENTS_REPLIES_PRIVATE_H
 
 #include "comments/replies.h"
+#include "rpc/serve.h"
 
-enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1000, REPLIES_IDS_MAX = 1100, REPLIES_BODY_MAX = 1 << 20 };
+enum { REPLIES_BODY_MAX = 1 << 20 };
 enum { REPLIES_PUT_MAX = 2000 /* comments in a page of roots, their first replies among them, or a few more */ };
 
 struct comment_wait;
@@ -13,7 +14,7 @@ struct comment_replies {
     struct comment_replies_options options;
     struct buffer body;
     struct comment_wait *waiting; /* questions that wait for their command's outcome, in no order */
-    int64_t ids[REPLIES_IDS_MAX];
+    int64_t ids[RPC_IDS_MAX];
 };
 
 /* A question about a subject that is served here. */
@@ -28,9 +29,10 @@ struct comment_question {
     size_t put;      /* comments in the answer, so far */
 };
 
-/* True: the partition's questions are answered here. Else the request was answered. */
-bool comment_replies_serve(struct comment_replies *replies, struct http_request *request, int32_t partition);
-void comment_replies_bad_query(struct http_request *request);
+int comment_replies_serves(const void *replies, int32_t partition); /* as tasks_serves */
+/* Begins the answer, too. */
+void comment_question_begin(struct comment_question *question, void *replies, struct http_request *request,
+                            const struct rpc_asked *asked);
 void comment_replies_no_comment(struct http_request *request);
 /* -EBADMSG: the partition is read anew, and the question may be asked again. */
 void comment_replies_failed(const struct comment_question *question, int code, const struct error *error);
@@ -41,15 +43,10 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
 void comment_replies_put_id(struct buffer *body, int64_t id);
 void comment_replies_put_subject(struct buffer *body, const struct subject_state *state);
 
-/* Each answers a question of its path. */
-void comment_replies_page(struct comment_question *question);
-void comment_replies_under(struct comment_question *question);
-void comment_replies_one(struct comment_question *question);
-void comment_replies_likes(struct comment_question *question);
-void comment_replies_outcome(struct comment_question *question);
-
-/* Answers /peer/comments/of/: path is what follows. */
-void comment_replies_of_user(struct comment_replies *replies, struct http_request *request, const char *path);
+/* Each answers the question of its name. */
+typedef void comment_replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
+comment_replies_answer comment_replies_page, comment_replies_under, comment_replies_one, comment_replies_likes,
+    comment_replies_outcome, comment_replies_of_user;
 
 void comment_replies_waiting_free(struct comment_replies *replies);
 

@@ -18,7 +18,7 @@
 #include "users/ends.h"
 #include "users/user_key.h"
 
-enum { SECOND_MS = 1000, TURN_MS = 60000, TURNS_KEPT = 10, TENTH_BUDGET = 5000, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000 };
+enum { SECOND_MS = 1000, TURN_MS = 60000, TURNS_KEPT = 10, TENTH_BUDGET = 5000 };
 
 struct discover {
     struct discover_options options;
@@ -197,14 +197,14 @@ static void answer_from(struct discover *discover, struct http_request *request,
     reply_list(discover, request, count, cursor, limit);
 }
 
-void discover_answer(struct discover *discover, struct http_request *request, int64_t user, bool warm) {
+void discover_answer(struct discover *discover, struct http_request *request, const struct rpc_asked *asked,
+                     bool warm) {
     const struct discover_options *options = &discover->options;
-    int64_t turn = clock_wall_ms() / TURN_MS, limit;
+    int64_t turn = clock_wall_ms() / TURN_MS, user = asked->numbers[RPC_USER];
     struct cursor cursor = {.turn = turn, .distance_dm = -1};
-    const char *after = http_query(request, "after");
-    if ((after && !cursor_read(after, &cursor)) ||
-        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
-        http_problem(request, 400, "bad-query", "after or limit is out of range", 0);
+    const char *after = asked->texts[RPC_AFTER];
+    if (after && !cursor_read(after, &cursor)) {
+        rpc_bad_query(request);
         return;
     }
     if (cursor.turn > turn || cursor.turn < turn - TURNS_KEPT) cursor.turn = turn;
@@ -220,7 +220,7 @@ void discover_answer(struct discover *discover, struct http_request *request, in
     else if (!presence_active(slot, report_clock_now(options->clock), options->inactive_ms))
         http_problem(request, 409, "no-position", "the user has not reported a position recently", 0);
     else
-        answer_from(discover, request, user, slot->at, &cursor, (size_t)limit);
+        answer_from(discover, request, user, slot->at, &cursor, (size_t)asked->numbers[RPC_LIMIT]);
 }
 
 /* ---- beginning and end ---- */

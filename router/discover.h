@@ -12,7 +12,7 @@
 #include "router/presence.h"
 #include "router/report_clock.h"
 #include "router/settings.h"
-#include "service/http.h"
+#include "rpc/serve.h"
 
 struct discover;
 
@@ -43,6 +43,6 @@ void discover_tenth(struct discover *discover);
 
 /* Answers GET /peer/discover/USER?after&limit, of a user whose friend lists this process serves. warm: presence is complete.
  * 403 not-public; 409 no-position: the user has not reported recently. */
-void discover_answer(struct discover *discover, struct http_request *request, int64_t user, bool warm);
+void discover_answer(struct discover *discover, struct http_request *request, const struct rpc_asked *asked, bool warm);
 
 #endif

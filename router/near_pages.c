@@ -8,9 +8,6 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "router/near_list.h"
-#include "router/peer.h"
-
-enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, WAIT_MAX_MS = 30000 };
 
 /* One question, with what it asks for. */
 struct near_asked {
@@ -36,7 +33,7 @@ struct near_pages *near_pages_new(const struct near_pages_options *options) {
 
 void near_pages_free(struct near_pages *pages) {
     if (!pages) return;
-    for (size_t i = 0; i < pages->waiting_count; i++) peer_refuse(pages->waiting[i].request, -EAGAIN);
+    for (size_t i = 0; i < pages->waiting_count; i++) rpc_refused(pages->waiting[i].request, -EAGAIN);
     id_list_free(&pages->friends);
     rounding_list_free(&pages->roundings);
     free(pages);
@@ -99,9 +96,9 @@ static void show_page(struct near_pages *pages, const struct near_asked *asked) 
         code = graph_roundings(options->graph, partition, asked->user, &pages->friends, &pages->roundings, &error);
     if (code) {
         if (code == -ESTALE || code == -EAGAIN)
-            peer_refuse(asked->request, code);
+            rpc_refused(asked->request, code);
         else
-            peer_store_failed(asked->request, code, &error);
+            rpc_failed(asked->request, code, &error);
         return;
     }
     report_clock_tick(options->clock);
@@ -152,19 +149,22 @@ void near_pages_tenth(struct near_pages *pages) {
     pages->waiting_count = kept;
 }
 
-void near_pages_ask(struct near_pages *pages, struct http_request *request, int64_t user) {
-    struct near_asked asked = {.request = request, .user = user, .after = {-1, -1}};
-    const char *after = http_query(request, "after");
-    int64_t wait_ms;
-    if ((after && !near_cursor_read(after, &asked.after)) ||
-        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &asked.limit) || asked.limit < 1 ||
-        !http_query_number(request, "since", -1, PRESENCE_TIME_MAX, &asked.since) ||
-        !http_query_number(request, "wait_ms", 0, WAIT_MAX_MS, &wait_ms)) {
-        http_problem(request, 400, "bad-query", "after, limit, since or wait_ms is out of range", 0);
+void near_pages_ask(struct near_pages *pages, struct http_request *request, const struct rpc_asked *question) {
+    const char *after = question->texts[RPC_AFTER];
+    int64_t wait_ms = question->numbers[RPC_WAIT_MS];
+    struct near_asked asked = {
+        .request = request,
+        .user = question->numbers[RPC_USER],
+        .limit = question->numbers[RPC_LIMIT],
+        .since = question->numbers[RPC_SINCE],
+        .after = {-1, -1},
+        .give_up_us = clock_monotonic_us() + wait_ms * 1000,
+    };
+    if (after && !near_cursor_read(after, &asked.after)) {
+        rpc_bad_query(request);
         return;
     }
-    asked.give_up_us = clock_monotonic_us() + wait_ms * 1000;
-    if (wait_ms && !has_come(pages, &asked) && !serves(pages, user) && may_wait(pages, user))
+    if (wait_ms && !has_come(pages, &asked) && !serves(pages, asked.user) && may_wait(pages, asked.user))
         pages->waiting[pages->waiting_count++] = asked;
     else
         show_page(pages, &asked);

@@ -13,7 +13,7 @@
 #include "router/presence.h"
 #include "router/report_clock.h"
 #include "router/reports.h"
-#include "service/http.h"
+#include "rpc/serve.h"
 
 enum { NEAR_WAITING_MAX = 1000, NEAR_WAITING_USER_MAX = 2 };
 
@@ -34,7 +34,7 @@ struct near_pages_options {
 struct near_pages *near_pages_new(const struct near_pages_options *options);
 void near_pages_free(struct near_pages *pages); /* what waits is answered 503; NULL is fine */
 
-void near_pages_ask(struct near_pages *pages, struct http_request *request, int64_t user);
+void near_pages_ask(struct near_pages *pages, struct http_request *request, const struct rpc_asked *asked);
 void near_pages_tenth(struct near_pages *pages); /* ten times a second: looks at what waits */
 
 #endif

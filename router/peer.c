@@ -11,8 +11,6 @@
 #include "router/audience.h"
 #include "users/sharing_words.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000 };
-
 /* A request that waits for a command to be decided. */
 struct waiter {
     struct peer *peer;
@@ -22,8 +20,8 @@ struct waiter {
 
 struct peer {
     struct peer_options options;
-    struct graph_entry entries[LIMIT_MAX];
-    struct audience_entry audience[LIMIT_MAX];
+    struct graph_entry entries[RPC_PAGE_MAX];
+    struct audience_entry audience[RPC_PAGE_MAX];
     struct id_list friends; /* of the user at hand */
     struct rounding_list roundings;
 };
@@ -39,21 +37,6 @@ void peer_free(struct peer *peer) {
     id_list_free(&peer->friends);
     rounding_list_free(&peer->roundings);
     free(peer);
-}
-
-void peer_refuse(struct http_request *request, int code) {
-    if (code == -ESTALE)
-        http_problem(request, 421, "not-the-owner", "another process owns this user", 0);
-    else
-        http_problem(request, 503, "restoring", "the friend lists of this user, or presence, are being restored", 1);
-}
-
-/* A damaged list: all of the partition are being read anew. */
-void peer_store_failed(struct http_request *request, int code, const struct error *error) {
-    if (code == -EBADMSG)
-        peer_refuse(request, code);
-    else
-        http_problem(request, 500, "store", error->text, 0);
 }
 
 /* ---- friends ---- */
@@ -92,47 +75,33 @@ static void reply_page(struct http_request *request, const struct graph_entry *e
     buffer_free(&body);
 }
 
-static void friends(struct peer *peer, struct http_request *request, int64_t user) {
-    const struct peer_options *options = &peer->options;
-    int32_t partition = hash_user_partition(user, options->partitions);
-    int64_t after, limit;
+static void friends(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct peer *peer = context;
     unsigned views;
     size_t count;
     bool more;
     struct error error;
-    if (!views_of(http_query(request, "state"), &views) ||
-        !http_query_number(request, "after", -1, INT64_MAX, &after) ||
-        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
-        http_problem(request, 400, "bad-query", "state, after or limit is out of range", 0);
+    if (!views_of(asked->texts[RPC_STATE], &views)) {
+        rpc_bad_query(request);
         return;
     }
-    int code = owner_serves(options->owner, partition);
-    if (code) {
-        peer_refuse(request, code);
-        return;
-    }
-    code =
-        graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error);
+    int code =
+        graph_page(peer->options.graph, asked->partition, asked->numbers[RPC_USER], views, asked->numbers[RPC_AFTER],
+                   peer->entries, (size_t)asked->numbers[RPC_LIMIT], &count, &more, &error);
     if (code)
-        peer_store_failed(request, code, &error);
+        rpc_failed(request, code, &error);
     else
         reply_page(request, peer->entries, count, more);
 }
 
 /* How many halves the user has that are no friendships. */
-static void requests(struct peer *peer, struct http_request *request, int64_t user) {
-    const struct peer_options *options = &peer->options;
-    int32_t partition = hash_user_partition(user, options->partitions);
+static void requests(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct peer *peer = context;
     struct buffer body = {.data = NULL};
     struct error error;
-    int code = owner_serves(options->owner, partition);
+    int code = graph_friends(peer->options.graph, asked->partition, asked->numbers[RPC_USER], &peer->friends, &error);
     if (code) {
-        peer_refuse(request, code);
-        return;
-    }
-    code = graph_friends(options->graph, partition, user, &peer->friends, &error);
-    if (code) {
-        peer_store_failed(request, code, &error);
+        rpc_failed(request, code, &error);
         return;
     }
     buffer_format(&body, "{\"requests\":%zu}", peer->friends.others);
@@ -158,9 +127,10 @@ static void reply_audience(struct http_request *request, enum sharing_mode mode,
     buffer_free(&body);
 }
 
-static void audience(struct peer *peer, struct http_request *request, int64_t user) {
+static void audience(void *of, struct http_request *request, const struct rpc_asked *asked) {
+    struct peer *peer = of;
     const struct peer_options *options = &peer->options;
-    int32_t partition = hash_user_partition(user, options->partitions);
+    int32_t partition = asked->partition;
     const struct audience_context context = {
         .presence = options->presence,
         .now = report_clock_now(options->clock),
@@ -168,21 +138,12 @@ static void audience(struct peer *peer, struct http_request *request, int64_t us
         .radius_m = options->radius_m,
         .rounded = options->rounded,
     };
-    int64_t after, limit;
-    size_t count = 0;
+    int64_t user = asked->numbers[RPC_USER], after = asked->numbers[RPC_AFTER];
+    size_t count = 0, limit = (size_t)asked->numbers[RPC_LIMIT];
     bool more = false;
     struct error error;
-    if (!http_query_number(request, "after", -1, INT64_MAX, &after) ||
-        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
-        http_problem(request, 400, "bad-query", "after or limit is out of range", 0);
-        return;
-    }
-    int code = owner_serves(options->owner, partition);
-    if (!code && !reports_are_warm(options->reports)) code = -EAGAIN; // it would leave friends out
-    if (code) {
-        peer_refuse(request, code);
-        return;
-    }
+    int code = 0;
+    if (rpc_refused(request, reports_are_warm(options->reports) ? 0 : -EAGAIN)) return; // it would leave friends out
     enum sharing_mode mode = opting_mode(options->opting, partition, user);
     bool visible = mode != SHARING_OFF && audience_visible(&context, user);
     if (visible) {
@@ -190,10 +151,10 @@ static void audience(struct peer *peer, struct http_request *request, int64_t us
         if (!code) code = graph_roundings(options->graph, partition, user, &peer->friends, &peer->roundings, &error);
         const struct audience_friends friends = {
             .items = peer->friends.items, .count = peer->friends.count, .roundings = &peer->roundings};
-        if (!code) count = audience_page(&context, user, &friends, after, peer->audience, (size_t)limit, &more);
+        if (!code) count = audience_page(&context, user, &friends, after, peer->audience, limit, &more);
     }
     if (code)
-        peer_store_failed(request, code, &error);
+        rpc_failed(request, code, &error);
     else
         reply_audience(request, mode, visible, peer->audience, count, more);
 }
@@ -207,7 +168,7 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     struct error error;
     int code = commands_half(peer->options.commands, partition, lower, higher, &half, &error);
     if (code) {
-        peer_store_failed(request, code, &error);
+        rpc_failed(request, code, &error);
         return;
     }
     if (user == higher) half = friendship_mirror(&half);
@@ -220,92 +181,59 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     buffer_free(&body);
 }
 
-static void reply_later(struct http_request *request) {
-    static const char BODY[] = "{}";
-    http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
-}
-
 static void decided(void *context, int code) {
     struct waiter *waiter = context;
     int32_t partition =
         hash_user_partition(friendship_lower(waiter->user, waiter->other), waiter->peer->options.partitions);
     if (!code) code = owner_serves(waiter->peer->options.owner, partition);
-    if (code == -ESTALE || code == -ECANCELED)
-        peer_refuse(waiter->request, -ESTALE);
-    else if (code == -EMSGSIZE)
-        http_problem(waiter->request, 413, "too-large", "what the command would change is too large for its topic", 0);
+    if (code == -ESTALE || code == -ECANCELED || code == -EMSGSIZE)
+        rpc_refused(waiter->request, code);
     else if (code)
-        reply_later(waiter->request);
+        rpc_later(waiter->request);
     else
         reply_friendship(waiter->peer, waiter->request, waiter->user, waiter->other);
     free(waiter);
 }
 
-static void await(struct peer *peer, const struct waiter *who, int32_t partition, int64_t offset, int64_t wait_ms) {
-    struct waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = *who;
-    int64_t deadline_us = clock_monotonic_us() + wait_ms * 1000;
-    int code = decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, partition, offset,
-                             deadline_us, waiter, decided);
-    if (!code) return;
-    reply_later(waiter->request); // too many wait already
-    free(waiter);
-}
-
-static void friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
-    int32_t partition = hash_user_partition(friendship_lower(user, other), peer->options.partitions);
-    int64_t offset, wait_ms;
-    if (!http_query_number(request, "offset", -1, INT64_MAX, &offset) ||
-        !http_query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms)) {
-        http_problem(request, 400, "bad-query", "offset or wait_ms is out of range", 0);
+static void friendship(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct peer *peer = context;
+    int64_t user = asked->numbers[RPC_ONE], other = asked->numbers[RPC_OTHER], offset = asked->numbers[RPC_OFFSET];
+    if (offset < 0) {
+        if (!rpc_refused(request, owner_serves(peer->options.owner, asked->partition)))
+            reply_friendship(peer, request, user, other);
         return;
     }
-    int code = owner_serves(peer->options.owner, partition);
-    struct waiter who = {.peer = peer, .request = request, .user = user, .other = other};
-    if (code == -ESTALE || (code && offset < 0))
-        peer_refuse(request, code);
-    else if (offset < 0)
-        reply_friendship(peer, request, user, other);
-    else
-        await(peer, &who, partition, offset, wait_ms);
+    struct waiter *waiter = mem_alloc(sizeof *waiter);
+    *waiter = (struct waiter){.peer = peer, .request = request, .user = user, .other = other};
+    if (decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, asked->partition, offset,
+                      clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000, waiter, decided)) {
+        rpc_later(request); // too many wait already
+        free(waiter);
+    }
 }
 
-/* ---- strangers ---- */
+/* ---- questions ---- */
 
-static void strangers_nearby(struct peer *peer, struct http_request *request, int64_t user) {
-    const struct peer_options *options = &peer->options;
-    int code = owner_serves(options->owner, hash_user_partition(user, options->partitions));
-    if (code)
-        peer_refuse(request, code);
-    else
-        discover_answer(options->discover, request, user, reports_are_warm(options->reports));
+static void strangers_nearby(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    const struct peer_options *options = &((struct peer *)context)->options;
+    discover_answer(options->discover, request, asked, reports_are_warm(options->reports));
 }
 
-/* ---- paths ---- */
+static void nearby(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    near_pages_ask(((struct peer *)context)->options.near, request, asked);
+}
+
+static const struct rpc_handler HANDLERS[] = {
+    {&ASK_FRIENDS, friends, false}, {&ASK_FRIENDSHIP, friendship, true}, {&ASK_REQUESTS, requests, false},
+    {&ASK_NEARBY, nearby, false},   {&ASK_AUDIENCE, audience, false},    {&ASK_DISCOVER, strangers_nearby, false},
+};
+
+static int serves(const void *context, int32_t partition) {
+    const struct peer *peer = context;
+    return owner_serves(peer->options.owner, partition);
+}
 
 void peer_handle(struct peer *peer, struct http_request *request) {
-    int64_t user, other;
-    const char *at;
-    if (strcmp(http_method(request), "GET")) {
-        http_problem(request, 405, "method", "only GET is answered here", 0);
-    } else if ((at = http_path_behind(request, "/peer/friends/")) && http_path_number(&at, &user) && !*at) {
-        friends(peer, request, user);
-    } else if ((at = http_path_behind(request, "/peer/friendship/")) && http_path_number(&at, &user) && *at++ == '/' &&
-               http_path_number(&at, &other) && !*at && user != other) {
-        friendship(peer, request, user, other);
-    } else if ((at = http_path_behind(request, "/peer/requests/")) && http_path_number(&at, &user) && !*at) {
-        requests(peer, request, user);
-    } else if ((at = http_path_behind(request, "/peer/nearby/")) && http_path_number(&at, &user) && !*at) {
-        near_pages_ask(peer->options.near, request, user);
-    } else if ((at = http_path_behind(request, "/peer/audience/")) && http_path_number(&at, &user) && !*at) {
-        audience(peer, request, user);
-    } else if ((at = http_path_behind(request, "/peer/discover/")) && http_path_number(&at, &user) && !*at) {
-        strangers_nearby(peer, request, user);
-    } else {
-        http_problem(
-            request, 404, "not-found",
-            "there are /peer/friends/USER, /peer/friendship/USER/OTHER, /peer/requests/USER, /peer/nearby/USER, "
-            "/peer/audience/USER and /peer/discover/USER",
-            0);
-    }
+    static const struct rpc_server SERVER = {HANDLERS, ARRAY_SIZE(HANDLERS), serves};
+    rpc_serve(&SERVER, peer, peer->options.partitions, request);
 }

@@ -38,8 +38,4 @@ struct peer *peer_new(const struct peer_options *options);
 void peer_free(struct peer *peer); /* after the commands, which answer waiting questions; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);
 
-/* The answers when a question cannot be answered here (-ESTALE: another process owns the user; else: not now), and when the store failed. */
-void peer_refuse(struct http_request *request, int code);
-void peer_store_failed(struct http_request *request, int code, const struct error *error);
-
 #endif

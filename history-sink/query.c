@@ -8,41 +8,19 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "history-sink/wiping.h"
 #include "json/json.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, RETRY_AFTER_S = 2 };
-enum { SLICE = 1000 /* rows: about a millisecond */ };
+enum { RETRY_AFTER_S = 2 };
+enum { SLICE = 1000 /* rows: about a millisecond */, LEAD_MAX = 10000 };
 
-static const char PATH[] = "/peer/history/", WIPED_PATH[] = "/peer/wiped/";
-
-/* A whole number from 0 that ends at `stop`. */
-static const char *parse(const char *text, char stop, int64_t *value) {
-    char *end;
-    if (*text < '0' || *text > '9') return NULL;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (errno || *end != stop) return NULL;
-    *value = number;
-    return end;
-}
-
-static bool parse_optional(const struct http_request *request, const char *name, int64_t *value) {
-    const char *text = http_query(request, name);
-    return !text || parse(text, 0, value);
-}
-
-static bool parse_query(const struct http_request *request, struct rows_query *query) {
-    int64_t limit = LIMIT_DEFAULT;
-    const char *after = http_query(request, "after");
-    *query = (struct rows_query){.from = 0, .to = INT64_MAX, .resume = after != NULL};
-    if (!parse(http_path(request) + sizeof PATH - 1, 0, &query->user)) return false;
-    if (!parse_optional(request, "from", &query->from) || !parse_optional(request, "to", &query->to) ||
-        !parse_optional(request, "limit", &limit) || limit < 1 || limit > LIMIT_MAX)
-        return false;
-    query->limit = (size_t)limit;
-    const char *middle = after ? parse(after, '-', &query->after_time) : NULL;
-    return !after || (middle && parse(middle + 1, 0, &query->after_offset));
+/* The place of a cursor, "TIME-OFFSET". */
+static bool read_cursor(const char *after, struct rows_query *query) {
+    size_t time = strcspn(after, "-");
+    query->resume = true;
+    return after[time] && text_number(after, time, INT64_MAX, &query->after_time) &&
+           text_number(after + time + 1, strlen(after + time + 1), INT64_MAX, &query->after_offset);
 }
 
 /* An answer that is being made. */
@@ -108,7 +86,7 @@ static int read_lead(struct sink *sink, const struct rows_query *query, struct h
                      struct error *error) {
     if (!query->resume || query->after_time == INT64_MAX) return 0;
     const struct rows_query same = {
-        .user = query->user, .from = query->after_time, .to = query->after_time + 1, .limit = LIMIT_MAX};
+        .user = query->user, .from = query->after_time, .to = query->after_time + 1, .limit = LEAD_MAX};
     struct lead lead = {.page = page, .end = query->after_offset};
     bool more;
     return rows_find(sink->rows, &same, lead_row, &lead, &more, error);
@@ -229,28 +207,26 @@ static void begin(struct sink *sink, struct http_request *request, const struct 
 
 void query_answer(void *context, struct http_request *request) {
     struct sink *sink = context;
-    struct rows_query query;
-    bool wiped = strncmp(http_path(request), WIPED_PATH, sizeof WIPED_PATH - 1) == 0;
-    if (!wiped && strncmp(http_path(request), PATH, sizeof PATH - 1) != 0) {
+    struct rpc_asked asked = {.partition = -1};
+    int code = rpc_read(&ASK_HISTORY, request, sink->partitions_total, &asked);
+    bool wiped = code == -ENOENT;
+    if (wiped) code = rpc_read(&ASK_WIPED, request, sink->partitions_total, &asked);
+    struct rows_query query = {
+        .user = asked.numbers[RPC_USER],
+        .from = asked.numbers[RPC_FROM],
+        .to = asked.numbers[RPC_TO],
+        .limit = (size_t)asked.numbers[RPC_LIMIT],
+    };
+    if (code == -ENOENT) {
         http_problem(request, 404, "no_such_path", "there is nothing here", 0);
-        return;
-    }
-    if (strcmp(http_method(request), "GET") != 0) {
+    } else if (strcmp(http_method(request), "GET") != 0) {
         http_problem(request, 405, "bad_method", "history is only read", 0);
-        return;
+    } else if (code || (asked.texts[RPC_AFTER] && !read_cursor(asked.texts[RPC_AFTER], &query))) {
+        http_problem(request, 400, "bad_query", "a value is missing or out of range", 0);
+    } else if (wiped) {
+        wiping_answer(sink->wiping, request, &asked);
+    } else {
+        sink->metrics.queries->value++;
+        if (may_answer(sink, request, query.user)) begin(sink, request, &query);
     }
-    if (wiped) {
-        wiping_answer(sink->wiping, request);
-        return;
-    }
-    if (!parse_query(request, &query)) {
-        http_problem(
-            request, 400, "bad_query",
-            "/peer/history/{user}?from=&to=&after=&limit=: whole numbers, limit 1 to 10000, after the `next` of a "
-            "page before",
-            0);
-        return;
-    }
-    sink->metrics.queries->value++;
-    if (may_answer(sink, request, query.user)) begin(sink, request, &query);
 }

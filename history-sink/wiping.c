@@ -5,13 +5,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "history-sink/wiping_private.h"
-#include "service/http_values.h"
 
-enum { STEP_ROWS = 5000, STEP_US = 10000, WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 30000, RETRY_AFTER_S = 2 };
+enum { STEP_ROWS = 5000, STEP_US = 10000, RETRY_AFTER_S = 2 };
 
 /* A question that waits for the store. */
 struct wiping_question {
@@ -133,27 +131,17 @@ static void answer(struct wiping *wiping, int64_t now_us) {
     }
 }
 
-void wiping_answer(struct wiping *wiping, struct http_request *request) {
-    const char *rest = http_path_behind(request, "/peer/wiped/");
-    int64_t user, offset, wait_ms;
-    if (!rest || !http_path_number(&rest, &user) || *rest ||
-        !http_query_number(request, "offset", -1, INT64_MAX, &offset) || offset < 0 ||
-        !http_query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms)) {
-        http_problem(request, 400, "bad_query", "expected /peer/wiped/{user}?offset=&wait_ms=, wait_ms from 0 to 30000",
-                     0);
-        return;
-    }
-    int32_t id = hash_user_partition(user, wiping->sink->partitions_total);
-    if (!sink_find(wiping->sink, id)) {
+void wiping_answer(struct wiping *wiping, struct http_request *request, const struct rpc_asked *asked) {
+    if (!sink_find(wiping->sink, asked->partition)) {
         http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
         return;
     }
     struct wiping_question *question = mem_alloc(sizeof *question);
     *question = (struct wiping_question){.next = wiping->questions,
                                          .request = request,
-                                         .partition = id,
-                                         .offset = offset,
-                                         .until_us = clock_monotonic_us() + wait_ms * 1000};
+                                         .partition = asked->partition,
+                                         .offset = asked->numbers[RPC_OFFSET],
+                                         .until_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000};
     wiping->questions = question;
     answer(wiping, clock_monotonic_us());
 }

@@ -19,6 +19,7 @@
 
 #include "history-sink/sink.h"
 #include "history-sink/wiped.h"
+#include "rpc/serve.h"
 
 /* A promise, as long as sinks and storage work: files are rewritten that long after the erasure at the latest. */
 enum { WIPING_FILES_S = 3600 };
@@ -46,7 +47,7 @@ bool wiping_has(const struct wiping *wiping, const struct history_row *row);
  *     200 {rows, files_by}   rows that left it; when the files will have followed, ms
  *     404                    it is not, yet
  */
-void wiping_answer(struct wiping *wiping, struct http_request *request);
+void wiping_answer(struct wiping *wiping, struct http_request *request, const struct rpc_asked *asked);
 
 /* For gauges: erasures that are not done in the owned partitions, and when the oldest of them was written (ms; 0: all are done). */
 size_t wiping_left(const struct wiping *wiping, int64_t *oldest);

@@ -1,58 +1,56 @@
 #include "moderation/answers.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/config.h"
 #include "base/text.h"
 #include "ids/ids.h"
+#include "rpc/serve.h"
 #include "subjects/subject.h"
 #include "subjects/words.h"
 
-enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, RETRY_AFTER_S = 2 };
+enum { RETRY_AFTER_S = 2 };
 
 /* The times and the cursor as a range of ids. */
-static bool read_range(const struct http_request *request, struct search_query *query) {
-    const char *after = http_query(request, "after");
-    int64_t from, to, cursor = INT64_MAX;
-    if (!http_query_number(request, "from", 0, INT64_MAX, &from) ||
-        !http_query_number(request, "to", INT64_MAX, INT64_MAX, &to) ||
-        (after && !ids_parse(after, strlen(after), &cursor)))
-        return false;
-    query->from = ids_first_at(from);
-    query->to = ids_first_at(to);
+static bool read_range(const struct rpc_asked *asked, struct search_query *query) {
+    const char *after = asked->texts[RPC_AFTER];
+    int64_t cursor = INT64_MAX;
+    if (after && !ids_parse(after, strlen(after), &cursor)) return false;
+    query->from = ids_first_at(asked->numbers[RPC_FROM]);
+    query->to = ids_first_at(asked->numbers[RPC_TO]);
     if (cursor < query->to) query->to = cursor;
     return true;
 }
 
-static bool read_query(const struct http_request *request, struct search_query *query) {
-    const char *state = http_query(request, "state"), *reported = http_query(request, "reported");
-    int64_t limit;
+static bool read_query(const struct rpc_asked *asked, struct search_query *query) {
+    const char *state = asked->texts[RPC_STATE], *reported = asked->texts[RPC_REPORTED];
     *query = (struct search_query){
-        .text = http_query(request, "text"),
-        .subject = http_query(request, "subject"),
-        .type = http_query(request, "type"),
-        .user = -1,
+        .text = asked->texts[RPC_WORDS],
+        .subject = asked->texts[RPC_SUBJECT],
+        .type = asked->texts[RPC_TYPE],
+        .user = asked->numbers[RPC_USER],
         .state = -1,
         .reported = reported != NULL,
+        .limit = (size_t)asked->numbers[RPC_LIMIT],
     };
-    if ((http_query(request, "user") && !http_query_number(request, "user", -1, INT64_MAX, &query->user)) ||
-        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1 ||
-        (query->subject && !subject_valid(query->subject, strlen(query->subject))) ||
+    if ((query->subject && !subject_valid(query->subject, strlen(query->subject))) ||
         (state && (query->state = text_word(state, COMMENT_STATES)) < 0) || (reported && strcmp(reported, "true") != 0))
         return false;
-    query->limit = (size_t)limit;
-    return read_range(request, query);
+    return read_range(asked, query);
 }
 
 void answers_answer(struct searches *searches, bool ready, struct http_request *request) {
     struct search_query query;
-    if (strcmp(http_path(request), "/peer/moderation/comments") != 0)
+    struct rpc_asked asked;
+    int code = rpc_read(&ASK_SEARCH, request, 1, &asked);
+    if (code == -ENOENT || code == -EDOM)
         http_problem(request, 404, "no_such_path", "there is nothing here", 0);
     else if (strcmp(http_method(request), "GET") != 0)
         http_bad_method(request, "GET");
     else if (!ready)
         http_problem(request, 503, "restoring", "comments are still being read", RETRY_AFTER_S);
-    else if (!read_query(request, &query))
+    else if (code || !read_query(&asked, &query))
         http_problem(request, 400, "bad_query", "a parameter is out of range", 0);
     else
         searches_ask(searches, &query, request);

@@ -8,6 +8,5 @@
 #include "service/http_request.h"
 #include "service/http_server.h"
 #include "service/http_tag.h"
-#include "service/http_values.h"
 
 #endif

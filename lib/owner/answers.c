@@ -94,10 +94,16 @@ static int ask(void *context, struct error *error) {
     return code ? code : ask_ends(answers, error);
 }
 
+/* Where the decider knows a state to end; -1: it does not know. */
+static int64_t decided_end(const struct owner *owner, size_t state, int32_t partition) {
+    if (!owner->options.decider || state >= owner->state_count) return -1;
+    return decider_end(owner->options.decider, owner->states[state], partition);
+}
+
 /* The decider knows better where its states end. */
 static void correct_ends(const struct owner *owner, int32_t partition, struct stages_answer *answer) {
-    for (size_t s = 0; owner->options.decider && s < owner->state_count; s++) {
-        int64_t end = decider_end(owner->options.decider, owner->states[s], partition);
+    for (size_t s = 0; s < owner->state_count; s++) {
+        int64_t end = decided_end(owner, s, partition);
         answer->fenced[s] = end >= 0;
         if (end > answer->ends[s]) answer->ends[s] = end;
     }
@@ -109,7 +115,7 @@ static void take_fence(struct answers *answers, int code) {
         int32_t p = answers->fenced[i];
         int64_t ends[STAGES_TOPICS_MAX];
         for (size_t s = 0; s < STAGES_TOPICS_MAX; s++) {
-            int64_t end = s < owner->state_count ? decider_end(owner->options.decider, owner->states[s], p) : -1;
+            int64_t end = decided_end(owner, s, p);
             ends[s] = end < 0 ? INT64_MAX : end;
         }
         stages_fence_end(owner->stages, p, code ? NULL : ends);

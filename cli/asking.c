@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/reader.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 
 enum { FETCH_MS = 8000, AGAIN_MS = 500 };
 
@@ -81,8 +81,13 @@ int32_t asking_partitions(const struct asking *asking) { return asking->partitio
 
 int32_t asking_of_user(const struct asking *asking, int64_t user) { return peers_of_user(asking->peers, user); }
 
-int32_t asking_of_subject(const struct asking *asking, const char *subject) {
-    return peers_of_subject(asking->peers, subject);
+int asking_ask(struct asking *asking, const struct rpc_question *question, const struct rpc_value *values,
+               int patience_ms, const char *what, struct buffer *reply, struct error *error) {
+    char *path = rpc_path(question, values);
+    int32_t partition = rpc_partition(asking->peers, question, values);
+    int code = asking_get(asking, partition, path, patience_ms, what, reply, error);
+    free(path);
+    return code;
 }
 
 int asking_new(const struct asking_options *options, struct asking **out, struct error *error) {

@@ -1,6 +1,5 @@
 /* `starling comments`: a thread of comments. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,23 +47,17 @@ static int print_page(const struct buffer *reply, const struct comments_options 
     return code ? error_prefix(error, code, "the comments process's answer cannot be understood") : 0;
 }
 
-static char *path_of(const struct comments_options *options, const struct comments_place *place) {
-    size_t left = options->limit - place->printed, type = strcspn(options->subject, ":");
-    return mem_format("/peer/comments/page/%.*s/%s?sort=%s&replies=%" PRId64 "&limit=%zu%s%s", (int)type,
-                      options->subject, options->subject + type + 1, options->sort, options->replies,
-                      left < PAGE ? left : (size_t)PAGE, place->after ? "&after=" : "",
-                      place->after ? place->after : "");
-}
-
 static int print(const struct comments_options *options, struct asking *asking, struct error *error) {
     struct buffer reply = {.data = NULL};
     struct comments_place place = {.after = NULL};
     int code = 0;
     while (!code && !place.ended && place.printed < options->limit) {
-        char *path = path_of(options, &place);
-        code = asking_get(asking, asking_of_subject(asking, options->subject), path, PATIENCE_MS,
-                          "this subject's comments", &reply, error);
-        free(path);
+        size_t left = options->limit - place.printed;
+        code = asking_ask(asking, &ASK_COMMENTS,
+                          RPC_VALUES(RPC_TEXT(SUBJECT, options->subject), RPC_TEXT(SORT, options->sort),
+                                     RPC_INT(FIRST, options->replies),
+                                     RPC_INT(LIMIT, left < PAGE ? (int64_t)left : PAGE), RPC_TEXT(AFTER, place.after)),
+                          PATIENCE_MS, "this subject's comments", &reply, error);
         if (!code) code = print_page(&reply, options, &place, error);
     }
     free(place.after);

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "cli/asking.h"
 #include "cli/audit.h"
 #include "cli/reader.h"
@@ -196,12 +195,10 @@ static int print_account(struct user_export *export) {
     struct asking *asking;
     struct buffer item = {.data = NULL};
     json_t *counts = NULL;
-    char *path = mem_format("/peer/user/%" PRId64, export->user);
     int code = owner_of(export, BELONGS_TO_FEEDS, &asking);
     if (!code)
-        code = asking_get(asking, asking_of_user(asking, export->user), path, PATIENCE_MS, "this user's handle",
+        code = asking_ask(asking, &ASK_USER, RPC_VALUES(RPC_INT(USER, export->user)), PATIENCE_MS, "this user's handle",
                           &export->reply, export->error);
-    free(path);
     if (!code && !(counts = json_parse(export->reply.data, export->reply.size, export->error))) code = -EBADMSG;
     user_json_put(&export->user_members, export->user, NULL); // unless a record says more
     if (!code) code = read_topic(export, &TOPIC_PROFILES, take_profile);

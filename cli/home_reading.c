@@ -1,13 +1,11 @@
 #include "cli/home_reading.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/loop.h"
-#include "base/mem.h"
 
 enum {
     SPARE = 5,           /* posts more than wanted, as some may be deleted meanwhile */
@@ -23,17 +21,15 @@ static const char AUTHORS_POSTS[] = "some of these authors' posts";
 static int ask_ids(struct asking *asking, int64_t user, size_t limit, struct home_page *page, struct error *error) {
     struct buffer reply = {.data = NULL};
     int64_t until_us = clock_monotonic_us() + BEGUN_MS * 1000LL;
-    char *path = mem_format("/peer/feed/%" PRId64 "?limit=%zu", user, limit + SPARE);
     int code;
     for (;;) {
-        code =
-            asking_get(asking, asking_of_user(asking, user), path, PATIENCE_MS, "this user's timeline", &reply, error);
+        code = asking_ask(asking, &ASK_FEED, RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, (int64_t)limit + SPARE)),
+                          PATIENCE_MS, "this user's timeline", &reply, error);
         if (!code) code = home_page_read(page, buffer_cstring(&reply), reply.size, error);
         if (code || page->complete || clock_monotonic_us() >= until_us) break;
         home_page_free(page);
         uv_sleep(AGAIN_MS);
     }
-    free(path);
     buffer_free(&reply);
     return code;
 }
@@ -50,13 +46,13 @@ static void ask_older(struct asking *asking, struct home_page *page, size_t want
     int32_t partition;
     while (home_page_ask_older(page, asking_partitions(asking), &partition, &authors)) {
         struct error error = {.text = ""};
-        char *path = mem_format("/peer/older/%d?before=%" PRId64 "&limit=%zu&authors=%s", (int)partition,
-                                page->horizon + 1, wanted, buffer_cstring(&authors));
-        int code = asking_get(asking, partition, path, AUTHORS_PATIENCE_MS, AUTHORS_POSTS, &reply, &error);
+        int code = asking_ask(asking, &ASK_OLDER,
+                              RPC_VALUES(RPC_INT(PARTITION, partition), RPC_INT(BEFORE, page->horizon + 1),
+                                         RPC_INT(LIMIT, (int64_t)wanted), RPC_TEXT(AUTHORS, buffer_cstring(&authors))),
+                              AUTHORS_PATIENCE_MS, AUTHORS_POSTS, &reply, &error);
         if (!code) code = home_page_add(page, buffer_cstring(&reply), reply.size, &error);
         if (code) page->complete = false;
         tell(code, &error, told);
-        free(path);
     }
     home_page_sort(page, wanted);
     buffer_free(&authors);
@@ -70,11 +66,11 @@ static void ask_posts(struct asking *asking, struct home_page *page, bool *told)
     while (home_page_ask(page, &partition, &ids)) {
         struct error error = {.text = ""};
         if (partition >= asking_partitions(asking)) continue;
-        char *path = mem_format("/peer/posts/%d?ids=%s", (int)partition, buffer_cstring(&ids));
-        int code = asking_get(asking, partition, path, AUTHORS_PATIENCE_MS, AUTHORS_POSTS, &reply, &error);
+        int code = asking_ask(asking, &ASK_POSTS,
+                              RPC_VALUES(RPC_INT(PARTITION, partition), RPC_TEXT(IDS, buffer_cstring(&ids))),
+                              AUTHORS_PATIENCE_MS, AUTHORS_POSTS, &reply, &error);
         if (!code) code = home_page_answer(page, buffer_cstring(&reply), reply.size, &error);
         tell(code, &error, told);
-        free(path);
     }
     buffer_free(&ids);
     buffer_free(&reply);

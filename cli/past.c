@@ -1,7 +1,6 @@
 #include "cli/past.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -43,13 +42,12 @@ int past_read(struct past *past, const struct past_question *question, struct er
     char *next = NULL; // cursor; NULL: the first page
     int code;
     do {
-        char *path = mem_format("/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%d%s%s", user,
-                                question->from_ms, question->to_ms, PAGE, next ? "&after=" : "", next ? next : "");
+        code = asking_ask(past->asking, &ASK_HISTORY,
+                          RPC_VALUES(RPC_INT(USER, user), RPC_INT(FROM, question->from_ms),
+                                     RPC_INT(TO, question->to_ms), RPC_INT(LIMIT, PAGE), RPC_TEXT(AFTER, next)),
+                          PATIENCE_MS, "this user's history", &past->reply, error);
         free(next);
         next = NULL;
-        code = asking_get(past->asking, asking_of_user(past->asking, user), path, PATIENCE_MS, "this user's history",
-                          &past->reply, error);
-        free(path);
         if (!code)
             code = track_page_read(user, buffer_cstring(&past->reply), past->reply.size, question->take,
                                    question->context, &next, error);

@@ -1,10 +1,8 @@
 /* `starling posts`: a user's newest posts. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "cli/asking.h"
 #include "cli/post_lines.h"
 #include "cli/post_options.h"
@@ -39,11 +37,10 @@ static int print(const struct post_options *options, struct asking *asking, stru
     int code = 0;
     while (!code && before && printed < options->limit) {
         size_t wanted = options->limit - printed < PAGE ? options->limit - printed : PAGE;
-        char *path =
-            mem_format("/peer/written/%" PRId64 "?before=%" PRId64 "&limit=%zu", options->user, before, wanted);
-        code = asking_get(asking, asking_of_user(asking, options->user), path, PATIENCE_MS, "this user's posts", &reply,
-                          error);
-        free(path);
+        code = asking_ask(
+            asking, &ASK_WRITTEN,
+            RPC_VALUES(RPC_INT(USER, options->user), RPC_INT(BEFORE, before), RPC_INT(LIMIT, (int64_t)wanted)),
+            PATIENCE_MS, "this user's posts", &reply, error);
         if (!code) code = print_page(buffer_cstring(&reply), reply.size, &style, &printed, &before, error);
     }
     buffer_free(&reply);

@@ -58,13 +58,3 @@ void client_key_choose(struct chance *chance, const char *given, char key[CLIENT
     for (size_t at = 0; at < 32; at += 8)
         snprintf(key + at, CLIENT_KEY_MAX + 1 - at, "%08" PRIx32, chance_next(chance));
 }
-
-void client_escape(struct buffer *path, const char *text) {
-    static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (; *text; text++) {
-        if (strchr(PLAIN, *text))
-            buffer_byte(path, (uint8_t)*text);
-        else
-            buffer_format(path, "%%%02X", (unsigned)(unsigned char)*text);
-    }
-}

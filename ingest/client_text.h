@@ -20,7 +20,4 @@ bool client_key_valid(const char *key);
 /* The client's key, or a random one of 32 hexadecimal digits if `given` is NULL. */
 void client_key_choose(struct chance *chance, const char *given, char key[CLIENT_KEY_MAX + 1]);
 
-/* Appends the text as a value of a query string. */
-void client_escape(struct buffer *path, const char *text);
-
 #endif

@@ -1,6 +1,5 @@
 #include "ingest/command.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +11,11 @@ enum { SPARE_MS = 500 }; /* the owner's answer may take that much longer than it
 struct sent_command {
     const struct command_sender *sender;
     struct command_write write;
-    char *question;
 };
 
 static void sent_free(struct sent_command *sent) {
     free(sent->write.context);
-    free(sent->question);
+    free(sent->write.question);
     free(sent);
 }
 
@@ -46,15 +44,14 @@ static void acknowledged(void *context, struct http_request *request, int code, 
     }
     sender->written->value++;
     if (sent->write.offset) *sent->write.offset = offset;
-    char *path = mem_format("%s%soffset=%" PRId64 "&wait_ms=%" PRId64, sent->question,
-                            strchr(sent->question, '?') ? "&" : "?", offset, sender->wait_ms);
+    char *path = rpc_path_waiting(sent->write.question, offset, sender->wait_ms);
     peers_fetch(sender->owners, partition, path, (int)sender->wait_ms + SPARE_MS, answered, sent);
     free(path);
 }
 
 void command_send(const struct command_sender *sender, const struct command_write *write) {
     struct sent_command *sent = mem_alloc(sizeof *sent);
-    *sent = (struct sent_command){.sender = sender, .write = *write, .question = mem_string(write->question)};
+    *sent = (struct sent_command){.sender = sender, .write = *write};
     struct write *started = write_new(sender->writer, write->request, acknowledged, sent);
     if (write->subject)
         write_keyed(started, write->topic, write->subject, strlen(write->subject), write->record);

@@ -8,7 +8,7 @@
 #include "ingest/write.h"
 #include "json/json.h"
 #include "json/scan.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 
 /* The sender of a product's commands; the product's own. */
 struct command_sender {
@@ -23,8 +23,8 @@ struct command_write {
     const struct topic *topic;
     const char *subject; /* the record's key; NULL: the key is the user */
     int64_t user;
-    const struct buffer *record;
-    const char *question; /* its path. Copied, as the record is */
+    const struct buffer *record; /* copied */
+    char *question;              /* its path (rpc_path), freed after the answer */
     /* Answers the request, if Kafka took the record. status: 200 with the owner's reply, 404; or 0: the command is safe, and its
      * outcome is not known. text: the bytes of the reply. */
     void (*answer)(void *context, struct http_request *request, unsigned status, const json_t *reply,

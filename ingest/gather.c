@@ -38,11 +38,11 @@ struct gather *gather_new(const struct gather_options *options) {
     return gather;
 }
 
-void gather_ask(struct gather *gather, int32_t partition, const char *path, size_t tag) {
+void gather_ask(struct gather *gather, const struct rpc_question *asked, const struct rpc_value *values, size_t tag) {
     struct gather_question *question = mem_alloc(sizeof *question);
     *question = (struct gather_question){.gather = gather, .tag = tag};
     gather->waiting++;
-    peers_fetch(gather->options.owners, partition, path, gather->options.timeout_ms, answered, question);
+    rpc_ask(gather->options.owners, asked, values, gather->options.timeout_ms, answered, question);
 }
 
 void gather_end(struct gather *gather) { settle(gather); }

@@ -4,7 +4,7 @@
 #define INGEST_GATHER_H
 
 #include "json/scan.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 
 struct gather;
 
@@ -18,7 +18,7 @@ struct gather_options {
 
 /* At once after each other: new, ask for each question, end. done may be called within the last. */
 struct gather *gather_new(const struct gather_options *options);
-void gather_ask(struct gather *gather, int32_t partition, const char *path, size_t tag);
+void gather_ask(struct gather *gather, const struct rpc_question *question, const struct rpc_value *values, size_t tag);
 void gather_end(struct gather *gather);
 
 #endif

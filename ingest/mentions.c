@@ -116,9 +116,7 @@ void mentions_ask(struct peers *feeds, int32_t partitions, char handles[][HANDLE
     });
     for (size_t i = 0; i < count; i++) {
         int32_t partition = handle_partition(handles[i], partitions);
-        char *path = mem_format("/peer/handle/%d?handle=%s", (int)partition, handles[i]);
-        gather_ask(gather, partition, path, i);
-        free(path);
+        gather_ask(gather, &ASK_HANDLE, RPC_VALUES(RPC_INT(PARTITION, partition), RPC_TEXT(HANDLE, handles[i])), i);
     }
     gather_end(gather);
 }

@@ -27,9 +27,9 @@ static void passed_on(void *context, int code, unsigned status, const char *repl
     if (owners_answered(request, code, status)) http_reply(request, status, "application/json", reply, size, FIELDS, 1);
 }
 
-void owners_pass_on(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
-                    struct http_request *request) {
-    peers_fetch(peers, partition, path, timeout_ms, passed_on, request);
+void owners_pass_on(struct peers *peers, const struct rpc_question *question, const struct rpc_value *values,
+                    int timeout_ms, struct http_request *request) {
+    rpc_ask(peers, question, values, timeout_ms, passed_on, request);
 }
 
 static void reply_page(const struct owners_question *asked, const char *text, size_t size) {
@@ -50,8 +50,9 @@ static void answered(void *context, int code, unsigned status, const char *reply
     free(asked);
 }
 
-void owners_ask(const struct owners_question *question, const char *path) {
+void owners_ask(const struct owners_question *wanted, const struct rpc_question *question,
+                const struct rpc_value *values) {
     struct owners_question *asked = mem_alloc(sizeof *asked);
-    *asked = *question;
-    peers_fetch(asked->owners, peers_of_user(asked->owners, asked->user), path, asked->timeout_ms, answered, asked);
+    *asked = *wanted;
+    rpc_ask(asked->owners, question, values, asked->timeout_ms, answered, asked);
 }

@@ -3,13 +3,13 @@
 #define INGEST_OWNERS_H
 
 #include "json/json.h"
+#include "rpc/ask.h"
 #include "service/http.h"
-#include "service/peers.h"
 
-/* Asks the owner of the partition (peers_of_user, peers_of_subject) and answers the request with what it says: 200 as it is; 400
- * bad_query; anything else, or no answer, is 503 owner_unavailable. */
-void owners_pass_on(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
-                    struct http_request *request);
+/* Asks, and answers the request with what the owner says: 200 as it is; 400 bad_query; anything else, or no answer, is 503
+ * owner_unavailable. */
+void owners_pass_on(struct peers *peers, const struct rpc_question *question, const struct rpc_value *values,
+                    int timeout_ms, struct http_request *request);
 
 /* A question about a user to the user's owner, whose page is not passed on as it is. */
 struct owners_question {
@@ -27,7 +27,8 @@ struct owners_question {
 };
 
 /* Asks, and answers 200 with what `put` has made; all else as owners_pass_on does. */
-void owners_ask(const struct owners_question *question, const char *path);
+void owners_ask(const struct owners_question *wanted, const struct rpc_question *question,
+                const struct rpc_value *values);
 
 /* For code that asks an owner itself: whether it answered 200. If not, the request is answered as above. */
 bool owners_answered(struct http_request *request, int code, unsigned status);

@@ -14,7 +14,7 @@
 #include "fanout/discover/settings.h"
 #include "fanout/discover/shown.h"
 #include "fanout/sessions.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 #include "users/strangers_json.h"
 #include "ws/ws.h"
 
@@ -88,13 +88,13 @@ static void forget_answer(struct discover_session *asker) {
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size);
 
 static void ask(struct discover_screen *product, struct discover_session *asker, const struct page_wanted *page) {
-    int64_t user = session_user(asker->session);
-    char path[STRANGERS_PATH_BYTES];
     struct page_question *question = mem_alloc(sizeof *question);
     *question = (struct page_question){.product = product, .asker = asker, .first = !*page->after};
     asker->question = question;
-    strangers_json_path(path, user, page->limit, *page->after ? page->after : NULL);
-    peers_fetch(product->routers, peers_of_user(product->routers, user), path, PEER_TIMEOUT_MS, answered, question);
+    rpc_ask(product->routers, &ASK_DISCOVER,
+            RPC_VALUES(RPC_INT(USER, session_user(asker->session)), RPC_INT(LIMIT, page->limit),
+                       RPC_TEXT(AFTER, *page->after ? page->after : NULL)),
+            PEER_TIMEOUT_MS, answered, question);
 }
 
 static const struct page_refusal *refusal_of(int code, unsigned status) {

@@ -1,5 +1,4 @@
 /* Turns the items of a page into the commands that remove them. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +53,7 @@ static void acknowledged(void *context, struct http_request *request, int code, 
         sent_over(sent, code == 0);
         return;
     }
-    char *path = mem_format("%s%soffset=%" PRId64 "&wait_ms=%" PRId64, sent->question,
-                            strchr(sent->question, '?') ? "&" : "?", offset, erasing->wait_ms);
+    char *path = rpc_path_waiting(sent->question, offset, erasing->wait_ms);
     peers_fetch(sent->owners, partition, path, (int)erasing->wait_ms + SPARE_MS, decided, sent);
     free(path);
 }
@@ -65,7 +63,7 @@ void erasing_send(struct erasure *erasure, const struct erasing_command *command
     *sent = (struct erasing_sent){
         .erasure = erasure,
         .owners = command->owners,
-        .question = command->question ? mem_string(command->question) : NULL,
+        .question = command->question,
         .told = command->told,
     };
     erasure->under_way++;
@@ -75,7 +73,7 @@ void erasing_send(struct erasure *erasure, const struct erasing_command *command
 }
 
 static void send_of_user(struct erasure *erasure, enum belonging_owner owner, const struct topic *topic, int64_t user,
-                         struct buffer *record, const char *question) {
+                         struct buffer *record, char *question) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     erasing_send(erasure, &(struct erasing_command){
@@ -106,10 +104,9 @@ static void give_up_handle(struct erasure *erasure) {
     struct name_command command = {
         .kind = NAME_COMMAND_GIVE_UP, .user = erasure->user, .handle = {"", 0}, .time = clock_wall_ms()};
     struct buffer record = {0};
-    char *question = mem_format("/peer/unnamed/%" PRId64, erasure->user);
     event_encode_name_command(&record, &command);
-    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_NAME_COMMANDS, erasure->user, &record, question);
-    free(question);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_NAME_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_UNNAMED, RPC_VALUES(RPC_INT(USER, erasure->user))));
 }
 
 static void unmute_nearby(struct erasure *erasure, int64_t other) {
@@ -149,10 +146,9 @@ static void send_friend(struct erasure *erasure, enum friend_command_kind kind, 
     int64_t user = erasure->user, lower = user < other ? user : other;
     struct friend_command command = {.kind = kind, .from = user, .to = other, .time = clock_wall_ms()};
     struct buffer record = {0};
-    char *question = mem_format("/peer/friendship/%" PRId64 "/%" PRId64, user, other);
     half_encode_command(&record, &command);
-    send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_FRIEND_COMMANDS, lower, &record, question);
-    free(question);
+    send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_FRIEND_COMMANDS, lower, &record,
+                 rpc_path(&ASK_FRIENDSHIP, RPC_VALUES(RPC_INT(ONE, user), RPC_INT(OTHER, other))));
 }
 
 /* A user who is blocked may have asked meanwhile: that goes, too. */
@@ -172,11 +168,11 @@ static bool remove_friend(struct erasure *erasure, const json_t *item) {
 static void send_follow(struct erasure *erasure, enum follow_command_kind kind, int64_t user, int64_t other) {
     struct follow_command command = {.kind = kind, .user = user, .other = other, .time = clock_wall_ms()};
     struct buffer record = {0};
-    char *question = mem_format("/peer/relation/%" PRId64 "/%" PRId64 "?relation=%s", user, other,
-                                kind == FOLLOW_COMMAND_UNMUTE ? "muted" : "following");
+    const struct rpc_value *values =
+        RPC_VALUES(RPC_INT(USER, user), RPC_INT(OTHER, other),
+                   RPC_TEXT(RELATION, kind == FOLLOW_COMMAND_UNMUTE ? "muted" : "following"));
     event_encode_follow_command(&record, &command);
-    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOW_COMMANDS, user, &record, question);
-    free(question);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOW_COMMANDS, user, &record, rpc_path(&ASK_RELATION, values));
 }
 
 static bool remove_relation(struct erasure *erasure, const json_t *item) {
@@ -202,12 +198,11 @@ static bool remove_post(struct erasure *erasure, const json_t *item) {
     struct post_command command = {.kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms()};
     if (json_want_text(item, "id", &text, NULL) || !ids_parse(text, strlen(text), &command.id)) return false;
     struct buffer record = {0};
-    char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, erasure->user, command.id);
     event_encode_post_command(&record, &command);
     found(erasure, ERASED_POSTS);
     post_thread_close(erasure->erasing->writer, command.id);
-    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_POST_COMMANDS, erasure->user, &record, question);
-    free(question);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_POST_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_GONE, RPC_VALUES(RPC_INT(USER, erasure->user), RPC_INT(POST, command.id))));
     return true;
 }
 
@@ -248,7 +243,6 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
         json_want_text(item, "what", &what, NULL) || !ids_parse(text, strlen(text), &command.comment))
         return false;
     bool like = strcmp(what, "like") == 0;
-    size_t type = strcspn(subject, ":");
     if (!subject_valid(subject, strlen(subject))) return false;
     command.kind = like ? COMMENT_COMMAND_UNLIKE : COMMENT_COMMAND_DELETE;
     command.subject = (struct event_text){subject, strlen(subject)};
@@ -258,8 +252,8 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
                                                             chance_next(&erasure->erasing->account->chance))};
     struct buffer record = {0};
     event_encode_comment_command(&record, &command);
-    char *question = mem_format("/peer/comments/outcome/%.*s/%s?user=%" PRId64 "&key=%s&comment=%" PRId64, (int)type,
-                                subject, subject + type + 1, erasure->user, key, command.comment);
+    const struct rpc_value *values = RPC_VALUES(RPC_TEXT(SUBJECT, subject), RPC_INT(USER, erasure->user),
+                                                RPC_TEXT(KEY, key), RPC_INT(COMMENT, command.comment));
     found(erasure, like ? ERASED_LIKES : ERASED_COMMENTS);
     erasing_send(erasure, &(struct erasing_command){
                               .topic = &TOPIC_COMMENT_COMMANDS,
@@ -267,9 +261,8 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
                               .key_size = strlen(subject),
                               .record = &record,
                               .owners = erasure->erasing->account->owners[BELONGS_TO_COMMENTS],
-                              .question = question,
+                              .question = rpc_path(&ASK_OUTCOME, values),
                           });
-    free(question);
     buffer_free(&record);
     return true;
 }
@@ -291,17 +284,15 @@ static void remove_history(struct erasure *erasure, bool any) {
     if (!any && erasure->pass > 1) return;
     if (any) erasure->found++;
     bytes_put_be64(key, (uint64_t)erasure->user);
-    char *question = mem_format("/peer/wiped/%" PRId64, erasure->user);
     erasing_send(erasure, &(struct erasing_command){
                               .topic = &TOPIC_ERASURES,
                               .key = key,
                               .key_size = sizeof key,
                               .record = &(struct buffer){0},
                               .owners = erasure->erasing->account->owners[BELONGS_TO_SINKS],
-                              .question = question,
+                              .question = rpc_path(&ASK_WIPED, RPC_VALUES(RPC_INT(USER, erasure->user))),
                               .told = rows_removed,
                           });
-    free(question);
 }
 
 /* ---- stages ---- */
@@ -332,19 +323,20 @@ bool erasing_remove(struct erasure *erasure, const json_t *page) {
     return true;
 }
 
-struct peers *erasing_question(const struct erasure *erasure, struct buffer *path, int32_t *partition) {
+struct peers *erasing_question(struct erasure *erasure, struct buffer *path, int32_t *partition) {
     struct account_gateway *account = erasure->erasing->account;
     const struct json_bytes cursor = {(const char *)erasure->cursor.data, erasure->cursor.size};
     const char *name = STAGES[erasure->stage].kind;
     struct peers *owners = account->owners[BELONGS_TO_FEEDS];
     *partition = peers_of_user(owners, erasure->user);
     if (erasure->stage == STAGE_ACCOUNT) {
-        buffer_format(path, "/peer/user/%" PRId64, erasure->user);
+        rpc_write(path, &ASK_USER, RPC_VALUES(RPC_INT(USER, erasure->user)));
         return owners;
     }
     if (!name) {
-        buffer_format(path, "/peer/comments/of/%d?user=%" PRId64, (int)erasure->partition, erasure->user);
-        if (cursor.size) buffer_format(path, "&after=%.*s", (int)cursor.size, cursor.data);
+        rpc_write(path, &ASK_OF_USER,
+                  RPC_VALUES(RPC_INT(PARTITION, erasure->partition), RPC_INT(USER, erasure->user),
+                             RPC_TEXT(AFTER, cursor.size ? buffer_cstring(&erasure->cursor) : NULL)));
         *partition = erasure->partition;
         return account->owners[BELONGS_TO_COMMENTS];
     }

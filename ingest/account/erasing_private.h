@@ -70,14 +70,14 @@ void erasing_ask(struct erasure *erasure);
 /* The page's commands are decided, or not (trouble). */
 void erasing_page_over(struct erasure *erasure);
 
-/* A command of the erasure. question: of its outcome, to which offset and wait_ms are added; NULL: an acknowledged record is enough. */
+/* A command of the erasure. question: of its outcome (rpc_path), freed after the answer; NULL: an acknowledged record is enough. */
 struct erasing_command {
     const struct topic *topic;
     const void *key;
     size_t key_size;
     const struct buffer *record; /* empty: a tombstone */
     struct peers *owners;
-    const char *question;
+    char *question;
     void (*told)(struct erasure *erasure, const json_t *outcome); /* of the outcome; NULL: whatever it is */
 };
 void erasing_send(struct erasure *erasure, const struct erasing_command *command);
@@ -87,6 +87,6 @@ bool erasing_remove(struct erasure *erasure, const json_t *page);
 /* The account itself. */
 void erasing_remove_account(struct erasure *erasure, bool has_handle);
 /* The question for the erasure's next page; its owners and the partition. */
-struct peers *erasing_question(const struct erasure *erasure, struct buffer *path, int32_t *partition);
+struct peers *erasing_question(struct erasure *erasure, struct buffer *path, int32_t *partition);
 
 #endif

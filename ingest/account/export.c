@@ -88,9 +88,7 @@ static void account_heard(void *context, int code, unsigned status, const char *
 
 static void ask_account(struct export_request *asked) {
     struct peers *feeds = asked->account->owners[BELONGS_TO_FEEDS];
-    char *path = mem_format("/peer/user/%" PRId64, asked->user);
-    peers_fetch(feeds, peers_of_user(feeds, asked->user), path, PEER_TIMEOUT_MS, account_heard, asked);
-    free(path);
+    rpc_ask(feeds, &ASK_USER, RPC_VALUES(RPC_INT(USER, asked->user)), PEER_TIMEOUT_MS, account_heard, asked);
 }
 
 /* ---- what the owners list ---- */

@@ -4,7 +4,7 @@
 
 #include "base/chance.h"
 #include "ingest/endpoints.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 #include "service/seal.h"
 #include "users/belongings.h"
 #include "users/user_copies.h"

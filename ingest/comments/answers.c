@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/text.h"
 #include "event/codec.h"
 #include "event/topics.h"
 
@@ -56,9 +57,9 @@ static void reply_undecided(const struct comment_wish *wish, struct http_request
         return;
     }
     buffer_string(&location, "/v1/subjects/");
-    comments_put_path(&location, wish->subject);
+    subject_put_path(&location, wish->subject);
     buffer_string(&location, "/outcome?key=");
-    client_escape(&location, wish->key);
+    text_escape(&location, wish->key);
     if (wish->offset >= 0) buffer_format(&location, "&offset=%" PRId64, wish->offset);
     buffer_string(&body, "{\"key\":");
     json_put_text(&body, wish->key, strlen(wish->key));
@@ -179,31 +180,25 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
 
 /* ---- commands ---- */
 
-void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment) {
-    buffer_string(path, "/peer/comments/outcome/");
-    comments_put_path(path, wish->subject);
-    buffer_format(path, "?user=%" PRId64 "&comment=%" PRId64 "&key=", user, comment);
-    client_escape(path, wish->key);
-}
-
 void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted) {
     struct comment_command command = *wanted;
-    struct buffer record = {0}, question = {0};
+    struct buffer record = {0};
     command.subject = (struct event_text){.data = wish->subject, .size = strlen(wish->subject)};
     command.key = (struct event_text){.data = wish->key, .size = strlen(wish->key)};
     command.time = clock_wall_ms();
     event_encode_comment_command(&record, &command);
-    comment_wish_question(&question, wish, command.user, wish->form == ANSWER_MADE ? 0 : command.comment);
+    const struct rpc_value *values =
+        RPC_VALUES(RPC_TEXT(SUBJECT, wish->subject), RPC_INT(USER, command.user),
+                   RPC_INT(COMMENT, wish->form == ANSWER_MADE ? 0 : command.comment), RPC_TEXT(KEY, wish->key));
     command_send(&wish->gateway->sender, &(struct command_write){
                                              .request = request,
                                              .topic = &TOPIC_COMMENT_COMMANDS,
                                              .subject = wish->subject,
                                              .record = &record,
-                                             .question = buffer_cstring(&question),
+                                             .question = rpc_path(&ASK_OUTCOME, values),
                                              .answer = comment_wish_answered,
                                              .context = wish,
                                              .offset = &wish->offset,
                                          });
-    buffer_free(&question);
     buffer_free(&record);
 }

@@ -27,9 +27,6 @@ struct comment_wish {
 /* Writes the command, to which this adds subject, key and time, and answers when its outcome is known, or 202. The wish is freed. */
 void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted);
 
-/* Appends the path of the question about the outcome. comment: which the command was about; 0: it made one, or none. */
-void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment);
-
 /* Answers with the outcome, as the owner says it. A status of 0 is answered 202, with the key and the outcome's address. A comment whose
  * key the owner does not know, although the command is decided, is answered 404. */
 void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply,

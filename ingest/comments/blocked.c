@@ -1,6 +1,5 @@
 #include "ingest/comments/blocked.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,13 +142,10 @@ static void answered(void *context, int code, unsigned status, const char *text,
 }
 
 static void ask_page(struct blocked_question *question, int64_t after) {
-    struct peers *routers = question->lists->routers;
-    struct buffer path = {0};
-    buffer_format(&path, "/peer/friends/%" PRId64 "?state=blocked&limit=%d", question->reader, LIMIT);
-    if (after >= 0) buffer_format(&path, "&after=%" PRId64, after);
-    peers_fetch(routers, peers_of_user(routers, question->reader), buffer_cstring(&path), TIMEOUT_MS, answered,
-                question);
-    buffer_free(&path);
+    rpc_ask(question->lists->routers, &ASK_FRIENDS,
+            RPC_VALUES(RPC_INT(USER, question->reader), RPC_TEXT(STATE, "blocked"), RPC_INT(LIMIT, LIMIT),
+                       RPC_INT(AFTER, after)),
+            TIMEOUT_MS, answered, question);
 }
 
 void blocked_lists_ask(struct blocked_lists *lists, int64_t reader, void *context,

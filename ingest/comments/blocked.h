@@ -8,7 +8,7 @@
 #ifndef INGEST_COMMENTS_BLOCKED_H
 #define INGEST_COMMENTS_BLOCKED_H
 
-#include "service/peers.h"
+#include "rpc/ask.h"
 
 enum { BLOCKED_MAX = 10000 /* users of a list; others who are blocked are not known */ };
 

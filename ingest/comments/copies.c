@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "ingest/client_text.h"
+#include "base/text.h"
 
 enum { KEPT_MS = 1000, BUCKETS = 1024 };
 
@@ -162,7 +162,7 @@ static void read_ahead(const struct page_copy *copy) {
     struct buffer path = {0};
     buffer_append(&path, copy->path, after ? (size_t)(after - copy->path) : strlen(copy->path));
     buffer_string(&path, AFTER);
-    client_escape(&path, copy->shown.next);
+    text_escape(&path, copy->shown.next);
     ask_for(copy->copies,
             &(struct page_wish){
                 .subject = copy->subject, .path = buffer_cstring(&path), .show = copy->show, .done = copied_ahead},

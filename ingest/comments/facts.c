@@ -1,7 +1,6 @@
 #include "ingest/comments/facts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "base/mem.h"
 #include "ids/ids.h"
 
-enum { SUBJECT_TIMEOUT_MS = 700, TIMEOUT_MS = 2000, FRESH_MS = 2000, PATH_MAX_BYTES = 256 };
+enum { SUBJECT_TIMEOUT_MS = 700, TIMEOUT_MS = 2000, FRESH_MS = 2000 };
 
 struct facts_question {
     struct comments_gateway *gateway;
@@ -158,23 +157,10 @@ static void follows_answered(void *context, int code, unsigned status, const cha
 
 typedef void answered_fn(void *context, int code, unsigned status, const char *text, size_t size);
 
-static void ask(struct facts_question *question, struct peers *peers, int32_t partition, const char *path,
-                int timeout_ms, answered_fn *answered) {
+static void ask(struct facts_question *question, struct peers *peers, const struct rpc_question *asked,
+                const struct rpc_value *values, int timeout_ms, answered_fn *answered) {
     question->waiting++;
-    peers_fetch(peers, partition, path, timeout_ms, answered, question);
-}
-
-static void ask_subject(struct facts_question *question, const char *what, int64_t comment, int timeout_ms,
-                        answered_fn *answered) {
-    const struct comments_gateway *gateway = question->gateway;
-    const char *subject = question->subject.subject;
-    struct buffer path = {0};
-    buffer_format(&path, "/peer/comments/%s/", what);
-    comments_put_path(&path, subject);
-    if (comment) buffer_format(&path, "/%" PRId64, comment);
-    ask(question, gateway->owners, peers_of_subject(gateway->owners, subject), buffer_cstring(&path), timeout_ms,
-        answered);
-    buffer_free(&path);
+    rpc_ask(peers, asked, values, timeout_ms, answered, question);
 }
 
 /* The id of a post whose subject this is; 0: it is no post's. */
@@ -186,36 +172,31 @@ static int64_t post_of(const char *subject) {
 static void ask_post(struct facts_question *question) {
     const struct comments_gateway *gateway = question->gateway;
     int64_t post = post_of(question->subject.subject);
-    char path[PATH_MAX_BYTES];
     question->subject.author = -1;
     if (!post) return;
     if (ids_partition(post) >= gateway->user_partitions) {
         question->outcome = FACTS_NO_POST;
         return;
     }
-    snprintf(path, sizeof path, "/peer/posts/%d?ids=%" PRId64, (int)ids_partition(post), post);
-    ask(question, gateway->feeds, ids_partition(post), path, TIMEOUT_MS, post_answered);
+    ask(question, gateway->feeds, &ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, ids_partition(post)), RPC_INT(IDS, post)),
+        TIMEOUT_MS, post_answered);
 }
 
 static void ask_friendship(struct facts_question *question, int64_t other, answered_fn *answered) {
-    const struct comments_gateway *gateway = question->gateway;
+    struct peers *routers = question->gateway->routers;
     int64_t user = question->wish.user;
-    int32_t partition = peers_of_user(gateway->routers, user < other ? user : other);
-    char path[PATH_MAX_BYTES];
-    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, user, other);
-    ask(question, gateway->routers, partition, path, TIMEOUT_MS, answered);
-    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, other, user);
-    ask(question, gateway->routers, partition, path, TIMEOUT_MS, answered);
+    ask(question, routers, &ASK_FRIENDSHIP, RPC_VALUES(RPC_INT(ONE, user), RPC_INT(OTHER, other)), TIMEOUT_MS,
+        answered);
+    ask(question, routers, &ASK_FRIENDSHIP, RPC_VALUES(RPC_INT(ONE, other), RPC_INT(OTHER, user)), TIMEOUT_MS,
+        answered);
 }
 
 /* The first one whom the user follows, from the owner on. */
 static void ask_follows(struct facts_question *question) {
-    const struct comments_gateway *gateway = question->gateway;
-    int64_t user = question->wish.user, owner = question->facts.owner;
-    char path[PATH_MAX_BYTES], after[32] = "";
-    if (owner) snprintf(after, sizeof after, "&after=%" PRId64, owner - 1);
-    snprintf(path, sizeof path, "/peer/list/%" PRId64 "?relation=following&limit=1%s", user, after);
-    ask(question, gateway->feeds, peers_of_user(gateway->feeds, user), path, TIMEOUT_MS, follows_answered);
+    ask(question, question->gateway->feeds, &ASK_LIST,
+        RPC_VALUES(RPC_INT(USER, question->wish.user), RPC_TEXT(RELATION, "following"), RPC_INT(LIMIT, 1),
+                   RPC_INT(AFTER, question->facts.owner - 1)),
+        TIMEOUT_MS, follows_answered);
 }
 
 /* ---- rounds ---- */
@@ -278,11 +259,14 @@ void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish) 
         question->subject = *known;
     } else {
         question->asked = true;
-        ask_subject(question, "subject", 0, SUBJECT_TIMEOUT_MS, subject_answered);
+        ask(question, gateway->owners, &ASK_SUBJECT, RPC_VALUES(RPC_TEXT(SUBJECT, question->subject.subject)),
+            SUBJECT_TIMEOUT_MS, subject_answered);
         ask_post(question);
     }
     question->wish.subject = NULL; // the caller's
     if (wish->about && !known_authors_find(gateway->authors, wish->about, &question->authors))
-        ask_subject(question, "one", wish->about, TIMEOUT_MS, comment_answered);
+        ask(question, gateway->owners, &ASK_COMMENT,
+            RPC_VALUES(RPC_TEXT(SUBJECT, question->subject.subject), RPC_INT(COMMENT, wish->about)), TIMEOUT_MS,
+            comment_answered);
     settle(question);
 }

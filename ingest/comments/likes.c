@@ -1,6 +1,5 @@
 #include "ingest/comments/likes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,17 +56,16 @@ static void answered(void *context, int code, unsigned status, const char *text,
 static void ask_next(struct likes_question *question) {
     const struct comments_gateway *gateway = question->gateway;
     const struct shown_comments *shown = question->wish.shown;
-    struct buffer path = {0};
-    buffer_string(&path, "/peer/comments/likes/");
-    comments_put_path(&path, question->subject);
-    buffer_format(&path, "?user=%" PRId64 "&ids=", question->wish.user);
+    struct buffer ids = {0};
     for (size_t n = 0; n < IDS_A_QUESTION && question->asked < shown->count; n++) {
-        if (n) buffer_byte(&path, ',');
-        text_int(&path, shown->places[question->asked++].comment);
+        if (n) buffer_byte(&ids, ',');
+        text_int(&ids, shown->places[question->asked++].comment);
     }
-    peers_fetch(gateway->owners, peers_of_subject(gateway->owners, question->subject), buffer_cstring(&path),
-                TIMEOUT_MS, answered, question);
-    buffer_free(&path);
+    rpc_ask(gateway->owners, &ASK_LIKES,
+            RPC_VALUES(RPC_TEXT(SUBJECT, question->subject), RPC_INT(USER, question->wish.user),
+                       RPC_TEXT(IDS, buffer_cstring(&ids))),
+            TIMEOUT_MS, answered, question);
+    buffer_free(&ids);
 }
 
 void likes_ask(struct comments_gateway *gateway, const struct likes_wish *wish) {

@@ -1,13 +1,10 @@
 #include "ingest/comments/parts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
 #include "base/mem.h"
-#include "ingest/client_text.h"
 #include "ingest/comments/etag.h"
 #include "ingest/comments/likes.h"
 
@@ -133,16 +130,12 @@ static void blocked_heard(void *context, const struct blocked_list *list) {
     ask_for_page(asked);
 }
 
-/* Asks the owner of the subject: /peer/comments/WHAT/TYPE/ID, and what `rest` says; and before that, whom the reader has blocked. */
-static void ask(const struct read_request *wanted, const char *what, const char *rest) {
+/* Asks the owner of the subject; and before that, whom the reader has blocked. */
+static void ask(const struct read_request *wanted, const struct rpc_question *question,
+                const struct rpc_value *values) {
     struct read_request *asked = mem_alloc(sizeof *asked);
-    struct buffer path = {0};
     *asked = *wanted;
-    buffer_format(&path, "/peer/comments/%s/", what);
-    comments_put_path(&path, asked->subject);
-    buffer_string(&path, rest);
-    asked->path = mem_string(buffer_cstring(&path));
-    buffer_free(&path);
+    asked->path = rpc_path(question, values);
     if (asked->reader >= 0)
         blocked_lists_ask(asked->gateway->blocked, asked->reader, asked, blocked_heard);
     else
@@ -163,20 +156,14 @@ static bool begin(struct comments_gateway *gateway, const struct call *call, str
     return true;
 }
 
-/* Appends limit and after. False: the request is answered. */
-static bool put_range(const struct call *call, struct buffer *rest) {
-    const char *after = http_query(call->request, "after");
-    int64_t limit = LIMIT_DEFAULT;
-    if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return false;
-    buffer_format(rest, "limit=%" PRId64, limit);
-    if (!after) return true;
-    if (!*after || strlen(after) > CURSOR_MAX) {
-        http_problem(call->request, 400, "wrong_cursor", "\"after\" must be the `next` of a page of the same list", 0);
-        return false;
-    }
-    buffer_string(rest, "&after=");
-    client_escape(rest, after);
-    return true;
+/* False: the request is answered. */
+static bool read_range(const struct call *call, int64_t *limit, const char **after) {
+    *after = http_query(call->request, "after");
+    *limit = LIMIT_DEFAULT;
+    if (!call_query_range(call, "limit", 1, LIMIT_MAX, limit)) return false;
+    if (!*after || (**after && strlen(*after) <= CURSOR_MAX)) return true;
+    http_problem(call->request, 400, "wrong_cursor", "\"after\" must be the `next` of a page of the same list", 0);
+    return false;
 }
 
 static bool is_sort(const char *sort) {
@@ -184,10 +171,9 @@ static bool is_sort(const char *sort) {
 }
 
 static void get_page(void *state, const struct call *call) {
-    const char *sort = http_query(call->request, "sort");
-    int64_t replies = REPLIES_DEFAULT;
+    const char *sort = http_query(call->request, "sort"), *after;
+    int64_t replies = REPLIES_DEFAULT, limit;
     struct read_request wanted;
-    struct buffer rest = {0};
     if (!begin(state, call, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &replies)) return;
     wanted.show = shown_page;
     wanted.tagged = true;
@@ -195,19 +181,21 @@ static void get_page(void *state, const struct call *call) {
         http_problem(call->request, 400, "bad_query", "\"sort\" must be floor, newest or heat", 0);
         return;
     }
-    buffer_format(&rest, "?sort=%s&replies=%" PRId64 "&", sort ? sort : "floor", replies);
-    if (put_range(call, &rest)) ask(&wanted, "page", buffer_cstring(&rest));
-    buffer_free(&rest);
+    if (!read_range(call, &limit, &after)) return;
+    ask(&wanted, &ASK_COMMENTS,
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(SORT, sort ? sort : "floor"), RPC_INT(FIRST, replies),
+                   RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)));
 }
 
 static void get_replies(void *state, const struct call *call) {
     struct read_request wanted;
-    struct buffer rest = {0};
-    if (!begin(state, call, &wanted)) return;
+    int64_t limit;
+    const char *after;
+    if (!begin(state, call, &wanted) || !read_range(call, &limit, &after)) return;
     wanted.show = shown_replies;
-    buffer_format(&rest, "/%" PRId64 "?", call->values[2].id);
-    if (put_range(call, &rest)) ask(&wanted, "replies", buffer_cstring(&rest));
-    buffer_free(&rest);
+    ask(&wanted, &ASK_REPLIES,
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
+                   RPC_TEXT(AFTER, after)));
 }
 
 static void get_comment(void *state, const struct call *call) {
@@ -215,11 +203,9 @@ static void get_comment(void *state, const struct call *call) {
     int64_t around = -1;
     if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
     wanted.show = around >= 0 ? shown_around : shown_one;
-    char *rest = mem_format("/%" PRId64 "?around=%" PRId64, call->values[2].id, around > 0 ? around : 0);
-    char *whole = call->claims.user >= 0 ? mem_format("%s&user=%" PRId64, rest, call->claims.user) : mem_string(rest);
-    ask(&wanted, "one", whole);
-    free(whole);
-    free(rest);
+    ask(&wanted, &ASK_COMMENT,
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id),
+                   RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -23,13 +23,6 @@ bool comments_subject(const struct call *call, char subject[SUBJECT_MAX + 1]) {
     return false;
 }
 
-void comments_put_path(struct buffer *path, const char *subject) {
-    size_t type = strcspn(subject, ":");
-    buffer_append(path, subject, type);
-    buffer_byte(path, '/');
-    buffer_string(path, subject + type + 1);
-}
-
 struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){user_copies_profiles(gateway->copies), gateway->authors};
 }

@@ -34,9 +34,6 @@ struct comments_gateway {
 /* Reads the subject that the path's first two values name. False: they name none, and the request is answered. */
 bool comments_subject(const struct call *call, char subject[SUBJECT_MAX + 1]);
 
-/* "TYPE/ID", as the paths of questions have it. */
-void comments_put_path(struct buffer *path, const char *subject);
-
 struct comment_names comments_names(struct comments_gateway *gateway);
 
 /* Answers 503: the owner who has the answer is away. */

@@ -1,6 +1,5 @@
 #include "ingest/comments/parts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,14 +41,11 @@ static void ask_outcome(const struct comment_wish *wish, struct http_request *re
                         void (*unknown)(struct http_request *request)) {
     struct comments_gateway *gateway = wish->gateway;
     struct outcome_question *question = mem_alloc(sizeof *question);
-    struct buffer path = {0};
     *question = (struct outcome_question){.wish = *wish, .request = request, .unknown = unknown};
-    comment_wish_question(&path, wish, user, 0);
-    buffer_string(&path, "&wait_ms=0");
-    if (wish->offset >= 0) buffer_format(&path, "&offset=%" PRId64, wish->offset);
-    peers_fetch(gateway->owners, peers_of_subject(gateway->owners, wish->subject), buffer_cstring(&path),
-                PEER_TIMEOUT_MS, outcome_answered, question);
-    buffer_free(&path);
+    rpc_ask(gateway->owners, &ASK_OUTCOME,
+            RPC_VALUES(RPC_TEXT(SUBJECT, wish->subject), RPC_INT(USER, user), RPC_INT(COMMENT, 0),
+                       RPC_TEXT(KEY, wish->key), RPC_INT(WAIT_MS, 0), RPC_INT(OFFSET, wish->offset)),
+            PEER_TIMEOUT_MS, outcome_answered, question);
 }
 
 static void get_outcome(void *state, const struct call *call) {

@@ -224,13 +224,15 @@ static void ask_gathered(void *context) {
                                                                 .answer = answered,
                                                                 .done = all_answered});
     for (size_t from = 0, run; from < round->count; from += run) {
-        struct buffer path = {0};
+        struct buffer subjects = {0};
         run = run_of(round, from);
-        buffer_format(&path, "/peer/comments/counts/%d?subjects=", (int)round->posts[from].partition);
         for (size_t i = 0; i < run; i++)
-            buffer_format(&path, "%spost:%" PRId64, i ? "," : "", round->posts[from + i].post);
-        gather_ask(gather, round->posts[from].partition, buffer_cstring(&path), from);
-        buffer_free(&path);
+            buffer_format(&subjects, "%spost:%" PRId64, i ? "," : "", round->posts[from + i].post);
+        gather_ask(
+            gather, &ASK_COUNTS,
+            RPC_VALUES(RPC_INT(PARTITION, round->posts[from].partition), RPC_TEXT(SUBJECTS, buffer_cstring(&subjects))),
+            from);
+        buffer_free(&subjects);
     }
     gather_end(gather);
 }

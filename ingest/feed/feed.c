@@ -1,6 +1,5 @@
 #include "ingest/products.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -32,10 +31,9 @@ static void get_notices(void *state, const struct call *call) {
         return;
     }
     if (!call_query_range(call, "limit", 1, NOTICES_MAX, &limit)) return;
-    char *path = mem_format("/peer/notices/%" PRId64 "?limit=%" PRId64 "%s%s", user, limit, after ? "&after=" : "",
-                            after ? after : "");
-    owners_pass_on(gateway->owners, peers_of_user(gateway->owners, user), path, NOTICES_TIMEOUT_MS, call->request);
-    free(path);
+    owners_pass_on(gateway->owners, &ASK_NOTICES,
+                   RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)), NOTICES_TIMEOUT_MS,
+                   call->request);
 }
 
 static const struct endpoint NOTICES[] = {{"GET", "/v1/notices", get_notices, NEEDS_USER}};

@@ -62,18 +62,17 @@ static void command(struct feed_gateway *gateway, const struct call *call, enum 
     *wish = (struct follow_wish){.kind = kind, .other = other};
     struct buffer record = {0};
     event_encode_follow_command(&record, &command);
-    char *question = mem_format("/peer/relation/%" PRId64 "/%" PRId64 "?relation=%s", user, other,
-                                is_about_mutes(kind) ? "muted" : "following");
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user), RPC_INT(OTHER, other),
+                                                RPC_TEXT(RELATION, is_about_mutes(kind) ? "muted" : "following"));
     feed_write_start(gateway, &(struct command_write){
                                   .request = call->request,
                                   .topic = &TOPIC_FOLLOW_COMMANDS,
                                   .user = user,
                                   .record = &record,
-                                  .question = question,
+                                  .question = rpc_path(&ASK_RELATION, values),
                                   .answer = answer,
                                   .context = wish,
                               });
-    free(question);
     buffer_free(&record);
 }
 

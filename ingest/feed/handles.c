@@ -70,19 +70,18 @@ static void command(struct feed_gateway *gateway, const struct call *call, const
         .time = clock_wall_ms(),
     };
     struct buffer record = {0};
+    const struct rpc_value *values =
+        RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(HANDLE, wants ? wish->handle : NULL));
     event_encode_name_command(&record, &command);
-    char *question = wants ? mem_format("/peer/wish/%" PRId64 "?handle=%s", command.user, wish->handle)
-                           : mem_format("/peer/unnamed/%" PRId64, command.user);
     feed_write_start(gateway, &(struct command_write){
                                   .request = call->request,
                                   .topic = &TOPIC_NAME_COMMANDS,
                                   .user = command.user,
                                   .record = &record,
-                                  .question = question,
+                                  .question = rpc_path(wants ? &ASK_WISH : &ASK_UNNAMED, values),
                                   .answer = wants ? wished : given_up,
                                   .context = wish,
                               });
-    free(question);
     buffer_free(&record);
 }
 
@@ -138,9 +137,8 @@ static void get_handle(void *state, const struct call *call) {
         return;
     }
     int32_t partition = handle_partition(asked->handle, gateway->partitions);
-    char *path = mem_format("/peer/handle/%d?handle=%s", (int)partition, asked->handle);
-    peers_fetch(gateway->owners, partition, path, PEER_TIMEOUT_MS, found, asked);
-    free(path);
+    rpc_ask(gateway->owners, &ASK_HANDLE, RPC_VALUES(RPC_INT(PARTITION, partition), RPC_TEXT(HANDLE, asked->handle)),
+            PEER_TIMEOUT_MS, found, asked);
 }
 
 static const struct endpoint ENDPOINTS[] = {

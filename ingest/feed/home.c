@@ -215,6 +215,7 @@ static void older_done(void *context, bool stopping) {
 static void ask_for_older(struct home_request *home, int64_t horizon, struct json_bytes following) {
     struct older_questions questions;
     int64_t before = horizon < home->before ? horizon + 1 : home->before;
+    int64_t limit = (int64_t)(home->wanted - home->refs.count);
     struct gather *gather = gather_new(&(struct gather_options){
         .owners = home->gateway->owners,
         .timeout_ms = OLDER_TIMEOUT_MS,
@@ -224,10 +225,13 @@ static void ask_for_older(struct home_request *home, int64_t horizon, struct jso
     });
     json_t *authors = json_parse(following.data, following.size, NULL);
     http_add_work(home->request, (int64_t)json_array_size(authors) / LIMITS_ROWS);
-    older_questions_new(&questions, authors, home->gateway->partitions, before, home->wanted - home->refs.count);
+    older_questions_new(&questions, authors, home->gateway->partitions);
     json_decref(authors);
     for (size_t i = 0; i < questions.count; i++)
-        gather_ask(gather, questions.items[i].partition, questions.items[i].path, i);
+        gather_ask(gather, &ASK_OLDER,
+                   RPC_VALUES(RPC_INT(PARTITION, questions.items[i].partition), RPC_INT(BEFORE, before),
+                              RPC_INT(LIMIT, limit), RPC_TEXT(AUTHORS, questions.items[i].authors)),
+                   i);
     older_questions_free(&questions);
     gather_end(gather);
 }
@@ -299,9 +303,9 @@ static void get_feed(void *state, const struct call *call) {
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
     };
-    char *path = mem_format("/peer/feed/%" PRId64 "?before=%" PRId64 "&limit=%zu", home->user, after, home->wanted);
-    peers_fetch(gateway->owners, peers_of_user(gateway->owners, home->user), path, HOME_TIMEOUT_MS, answered, home);
-    free(path);
+    rpc_ask(gateway->owners, &ASK_FEED,
+            RPC_VALUES(RPC_INT(USER, home->user), RPC_INT(BEFORE, after), RPC_INT(LIMIT, (int64_t)home->wanted)),
+            HOME_TIMEOUT_MS, answered, home);
 }
 
 static const struct endpoint ENDPOINTS[] = {

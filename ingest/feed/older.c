@@ -38,30 +38,27 @@ static size_t next_run(const struct placed_author *placed, size_t count) {
     return run;
 }
 
-static char *path_of(const struct placed_author *placed, size_t count, int64_t before, size_t limit) {
-    struct buffer path = {0};
-    buffer_format(&path, "/peer/older/%d?before=%" PRId64 "&limit=%zu&authors=", (int)placed[0].partition, before,
-                  limit);
-    for (size_t i = 0; i < count; i++) buffer_format(&path, "%s%" PRId64, i ? "," : "", placed[i].user);
-    char *text = mem_string(buffer_cstring(&path));
-    buffer_free(&path);
+static char *list_of(const struct placed_author *placed, size_t count) {
+    struct buffer list = {0};
+    for (size_t i = 0; i < count; i++) buffer_format(&list, "%s%" PRId64, i ? "," : "", placed[i].user);
+    char *text = mem_string(buffer_cstring(&list));
+    buffer_free(&list);
     return text;
 }
 
-void older_questions_new(struct older_questions *questions, const json_t *authors, int32_t partitions, int64_t before,
-                         size_t limit) {
+void older_questions_new(struct older_questions *questions, const json_t *authors, int32_t partitions) {
     size_t count, run;
     struct placed_author *placed = place(authors, partitions, &count);
     *questions = (struct older_questions){.items = mem_alloc((count + 1) * sizeof *questions->items)};
     for (size_t at = 0; at < count; at += run) {
         run = next_run(placed + at, count - at);
-        questions->items[questions->count++] = (struct older_question){
-            .partition = placed[at].partition, .path = path_of(placed + at, run, before, limit)};
+        questions->items[questions->count++] =
+            (struct older_question){.partition = placed[at].partition, .authors = list_of(placed + at, run)};
     }
     free(placed);
 }
 
 void older_questions_free(struct older_questions *questions) {
-    for (size_t i = 0; i < questions->count; i++) free(questions->items[i].path);
+    for (size_t i = 0; i < questions->count; i++) free(questions->items[i].authors);
     free(questions->items);
 }

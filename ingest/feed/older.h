@@ -7,7 +7,7 @@
 
 struct older_question {
     int32_t partition;
-    char *path; /* /peer/older/PARTITION?authors=.. */
+    char *authors; /* numbers with commas between them */
 };
 
 struct older_questions {
@@ -17,9 +17,8 @@ struct older_questions {
 
 enum { OLDER_AUTHORS_MAX = 400 }; /* of one question: 8 KB of a URL */
 
-/* For posts below `before` of these authors, a list of user ids; others in it are passed by. `limit`: from each owner at most. */
-void older_questions_new(struct older_questions *questions, const json_t *authors, int32_t partitions, int64_t before,
-                         size_t limit);
+/* For posts of these authors, a list of user ids; others in it are passed by. */
+void older_questions_new(struct older_questions *questions, const json_t *authors, int32_t partitions);
 void older_questions_free(struct older_questions *questions);
 
 #endif

@@ -18,7 +18,7 @@
 #include "ingest/endpoints.h"
 #include "ingest/feed/comment_counts.h"
 #include "posts/texts.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 #include "users/user_copies.h"
 
 struct feed_gateway {

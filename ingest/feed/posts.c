@@ -76,22 +76,20 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
         .time = clock_wall_ms(),
         .mentions = {.items = mentions->users, .count = mentions->count},
     };
-    struct buffer record = {0}, question = {0};
+    struct buffer record = {0};
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(KEY, new_post->key));
     event_encode_post_command(&record, &command);
     json_decref(new_post->object);
     new_post->object = NULL;
-    buffer_format(&question, "/peer/posted/%" PRId64 "?key=", command.user);
-    client_escape(&question, new_post->key);
     feed_write_start(new_post->gateway, &(struct command_write){
                                             .request = new_post->request,
                                             .topic = &TOPIC_POST_COMMANDS,
                                             .user = command.user,
                                             .record = &record,
-                                            .question = buffer_cstring(&question),
+                                            .question = rpc_path(&ASK_POSTED, values),
                                             .answer = posted,
                                             .context = new_post,
                                         });
-    buffer_free(&question);
     buffer_free(&record);
 }
 
@@ -173,18 +171,17 @@ static void write_deletion(const struct post_request *asked) {
     struct deletion *deletion = mem_alloc(sizeof *deletion);
     *deletion = (struct deletion){asked->gateway, asked->id};
     event_encode_post_command(&record, &command);
-    char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, asked->user, asked->id);
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(POST, asked->id));
     feed_write_start(asked->gateway, &(struct command_write){
                                          .request = asked->request,
                                          .topic = &TOPIC_POST_COMMANDS,
                                          .user = asked->user,
                                          .record = &record,
-                                         .question = question,
+                                         .question = rpc_path(&ASK_GONE, values),
                                          .answer = deleted,
                                          .context = deletion,
                                      });
     post_thread_close(asked->gateway->sender.writer, asked->id);
-    free(question);
     buffer_free(&record);
 }
 
@@ -229,9 +226,8 @@ static void found(void *context, int code, unsigned status, const char *text, si
 static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {
     struct post_request *asked = mem_alloc(sizeof *asked);
     *asked = (struct post_request){.gateway = gateway, .request = request, .user = user, .id = id};
-    char *path = mem_format("/peer/posts/%d?ids=%" PRId64, (int)ids_partition(id), id);
-    peers_fetch(gateway->owners, ids_partition(id), path, PEER_TIMEOUT_MS, found, asked);
-    free(path);
+    rpc_ask(gateway->owners, &ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id)),
+            PEER_TIMEOUT_MS, found, asked);
 }
 
 static void get_post(void *state, const struct call *call) {

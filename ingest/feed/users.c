@@ -15,7 +15,7 @@
 #include "users/handle.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 /* ---- profile and counts ---- */
 
@@ -86,12 +86,10 @@ static struct user_request *asked_new(struct feed_gateway *gateway, struct http_
 
 void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle) {
     struct user_request *asked = asked_new(gateway, request, user);
-    char path[PATH_MAX_BYTES];
     int timeout_ms =
         handle ? PEER_TIMEOUT_MS : COUNTS_TIMEOUT_MS; // by the handle, there is no answer without the owner
     if (handle) snprintf(asked->handle, sizeof asked->handle, "%s", handle);
-    snprintf(path, sizeof path, "/peer/user/%" PRId64, user);
-    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, timeout_ms, counted, asked);
+    rpc_ask(gateway->owners, &ASK_USER, RPC_VALUES(RPC_INT(USER, user)), timeout_ms, counted, asked);
 }
 
 static void get_user(void *state, const struct call *call) {
@@ -149,7 +147,6 @@ static void reply_no_posts(struct http_request *request) {
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t user = call->values[0].user, from = 0, to = INT64_MAX, after = INT64_MAX, limit = LIMIT_DEFAULT;
-    char path[PATH_MAX_BYTES];
     if (!call_query_times(call, &from, &to) || !call_query_id(call, "after", &after) ||
         !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
         return;
@@ -159,21 +156,21 @@ static void get_posts(void *state, const struct call *call) {
         reply_no_posts(call->request);
         return;
     }
-    snprintf(path, sizeof path, "/peer/written/%" PRId64 "?above=%" PRId64 "&before=%" PRId64 "&limit=%" PRId64, user,
-             first ? first - 1 : 0, before, limit);
-    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, PEER_TIMEOUT_MS, listed,
-                asked_new(gateway, call->request, user));
+    rpc_ask(gateway->owners, &ASK_WRITTEN,
+            RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, first ? first - 1 : 0), RPC_INT(BEFORE, before),
+                       RPC_INT(LIMIT, limit)),
+            PEER_TIMEOUT_MS, listed, asked_new(gateway, call->request, user));
 }
 
 /* ---- followers, and who is followed ---- */
 
 static void list(struct feed_gateway *gateway, const struct call *call, const char *relation) {
     int64_t user = call->values[0].user, after = -1, limit = LIMIT_DEFAULT;
-    char path[PATH_MAX_BYTES], from[32] = "";
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
-    snprintf(path, sizeof path, "/peer/list/%" PRId64 "?relation=%s&limit=%" PRId64 "%s", user, relation, limit, from);
-    owners_pass_on(gateway->owners, peers_of_user(gateway->owners, user), path, PEER_TIMEOUT_MS, call->request);
+    owners_pass_on(
+        gateway->owners, &ASK_LIST,
+        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(RELATION, relation), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)),
+        PEER_TIMEOUT_MS, call->request);
 }
 
 static void get_followers(void *state, const struct call *call) { list(state, call, "followers"); }

@@ -5,7 +5,7 @@
 #include "base/chance.h"
 #include "json/json.h"
 #include "service/http.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 
 struct moderation_client {
     struct peers *processes;

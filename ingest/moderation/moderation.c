@@ -9,7 +9,6 @@
 #include "budget/network.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "ingest/client_text.h"
 #include "ingest/moderation/client.h"
 #include "ingest/moderation/bans.h"
 #include "ingest/moderation/found.h"
@@ -19,8 +18,6 @@
 #include "subjects/words.h"
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, TEXT_MAX = 1000 /* bytes */, RETRY_AFTER_S = 2 };
-
-static const char SEARCH[] = "/peer/moderation/comments?";
 
 struct moderation_gateway {
     struct writer *writer;
@@ -56,65 +53,41 @@ static bool bad_query(const struct call *call, const char *detail) {
     return false;
 }
 
-static bool put_page(const struct call *call, struct buffer *path) {
-    int64_t limit = LIMIT_DEFAULT, after = 0;
-    if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit) || !call_query_id(call, "after", &after)) return false;
-    buffer_format(path, "&limit=%" PRId64, limit);
-    if (after) buffer_format(path, "&after=%" PRId64, after);
-    return true;
+/* What is searched for. */
+struct wanted_comments {
+    int64_t limit, after, user, from, to; /* after 0, user -1: not given */
+    const char *text, *state, *reported, *type;
+    char *subject; /* NULL: not given */
+};
+
+static bool read_page(const struct call *call, struct wanted_comments *wanted) {
+    *wanted = (struct wanted_comments){.limit = LIMIT_DEFAULT, .user = -1, .to = INT64_MAX};
+    return call_query_range(call, "limit", 1, LIMIT_MAX, &wanted->limit) &&
+           call_query_id(call, "after", &wanted->after);
 }
 
-/* *user: -1 where none is asked for. */
-static bool put_user(const struct call *call, struct buffer *path, int64_t *user) {
-    *user = -1;
-    if (!call_query_int(call, "user", user)) return false;
-    if (*user >= 0) buffer_format(path, "&user=%" PRId64, *user);
-    return true;
-}
-
-static bool put_times(const struct call *call, struct buffer *path) {
-    int64_t from = 0, to = INT64_MAX;
-    if (!call_query_times(call, &from, &to)) return false;
-    buffer_format(path, "&from=%" PRId64 "&to=%" PRId64, from, to);
-    return true;
-}
-
-static bool put_subject(const struct call *call, struct buffer *path) {
+static bool read_subject(const struct call *call, struct wanted_comments *wanted) {
     const char *type = http_query(call->request, "type"), *id = http_query(call->request, "id");
     if (!type) return !id || bad_query(call, "\"id\" goes with \"type\"");
     char *subject = mem_format("%s:%s", type, id ? id : "any");
     bool valid = subject_valid(subject, strlen(subject));
-    if (valid && id)
-        buffer_format(path, "&subject=%s", subject);
-    else if (valid)
-        buffer_format(path, "&type=%s", type);
+    if (valid && id) wanted->subject = mem_string(subject);
+    if (valid && !id) wanted->type = type;
     free(subject);
     return valid || bad_query(call, "\"type\" and \"id\" must be those of a subject");
 }
 
-static bool put_state(const struct call *call, struct buffer *path) {
-    const char *state = http_query(call->request, "state");
-    if (!state) return true;
-    if (text_word(state, COMMENT_STATES) < 0)
+static bool read_words(const struct call *call, struct wanted_comments *wanted) {
+    wanted->text = http_query(call->request, "text");
+    wanted->state = http_query(call->request, "state");
+    wanted->reported = http_query(call->request, "reported");
+    if (wanted->text && !*wanted->text) wanted->text = NULL;
+    if (wanted->reported && strcmp(wanted->reported, "false") == 0) wanted->reported = NULL;
+    if (wanted->text && strlen(wanted->text) > TEXT_MAX) return bad_query(call, "\"text\" has more than 1000 bytes");
+    if (wanted->state && text_word(wanted->state, COMMENT_STATES) < 0)
         return bad_query(call, "\"state\" must be visible, held, hidden or deleted");
-    buffer_format(path, "&state=%s", state);
-    return true;
-}
-
-static bool put_reported(const struct call *call, struct buffer *path) {
-    const char *reported = http_query(call->request, "reported");
-    if (!reported || strcmp(reported, "false") == 0) return true;
-    if (strcmp(reported, "true") != 0) return bad_query(call, "\"reported\" must be true or false");
-    buffer_string(path, "&reported=true");
-    return true;
-}
-
-static bool put_text(const struct call *call, struct buffer *path) {
-    const char *text = http_query(call->request, "text");
-    if (!text || !*text) return true;
-    if (strlen(text) > TEXT_MAX) return bad_query(call, "\"text\" has more than 1000 bytes");
-    buffer_string(path, "&text=");
-    client_escape(path, text);
+    if (wanted->reported && strcmp(wanted->reported, "true") != 0)
+        return bad_query(call, "\"reported\" must be true or false");
     return true;
 }
 
@@ -136,9 +109,9 @@ static void entry_written(void *context, struct http_request *request, int code,
     free(search);
 }
 
-/* query: begins with an ampersand. about: -1: no one user. */
-static void search_on_record(struct moderation_gateway *gateway, const struct call *call, const char *query,
-                             int64_t about) {
+/* path: is taken over. about: -1: no one user. */
+static void search_on_record(struct moderation_gateway *gateway, const struct call *call, char *path, int64_t about) {
+    const char *query = strchr(path, '?') + 1;
     struct pending_search *search = mem_alloc(sizeof *search);
     char address[NETWORK_TEXT];
     struct buffer record = {0};
@@ -148,11 +121,11 @@ static void search_on_record(struct moderation_gateway *gateway, const struct ca
         .user = call->claims.user,
         .address = {address, strlen(address)},
         .what = {"search", 6},
-        .query = {query + 1, strlen(query + 1)},
+        .query = {query, strlen(query)},
         .about = about,
     };
     char *key = about < 0 ? mem_string(TOPIC_COMMENTS_WIDE.name) : mem_format("user:%" PRId64, about);
-    *search = (struct pending_search){.gateway = gateway, .path = mem_format("%s%s", SEARCH, query)};
+    *search = (struct pending_search){.gateway = gateway, .path = path};
     event_encode_audit_entry(&record, &entry);
     struct write *write = write_new(gateway->writer, call->request, entry_written, search);
     write_keyed(write, &TOPIC_AUDIT, key, strlen(key), &record);
@@ -162,25 +135,32 @@ static void search_on_record(struct moderation_gateway *gateway, const struct ca
 }
 
 static void get_comments(void *state, const struct call *call) {
-    struct buffer query = {0};
-    int64_t user;
-    if (put_page(call, &query) && put_text(call, &query) && put_user(call, &query, &user) &&
-        put_subject(call, &query) && put_state(call, &query) && put_reported(call, &query) && put_times(call, &query))
-        search_on_record(state, call, buffer_cstring(&query), user);
-    buffer_free(&query);
+    struct wanted_comments wanted;
+    if (read_page(call, &wanted) && read_words(call, &wanted) && call_query_int(call, "user", &wanted.user) &&
+        call_query_times(call, &wanted.from, &wanted.to) && read_subject(call, &wanted)) {
+        char *path =
+            rpc_path(&ASK_SEARCH, RPC_VALUES(RPC_INT(LIMIT, wanted.limit), RPC_INT(AFTER, wanted.after),
+                                             RPC_TEXT(WORDS, wanted.text), RPC_INT(USER, wanted.user),
+                                             RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(TYPE, wanted.type),
+                                             RPC_TEXT(STATE, wanted.state), RPC_TEXT(REPORTED, wanted.reported),
+                                             RPC_INT(FROM, wanted.from), RPC_INT(TO, wanted.to)));
+        search_on_record(state, call, path, wanted.user);
+        free(wanted.subject);
+    }
 }
 
 static void get_own(void *state, const struct call *call) {
     struct moderation_gateway *gateway = state;
-    struct buffer path = {0};
+    struct wanted_comments wanted;
     if (call->values[0].user != call->claims.user) {
         http_problem(call->request, 403, "not_your_user", "only one's own comments are listed", 0);
         return;
     }
-    buffer_format(&path, "%suser=%" PRId64, SEARCH, call->claims.user);
-    if (put_page(call, &path))
-        moderation_client_ask(&gateway->client, buffer_cstring(&path), call->request, found_own, gateway);
-    buffer_free(&path);
+    if (!read_page(call, &wanted)) return;
+    char *path = rpc_path(&ASK_SEARCH, RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_INT(LIMIT, wanted.limit),
+                                                  RPC_INT(AFTER, wanted.after)));
+    moderation_client_ask(&gateway->client, path, call->request, found_own, gateway);
+    free(path);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -1,14 +1,11 @@
 #include "ingest/nearby/parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "ingest/owners.h"
 
-enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, PATH_MAX_BYTES = 128 };
+enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 /* ---- answers ---- */
 
@@ -66,14 +63,11 @@ static void reply_nobody(struct http_request *request) {
 static void get_audience(void *state, const struct call *call) {
     struct nearby_gateway *nearby = state;
     int64_t user = call->claims.user, after = -1, limit = LIMIT_DEFAULT;
-    char path[PATH_MAX_BYTES], from[32] = "";
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     if (mode_of(nearby, user) == SHARING_OFF) {
         reply_nobody(call->request);
         return;
     }
-    if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
-    snprintf(path, sizeof path, "/peer/audience/%" PRId64 "?limit=%" PRId64 "%s", user, limit, from);
     owners_ask(
         &(struct owners_question){
             .owners = nearby->routers,
@@ -83,7 +77,7 @@ static void get_audience(void *state, const struct call *call) {
             .context = nearby,
             .put = put_page,
         },
-        path);
+        &ASK_AUDIENCE, RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

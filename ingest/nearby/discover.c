@@ -1,8 +1,5 @@
 #include "ingest/nearby/parts.h"
 
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "ingest/owners.h"
 #include "users/strangers_json.h"
 
@@ -46,7 +43,6 @@ static void get_discover(void *state, const struct call *call) {
     struct nearby_gateway *nearby = state;
     const char *after = http_query(call->request, "after");
     int64_t user = call->claims.user, limit = STRANGERS_LIMIT_DEFAULT;
-    char path[STRANGERS_PATH_BYTES];
     if (!call_query_range(call, "limit", 1, STRANGERS_LIMIT_MAX, &limit)) return;
     if (after && !strangers_json_cursor(after)) {
         http_problem(call->request, 400, "bad_query", NOT_A_CURSOR, 0);
@@ -56,7 +52,6 @@ static void get_discover(void *state, const struct call *call) {
         refuse_hidden(call->request);
         return;
     }
-    strangers_json_path(path, user, limit, after);
     owners_ask(
         &(struct owners_question){
             .owners = nearby->routers,
@@ -67,7 +62,7 @@ static void get_discover(void *state, const struct call *call) {
             .put = put_page,
             .refuse = refuse,
         },
-        path);
+        &ASK_DISCOVER, RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

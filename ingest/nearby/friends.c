@@ -1,8 +1,6 @@
 #include "ingest/nearby/parts.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +15,7 @@
 #include "users/half.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, COUNT_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { PEER_TIMEOUT_MS = 3000, COUNT_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 /* ---- commands ---- */
 
@@ -87,16 +85,16 @@ static void answered(void *context, int code, unsigned status, const char *reply
 static void ask_outcome(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
     struct outcome *outcome = context;
     struct nearby_gateway *nearby = outcome->nearby;
-    char path[PATH_MAX_BYTES];
     if (code) {
         write_problem(request, code);
         free(outcome);
         return;
     }
     nearby->friend_commands->value++;
-    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64 "?offset=%" PRId64 "&wait_ms=%" PRId64,
-             outcome->from, outcome->to, offset, nearby->core.outcome_wait_ms);
-    peers_fetch(nearby->routers, partition, path, (int)nearby->core.outcome_wait_ms + 500, answered, outcome);
+    rpc_ask(nearby->routers, &ASK_FRIENDSHIP,
+            RPC_VALUES(RPC_INT(ONE, outcome->from), RPC_INT(OTHER, outcome->to), RPC_INT(OFFSET, offset),
+                       RPC_INT(WAIT_MS, nearby->core.outcome_wait_ms)),
+            (int)nearby->core.outcome_wait_ms + 500, answered, outcome);
 }
 
 static void write_command(struct nearby_gateway *nearby, struct http_request *request, enum friend_command_kind kind,
@@ -161,7 +159,6 @@ static void all_counted(void *context, bool stopping) {
 static void put_friend(void *state, const struct call *call) {
     struct nearby_gateway *nearby = state;
     int64_t from = call->claims.user, to = call->values[0].user;
-    char path[PATH_MAX_BYTES];
     if (!are_two(call, from, to)) return;
     if (!nearby->settings.requests_max) {
         write_command(nearby, call->request, FRIEND_COMMAND_REQUEST, from, to);
@@ -174,12 +171,9 @@ static void put_friend(void *state, const struct call *call) {
                                                                 .context = made,
                                                                 .answer = counted,
                                                                 .done = all_counted});
-    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, from, to);
-    gather_ask(gather, peers_of_user(nearby->routers, from < to ? from : to), path, ASKED_STATE);
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "/peer/requests/%" PRId64, i ? to : from);
-        gather_ask(gather, peers_of_user(nearby->routers, i ? to : from), path, ASKED_REQUESTS);
-    }
+    gather_ask(gather, &ASK_FRIENDSHIP, RPC_VALUES(RPC_INT(ONE, from), RPC_INT(OTHER, to)), ASKED_STATE);
+    gather_ask(gather, &ASK_REQUESTS, RPC_VALUES(RPC_INT(USER, from)), ASKED_REQUESTS);
+    gather_ask(gather, &ASK_REQUESTS, RPC_VALUES(RPC_INT(USER, to)), ASKED_REQUESTS);
     gather_end(gather);
 }
 
@@ -247,7 +241,6 @@ static void get_friends(void *state, const struct call *call) {
     struct nearby_gateway *nearby = state;
     int64_t user = call->claims.user, after = -1, limit = LIMIT_DEFAULT;
     const char *wanted = http_query(call->request, "state");
-    char path[PATH_MAX_BYTES], from[32] = "";
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     if (!wanted) wanted = "friends";
     if (!known_state(wanted)) {
@@ -255,8 +248,6 @@ static void get_friends(void *state, const struct call *call) {
                      0);
         return;
     }
-    if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
-    snprintf(path, sizeof path, "/peer/friends/%" PRId64 "?state=%s&limit=%" PRId64 "%s", user, wanted, limit, from);
     owners_ask(
         &(struct owners_question){
             .owners = nearby->routers,
@@ -266,7 +257,8 @@ static void get_friends(void *state, const struct call *call) {
             .context = nearby,
             .put = put_page,
         },
-        path);
+        &ASK_FRIENDS,
+        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(STATE, wanted), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@
 
 enum {
     PEER_TIMEOUT_MS = 5000,
-    PATH_MAX_BYTES = 512,
     LIMIT_MAX = 10000,
     LIMIT_DEFAULT = 20,
     CURSOR_MAX = 128,
@@ -120,8 +118,7 @@ static int wanted_type(const struct call *call) {
     return wanted;
 }
 
-static void ask_for_file(struct history *history, const struct file_page *wanted, const char *path) {
-    struct peers *sinks = history->sinks;
+static void ask_for_file(struct history *history, const struct file_page *wanted, const struct rpc_value *values) {
     if (!held_take(history->files, (uint64_t)wanted->user, 1)) {
         http_problem(wanted->request, 503, "busy", "too many files of histories are being written; try again",
                      RETRY_AFTER_S);
@@ -129,7 +126,7 @@ static void ask_for_file(struct history *history, const struct file_page *wanted
     }
     struct file_page *page = mem_alloc(sizeof *page);
     *page = *wanted;
-    peers_fetch(sinks, peers_of_user(sinks, page->user), path, PEER_TIMEOUT_MS, page_came, page);
+    rpc_ask(history->sinks, &ASK_HISTORY, values, PEER_TIMEOUT_MS, page_came, page);
 }
 
 static void get_history(void *state, const struct call *call) {
@@ -137,7 +134,6 @@ static void get_history(void *state, const struct call *call) {
     int64_t user = call->claims.user, from = 0, until = INT64_MAX, limit = LIMIT_DEFAULT;
     http_set_varies(call->request, "Accept");
     const char *after = http_query(call->request, "after");
-    char path[PATH_MAX_BYTES];
     if (!call_query_times(call, &from, &until) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     int wanted = wanted_type(call);
     if (wanted < 0) return;
@@ -145,10 +141,10 @@ static void get_history(void *state, const struct call *call) {
         http_problem(call->request, 400, "bad_query", "\"after\" must be the `next` of a page before", 0);
         return;
     }
-    snprintf(path, sizeof path, "/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "%s%s", user,
-             from, until, limit, after ? "&after=" : "", after ? after : "");
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user), RPC_INT(FROM, from), RPC_INT(TO, until),
+                                                RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after));
     if (wanted == JSON_PAGE) {
-        owners_pass_on(history->sinks, peers_of_user(history->sinks, user), path, PEER_TIMEOUT_MS, call->request);
+        owners_pass_on(history->sinks, &ASK_HISTORY, values, PEER_TIMEOUT_MS, call->request);
         return;
     }
     ask_for_file(history,
@@ -161,7 +157,7 @@ static void get_history(void *state, const struct call *call) {
                      .limit = limit,
                      .writer = {.format = (enum track_format)(wanted - FILES)},
                  },
-                 path);
+                 values);
 }
 
 struct history *history_new(const struct product_options *options, struct peers *sinks) {

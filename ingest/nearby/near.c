@@ -1,12 +1,10 @@
 #include "ingest/nearby/parts.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/config.h"
-#include "base/mem.h"
 #include "event/types.h"
 #include "ingest/owners.h"
 #include "users/user_json.h"
@@ -123,11 +121,7 @@ static void get_nearby(void *state, const struct call *call) {
         reply_nobody(call->request);
         return;
     }
-    struct buffer path = {0};
     int64_t wait_ms = since >= 0 ? nearby->core.outcome_wait_ms : 0;
-    buffer_format(&path, "/peer/nearby/%" PRId64 "?limit=%" PRId64, user, limit);
-    if (after) buffer_format(&path, "&after=%s", after);
-    if (since >= 0) buffer_format(&path, "&since=%" PRId64 "&wait_ms=%" PRId64, since, wait_ms);
     owners_ask(
         &(struct owners_question){
             .owners = nearby->routers,
@@ -137,8 +131,9 @@ static void get_nearby(void *state, const struct call *call) {
             .context = nearby,
             .put = put_page,
         },
-        buffer_cstring(&path));
-    buffer_free(&path);
+        &ASK_NEARBY,
+        RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after), RPC_INT(SINCE, since),
+                   RPC_INT(WAIT_MS, since >= 0 ? wait_ms : -1)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -19,7 +19,7 @@
 
 #include "ingest/nearby/settings.h"
 #include "ingest/product.h"
-#include "service/peers.h"
+#include "rpc/ask.h"
 
 struct nearby_gateway {
     struct product_options core;

@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -6,6 +5,7 @@
 #include "base/text.h"
 #include "ids/ids.h"
 #include "posts/texts_private.h"
+#include "rpc/questions.h"
 
 /* ---- answers ---- */
 
@@ -123,7 +123,7 @@ static int by_owner(const void *a, const void *b) {
 
 static void ask(struct texts *texts, const struct asked_text *items, size_t count) {
     struct texts_question *question = mem_alloc(sizeof *question + count * sizeof *question->items);
-    struct buffer path = {.size = 0};
+    struct buffer ids = {.size = 0};
     bool first = !texts->questions;
     *question = (struct texts_question){.texts = texts,
                                         .link = texts->questions_end,
@@ -133,16 +133,18 @@ static void ask(struct texts *texts, const struct asked_text *items, size_t coun
     texts->questions_end = &question->next;
     texts->stats.questions++;
     texts->stats.asked += count;
-    buffer_format(&path, "/peer/posts/%d?ids=", (int)items[0].partition);
     for (size_t i = 0; i < count; i++) {
         question->items[i] = items[i].text;
-        if (i) buffer_byte(&path, ',');
-        text_int(&path, items[i].text->id);
+        if (i) buffer_byte(&ids, ',');
+        text_int(&ids, items[i].text->id);
     }
+    char *path =
+        rpc_path(&ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, items[0].partition), RPC_TEXT(IDS, buffer_cstring(&ids))));
     if (first) loop_timer_again(texts->timeout, (uint64_t)texts->options.timeout_ms, 0);
-    texts->options.fetch(texts->options.context, items[0].partition, buffer_cstring(&path), texts->options.timeout_ms,
-                         answered, question);
-    buffer_free(&path);
+    texts->options.fetch(texts->options.context, items[0].partition, path, texts->options.timeout_ms, answered,
+                         question);
+    buffer_free(&ids);
+    free(path);
 }
 
 /* Takes those that are to be asked for off the list, in the order of their owners. */

@@ -2,23 +2,25 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
+#include "base/mem.h"
 
 enum { CURSOR_MAX = 540, PARTITION_DIGITS = 6 };
 
 const struct belonging BELONGINGS[] = {
-    {"friends", BELONGS_TO_ROUTERS, "/peer/friends/", "?state=all", "after"},
-    {"following", BELONGS_TO_FEEDS, "/peer/list/", "?relation=following", "after"},
-    {"followers", BELONGS_TO_FEEDS, "/peer/list/", "?relation=followers", "after"},
-    {"muted", BELONGS_TO_FEEDS, "/peer/list/", "?relation=muted", "after"},
-    {"posts", BELONGS_TO_FEEDS, "/peer/written/", "?above=0", "before"},
-    {"notices", BELONGS_TO_FEEDS, "/peer/notices/", "?", "after"},
-    {"comments", BELONGS_TO_MODERATION, "/peer/moderation/comments?user=", "", "after"},
-    {"likes", BELONGS_TO_COMMENTS, "/peer/comments/of/", "&likes=true", "after"},
-    {"reports", BELONGS_TO_COMMENTS, "/peer/comments/of/", "&reports=true", "after"},
-    {"history", BELONGS_TO_SINKS, "/peer/history/", "?from=0", "after"},
+    {"friends", BELONGS_TO_ROUTERS, &ASK_FRIENDS, RPC_TEXT(STATE, "all"), RPC_AFTER},
+    {"following", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "following"), RPC_AFTER},
+    {"followers", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "followers"), RPC_AFTER},
+    {"muted", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "muted"), RPC_AFTER},
+    {"posts", BELONGS_TO_FEEDS, &ASK_WRITTEN, RPC_INT(ABOVE, 0), RPC_BEFORE},
+    {"notices", BELONGS_TO_FEEDS, &ASK_NOTICES, RPC_TEXT(HIDDEN, NULL), RPC_AFTER},
+    {"comments", BELONGS_TO_MODERATION, &ASK_SEARCH, RPC_TEXT(STATE, NULL), RPC_AFTER},
+    {"likes", BELONGS_TO_COMMENTS, &ASK_OF_USER, RPC_TEXT(LIKES, "true"), RPC_AFTER},
+    {"reports", BELONGS_TO_COMMENTS, &ASK_OF_USER, RPC_TEXT(REPORTS, "true"), RPC_AFTER},
+    {"history", BELONGS_TO_SINKS, &ASK_HISTORY, RPC_INT(FROM, 0), RPC_AFTER},
 };
 const size_t BELONGINGS_COUNT = ARRAY_SIZE(BELONGINGS);
 
@@ -30,10 +32,11 @@ const struct belonging *belonging_find(const char *name) {
 
 void belonging_question(struct buffer *path, const struct belonging *kind, int64_t user, int64_t limit,
                         const struct belonging_place *place) {
-    buffer_string(path, kind->before);
-    if (kind->owner == BELONGS_TO_COMMENTS) buffer_format(path, "%" PRId32 "?user=", place->partition);
-    buffer_format(path, "%" PRId64 "%s&limit=%" PRId64, user, kind->behind, limit);
-    if (place->cursor.size) buffer_format(path, "&%s=%.*s", kind->cursor, (int)place->cursor.size, place->cursor.data);
+    char *cursor = place->cursor.size ? mem_stringn(place->cursor.data, place->cursor.size) : NULL;
+    rpc_write(path, kind->question,
+              RPC_VALUES(RPC_INT(PARTITION, place->partition), RPC_INT(USER, user), kind->narrowed,
+                         RPC_INT(LIMIT, limit), {.arg = kind->cursor, .number = -1, .text = cursor}));
+    free(cursor);
 }
 
 bool belonging_place_read(const struct belonging *kind, const struct json_bytes *text, int32_t partitions,

@@ -5,6 +5,7 @@
 
 #include "json/scan.h"
 #include "base/buffer.h"
+#include "rpc/questions.h"
 
 /* Whose processes answer. */
 enum belonging_owner {
@@ -19,8 +20,9 @@ enum belonging_owner {
 struct belonging {
     const char *name; /* of the kind, as the export says it: of a-z */
     enum belonging_owner owner;
-    const char *before, *behind; /* the question's path, up to the user and from there on */
-    const char *cursor;          /* the parameter that takes `next` of the page before */
+    const struct rpc_question *question;
+    struct rpc_value narrowed; /* of the question, beside the user and the place of the page */
+    enum rpc_arg cursor;       /* takes `next` of the page before */
 };
 
 extern const struct belonging BELONGINGS[];

@@ -1,7 +1,6 @@
 #include "users/strangers_json.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "users/user_json.h"
@@ -9,11 +8,6 @@
 bool strangers_json_cursor(const char *after) {
     size_t size = strlen(after);
     return size <= STRANGERS_CURSOR_MAX && strspn(after, "0123456789-") == size;
-}
-
-void strangers_json_path(char path[STRANGERS_PATH_BYTES], int64_t user, int64_t limit, const char *after) {
-    snprintf(path, STRANGERS_PATH_BYTES, "/peer/discover/%" PRId64 "?limit=%" PRId64 "%s%s", user, limit,
-             after ? "&after=" : "", after ? after : "");
 }
 
 /* Appends one item; nothing if the user does not share publicly. False: it is no item. */

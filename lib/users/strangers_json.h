@@ -10,18 +10,10 @@
 #include "users/profiles.h"
 #include "users/sharing_modes.h"
 
-enum {
-    STRANGERS_LIMIT_DEFAULT = 20,
-    STRANGERS_LIMIT_MAX = 1000,
-    STRANGERS_CURSOR_MAX = 64,
-    STRANGERS_PATH_BYTES = 192
-};
+enum { STRANGERS_LIMIT_DEFAULT = 20, STRANGERS_LIMIT_MAX = 1000, STRANGERS_CURSOR_MAX = 64 };
 
 /* Whether a client's `after` may be the `next` of a page: the router knows for sure. */
 bool strangers_json_cursor(const char *after);
-
-/* The path of the question. after: checked, or NULL. */
-void strangers_json_path(char path[STRANGERS_PATH_BYTES], int64_t user, int64_t limit, const char *after);
 
 /* Appends the members of the page, without braces. shown (NULL: not wanted) is told of each user who is on it. False: the answer cannot
  * be read, and part of it may have been appended. */

@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ingest/client_text.h"
 #include "ingest/comments/comment_json.h"
 #include "ingest/comments/etag.h"
@@ -359,7 +360,7 @@ static void keys_are_chosen_and_escaped(void **state) {
     client_key_choose(&chance, "mine", key);
     assert_string_equal(key, "mine");
     struct buffer path = {0};
-    client_escape(&path, "a b&c=%/~\xc3\xa4");
+    text_escape(&path, "a b&c=%/~\xc3\xa4");
     assert_string_equal(buffer_cstring(&path), "a%20b%26c%3D%25%2F~%C3%A4");
     buffer_free(&path);
 }

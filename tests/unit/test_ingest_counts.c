@@ -40,6 +40,9 @@ void peers_fetch(struct peers *peers, int32_t partition, const char *path, int t
     (void)peers;
 }
 
+int32_t peers_of_user(const struct peers *peers, int64_t user) { return -1; }
+int32_t peers_of_subject(const struct peers *peers, const char *subject) { return -1; }
+
 const int32_t *peers_lowest(const struct peers *peers) {
     (void)peers;
     return lowest;

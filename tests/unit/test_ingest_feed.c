@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,16 +112,13 @@ static void questions_for_older_posts_name_each_author_once(void **state) {
     size_t seen = 0;
     for (int i = 0; i < AUTHORS; i++) json_array_append_new(authors, json_integer(i));
     json_array_append_new(authors, json_string("7"));
-    older_questions_new(&questions, authors, PARTITIONS, 99, 25);
+    older_questions_new(&questions, authors, PARTITIONS);
     assert_true(questions.count >= 13 && questions.count <= 13 + PARTITIONS);
     for (size_t i = 0; i < questions.count; i++) {
         const struct older_question *question = &questions.items[i];
-        char start[100];
-        snprintf(start, sizeof start, "/peer/older/%d?before=99&limit=25&authors=", (int)question->partition);
-        assert_memory_equal(question->path, start, strlen(start));
         size_t before = seen;
-        for (char *at = question->path + strlen(start) - 1; at; at = strchr(at + 1, ','), seen++)
-            assert_int_equal(hash_user_partition(strtoll(at + 1, NULL, 10), PARTITIONS), question->partition);
+        for (const char *at = question->authors; at; at = strchr(at, ','), at += at != NULL, seen++)
+            assert_int_equal(hash_user_partition(strtoll(at, NULL, 10), PARTITIONS), question->partition);
         assert_true(seen - before <= OLDER_AUTHORS_MAX);
     }
     assert_int_equal(seen, AUTHORS);

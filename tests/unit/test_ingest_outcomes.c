@@ -49,11 +49,6 @@ void command_send(const struct command_sender *sender, const struct command_writ
 
 void page_copies_changed(struct page_copies *copies, const char *subject) {}
 
-void comments_put_path(struct buffer *path, const char *subject) {
-    assert_string_equal(subject, "post:1");
-    buffer_string(path, "post/1");
-}
-
 struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){.profiles = NULL};
 }

@@ -7,7 +7,7 @@
 #include "users/ends.h"
 
 enum { USERS_BITS = 8 };                  /* of the parts of a partition's users */
-#define TICKET_OF_END (UINT32_C(1) << 31) /* beside the partition */
+#define TICKET_OF_END (UINT32_C(1) << 31) /* beside the partition; an epoch a second does not come that far */
 
 struct kept_end {
     struct consents_end end;
@@ -21,11 +21,7 @@ struct consents_part {
     size_t ended_count, ended_capacity;
     size_t at;        /* the next one of the round */
     uint32_t sending; /* of LEAVEs of ends, from 1: another one begins when one of them is lost */
-    uint32_t attachment;
-    int64_t told; /* committed: opt-outs before it need no LEAVE */
-    int64_t next; /* behind the last record */
-    size_t under_way;
-    bool lost;
+    int64_t next;     /* behind the last record */
 };
 
 struct consents {
@@ -51,12 +47,7 @@ static void empty(struct consents_part *part) {
     maps_free(part->users);
     ends_free(part->ends);
     free(part->ended);
-    *part = (struct consents_part){.attachment = part->attachment + 1, .sending = part->sending + 1};
-}
-
-static void fill(struct consents_part *part) {
-    part->users = maps_new(USERS_BITS);
-    part->ends = ends_new();
+    *part = (struct consents_part){.sending = part->sending + 1};
 }
 
 void consents_free(struct consents *consents) {
@@ -66,42 +57,24 @@ void consents_free(struct consents *consents) {
     free(consents);
 }
 
-void consents_attach(struct consents *consents, int32_t partition, int64_t told) {
+void consents_attach(struct consents *consents, int32_t partition) {
     struct consents_part *part = &consents->parts[partition];
     empty(part);
-    fill(part);
-    part->told = told < 0 ? 0 : told;
+    part->users = maps_new(USERS_BITS);
+    part->ends = ends_new();
 }
 
 void consents_detach(struct consents *consents, int32_t partition) { empty(&consents->parts[partition]); }
-
-void consents_watch(struct consents *consents, int32_t partition) {
-    struct consents_part *part = &consents->parts[partition];
-    if (!part->users) fill(part);
-    part->attachment++;
-    part->sending++; // none of its LEAVEs has been sent by this process
-    part->told = INT64_MAX;
-    part->under_way = 0;
-    part->lost = false;
-}
-
-bool consents_resume(struct consents *consents, int32_t partition, int64_t told, int64_t *from) {
-    struct consents_part *part = &consents->parts[partition];
-    part->told = told < 0 ? 0 : told;
-    if (part->next <= part->told) return false;
-    part->next = *from = part->told;
-    return true;
-}
 
 static void keep_end(struct consents_part *part, struct kept_end end) {
     MEM_ROOM(part->ended, part->ended_count, part->ended_capacity);
     part->ended[part->ended_count++] = end;
 }
 
-bool consents_record(struct consents *consents, int32_t partition, int64_t user, const struct sharing *sharing,
+void consents_record(struct consents *consents, int32_t partition, int64_t user, const struct sharing *sharing,
                      int64_t offset, int64_t now) {
     struct consents_part *part = &consents->parts[partition];
-    if (!part->users) return false;
+    if (!part->users) return;
     bool ends = sharing->mode != SHARING_OFF && sharing->until;
     bool ended = ends && sharing->until <= now;
     enum sharing_mode mode = ended ? SHARING_OFF : sharing->mode;
@@ -111,7 +84,6 @@ bool consents_record(struct consents *consents, int32_t partition, int64_t user,
     if (ended && now - sharing->until < consents->keep_ms)
         keep_end(part, (struct kept_end){.end = {.user = user, .offset = offset, .time = sharing->until}});
     part->next = offset + 1;
-    return sharing->mode == SHARING_OFF && offset >= part->told;
 }
 
 int64_t consents_soonest(const struct consents *consents) { return consents->soonest; }
@@ -193,48 +165,16 @@ enum sharing_mode consents_mode(const struct consents *consents, int32_t partiti
     return (enum sharing_mode)(*value & 3);
 }
 
-uint64_t consents_sent(struct consents *consents, int32_t partition) {
-    struct consents_part *part = &consents->parts[partition];
-    part->under_way++;
-    return (uint64_t)part->attachment << 32 | (uint32_t)partition;
-}
-
 uint64_t consents_sent_end(const struct consents *consents, int32_t partition) {
     return (uint64_t)consents->parts[partition].sending << 32 | TICKET_OF_END | (uint32_t)partition;
 }
 
-void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored) {
+bool consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored) {
+    if (!((uint32_t)ticket & TICKET_OF_END)) return false;
     struct consents_part *part = &consents->parts[(uint32_t)ticket & ~TICKET_OF_END];
-    if ((uint32_t)ticket & TICKET_OF_END) {
-        if (!stored && part->sending == (uint32_t)(ticket >> 32)) part->sending++;
-        return;
-    }
-    if (part->attachment != (uint32_t)(ticket >> 32) || !part->users) return; // of an ownership that is over
-    part->under_way--;
-    if (!stored) part->lost = true;
-}
-
-bool consents_committable(struct consents *consents, int32_t partition, int64_t *told) {
-    const struct consents_part *part = &consents->parts[partition];
-    if (!part->users || part->under_way || part->lost || part->next <= part->told) return false;
-    *told = part->next;
+    if (!stored && part->sending == (uint32_t)(ticket >> 32)) part->sending++;
     return true;
 }
-
-void consents_committed(struct consents *consents, int32_t partition, int64_t told) {
-    consents->parts[partition].told = told;
-}
-
-bool consents_restart(struct consents *consents, int32_t partition, int64_t *told) {
-    struct consents_part *part = &consents->parts[partition];
-    if (!part->lost || part->under_way) return false;
-    part->lost = false;
-    part->next = 0;
-    *told = part->told;
-    return true;
-}
-
-int64_t consents_told(const struct consents *consents, int32_t partition) { return consents->parts[partition].told; }
 
 int64_t consents_next(const struct consents *consents, int32_t partition) { return consents->parts[partition].next; }
 

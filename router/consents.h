@@ -1,7 +1,6 @@
-/* Consents: which users of the owned partitions have opted in, by the topic sharing, and which opt-outs still need a LEAVE.
+/* Consents: which users have opted in, by the topic sharing, and whose sharing has ended and still needs a LEAVE.
  *
- * Each OFF becomes a LEAVE event. The group's committed offset of sharing says up to which record this is done. A mode that has an end
- * is OFF from then on, also before its end is worked off. No offset says which ends are done: each one is kept for a while, and
+ * A mode that has an end is OFF from then on, also before its end is worked off. No offset says which ends are done: each one is kept for a while, and
  * compared with presence, by this owner or the next. As thousands may end in the same second, each call works on a number of them that
  * the caller sets. Bookkeeping only: no I/O. Times in ms, by the router's clock. One thread.
  */
@@ -20,19 +19,11 @@ struct consents;
 struct consents *consents_new(int32_t partitions, int64_t keep_ms);
 void consents_free(struct consents *consents); /* NULL is fine */
 
-/* The partition will be read from its beginning; opt-outs before `told` need no LEAVE. */
-void consents_attach(struct consents *consents, int32_t partition, int64_t told);
+void consents_attach(struct consents *consents, int32_t partition); /* it will be read from its beginning */
 void consents_detach(struct consents *consents, int32_t partition);
 
-/* This process stands by for the partition: it keeps records, and sends and acknowledges no LEAVE any more. A partition that is not
- * attached begins at its beginning. */
-void consents_watch(struct consents *consents, int32_t partition);
-
-/* This process owns the watched partition now. True: it must be read again from *from, because records after that may need a LEAVE. */
-bool consents_resume(struct consents *consents, int32_t partition, int64_t told, int64_t *from);
-
-/* Takes the next record; true: a LEAVE {opted = offset} is to be sent for it. A mode whose end is not after `now` counts as ended. */
-bool consents_record(struct consents *consents, int32_t partition, int64_t user, const struct sharing *sharing,
+/* Takes the next record. A mode whose end is not after `now` counts as ended. */
+void consents_record(struct consents *consents, int32_t partition, int64_t user, const struct sharing *sharing,
                      int64_t offset, int64_t now);
 
 /* No mode ends before this time. */
@@ -73,20 +64,12 @@ bool consents_refuses(const struct consents *consents, int32_t partition, int64_
 /* The user's mode at `now`; OFF without a record. */
 enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user, int64_t now);
 
-/* A LEAVE was handed to the producer. Returns a ticket, with which the producer later says whether the LEAVE was stored. */
-uint64_t consents_sent(struct consents *consents, int32_t partition);
-/* The same for the LEAVE of an end. When one is lost, the partition's ends that are not done count as not sent. */
+/* The LEAVE of an end was handed to the producer. Returns a ticket, with which the producer later says whether it was stored. When one is
+ * lost, the partition's ends that are not done count as not sent. */
 uint64_t consents_sent_end(const struct consents *consents, int32_t partition);
-void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored);
+/* False: the ticket is not of an end, but the number of an epoch. */
+bool consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored);
 
-/* True when *told has advanced: the LEAVEs for everything before that offset of sharing are stored. */
-bool consents_committable(struct consents *consents, int32_t partition, int64_t *told);
-void consents_committed(struct consents *consents, int32_t partition, int64_t told);
-
-/* True when a LEAVE was lost: sharing must be read again from *told. Clears it. */
-bool consents_restart(struct consents *consents, int32_t partition, int64_t *told);
-
-int64_t consents_told(const struct consents *consents, int32_t partition); /* opt-outs before it need no LEAVE */
 int64_t consents_next(const struct consents *consents, int32_t partition); /* behind the last record; 0: none */
 size_t consents_count(const struct consents *consents);                    /* users with a record */
 

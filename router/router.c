@@ -98,7 +98,6 @@ static void each_second(void *context) {
     }
     excess_expire(router->excess, wall);
     tasks_second(router->tasks);
-    opting_second(router->opting, owner);
     checkpoints_second(router->checkpoints, owner_restored(owner) && !router->draining, wall);
 }
 

@@ -28,11 +28,15 @@ static void batch_told(void *context, uint64_t epoch, bool stored) {
 }
 
 static void leave_told(void *context, uint64_t ticket, bool stored) {
-    opting_acknowledge(((struct router *)context)->opting, ticket, stored);
+    if (!opting_acknowledge(((struct router *)context)->opting, ticket, stored)) batch_told(context, ticket, stored);
 }
 
 static void remove_told(void *context, uint64_t ticket, bool stored) {
     excess_acknowledge(((struct router *)context)->excess, ticket, stored, clock_wall_ms());
+}
+
+static bool owns(void *context, int32_t partition) {
+    return !owner_stands_by(tasks_owner(((struct router *)context)->tasks), partition);
 }
 
 /* ---- the parts ---- */
@@ -135,13 +139,14 @@ static void make_state(struct router *router) {
     });
     router->friends = router_friends_new(router);
     router->opting = opting_new(&(struct opting_options){
-        .log = service_log(router->service),
         .partitions = router->partitions,
-        .state = ROUTER_SHARING,
         .inactive_ms = inactive_ms(router),
         .presence = router->presence,
         .clock = router->clock,
         .sending = router->sending,
+        .epochs = router->epochs,
+        .context = router,
+        .owns = owns,
     });
 }
 

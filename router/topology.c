@@ -74,6 +74,14 @@ static int64_t friendships_held(void *context, int32_t partition) {
     return list_store_held(((struct router *)context)->friends, partition);
 }
 
+static int sharing_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct router *router = context;
+    const char *reason = NULL;
+    int code = opting_tell(router->opting, record, &reason, error);
+    if (reason) tasks_bury(router->tasks, record, reason);
+    return code;
+}
+
 /* ---- the tables ---- */
 
 static const struct state_kind *const KINDS[] = {
@@ -90,7 +98,8 @@ static const struct tasks_topic TOPICS[] = {
      .store = ROUTER_FRIENDSHIPS,
      .held = friendships_held,
      .shows_progress = true},
-    {.topic = &TOPIC_SHARING, .role = OWNER_STATE, .store = ROUTER_SHARING},
+    // An opt-out does not wait until friend lists are restored.
+    {.topic = &TOPIC_SHARING, .role = OWNER_STATE, .store = ROUTER_SHARING, .effect = sharing_is, .at_once = true},
 };
 
 /* ---- warm-up ---- */

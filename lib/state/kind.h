@@ -26,11 +26,6 @@ struct state_kind {
     /* Where a topic goes on; -1: its beginning. In memory: behind the last record; NULL: no decider wants to know. */
     int64_t (*next)(const void *store, int32_t partition, size_t topic);
 
-    /* Of a store that carries out effects of its own, and commits how far; else NULL. This process owns the partition until it is not live;
-     * the group knows that effects before `told` are carried out, KAFKA_OFFSET_NONE: of none. Returns from where the topic is read again
-     * for those that are not; KAFKA_OFFSET_NONE: it goes on. */
-    int64_t (*own)(void *store, int32_t partition, size_t topic, int64_t told);
-
     /* A store in memory has none of the rest. */
     int (*write)(void *store, struct error *error); /* all that is gathered; NULL: it says itself when */
     /* The part is empty. NULL: nothing of it is on a disk, where it may be damaged. */

@@ -9,7 +9,8 @@
 enum { NOTES = EPOCHS_MAX + 1 };
 
 struct course_of_effects {
-    int64_t told, end; /* while the task does not run */
+    uint64_t live;     /* the first epoch that says anything about it; 0: none are carried out */
+    int64_t told, end; /* meanwhile */
     int64_t next;      /* effects before are sent */
     int64_t held;      /* those from here on are not sent to the end; INT64_MAX */
     int64_t settled;   /* effects before are acknowledged */
@@ -21,7 +22,6 @@ struct task_effects {
     size_t states;
     int32_t partitions;
     struct epochs *epochs;
-    uint64_t *live_epochs; /* by partition: the first that says anything about it; 0: its task does not run */
     uint64_t settled_epoch;
     struct course_of_effects *courses; /* by partition, then by state */
     int64_t *notes; /* by epoch modulo NOTES, then as `courses`: what was sent when the epoch was closed */
@@ -36,7 +36,6 @@ struct task_effects *task_effects_new(const struct topic *const *topics, size_t 
         .states = states,
         .partitions = partitions,
         .epochs = epochs,
-        .live_epochs = mem_zero((size_t)partitions, sizeof *effects->live_epochs),
         .courses = mem_zero(places, sizeof *effects->courses),
         .notes = mem_zero(places * NOTES, sizeof *effects->notes),
         .positions = mem_zero(places, sizeof *effects->positions),
@@ -48,7 +47,6 @@ struct task_effects *task_effects_new(const struct topic *const *topics, size_t 
 void task_effects_free(struct task_effects *effects) {
     if (!effects) return;
     free(effects->topics);
-    free(effects->live_epochs);
     free(effects->courses);
     free(effects->notes);
     free(effects->positions);
@@ -80,32 +78,44 @@ void task_effects_begin(const struct task_effects *effects, int32_t partition, i
     }
 }
 
+static void begin(const struct task_effects *effects, struct course_of_effects *course, int64_t from) {
+    if (course->live) return;
+    *course = (struct course_of_effects){
+        .live = epochs_open(effects->epochs), .next = from, .held = INT64_MAX, .settled = from, .committed = -1};
+}
+
 void task_effects_live(struct task_effects *effects, int32_t partition, const int64_t *from) {
-    effects->live_epochs[partition] = epochs_open(effects->epochs);
-    for (size_t s = 0; s < effects->states; s++)
-        *course_of(effects, s, partition) =
-            (struct course_of_effects){.next = from[s], .held = INT64_MAX, .settled = from[s], .committed = -1};
+    for (size_t s = 0; s < effects->states; s++) begin(effects, course_of(effects, s, partition), from[s]);
+}
+
+int64_t task_effects_at_once(struct task_effects *effects, size_t state, int32_t partition) {
+    struct course_of_effects *course = course_of(effects, state, partition);
+    begin(effects, course, course->told < 0 ? 0 : course->told);
+    return course->next;
 }
 
 void task_effects_stop(struct task_effects *effects, int32_t partition) {
-    if (!effects->live_epochs[partition]) return;
-    effects->live_epochs[partition] = 0;
     for (size_t s = 0; s < effects->states; s++) {
         struct course_of_effects *course = course_of(effects, s, partition);
-        course->told = course->settled;
+        if (course->live) course->told = course->settled;
+        course->live = 0;
     }
 }
 
 bool task_effects_due(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
     struct course_of_effects *course = course_of(effects, state, partition);
-    if (!effects->live_epochs[partition] || offset < course->next) return false;
+    if (!course->live || offset < course->next) return false;
     course->next = offset + 1;
     return true;
 }
 
+void task_effects_undo(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
+    course_of(effects, state, partition)->next = offset;
+}
+
 void task_effects_pass(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
     struct course_of_effects *course = course_of(effects, state, partition);
-    if (effects->live_epochs[partition] && offset > course->next) course->next = offset;
+    if (course->live && offset > course->next) course->next = offset;
 }
 
 void task_effects_hold(struct task_effects *effects, size_t state, int32_t partition, int64_t offset) {
@@ -128,10 +138,10 @@ size_t task_effects_settled(struct task_effects *effects, bool again, const stru
     size_t count = 0;
     if (news) effects->settled_epoch = epoch;
     for (int32_t p = 0; p < effects->partitions; p++) {
-        uint64_t live = effects->live_epochs[p];
-        for (size_t s = 0; live && s < effects->states; s++) {
+        for (size_t s = 0; s < effects->states; s++) {
             struct course_of_effects *course = course_of(effects, s, p);
-            if (news && live <= epoch) course->settled = notes[course - effects->courses];
+            if (!course->live) continue;
+            if (news && course->live <= epoch) course->settled = notes[course - effects->courses];
             if (course->settled <= course->committed && !again) continue;
             course->committed = course->settled;
             effects->positions[count++] =
@@ -151,5 +161,6 @@ void task_effects_rewind(struct task_effects *effects) {
 }
 
 int64_t task_effects_next(const struct task_effects *effects, size_t state, int32_t partition) {
-    return effects->live_epochs[partition] ? course_of(effects, state, partition)->next : INT64_MAX;
+    const struct course_of_effects *course = course_of(effects, state, partition);
+    return course->live ? course->next : INT64_MAX;
 }

@@ -5,7 +5,8 @@
  *
  * The effects of each record for which task_effects_due is true are carried out; task_effects_note is called before the owner closes an
  * epoch (deliver/epochs.h), and settled positions are committed. When a task runs again, effects go on from the group's offset; after a
- * loss, from the last settled one. States with effects are the owner's first ones, by number.
+ * loss, from the last settled one. States with effects are the owner's first ones, by number. Some are carried out at once, by a task that
+ * is owned and does not run yet.
  *
  * Functions return 0 or a negative errno code. Loop's thread.
  */
@@ -31,11 +32,16 @@ void task_effects_anew(struct task_effects *effects, size_t state, int32_t parti
 /* The task runs: effects go on from there, and begin returns from where, by state. */
 void task_effects_begin(const struct task_effects *effects, int32_t partition, int64_t *from);
 void task_effects_live(struct task_effects *effects, int32_t partition, const int64_t *from);
+/* Of a state whose effects are carried out at once: they go on where the group knows them to be, or at the beginning, as is returned. When
+ * the task runs they are not begun anew. */
+int64_t task_effects_at_once(struct task_effects *effects, size_t state, int32_t partition);
 void task_effects_stop(struct task_effects *effects,
                        int32_t partition); /* what is settled is as if the group had told it */
 
 /* The effects of this record are to be carried out now; they then count as sent. */
 bool task_effects_due(struct task_effects *effects, size_t state, int32_t partition, int64_t offset);
+/* They were not carried out after all. */
+void task_effects_undo(struct task_effects *effects, size_t state, int32_t partition, int64_t offset);
 /* All records of a task that runs are read up to there: what is left before it has no effects, as a transaction's end. */
 void task_effects_pass(struct task_effects *effects, size_t state, int32_t partition, int64_t offset);
 /* Effects of records from `offset` on are under way for longer than a call: INT64_MAX: none are. They do not count as sent. */
@@ -45,7 +51,7 @@ void task_effects_note(
 
 /* Something that was sent is lost, and the owner has forgotten all epochs: effects go back to what is settled. */
 void task_effects_rewind(struct task_effects *effects);
-/* Where the effects of a task that runs go on; INT64_MAX: it does not run. */
+/* Where the effects of a state go on; INT64_MAX: none are carried out. */
 int64_t task_effects_next(const struct task_effects *effects, size_t state, int32_t partition);
 
 /* Positions that are settled and not committed yet; again: also those that are, in case a commit was lost. They are valid until the next

@@ -69,10 +69,11 @@ static int attach(void *context, int32_t partition, int64_t *from, struct error 
     return code;
 }
 
-/* Where the state is read again from, as the store carries out effects of its own. */
-static int64_t own_effects(struct tasks *tasks, const struct task_state *state, int32_t partition) {
-    int64_t told = tasks->tasks[partition].told[state - tasks->states];
-    return state->kind->own ? state->kind->own(state->store, partition, state->number, told) : KAFKA_OFFSET_NONE;
+/* Where a state is read again from for effects that do not wait until the task runs; KAFKA_OFFSET_NONE: it goes on. */
+static int64_t begin_at_once(struct tasks *tasks, size_t state, int32_t partition, bool fresh) {
+    if (!tasks->states[state].topic->at_once) return KAFKA_OFFSET_NONE;
+    int64_t from = task_effects_at_once(tasks->effects, state, partition);
+    return !fresh && owner_position(tasks->owner, state, partition) > from ? from : KAFKA_OFFSET_NONE;
 }
 
 static void own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
@@ -81,16 +82,14 @@ static void own(void *context, int32_t partition, bool fresh, const int64_t *tol
     tasks->tasks[partition].owned = true;
     for (size_t s = 0; s < tasks->state_count; s++) {
         const struct task_state *state = &tasks->states[s];
-        tasks->tasks[partition].told[s] = told[s];
-        again[s] = own_effects(tasks, state, partition);
+        again[s] = begin_at_once(tasks, s, partition, fresh);
         if (fresh && state->kind->from_effects && go_on_at(state, partition) == KAFKA_OFFSET_END)
             again[s] = told[s] >= 0 ? told[s] : KAFKA_OFFSET_BEGINNING;
     }
 }
 
 static void stop_effects(struct tasks *tasks, int32_t partition) {
-    if (!tasks->tasks[partition].running) return;
-    if (tasks->product->drop) tasks->product->drop(tasks->context, partition);
+    if (tasks->product->drop && tasks->tasks[partition].running) tasks->product->drop(tasks->context, partition);
     task_effects_stop(tasks->effects, partition);
 }
 
@@ -165,7 +164,7 @@ static int reset_store(struct tasks *tasks, size_t store, int32_t partition, str
 static void begin_again(struct tasks *tasks, int32_t partition) {
     suspend(tasks, partition);
     for (size_t s = 0; tasks->tasks[partition].owned && s < tasks->state_count; s++) {
-        int64_t from = own_effects(tasks, &tasks->states[s], partition);
+        int64_t from = begin_at_once(tasks, s, partition, false);
         if (from != KAFKA_OFFSET_NONE) tasks_read_from(tasks, s, partition, from);
     }
 }
@@ -212,7 +211,7 @@ void tasks_damaged(struct tasks *tasks, int32_t partition, int code, const struc
     if (code != -EBADMSG || !task->open || task->damaged) return;
     log_error(tasks->log, "state is read anew: a value is damaged on the disk", LOG_INT("partition", partition),
               LOG_TEXT("reason", error->text));
-    if (task->running) task_effects_stop(tasks->effects, partition); // one of them may have failed
+    task_effects_stop(tasks->effects, partition); // one of them may have failed
     task->damaged = true;
     tasks->damages->value++;
     loop_timer_again(tasks->turn, 0, 0);

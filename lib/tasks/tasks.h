@@ -31,8 +31,12 @@ struct tasks_topic {
     size_t store; /* of a state: its place among the product's kinds */
     /* A record that was not read before, just before its store takes it; NULL: nobody looks. */
     void (*sees)(void *context, const struct kafka_record *record);
-    /* Carries out what a record leads to, from the state that the stores have now. It may be none of its topic. NULL: no effects. */
+    /* Carries out what a record leads to, from the state that the stores have now. It may be none of its topic. NULL: no effects. -EAGAIN:
+     * there is no room, and it is put off. */
     int (*effect)(void *context, const struct kafka_record *record, struct error *error);
+    /* Effects do not wait until the task runs: they are carried out as soon as this process owns the partition, and all of them if the group
+     * knows of none. */
+    bool at_once;
     /* The first record of the partition whose effects are under way for longer than a call, or that is not applied; INT64_MAX: there is
      * none. NULL: never. */
     int64_t (*held)(void *context, int32_t partition);

@@ -9,8 +9,6 @@
 struct task {
     bool open, owned, running;
     bool damaged; /* all of its state must be read anew */
-    /* By state: effects of a store's own before that are carried out, as the group knew when the partition was owned. */
-    int64_t told[STAGES_TOPICS_MAX];
 };
 
 /* A state, by the owner's number. */

@@ -63,11 +63,15 @@ static void carry_out(struct tasks *tasks, const struct kafka_record *record) {
     const struct task_state *state = state_of(tasks, record->topic);
     size_t number = (size_t)(state - tasks->states);
     struct error error;
-    if (!state->topic->effect || !tasks->tasks[record->partition].running) return;
+    if (!state->topic->effect || record->offset < task_effects_next(tasks->effects, number, record->partition)) return;
     if (tasks->product->blocked && !tasks->put_off) tasks->put_off = tasks->product->blocked(tasks->context);
     if (tasks->put_off || !task_effects_due(tasks->effects, number, record->partition, record->offset)) return;
     int code = state->topic->effect(tasks->context, record, &error);
-    if (code) tasks_store_failed(tasks, record->partition, code, &error);
+    if (code == -EAGAIN) {
+        task_effects_undo(tasks->effects, number, record->partition, record->offset);
+        tasks->put_off = true;
+    } else if (code)
+        tasks_store_failed(tasks, record->partition, code, &error);
 }
 
 /* Records whose effects are not carried out yet are read once more, if they were read. */
@@ -93,7 +97,7 @@ void tasks_note(struct tasks *tasks) {
     for (size_t s = 0; s < tasks->with_effects; s++) {
         const struct tasks_topic *topic = tasks->states[s].topic;
         for (int32_t p = 0; p < tasks->partitions; p++) {
-            if (!tasks->tasks[p].running) continue;
+            if (task_effects_next(tasks->effects, s, p) == INT64_MAX) continue;
             if (!tasks->put_off) task_effects_pass(tasks->effects, s, p, owner_position(tasks->owner, s, p));
             if (topic->held) task_effects_hold(tasks->effects, s, p, topic->held(tasks->context, p));
         }

@@ -40,7 +40,7 @@ static void of_router(struct piece state, struct piece piece) {
     if (READ(sharing, piece)) {
         struct consents *consents = consents_new(1, 600000);
         int64_t offset;
-        consents_attach(consents, 0, 0);
+        consents_attach(consents, 0);
         for (int i = 0; i < 2; i++) consents_record(consents, 0, 7, &sharing, i, NOW_MS);
         consents_refuses(consents, 0, 7, 0, NOW_MS, &offset);
         consents_free(consents);

@@ -27,12 +27,17 @@ struct world {
     struct report_clock *clock;
     struct sending *sending;
     struct opting *opting;
+    struct epochs *epochs;
     int64_t now;
+    uint64_t told, lost; /* the last epochs of opt-outs */
 };
 
 static void on_leave(void *context, uint64_t ticket, bool stored) {
-    opting_acknowledge(((struct world *)context)->opting, ticket, stored);
+    struct world *w = context;
+    if (!opting_acknowledge(w->opting, ticket, stored)) *(stored ? &w->told : &w->lost) = ticket;
 }
+
+static bool owns(void *context, int32_t partition) { return true; }
 
 static void begin(struct world *w) {
     struct error error;
@@ -41,6 +46,7 @@ static void begin(struct world *w) {
         .registry = metrics_new(),
         .presence = presence_new(),
         .clock = report_clock_new(true, 1, 0, INT64_MAX / 2),
+        .epochs = epochs_new(),
         .now = 1000000,
     };
     w->kafka = (struct kafka_settings){.log = w->log};
@@ -56,14 +62,14 @@ static void begin(struct world *w) {
                                             .context = w,
                                             .on_leave = on_leave};
     assert_int_equal(sending_new(&sending, &w->sending, &error), 0);
-    w->opting = opting_new(&(struct opting_options){.log = w->log,
-                                                    .partitions = 1,
+    w->opting = opting_new(&(struct opting_options){.partitions = 1,
                                                     .inactive_ms = INACTIVE_MS,
                                                     .presence = w->presence,
                                                     .clock = w->clock,
-                                                    .sending = w->sending});
+                                                    .sending = w->sending,
+                                                    .epochs = w->epochs,
+                                                    .owns = owns});
     assert_int_equal(SHARING_KIND.open(w->opting, 0, 0, 0, &error), 0);
-    assert_int_equal(SHARING_KIND.own(w->opting, 0, 0, KAFKA_OFFSET_NONE), KAFKA_OFFSET_NONE);
 }
 
 static void end(struct world *w) {
@@ -71,6 +77,7 @@ static void end(struct world *w) {
     opting_free(w->opting);
     uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&w->loop), 0);
+    epochs_free(w->epochs);
     report_clock_free(w->clock);
     presence_free(w->presence);
     metrics_free(w->registry);
@@ -85,22 +92,33 @@ static void advance(struct world *w, int64_t now) {
     assert_true(report_clock_accept(w->clock, 0, &report));
 }
 
-static void share_until(struct world *w, int64_t user, int64_t until) {
-    struct buffer value = {.data = NULL};
+struct sharing_record {
+    struct kafka_record record;
+    struct buffer value;
     uint8_t key[8];
-    bytes_put_be64(key, (uint64_t)user);
-    event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS, .until = until});
-    const struct kafka_record record = {.topic = &TOPIC_SHARING,
-                                        .offset = user,
-                                        .key = key,
-                                        .key_size = sizeof key,
-                                        .value = value.data,
-                                        .value_size = value.size};
+};
+
+/* The record of a user has the user's number as its offset. */
+static void make_record(struct sharing_record *made, int64_t user, const struct sharing *sharing) {
+    *made = (struct sharing_record){.value = {.data = NULL}};
+    bytes_put_be64(made->key, (uint64_t)user);
+    if (sharing) event_encode_sharing(&made->value, sharing);
+    made->record = (struct kafka_record){.topic = &TOPIC_SHARING,
+                                         .offset = user,
+                                         .key = made->key,
+                                         .key_size = sizeof made->key,
+                                         .value = made->value.data,
+                                         .value_size = made->value.size};
+}
+
+static void share_until(struct world *w, int64_t user, int64_t until) {
+    struct sharing_record made;
+    make_record(&made, user, &(struct sharing){.mode = SHARING_FRIENDS, .until = until});
     const char *reason = NULL;
     struct error error;
-    assert_int_equal(SHARING_KIND.take(w->opting, 0, &record, &reason, &error), 0);
+    assert_int_equal(SHARING_KIND.take(w->opting, 0, &made.record, &reason, &error), 0);
     assert_null(reason);
-    buffer_free(&value);
+    buffer_free(&made.value);
     const struct location report = {.user = user, .time = w->now, .kind = LOCATION_REPORT, .route = -1, .opted = user};
     assert_true(presence_apply(w->presence, &report, NULL, NULL) != PRESENCE_UNCHANGED);
 }
@@ -169,8 +187,48 @@ static void lost_leaves_are_sent_again(void **state) {
     end(&w);
 }
 
+/* Returns what opting_tell does. *reason: NULL or not. */
+static int tell(struct world *w, int64_t user, const struct sharing *sharing, size_t key_size, const char **reason) {
+    struct sharing_record made;
+    struct error error;
+    *reason = NULL;
+    make_record(&made, user, sharing);
+    made.record.key_size = key_size;
+    int code = opting_tell(w->opting, &made.record, reason, &error);
+    buffer_free(&made.value);
+    return code;
+}
+
+static void opt_outs_are_effects(void **state) {
+    struct world w;
+    const char *reason;
+    begin(&w);
+    advance(&w, w.now);
+    assert_true(epochs_close(w.epochs));
+    assert_int_equal(tell(&w, 5, &(struct sharing){.mode = SHARING_OFF}, 8, &reason), 0);
+    assert_int_equal(tell(&w, 6, NULL, 8, &reason), 0); // a tombstone
+    assert_null(reason);
+    assert_true(epochs_close(w.epochs));
+    assert_int_equal(epochs_settled(w.epochs), 2); // nothing of it is stored yet
+    assert_int_equal(leaves(&w), 2);
+    FAKE_UNTIL(&w.loop, w.told == 2);
+    assert_int_equal(tell(&w, 7, &(struct sharing){.mode = SHARING_PUBLIC}, 8, &reason), 0);
+    // One that will end is none, and one that cannot be read is for the dead letters.
+    assert_int_equal(tell(&w, 8, &(struct sharing){.mode = SHARING_FRIENDS, .until = 1}, 8, &reason), 0);
+    assert_null(reason);
+    assert_int_equal(tell(&w, 9, NULL, 7, &reason), 0);
+    assert_non_null(reason);
+    assert_int_equal(leaves(&w), 2);
+    fake_fail_reports(1, -EIO, false);
+    assert_int_equal(tell(&w, 10, NULL, 8, &reason), 0);
+    assert_int_equal(leaves(&w), 3);
+    FAKE_UNTIL(&w.loop, w.lost == 3);
+    end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opt_outs_are_effects),
         cmocka_unit_test(ends_that_fall_together),
         cmocka_unit_test(lost_leaves_are_sent_again),
     };

@@ -20,61 +20,26 @@
 enum { KEEP = 1000 }; /* ms */
 
 /* A record without an end. */
-static bool record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode, int64_t offset) {
-    return consents_record(consents, partition, user, &(struct sharing){.mode = mode}, offset, 0);
+static void record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode, int64_t offset) {
+    consents_record(consents, partition, user, &(struct sharing){.mode = mode}, offset, 0);
 }
 
 /* One that ends. */
 static void share_until(struct consents *consents, int64_t user, int64_t until, int64_t offset, int64_t now) {
     const struct sharing sharing = {.mode = SHARING_FRIENDS, .until = until};
-    assert_false(consents_record(consents, 0, user, &sharing, offset, now));
-}
-
-/* A new owner tells what it kept as a stand-by from where the last owner had told it, and nothing before. */
-static void test_a_standby_tells_when_it_takes_over(void **state) {
-    struct consents *consents = consents_new(1, KEEP);
-    int64_t offset, told, from;
-    consents_watch(consents, 0);
-    assert_false(record(consents, 0, 7, SHARING_OFF, 4));
-    assert_false(record(consents, 0, 8, SHARING_FRIENDS, 5));
-    assert_false(record(consents, 0, 9, SHARING_OFF, 6));
-    assert_false(consents_committable(consents, 0, &told));
-    assert_true(consents_refuses(consents, 0, 7, 3, 0, &offset));
-    assert_false(consents_refuses(consents, 0, 8, 3, 0, &offset));
-
-    assert_true(consents_resume(consents, 0, 5, &from)); // 4 was told; 5 and 6 are read again
-    assert_int_equal(from, 5);
-    assert_false(record(consents, 0, 8, SHARING_FRIENDS, 5));
-    assert_true(record(consents, 0, 9, SHARING_OFF, 6));
-    uint64_t ticket = consents_sent(consents, 0);
-    assert_false(consents_committable(consents, 0, &told));
-    assert_true(consents_refuses(consents, 0, 7, 3, 0, &offset)); // kept
-
-    consents_watch(consents, 0); // somebody else's again, before the LEAVE was acknowledged
-    consents_acknowledge(consents, ticket, false);
-    assert_false(consents_restart(consents, 0, &told));
-    assert_false(consents_committable(consents, 0, &told));
-    assert_false(consents_resume(consents, 0, 7, &from)); // and ours, everything told: nothing to be read again
-    assert_false(record(consents, 0, 10, SHARING_FRIENDS, 7));
-    assert_true(consents_committable(consents, 0, &told));
-    assert_int_equal(told, 8);
-
-    consents_watch(consents, 0);
-    assert_true(consents_resume(consents, 0, -1, &from)); // nobody ever told anything
-    assert_int_equal(from, 0);
-    consents_free(consents);
+    consents_record(consents, 0, user, &sharing, offset, now);
 }
 
 static void test_who_is_refused(void **state) {
     struct consents *consents = consents_new(2, KEEP);
     int64_t offset;
-    consents_attach(consents, 1, -1);
+    consents_attach(consents, 1);
     assert_true(consents_refuses(consents, 1, 7, -1, 0, &offset)); // no record is OFF
     assert_int_equal(offset, -1);
     assert_false(consents_refuses(consents, 1, 7, 0, 0, &offset)); // checked against a record that has not come yet
-    assert_false(record(consents, 1, 7, SHARING_FRIENDS, 4));
+    record(consents, 1, 7, SHARING_FRIENDS, 4);
     assert_false(consents_refuses(consents, 1, 7, -1, 0, &offset));
-    assert_true(record(consents, 1, 7, SHARING_OFF, 9));
+    record(consents, 1, 7, SHARING_OFF, 9);
     assert_true(consents_refuses(consents, 1, 7, 4, 0, &offset));
     assert_true(consents_refuses(consents, 1, 7, 9, 0, &offset));
     assert_int_equal(offset, 9);
@@ -82,46 +47,6 @@ static void test_who_is_refused(void **state) {
     assert_int_equal(consents_count(consents), 1);
     consents_detach(consents, 1);
     assert_int_equal(consents_count(consents), 0);
-    consents_free(consents);
-}
-
-static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
-    struct consents *consents = consents_new(1, KEEP);
-    int64_t told;
-    consents_attach(consents, 0, 5);
-    assert_false(record(consents, 0, 1, SHARING_OFF, 4)); // told before
-    assert_true(record(consents, 0, 2, SHARING_OFF, 5));
-    uint64_t a = consents_sent(consents, 0);
-    assert_false(record(consents, 0, 3, SHARING_FRIENDS, 6));
-    assert_false(consents_committable(consents, 0, &told));
-    consents_acknowledge(consents, a, true);
-    assert_true(consents_committable(consents, 0, &told));
-    assert_int_equal(told, 7);
-    consents_committed(consents, 0, told);
-    assert_false(consents_committable(consents, 0, &told));
-
-    assert_true(record(consents, 0, 2, SHARING_OFF, 8));
-    uint64_t b = consents_sent(consents, 0);
-    assert_true(record(consents, 0, 3, SHARING_OFF, 9));
-    uint64_t c = consents_sent(consents, 0);
-    consents_acknowledge(consents, b, false);
-    assert_false(consents_restart(consents, 0, &told)); // one is still under way
-    consents_acknowledge(consents, c, true);
-    assert_false(consents_committable(consents, 0, &told));
-    assert_true(consents_restart(consents, 0, &told));
-    assert_int_equal(told, 7);
-    assert_true(record(consents, 0, 2, SHARING_OFF, 8));
-
-    // An answer that comes back after the partition was given away and taken again says nothing.
-    uint64_t d = consents_sent(consents, 0);
-    consents_detach(consents, 0);
-    consents_attach(consents, 0, 0);
-    uint64_t e = consents_sent(consents, 0);
-    consents_acknowledge(consents, d, false);
-    record(consents, 0, 2, SHARING_OFF, 8);
-    assert_false(consents_committable(consents, 0, &told));
-    consents_acknowledge(consents, e, true);
-    assert_true(consents_committable(consents, 0, &told));
     consents_free(consents);
 }
 
@@ -165,13 +90,13 @@ static int looks_at(struct consents *consents, int64_t now, bool again) {
 static void test_sharing_ends_by_itself(void **state) {
     struct consents *consents = consents_new(2, KEEP);
     int64_t offset;
-    consents_attach(consents, 0, -1);
+    consents_attach(consents, 0);
     assert_true(consents_soonest(consents) == INT64_MAX);
     share_until(consents, 7, 5000, 3, 100);
     share_until(consents, 8, 6000, 4, 100);
     share_until(consents, 8, 7000, 5, 100); // for longer
     share_until(consents, 9, 5500, 6, 100);
-    assert_false(record(consents, 0, 9, SHARING_PUBLIC, 7)); // without an end now
+    record(consents, 0, 9, SHARING_PUBLIC, 7); // without an end now
     assert_true(consents_soonest(consents) <= 5000);
     assert_int_equal(end_due(consents, 4999, 9, CONSENTS_WAIT).count, 0);
     assert_false(consents_refuses(consents, 0, 7, 3, 4999, &offset));
@@ -198,7 +123,7 @@ static void test_ends_that_fall_together(void **state) {
     enum { USERS = 100 };
     struct consents *consents = consents_new(1, KEEP);
     int64_t offset;
-    consents_attach(consents, 0, -1);
+    consents_attach(consents, 0);
     for (int64_t i = 0; i < USERS; i++) share_until(consents, i, 5000, i, 100);
     assert_int_equal(end_due(consents, 5000, 30, CONSENTS_SENT).count, 30);
     for (int64_t i = 0; i < USERS; i++) assert_true(consents_refuses(consents, 0, i, i, 5000, &offset));
@@ -216,29 +141,26 @@ static void test_ends_that_fall_together(void **state) {
     assert_int_equal(go_round(consents, 5200, 7, CONSENTS_SENT).sent, 0);
     assert_int_equal(go_round(consents, 5200, 7, CONSENTS_DONE).sent, USERS);
     assert_int_equal(go_round(consents, 5200, 7, CONSENTS_DONE).count, 0);
-    // Opt-outs have nothing to do with that.
-    assert_true(consents_committable(consents, 0, &offset));
+    assert_false(consents_acknowledge(consents, 1, false)); // opt-outs have nothing to do with that
     consents_free(consents);
 }
 
 /* An end is looked at until the caller says that it is done, by the next owner too, and not for ever. */
 static void test_ends_are_kept_for_a_while(void **state) {
     struct consents *consents = consents_new(1, KEEP);
-    int64_t from;
-    consents_watch(consents, 0);
+    consents_attach(consents, 0);
     share_until(consents, 7, 5000, 3, 100);
     assert_int_equal(end_due(consents, 5000, 1, CONSENTS_WAIT).count, 1);
     share_until(consents, 8, 5200, 4, 5300); // had ended before it was read
     assert_int_equal(consents_mode(consents, 0, 8, 5300), SHARING_OFF);
     share_until(consents, 9, 200, 5, 5300); // long before: nobody can have a report of then
     assert_int_equal(looks_at(consents, 5300, true), 2);
-    assert_false(consents_resume(consents, 0, 6, &from));
     assert_int_equal(looks_at(consents, 5400, true), 2);
     assert_int_equal(looks_at(consents, 6000, true), 1); // of user 8
     assert_int_equal(looks_at(consents, 6100, false), 1);
     assert_int_equal(looks_at(consents, 6100, false), 0);
     consents_detach(consents, 0);
-    consents_attach(consents, 0, 6);
+    consents_attach(consents, 0);
     assert_int_equal(looks_at(consents, 6100, true), 0);
     share_until(consents, 8, 5200, 4, 6100); // a new owner reads them all, and needs to look at late ones only
     assert_int_equal(looks_at(consents, 6100, true), 1);
@@ -387,9 +309,7 @@ static void test_the_streams_clock(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_standby_tells_when_it_takes_over),
         cmocka_unit_test(test_who_is_refused),
-        cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
         cmocka_unit_test(test_sharing_ends_by_itself),
         cmocka_unit_test(test_ends_that_fall_together),
         cmocka_unit_test(test_ends_are_kept_for_a_while),

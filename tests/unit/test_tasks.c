@@ -34,8 +34,6 @@ struct counts {
     bool forgives; /* a lost offset is no matter */
     int64_t unbuilt;
     size_t built;
-    int64_t told; /* of effects of its own */
-    size_t owned;
 };
 
 struct world {
@@ -49,8 +47,9 @@ struct world {
     struct loop_timer *tenth, *second;
     struct ages *ages;
     struct counts stores[STORES];
-    size_t changed, seen, failed, told, dropped;
+    size_t changed, seen, failed, told, dropped, others_told;
     bool full;       /* there is no room for effects */
+    bool no_room;    /* the next effect finds that itself */
     bool unanswered; /* what is sent is never acknowledged */
     bool fails;      /* the next effect finds that a value is damaged */
     int64_t held;    /* effects from there on take longer; INT64_MAX */
@@ -147,18 +146,16 @@ static const struct state_kind IN_MEMORY = {
 static struct state_kind other_kind; /* ON_DISK, but for what a test changes */
 static const struct state_kind *const KINDS[STORES] = {&ON_DISK, &other_kind, &IN_MEMORY};
 
-static int64_t own(void *store, int32_t p, size_t topic, int64_t told) {
-    struct counts *counts = store;
-    counts->told = told;
-    counts->owned++;
-    return told;
-}
-
 static int64_t unbuilt(const void *store, int32_t p) { return ((const struct counts *)store)->unbuilt; }
 
 static int build_begin(void *store, int32_t p, int64_t now_ms, void **build, struct error *error) {
     assert_false(((struct counts *)store)->live[p]);
     *build = store;
+    return 0;
+}
+
+static int build_nothing(void *store, int32_t p, int64_t now_ms, void **build, struct error *error) {
+    *build = NULL;
     return 0;
 }
 
@@ -188,6 +185,16 @@ static int tell(void *context, const struct kafka_record *record, struct error *
     return 0;
 }
 
+static int tell_others(void *context, const struct kafka_record *record, struct error *error) {
+    struct world *w = context;
+    if (w->no_room) {
+        w->no_room = false;
+        return -EAGAIN;
+    }
+    w->others_told++;
+    return 0;
+}
+
 static int64_t held(void *context, int32_t partition) { return ((struct world *)context)->held; }
 static void drop(void *context, int32_t partition) { ((struct world *)context)->dropped++; }
 static bool blocked(void *context) { return ((struct world *)context)->full; }
@@ -203,8 +210,11 @@ static const struct tasks_topic OWNED[] = {
     {.topic = &WATCHES, .role = OWNER_STATE, .store = WATCHES_STORE},
 };
 
+static struct tasks_topic topics[ARRAY_SIZE(OWNED)]; /* OWNED, but for what a test changes */
+static struct tasks_topic *const of_others = &topics[3];
+
 static const struct tasks_product PRODUCT = {
-    .topics = OWNED,
+    .topics = topics,
     .topic_count = ARRAY_SIZE(OWNED),
     .kinds = KINDS,
     .store_count = STORES,
@@ -224,6 +234,7 @@ static int set_up(void **out) {
     struct world *w = mem_zero(1, sizeof *w);
     struct error error;
     other_kind = ON_DISK;
+    memcpy(topics, OWNED, sizeof OWNED);
     fake_kafka_start();
     for (size_t i = 0; i < ARRAY_SIZE(ALL); i++) fake_topic(ALL[i], PARTITIONS);
     uv_loop_init(&w->loop);
@@ -513,20 +524,66 @@ static void test_a_task_runs_when_its_stores_are_built(void **in) {
     assert_int_equal(w->stores[OTHER_STORE].built, 1);
 }
 
-static void test_a_store_may_carry_out_effects_of_its_own(void **in) {
+/* The other store is never built, so that the task does not run. */
+static void start_restoring(struct world *w) {
+    of_others->effect = tell_others;
+    of_others->at_once = true;
+    other_kind.unbuilt = unbuilt;
+    other_kind.build_begin = build_nothing;
+    w->stores[OTHER_STORE].unbuilt = 1;
+    add(&OTHERS, "one");
+    add(&OTHERS, "two");
+    start(w);
+}
+
+static bool others_are_committed(int64_t offset) { return fake_committed(&OTHERS, P) == offset; }
+
+static void test_effects_may_be_carried_out_before_the_task_runs(void **in) {
+    struct world *w = *in;
+    fake_commit(&OTHERS, P, 1);
+    start_restoring(w);
+    FAKE_UNTIL(&w->loop, w->others_told == 1 && others_are_committed(2));
+    assert_int_equal(count(w, OTHER_STORE, 0), 2);
+    add(&OTHERS, "three");
+    FAKE_UNTIL(&w->loop, w->others_told == 2 && others_are_committed(3));
+    assert_false(w->stores[FACTS_STORE].live[P]);
+    w->stores[OTHER_STORE].unbuilt = 0;
+    FAKE_UNTIL(&w->loop, runs(w));
+    add(&OTHERS, "four");
+    FAKE_UNTIL(&w->loop, w->others_told == 3 && others_are_committed(4));
+}
+
+static void test_such_effects_begin_with_the_first_record(void **in) {
+    struct world *w = *in;
+    w->no_room = true;
+    start_restoring(w);
+    FAKE_UNTIL(&w->loop, w->others_told == 2 && others_are_committed(2)); // the group knew nothing
+    assert_int_equal(w->failed, 0);
+}
+
+/* Records are read once more for effects that nobody has acknowledged, and are not taken again. */
+static void test_such_effects_are_repeated(void **in) {
     struct world *w = *in;
     struct error error;
-    other_kind.own = own;
+    of_others->effect = tell_others;
+    of_others->at_once = true;
     other_kind.reset = NULL; // nothing of it is on a disk
     fake_commit(&OTHERS, P, 1);
     start_running(w);
-    assert_true(w->stores[OTHER_STORE].owned == 1 && w->stores[OTHER_STORE].told == 1);
-    assert_int_equal(count(w, OTHER_STORE, 0), 1);
+    FAKE_UNTIL(&w->loop, w->others_told == 1 && others_are_committed(2));
+    epochs_expect(w->epochs); // it holds what follows up
+    add(&OTHERS, "three");
+    FAKE_UNTIL(&w->loop, w->others_told == 2);
+    tasks_effects_lost(w->tasks);
+    FAKE_UNTIL(&w->loop, w->others_told == 3 && others_are_committed(3));
+    epochs_expect(w->epochs);
+    add(&OTHERS, "four");
+    FAKE_UNTIL(&w->loop, w->others_told == 4);
     error_set(&error, -EBADMSG, "a value is damaged");
     tasks_damaged(w->tasks, P, -EBADMSG, &error);
-    FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1 && runs(w));
-    assert_true(w->stores[OTHER_STORE].owned == 2 && w->stores[OTHER_STORE].told == 1); // it was suspended meanwhile
-    assert_int_equal(count(w, OTHER_STORE, 0), 1);
+    FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1 && runs(w) && w->others_told == 5);
+    assert_int_equal(count(w, OTHER_STORE, 0), 4);
+    assert_true(others_are_committed(3));
 }
 
 static void test_what_has_no_age_is_as_old_as_its_partition(void **in) {
@@ -576,7 +633,9 @@ int main(void) {
         TEST(test_a_damaged_task_that_is_given_up_comes_back_empty),
         TEST(test_a_part_that_lacks_nothing_begins_where_effects_go_on),
         TEST(test_a_task_runs_when_its_stores_are_built),
-        TEST(test_a_store_may_carry_out_effects_of_its_own),
+        TEST(test_effects_may_be_carried_out_before_the_task_runs),
+        TEST(test_such_effects_begin_with_the_first_record),
+        TEST(test_such_effects_are_repeated),
         TEST(test_what_has_no_age_is_as_old_as_its_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,29 @@ static void test_a_task_goes_on_where_the_group_knows_or_at_the_end(void **state
     world_close(&w);
 }
 
+static void test_effects_that_do_not_wait_until_the_task_runs(void **state) {
+    struct world w;
+    int64_t from[STATES];
+    world_open(&w);
+    task_effects_told(w.effects, 1, (const int64_t[]){10, KAFKA_OFFSET_NONE});
+    assert_int_equal(task_effects_at_once(w.effects, 0, 1), 10);
+    assert_true(task_effects_due(w.effects, 0, 1, 10) && !task_effects_due(w.effects, 1, 1, 10));
+    task_effects_ends(w.effects, 1, (const int64_t[]){30, 40});
+    task_effects_begin(w.effects, 1, from);
+    task_effects_live(w.effects, 1, from);
+    assert_int_equal(task_effects_next(w.effects, 0, 1), 11); // it has gone on
+    assert_int_equal(task_effects_next(w.effects, 1, 1), 40);
+    task_effects_stop(w.effects, 1);
+    assert_int_equal(task_effects_at_once(w.effects, 0, 1), 10); // nothing was acknowledged
+    assert_int_equal(task_effects_at_once(w.effects, 1, 1), 40);
+    task_effects_told(w.effects, 2, (const int64_t[]){KAFKA_OFFSET_NONE, KAFKA_OFFSET_NONE});
+    assert_int_equal(task_effects_at_once(w.effects, 0, 2), 0); // the group knew nothing
+    assert_true(task_effects_due(w.effects, 0, 2, 3));
+    task_effects_undo(w.effects, 0, 2, 3);
+    assert_true(task_effects_due(w.effects, 0, 2, 3));
+    world_close(&w);
+}
+
 /* A partition that comes back counts only from the epoch on in which it did. */
 static void test_old_epochs_say_nothing_of_a_partition_that_came_back(void **state) {
     struct world w;
@@ -210,6 +233,7 @@ int main(void) {
         cmocka_unit_test(test_what_has_no_effects_is_passed),
         cmocka_unit_test(test_goes_back_after_a_loss),
         cmocka_unit_test(test_old_epochs_say_nothing_of_a_partition_that_came_back),
+        cmocka_unit_test(test_effects_that_do_not_wait_until_the_task_runs),
         cmocka_unit_test(test_a_task_goes_on_where_the_group_knows_or_at_the_end),
         cmocka_unit_test(test_histories),
     };

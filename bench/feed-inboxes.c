@@ -49,8 +49,7 @@ static void open_inboxes(struct bench *bench, const char *folder) {
                                                            .memory_bytes = MEMORY,
                                                            .away_ms = 30 * DAY_MS});
     for (int32_t p = 0; p < PARTITIONS; p++) {
-        int64_t next;
-        if (inboxes_attach(bench->inboxes, p, &next, &error)) fail(folder, &error);
+        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) fail(folder, &error);
     }
 }
 

@@ -297,11 +297,9 @@ static void count_inboxes(const struct options *options) {
                                                                     .memory_bytes = MEMORY,
                                                                     .away_ms = ADJACENCY_DAY_MS});
     for (int32_t p = 0; p < world->partitions; p++) {
-        int64_t next;
         char *name = mem_format("inbox-%d", p);
         struct store_family *family = NULL;
-        if (inboxes_attach(inboxes, p, &next, &error) || store_family(store, name, &family, &error))
-            fail(folder, &error);
+        if (inboxes_open(inboxes, p, 0, 0, &error) || store_family(store, name, &family, &error)) fail(folder, &error);
         store_compact(store, family);
         free(name);
     }
@@ -314,7 +312,7 @@ static void count_inboxes(const struct options *options) {
     }
     for (int32_t p = 0; p < world->partitions; p++) {
         char *name = mem_format("inbox-%d", p);
-        inboxes_detach(inboxes, p);
+        inboxes_close(inboxes, p);
         if (store_family_drop(store, name, &error)) fail(folder, &error);
         free(name);
     }

@@ -85,9 +85,8 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
                                                            .away_ms = (int64_t)30 * DAY_MS,
                                                            .cache_bytes = cache_bytes});
     for (int32_t p = 0; p < PARTITIONS; p++) {
-        int64_t next;
         if (list_store_open(relation_lists_store(bench->lists), p, clock_wall_ms(), 0, &error)) fail(lists, &error);
-        if (inboxes_attach(bench->inboxes, p, &next, &error)) fail(posts, &error);
+        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) fail(posts, &error);
     }
     free(lists);
     free(posts);

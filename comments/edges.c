@@ -42,12 +42,14 @@ static int send_batch(void *context, int32_t route, const void *bytes, size_t si
     return -EAGAIN;
 }
 
-void edges_deliver(struct edges *edges, int32_t route, const void *payload, size_t size) {
+void edges_deliver(void *context, int32_t route, const void *payload, size_t size) {
+    struct edges *edges = context;
     struct deliver_envelope envelope = {.kind = DELIVERY_COMMENTS, .payload = payload, .payload_size = size};
     deliver_put(edges->deliver, route, &envelope, 0, clock_monotonic_us());
 }
 
-void edges_forget_watch(struct edges *edges, int32_t partition, const void *key, size_t size) {
+void edges_forget_watch(void *context, int32_t partition, const void *key, size_t size) {
+    struct edges *edges = context;
     kafka_producer_send(edges->producer, &TOPIC_COMMENT_WATCHES, partition, key, size, NULL, 0, NULL);
 }
 

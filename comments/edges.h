@@ -26,9 +26,9 @@ int edges_new(const struct edges_options *options, struct edges **edges, struct 
 void edges_free(struct edges *edges); /* NULL is fine */
 
 /* Sends a payload of lib/watch to the edge of a route: by edges_flush, or when it is old. */
-void edges_deliver(struct edges *edges, int32_t route, const void *payload, size_t size);
+void edges_deliver(void *edges, int32_t route, const void *payload, size_t size);
 /* Writes a tombstone to `comment-watches`, if there is room now. */
-void edges_forget_watch(struct edges *edges, int32_t partition, const void *key, size_t size);
+void edges_forget_watch(void *edges, int32_t partition, const void *key, size_t size);
 
 void edges_flush_old(struct edges *edges, int64_t now_us);
 void edges_flush(struct edges *edges);

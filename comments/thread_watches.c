@@ -31,7 +31,6 @@ struct thread_watches {
     struct watched_threads *watched;
     struct codec *codec;
     struct loop_timer *work;
-    bool *live; /* by partition */
     struct buffer content, bytes;
     struct told_text *told;
     size_t told_count, told_room;
@@ -83,14 +82,6 @@ static bool version_of(void *context, int32_t partition, const void *what, size_
     return known;
 }
 
-static void deliver(void *context, int32_t route, const void *payload, size_t size) {
-    edges_deliver(((struct thread_watches *)context)->options.edges, route, payload, size);
-}
-
-static void forget(void *context, int32_t partition, const void *key, size_t size) {
-    edges_forget_watch(((struct thread_watches *)context)->options.edges, partition, key, size);
-}
-
 static void watched_or_not(void *context, int32_t partition, const void *what, size_t size, bool now) {
     struct thread_watches *watches = context;
     struct event_text subject;
@@ -133,7 +124,7 @@ void thread_watches_comments(struct thread_watches *watches, const struct kafka_
     struct subject_key parts;
     if (!subject_key_read(record->key, record->key_size, &parts) || parts.numbers > 1) return;
     watched_threads_passed(watches->watched, record->partition, !parts.numbers);
-    if (!watches->live[record->partition]) return;
+    if (!watch_owner_is_live(watches->owner, record->partition)) return;
     struct event_text subject = {parts.subject, parts.size};
     struct watched_thread *thread = watched_threads_find(watches->watched, &subject);
     if (thread) tracer_park(watches->options.tracer, watches, hash_bytes(subject.data, subject.size));
@@ -314,7 +305,6 @@ static int take_watch(void *store, size_t topic, const struct kafka_record *reco
 
 static int begin_live(void *store, int32_t partition, bool live, struct error *error) {
     struct thread_watches *watches = store;
-    watches->live[partition] = true;
     watch_owner_live(watches->owner, partition);
     soon(watches);
     return 0;
@@ -322,7 +312,6 @@ static int begin_live(void *store, int32_t partition, bool live, struct error *e
 
 static void close_part(void *store, int32_t partition) {
     struct thread_watches *watches = store;
-    watches->live[partition] = false;
     watch_owner_detach(watches->owner, partition);
     watched_threads_remove_all(watches->watched, partition);
 }
@@ -360,15 +349,15 @@ struct thread_watches *thread_watches_new(const struct thread_watches_options *o
     struct thread_watches *watches =
         MEM_NEW(&(struct thread_watches){.options = *options,
                                          .watched = watched_threads_new(options->partitions, options->events_per_s),
-                                         .codec = codec_new(),
-                                         .live = mem_zero((size_t)options->partitions, sizeof(bool))});
+                                         .codec = codec_new()});
     watches->owner = watch_owner_new(&(struct watch_owner_options){
         .partitions = options->partitions,
         .slice = WATCHES,
         .context = watches,
         .version = version_of,
-        .deliver = deliver,
-        .forget = forget,
+        .output = options->edges,
+        .deliver = edges_deliver,
+        .forget = edges_forget_watch,
         .watched = watched_or_not,
     });
     watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);
@@ -385,7 +374,6 @@ void thread_watches_free(struct thread_watches *watches) {
     codec_free(watches->codec);
     buffer_free(&watches->content);
     buffer_free(&watches->bytes);
-    free(watches->live);
     free(watches->told);
     free(watches->items);
     free(watches->texts);

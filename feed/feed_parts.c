@@ -60,6 +60,7 @@ static int make_state(struct feed *feed, struct error *error) {
     feed->names = names_new(feed->store, feed->partitions);
     feed->notices = notices_new(feed->store, feed->partitions);
     feed->inboxes = inboxes_new(&(struct inboxes_options){
+        .feed = feed,
         .store = feed->store,
         .partitions = feed->partitions,
         .max = (size_t)settings->inbox_max,

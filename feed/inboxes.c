@@ -26,6 +26,10 @@ struct inboxes *inboxes_new(const struct inboxes_options *options) {
     return inboxes;
 }
 
+struct feed *inboxes_feed(const void *inboxes) {
+    return ((const struct inboxes *)inboxes)->options.feed;
+}
+
 static void part_free(struct inboxes *inboxes, struct inboxes_part *part) {
     inboxes->waiting -= inbox_lot_bytes(&part->open) + inbox_lot_bytes(&part->sealed);
     inbox_lot_free(&part->open);
@@ -48,7 +52,7 @@ void inboxes_free(struct inboxes *inboxes) {
     free(inboxes);
 }
 
-/* ---- attaching ---- */
+/* ---- opening ---- */
 
 void inbox_key_write(uint8_t *key, enum inbox_key_kind kind, int64_t reader) {
     key[0] = (uint8_t)kind;
@@ -77,7 +81,8 @@ static int open_family(struct inboxes *inboxes, int32_t partition, bool anew, st
     return code;
 }
 
-int inboxes_forget(struct inboxes *inboxes, int32_t partition, struct error *error) {
+int inboxes_reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    struct inboxes *inboxes = store;
     struct inboxes_part *part = &inboxes->parts[partition];
     int code = open_family(inboxes, partition, true, &part->family, error);
     if (code)
@@ -127,26 +132,33 @@ static int read_readers(struct inboxes *inboxes, struct inboxes_part *part, stru
     return code;
 }
 
-int inboxes_attach(struct inboxes *inboxes, int32_t partition, int64_t *next, struct error *error) {
+int inboxes_open(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    struct inboxes *inboxes = store;
     struct inboxes_part *part = &inboxes->parts[partition];
     struct store_family *family = NULL;
     int code = open_family(inboxes, partition, false, &family, error);
     if (code) return code;
     part_begin(inboxes, part, family);
     int usable = read_meta(inboxes, part, error);
-    if (usable == 0) code = inboxes_forget(inboxes, partition, error);
-    if (usable > 0) code = read_readers(inboxes, part, error);
-    if (usable < 0) code = usable;
-    if (code)
-        part_free(inboxes, part);
-    else
-        *next = part->stored;
+    if (usable == 0) return inboxes_reset(inboxes, partition, now_ms, error);
+    code = usable < 0 ? usable : read_readers(inboxes, part, error);
+    if (code) part_free(inboxes, part);
     return code;
 }
 
-void inboxes_detach(struct inboxes *inboxes, int32_t partition) { part_free(inboxes, &inboxes->parts[partition]); }
+void inboxes_close(void *store, int32_t partition) {
+    struct inboxes *inboxes = store;
+    part_free(inboxes, &inboxes->parts[partition]);
+}
 
-int64_t inboxes_next(const struct inboxes *inboxes, int32_t partition) { return inboxes->parts[partition].stored; }
+int64_t inboxes_next(const void *inboxes, int32_t partition, size_t topic) {
+    return ((const struct inboxes *)inboxes)->parts[partition].stored;
+}
+
+bool inboxes_lost(void *inboxes, int32_t partition, size_t topic) {
+    struct error error;
+    return !inboxes_reset(inboxes, partition, 0, &error);
+}
 
 /* ---- taking ---- */
 

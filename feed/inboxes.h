@@ -26,10 +26,12 @@
 #include "feed/recent.h"
 #include "store/store.h"
 
+struct feed;
 struct inboxes;
 
 struct inboxes_options {
     struct store *store; /* longer-lived; its families "inbox-P" are used by nobody else */
+    struct feed *feed;   /* whose they are, for whoever takes records into them */
     int32_t partitions;
     size_t max;          /* posts of an inbox */
     size_t memory_bytes; /* inboxes_full when more is not written yet */
@@ -37,20 +39,21 @@ struct inboxes_options {
     size_t cache_bytes; /* of inboxes that pages have read lately, beside RocksDB's cache (feed/recent.h); 0: none */
 };
 
+struct feed *inboxes_feed(const void *inboxes);
 struct inboxes *inboxes_new(const struct inboxes_options *options);
 void inboxes_free(
     struct inboxes *inboxes); /* what was not written is lost, and read again by its offset; NULL is fine */
 
-/* Opens a partition. *next: the offset of `timelines` to go on from; -1: there are no inboxes yet, and the topic may be read from any
- * offset on. After a crash within inboxes_write, some inboxes are ahead of that offset, until the records that they reflect have
- * been read again. */
-int inboxes_attach(struct inboxes *inboxes, int32_t partition, int64_t *next, struct error *error);
-void inboxes_detach(struct inboxes *inboxes, int32_t partition);
-int64_t inboxes_next(const struct inboxes *inboxes, int32_t partition); /* as the store has it: *next of attaching */
-
-/* Some records after the stored offset were deleted before they were read: forgets all inboxes of the partition, as if it were new.
- * After a failure the partition is detached. */
-int inboxes_forget(struct inboxes *inboxes, int32_t partition, struct error *error);
+/* As the functions of a kind of store (state/kind.h). */
+int inboxes_open(void *inboxes, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error);
+void inboxes_close(void *inboxes, int32_t partition);
+/* The offset of `timelines` to go on from, as the store has it; -1: there are no inboxes yet, and the topic may be read from any offset on.
+ * After a crash within inboxes_write, some inboxes are ahead of that offset, until the records that they reflect have been read again. */
+int64_t inboxes_next(const void *inboxes, int32_t partition, size_t topic);
+/* Forgets all inboxes of the partition, as if it were new. After a failure it is closed. */
+int inboxes_reset(void *inboxes, int32_t partition, int64_t now_ms, struct error *error);
+/* Some records after the stored offset were deleted before they were read: inboxes are asked for again. */
+bool inboxes_lost(void *inboxes, int32_t partition, size_t topic);
 
 /* One item of the record at this offset and time, for these readers, of the partition. Items of records before the stored offset, or
  * before that of inboxes_read_to, are ignored. Requests and hot posts have no business here and are ignored. inboxes_read_to: all

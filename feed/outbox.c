@@ -99,14 +99,16 @@ void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partit
     deliver_put(deliver, partition, &envelope, 0, clock_monotonic_us());
 }
 
-void outbox_deliver(struct outbox *outbox, int32_t route, const void *payload, size_t size) {
+void outbox_deliver(void *context, int32_t route, const void *payload, size_t size) {
+    struct outbox *outbox = context;
     struct deliver_envelope envelope = {.kind = WATCH_DELIVERY_KIND, .payload = payload, .payload_size = size};
     deliver_put(outbox->lanes[DELIVERIES].deliver, route, &envelope, 0, clock_monotonic_us());
 }
 
 void outbox_flush_deliveries(struct outbox *outbox) { deliver_flush(outbox->lanes[DELIVERIES].deliver); }
 
-void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *key, size_t size) {
+void outbox_forget_watch(void *context, int32_t partition, const void *key, size_t size) {
+    struct outbox *outbox = context;
     kafka_producer_send(outbox->producer, &TOPIC_FEED_WATCHES, partition, key, size, NULL, 0, NULL);
 }
 

@@ -49,10 +49,10 @@ bool outbox_retry(struct outbox *outbox); /* offers again what waits; true: noth
 bool outbox_blocked(const struct outbox *outbox);
 
 /* Sends a payload of lib/watch to the edge of a route, by one of the flushes or when it is old. It may get lost. */
-void outbox_deliver(struct outbox *outbox, int32_t route, const void *payload, size_t size);
+void outbox_deliver(void *outbox, int32_t route, const void *payload, size_t size);
 void outbox_flush_deliveries(struct outbox *outbox);
 /* Writes a tombstone to `feed-watches`, if there is room now. */
-void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *key, size_t size);
+void outbox_forget_watch(void *outbox, int32_t partition, const void *key, size_t size);
 
 struct kafka_producer *outbox_producer(struct outbox *outbox); /* for dead letters */
 

@@ -39,8 +39,8 @@ void posts_free(struct posts *posts) {
 
 /* ---- partitions ---- */
 
-static int attach_topic(struct posts *posts, const char *name, int32_t partition, struct posts_topic *topic,
-                        struct error *error) {
+static int open_topic(struct posts *posts, const char *name, int32_t partition, struct posts_topic *topic,
+                      struct error *error) {
     char family[24];
     int64_t next = -1;
     snprintf(family, sizeof family, "%s-%d", name, (int)partition);
@@ -54,7 +54,7 @@ static int attach_topic(struct posts *posts, const char *name, int32_t partition
 }
 
 /* A partition without texts begins with all that are old in the cold family: they come from the topic's beginning. */
-static int attach_cold(struct posts *posts, int32_t partition, struct posts_part *part, struct error *error) {
+static int open_cold(struct posts *posts, int32_t partition, struct posts_part *part, struct error *error) {
     char family[24];
     int64_t below = part->texts.next < 0 ? ids_first_at(clock_wall_ms() - posts->cold_after_ms) : 0;
     snprintf(family, sizeof family, STORE_COLD "texts-%d", (int)partition);
@@ -66,22 +66,18 @@ static int attach_cold(struct posts *posts, int32_t partition, struct posts_part
     return code < 0 ? code : 0;
 }
 
-int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next,
-                 struct error *error) {
-    struct posts_part *part = &posts->parts[partition];
-    if (!part->index.family) {
-        struct posts_part opened;
-        int64_t tick = -1;
-        int code = attach_topic(posts, "texts", partition, &opened.texts, error);
-        if (!code) code = attach_cold(posts, partition, &opened, error);
-        if (!code) code = attach_topic(posts, "posts", partition, &opened.index, error);
-        if (!code) code = posts_get_long(posts, opened.index.family, TICK, sizeof TICK, &tick, error);
-        if (code < 0) return code;
-        opened.tick = opened.stored_tick = tick;
-        *part = opened;
-    }
-    *index_next = part->index.next;
-    *texts_next = part->texts.next;
+int posts_open(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
+    struct posts *posts = store;
+    struct posts_part opened;
+    int64_t tick = -1;
+    if (posts->parts[partition].index.family) return 0;
+    int code = open_topic(posts, "texts", partition, &opened.texts, error);
+    if (!code) code = open_cold(posts, partition, &opened, error);
+    if (!code) code = open_topic(posts, "posts", partition, &opened.index, error);
+    if (!code) code = posts_get_long(posts, opened.index.family, TICK, sizeof TICK, &tick, error);
+    if (code < 0) return code;
+    opened.tick = opened.stored_tick = tick;
+    posts->parts[partition] = opened;
     return 0;
 }
 
@@ -92,33 +88,29 @@ static void drop_records(struct posts_records *records, int32_t partition) {
     records->count = kept;
 }
 
-void posts_detach(void *store, int32_t partition) {
+void posts_close(void *store, int32_t partition) {
     struct posts *posts = store;
     drop_records(&posts->index, partition);
     drop_records(&posts->texts, partition);
     posts->parts[partition] = (struct posts_part){.index = {.family = NULL}};
 }
 
-int posts_reset(struct posts *posts, int32_t partition, struct error *error) {
+int posts_reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
+    struct posts *posts = store;
     static const char *const NAMES[] = {"texts", STORE_COLD "texts", "posts"};
     char name[24];
-    int64_t index_next, texts_next;
-    posts_detach(posts, partition);
+    posts_close(posts, partition);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         snprintf(name, sizeof name, "%s-%d", NAMES[i], (int)partition);
         int code = store_family_drop(posts->store, name, error);
         if (code) return code;
     }
-    return posts_attach(posts, partition, &index_next, &texts_next, error);
+    return posts_open(posts, partition, now_ms, 0, error);
 }
 
-int64_t posts_index_next(const struct posts *posts, int32_t partition) {
-    const struct posts_topic *topic = &posts->parts[partition].index;
-    return topic->family ? topic->next : -1;
-}
-
-int64_t posts_texts_next(const struct posts *posts, int32_t partition) {
-    const struct posts_topic *topic = &posts->parts[partition].texts;
+int64_t posts_next(const void *store, int32_t partition, size_t texts) {
+    const struct posts_part *part = &((const struct posts *)store)->parts[partition];
+    const struct posts_topic *topic = texts ? &part->texts : &part->index;
     return topic->family ? topic->next : -1;
 }
 

@@ -42,10 +42,11 @@ extern const struct state_kind POSTS_KIND; /* of `posts` and `post-texts`; in po
 struct posts *posts_new(struct store *store, int32_t partitions, int64_t cold_after_ms);
 void posts_free(struct posts *posts); /* NULL is fine; what is gathered is lost */
 
-/* Opens a partition. Offsets to go on from: -1: nothing was read. Harmless when it is open. */
-int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next, struct error *error);
-void posts_detach(void *posts, int32_t partition);
-int posts_reset(struct posts *posts, int32_t partition, struct error *error); /* forgets an attached one */
+/* As the functions of a kind of store (state/kind.h). Opening is harmless when it is open. */
+int posts_open(void *posts, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error);
+void posts_close(void *posts, int32_t partition);
+int posts_reset(void *posts, int32_t partition, int64_t now_ms, struct error *error);
+int64_t posts_next(const void *posts, int32_t partition, size_t texts); /* as stored; -1: nothing */
 
 /* Gather one record each of an attached partition: NULL is a tombstone. Records before an offset that was stored or gathered are passed
  * by. posts_write writes all that is gathered; if it fails, all of that is dropped, and is to be read again. */
@@ -54,8 +55,6 @@ void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, in
 void posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
                      const void *text, size_t size); /* a PostText with its header, as it came */
 int posts_write(void *posts, struct error *error);
-int64_t posts_index_next(const struct posts *posts, int32_t partition); /* as stored; -1: nothing */
-int64_t posts_texts_next(const struct posts *posts, int32_t partition);
 
 int64_t posts_last_tick(const struct posts *posts,
                         int32_t partition); /* of records gathered, too; -1: none (ids/ids.h) */

@@ -3,11 +3,6 @@
 #include "feed/posts_private.h"
 #include "ids/ids.h"
 
-static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
-    int64_t index, texts;
-    return posts_attach(store, partition, &index, &texts, error);
-}
-
 static const char *read_key(const struct posts *posts, const struct kafka_record *record, int64_t *author,
                             int64_t *id) {
     if (!post_key_read(record->key, record->key_size, author, id)) return "the key must be an author and an id";
@@ -44,19 +39,11 @@ static int take(void *store, size_t topic, const struct kafka_record *record, co
     return 0;
 }
 
-static int64_t next(const void *store, int32_t partition, size_t topic) {
-    return topic ? posts_texts_next(store, partition) : posts_index_next(store, partition);
-}
-
-static int reset(void *store, int32_t partition, int64_t now_ms, struct error *error) {
-    return posts_reset(store, partition, error);
-}
-
 const struct state_kind POSTS_KIND = {
-    .open = open_part,
-    .close = posts_detach,
+    .open = posts_open,
+    .close = posts_close,
     .take = take,
-    .next = next,
+    .next = posts_next,
     .write = posts_write,
-    .reset = reset,
+    .reset = posts_reset,
 };

@@ -40,7 +40,7 @@ void refusals_free(struct refusals *refusals) {
     free(refusals);
 }
 
-void refusals_detach(void *store, int32_t partition) {
+void refusals_close(void *store, int32_t partition) {
     struct refusals *refusals = store;
     free(refusals->parts[partition].items);
     refusals->parts[partition] = (struct refusals_part){.next = -1};
@@ -56,7 +56,9 @@ void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset,
         (struct refused){.command = refusal->command, .time_ms = time_ms, .reason = refusal->reason};
 }
 
-int64_t refusals_next(const struct refusals *refusals, int32_t partition) { return refusals->parts[partition].next; }
+int64_t refusals_next(const void *refusals, int32_t partition, size_t topic) {
+    return ((const struct refusals *)refusals)->parts[partition].next;
+}
 
 bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t command,
                    enum follow_refusal_reason *reason) {
@@ -80,11 +82,6 @@ void refusals_forget(struct refusals *refusals, int64_t now_ms) {
 
 /* ---- the kind ---- */
 
-static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
-    refusals_detach(store, partition);
-    return 0;
-}
-
 static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
                 struct error *error) {
     struct refusals *refusals = store;
@@ -98,7 +95,5 @@ static int take(void *store, size_t topic, const struct kafka_record *record, co
     return 0;
 }
 
-static int64_t next(const void *store, int32_t partition, size_t topic) { return refusals_next(store, partition); }
-
 const struct state_kind REFUSALS_KIND = {
-    .in_memory = true, .open = open_part, .close = refusals_detach, .take = take, .next = next};
+    .in_memory = true, .close = refusals_close, .take = take, .next = refusals_next};

@@ -16,12 +16,13 @@ struct refusals;
 struct refusals *refusals_new(int32_t partitions);
 void refusals_free(struct refusals *refusals); /* NULL is fine */
 
-void refusals_detach(void *refusals, int32_t partition); /* it is empty, and its topic is read from the beginning */
+/* As the functions of a kind of store (state/kind.h). A closed part is empty, and its topic is read from the beginning. */
+void refusals_close(void *refusals, int32_t partition);
+int64_t refusals_next(const void *refusals, int32_t partition, size_t topic); /* behind the last record; -1: none */
 
 /* Takes a record; one before a record that was taken is skipped. */
 void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,
                    const struct follow_refusal *refusal);
-int64_t refusals_next(const struct refusals *refusals, int32_t partition); /* behind the last record; -1: none */
 
 bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t command,
                    enum follow_refusal_reason *reason);

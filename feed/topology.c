@@ -30,15 +30,6 @@ struct table_store *feed_blocks_new(struct feed *feed) {
 
 /* ---- timelines: inboxes, and those who watch them ---- */
 
-static int open_inboxes(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error) {
-    int64_t next;
-    return inboxes_attach(((struct feed *)store)->inboxes, partition, &next, error);
-}
-
-static void close_inboxes(void *store, int32_t partition) {
-    inboxes_detach(((struct feed *)store)->inboxes, partition);
-}
-
 static int take_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
                      const struct timeline_item *item, struct error *error) {
     struct feed *feed = context;
@@ -50,7 +41,7 @@ static int take_item(void *context, const struct kafka_record *record, const str
 
 static int take_timeline(void *store, size_t topic, const struct kafka_record *record, const char **reason,
                          struct error *error) {
-    struct feed *feed = store;
+    struct feed *feed = inboxes_feed(store);
     const char *unread;
     if (inboxes_has(feed->inboxes, record->partition, record->offset)) return 0;
     timeline_reader_each(feed->reader, record, take_item, feed, &unread, error);
@@ -59,27 +50,13 @@ static int take_timeline(void *store, size_t topic, const struct kafka_record *r
     return 0;
 }
 
-static int64_t next_of_inboxes(const void *store, int32_t partition, size_t topic) {
-    return inboxes_next(((const struct feed *)store)->inboxes, partition);
-}
-
-static int reset_inboxes(void *store, int32_t partition, int64_t now_ms, struct error *error) {
-    return inboxes_forget(((struct feed *)store)->inboxes, partition, error);
-}
-
-/* Inboxes are asked for again. */
-static bool inboxes_lost(void *store, int32_t partition, size_t topic) {
-    struct error error;
-    return !reset_inboxes(store, partition, 0, &error);
-}
-
 static const struct state_kind INBOXES_KIND = {
     .from_effects = true, // each inbox begins with a record that is still to come
-    .open = open_inboxes,
-    .close = close_inboxes,
+    .open = inboxes_open,
+    .close = inboxes_close,
     .take = take_timeline,
-    .next = next_of_inboxes,
-    .reset = reset_inboxes,
+    .next = inboxes_next,
+    .reset = inboxes_reset,
     .lost = inboxes_lost,
 };
 
@@ -187,7 +164,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [FOLLOWS] = relation_lists_store(feed->relations),
         [POSTS] = feed->posts,
         [BLOCKS] = feed->blocks,
-        [INBOXES] = feed,
+        [INBOXES] = feed->inboxes,
         [NAMES] = names_table(feed->names),
         [NOTICES] = notices_table(feed->notices),
         [REFUSALS] = feed->refusals,

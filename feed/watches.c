@@ -53,14 +53,6 @@ static bool version_of(void *context, int32_t partition, const void *what, size_
     return watched->known;
 }
 
-static void deliver(void *context, int32_t route, const void *payload, size_t size) {
-    outbox_deliver(((struct watches *)context)->options.outbox, route, payload, size);
-}
-
-static void forget(void *context, int32_t partition, const void *key, size_t size) {
-    outbox_forget_watch(((struct watches *)context)->options.outbox, partition, key, size);
-}
-
 static void watched_or_not(void *context, int32_t partition, const void *what, size_t size, bool now) {
     struct watches *watches = context;
     int64_t user = user_of(watches, partition, what, size);
@@ -226,8 +218,9 @@ struct watches *watches_new(const struct watches_options *options) {
         .slice = WATCHES,
         .context = watches,
         .version = version_of,
-        .deliver = deliver,
-        .forget = forget,
+        .output = options->outbox,
+        .deliver = outbox_deliver,
+        .forget = outbox_forget_watch,
         .watched = watched_or_not,
     });
     watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);

@@ -15,7 +15,8 @@ struct state_kind {
     /* A part that is empty lacks nothing: it begins with what is to come, and that of an owner where effects go on. */
     bool from_effects;
 
-    /* Opens a partition's part, and empties it if it was last up to date before since_ms: it may lack tombstones. */
+    /* Opens a partition's part, and empties it if it was last up to date before since_ms: it may lack tombstones. NULL: a part is open when
+     * the first record comes. */
     int (*open)(void *store, int32_t partition, int64_t now_ms, int64_t since_ms, struct error *error);
     void (*close)(void *store, int32_t partition); /* NULL: a closed part costs nothing */
     /* All of the state is here, and the task runs from now on, or (false; not in memory) no longer, if it did. NULL: no matter. */

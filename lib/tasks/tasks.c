@@ -29,8 +29,9 @@ static void read_anew(struct tasks *tasks, size_t state, int32_t partition) {
 /* ---- tasks come and go ---- */
 
 static int open_store(struct tasks *tasks, size_t store, int32_t partition, struct error *error) {
+    const struct state_kind *kind = tasks_kind(tasks, store);
     int64_t now = clock_wall_ms();
-    return tasks_kind(tasks, store)->open(tasks->stores[store], partition, now, now - tasks->max_age_ms, error);
+    return kind->open ? kind->open(tasks->stores[store], partition, now, now - tasks->max_age_ms, error) : 0;
 }
 
 static void close_store(struct tasks *tasks, size_t store, int32_t partition) {

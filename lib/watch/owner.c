@@ -36,6 +36,10 @@ void watch_owner_live(struct watch_owner *owner, int32_t partition) {
     watch_list_splice(&part->unnamed, &part->things);
 }
 
+bool watch_owner_is_live(const struct watch_owner *owner, int32_t partition) {
+    return owner->parts[partition] && owner->parts[partition]->live;
+}
+
 void watch_owner_detach(struct watch_owner *owner, int32_t partition) {
     struct watch_owner_part *part = owner->parts[partition];
     if (!part) return;

@@ -36,11 +36,12 @@ struct watch_owner_options {
      * watch_owner_name. It is asked once for each thing that is watched; after that, watch_owner_change and watch_owner_name
      * keep it up to date. */
     bool (*version)(void *context, int32_t partition, const void *what, size_t size, struct watch_version *version);
+    void *output; /* of the next two */
     /* Sends a payload (watch/records.h) to a route, copying it, in an envelope of WATCH_DELIVERY_KIND. */
-    void (*deliver)(void *context, int32_t route, const void *payload, size_t size);
+    void (*deliver)(void *output, int32_t route, const void *payload, size_t size);
     /* Writes a tombstone for this key: the watcher is gone, and would otherwise stay in the compacted topic for ever. May be
      * NULL. If the watcher is not gone after all, its next roll call repairs it. */
-    void (*forget)(void *context, int32_t partition, const void *key, size_t size);
+    void (*forget)(void *output, int32_t partition, const void *key, size_t size);
     /* The thing has its first watch now, or has lost its last one. Not called when a partition is detached. May be NULL. */
     void (*watched)(void *context, int32_t partition, const void *what, size_t size, bool now);
 };
@@ -51,6 +52,7 @@ void watch_owner_free(struct watch_owner *owner);                               
 /* The process has the partition from now on, and reads its topic from the beginning. It must not be attached. */
 void watch_owner_attach(struct watch_owner *owner, int32_t partition, int64_t now_ms);
 void watch_owner_live(struct watch_owner *owner, int32_t partition);
+bool watch_owner_is_live(const struct watch_owner *owner, int32_t partition);
 void watch_owner_detach(struct watch_owner *owner, int32_t partition); /* not attached: nothing */
 
 /* A record of an attached partition; value NULL: a tombstone. 0, or -EBADMSG: malformed, and then nothing has changed. */

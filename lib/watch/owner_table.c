@@ -63,7 +63,7 @@ void watch_owner_watcher_drop(struct watch_owner *owner, struct watch_owner_part
     if (!forgotten || !owner->options.forget) return;
     uint8_t key[WATCH_KEY_MAX];
     size_t size = watch_key_encode(key, NULL, 0, watcher->number);
-    owner->options.forget(owner->options.context, part->number, key, size); // of its roll call
+    owner->options.forget(owner->options.output, part->number, key, size); // of its roll call
 }
 
 void watch_owner_watcher_free(struct watcher *watcher) {
@@ -171,7 +171,7 @@ static void forget(struct watch_owner *owner, const struct watch_owner_part *par
     uint8_t key[WATCH_KEY_MAX];
     const struct watch_name *name = &watching->thing->name;
     size_t size = watch_key_encode(key, name->what, name->size, watching->watcher->number);
-    if (owner->options.forget) owner->options.forget(owner->options.context, part->number, key, size);
+    if (owner->options.forget) owner->options.forget(owner->options.output, part->number, key, size);
 }
 
 void watch_owner_watching_free(struct watch_owner *owner, struct watch_owner_part *part, struct watching *watching) {

@@ -15,7 +15,7 @@ static void encode(struct watch_owner *owner, const struct watch_delivery *deliv
 }
 
 static void send(struct watch_owner *owner, int32_t route) {
-    owner->options.deliver(owner->options.context, route, owner->payload.data, owner->payload.size);
+    owner->options.deliver(owner->options.output, route, owner->payload.data, owner->payload.size);
 }
 
 /* Delivers what is encoded once to each route that watches the thing; returns to how many. version: it names one, which the watchers are

@@ -194,7 +194,6 @@ static void disk_open(struct feed_world *w, struct disk *disk, int part, int tur
 /* A process that begins has nothing in memory. */
 static void disk_attach(struct feed_world *w, struct disk *disk, const struct hot *hot, int part, int64_t *follows,
                         int64_t *posts, int64_t *timelines) {
-    int64_t texts;
     disk->posts = posts_new(disk->store, PARTS, INT64_C(1) << 50);
     disk->inboxes = inboxes_new(&(struct inboxes_options){.store = disk->store,
                                                           .partitions = PARTS,
@@ -214,8 +213,10 @@ static void disk_attach(struct feed_world *w, struct disk *disk, const struct ho
                                                           .request = put_request,
                                                           .hot = put_hot});
     assert_int_equal(relation_lists_attach(disk->relations, part, 1, follows, &error), 0);
-    assert_int_equal(posts_attach(disk->posts, part, posts, &texts, &error), 0);
-    assert_int_equal(inboxes_attach(disk->inboxes, part, timelines, &error), 0);
+    assert_int_equal(posts_open(disk->posts, part, 0, 0, &error), 0);
+    assert_int_equal(inboxes_open(disk->inboxes, part, 0, 0, &error), 0);
+    *posts = posts_next(disk->posts, part, 0);
+    *timelines = inboxes_next(disk->inboxes, part, 0);
 }
 
 static void disk_detach(struct disk *disk, int part) {
@@ -232,8 +233,8 @@ static void disk_detach(struct disk *disk, int part) {
 static void disk_lose(struct owner_of_part *o) {
     struct disk *disk = &o->disks[o->turn];
     assert_int_equal(relation_lists_reset(disk->relations, o->part, &error), 0);
-    assert_int_equal(posts_reset(disk->posts, o->part, &error), 0);
-    assert_int_equal(inboxes_forget(disk->inboxes, o->part, &error), 0);
+    assert_int_equal(posts_reset(disk->posts, o->part, 0, &error), 0);
+    assert_int_equal(inboxes_reset(disk->inboxes, o->part, 0, &error), 0);
     disk->ends[0] = -1;
 }
 
@@ -279,7 +280,7 @@ static void attach(struct owner_of_part *o) {
     for (int p = 0; p < PARTS; p++) o->hot_at[p] = w->logs[HOT][p].first;
     for (int log = 0; log < LOGS; log++) o->at[log] = w->group[log][o->part];
     if (own < w->kept[o->part]) { // pushes were missed
-        if (own >= 0 && w->without != RULE_KEPT) assert_int_equal(inboxes_forget(disk->inboxes, o->part, &error), 0);
+        if (own >= 0 && w->without != RULE_KEPT) assert_int_equal(inboxes_reset(disk->inboxes, o->part, 0, &error), 0);
     } else if (w->without != RULE_ATTACH) {
         o->at[TIMELINES] = own;
     }

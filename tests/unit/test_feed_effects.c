@@ -153,7 +153,7 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
     struct world *w = mem_zero(1, sizeof *w);
     struct error error;
     char path[96];
-    int64_t from, texts;
+    int64_t from;
     *w = (struct world){.seed = seed, .random = seed << 32, .folder = "/tmp/starling-effects-XXXXXX"};
     assert_non_null(mkdtemp(w->folder));
     snprintf(path, sizeof path, "%s/posts", w->folder);
@@ -168,7 +168,7 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
                                                  .max_age_ms = INT64_C(86400000)};
     done(w, relation_lists_open(&lists, &w->relations, &error), &error);
     for (int32_t p = 0; p < partitions; p++) {
-        done(w, posts_attach(w->posts, p, &from, &texts, &error), &error);
+        done(w, posts_open(w->posts, p, 0, 0, &error), &error);
         done(w, relation_lists_attach(w->relations, p, clock_wall_ms(), &from, &error), &error);
     }
     w->hot = hot_new();
@@ -658,19 +658,19 @@ static void a_push_survives_a_failure(void **state) {
     struct world *w = crowd->w;
     struct error error = {.text = ""};
     int32_t p = home(w, 0);
-    int64_t from, texts;
+    int64_t from;
     done(w, effects_post(w->effects, p, 0, FIRST, OFFSET, &error), &error);
     run(crowd, 500);
     relation_lists_detach(w->relations, p);
     crowd->slice = 0;
     assert_int_equal(effects_run(w->effects, 500, &error), -ESTALE);
     done(w, relation_lists_attach(w->relations, p, clock_wall_ms(), &from, &error), &error);
-    posts_detach(w->posts, p);
+    posts_close(w->posts, p);
     assert_int_equal(effects_run(w->effects, 500, &error), -ESTALE);
     assert_int_equal(effects_post(w->effects, p, 0, FIRST, OFFSET, &error), -ESTALE);
     assert_true(!crowd->slice && error.text[0]);
     assert_int_equal(effects_held(w->effects, p), OFFSET);
-    done(w, posts_attach(w->posts, p, &from, &texts, &error), &error);
+    done(w, posts_open(w->posts, p, 0, 0, &error), &error);
     while (run(crowd, 500)) continue;
     for (int64_t reader = 0; reader < MANY; reader++)
         assert_int_equal(crowd->got[0][reader], crowd->always[0][reader] ? 1 : 0);

@@ -74,9 +74,8 @@ static void open_store(struct world *w) {
 static void attach(struct world *w, int32_t p) {
     struct part *part = &w->parts[p];
     struct error error;
-    int64_t next = 0;
-    if (inboxes_attach(w->inboxes, p, &next, &error))
-        fail_msg("seed %llu: %s", (unsigned long long)w->seed, error.text);
+    if (inboxes_open(w->inboxes, p, 0, 0, &error)) fail_msg("seed %llu: %s", (unsigned long long)w->seed, error.text);
+    int64_t next = inboxes_next(w->inboxes, p, 0);
     part->attached = true;
     part->ahead = part->written;
     part->read = 0;
@@ -226,7 +225,7 @@ static void step(struct world *w) {
     } else if (what < 190) {
         check_part(w, p);
     } else if (what < 193) {
-        if (part->attached) inboxes_detach(w->inboxes, p);
+        if (part->attached) inboxes_close(w->inboxes, p);
         part->attached = false;
     } else if (what < 197) {
         if (!part->attached) attach(w, p);
@@ -235,7 +234,7 @@ static void step(struct world *w) {
         for (p = 0; p < PARTITIONS; p++)
             if (chance(w, 5)) attach(w, p);
     } else if (what == 198 && part->attached && !chance(w, 4)) {
-        assert_int_equal(inboxes_forget(w->inboxes, p, &error), 0);
+        assert_int_equal(inboxes_reset(w->inboxes, p, 0, &error), 0);
         part->begun = part->read = part->read + chance(w, part->count - part->read + 1);
         part->written = part->ahead = 0;
         part->again = false;

@@ -30,9 +30,8 @@ static void restart(struct world *w, int32_t partitions) {
 
 static int64_t attach(struct world *w) {
     struct error error;
-    int64_t next = -2;
-    if (inboxes_attach(w->inboxes, 0, &next, &error)) fail_msg("%s", error.text);
-    return next;
+    if (inboxes_open(w->inboxes, 0, 0, 0, &error)) fail_msg("%s", error.text);
+    return inboxes_next(w->inboxes, 0, 0);
 }
 
 static struct world *world_new(void) {
@@ -210,7 +209,7 @@ static void test_memory_fills(void **state) {
     assert_false(inboxes_full(w->inboxes));
     for (int64_t offset = 1; offset < 200; offset++) push(w, offset, 7, offset);
     assert_true(inboxes_full(w->inboxes));
-    inboxes_detach(w->inboxes, 0);
+    inboxes_close(w->inboxes, 0);
     assert_false(inboxes_full(w->inboxes));
     write_all(w);
     world_free(w);
@@ -244,7 +243,6 @@ static void test_a_damaged_store_is_refused(void **state) {
     for (uint8_t kind = 1; kind <= 3; kind++) {
         struct world *w = world_new();
         struct error error;
-        int64_t next;
         int code;
         begin(w, 0, 7);
         write_all(w);
@@ -253,7 +251,7 @@ static void test_a_damaged_store_is_refused(void **state) {
         damage(w, kind);
         if (kind == 3) {
             restart(w, PARTITIONS);
-            code = inboxes_attach(w->inboxes, 0, &next, &error);
+            code = inboxes_open(w->inboxes, 0, 0, 0, &error);
         } else {
             find(w, 7, SIZE_MAX, &code);
         }

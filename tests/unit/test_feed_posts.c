@@ -275,8 +275,8 @@ static void expect(struct world *w, struct part *part) {
     struct post_found found = {.found = true};
     struct error error;
     struct buffer none = {.data = NULL};
-    CHECK(w, posts_index_next(w->posts, p) == (part->index.written ? part->index.written : -1));
-    CHECK(w, posts_texts_next(w->posts, p) == (part->texts.written ? part->texts.written : -1));
+    CHECK(w, posts_next(w->posts, p, 0) == (part->index.written ? part->index.written : -1));
+    CHECK(w, posts_next(w->posts, p, 1) == (part->texts.written ? part->texts.written : -1));
     CHECK(w, posts_last_tick(w->posts, p) == part->read_tick);
     for (size_t i = 0; i < part->stored.count; i++) expect_row(w, p, &part->stored.items[i]);
     for (uint64_t i = 0; i < AUTHORS; i++) expect_author(w, p, &part->stored, author_of(i));
@@ -345,8 +345,9 @@ static void forget_taken(struct part *part) {
 
 static void attach(struct world *w, struct part *part) {
     struct error error;
-    int64_t index, texts;
-    done(w, posts_attach(w->posts, number_of(w, part), &index, &texts, &error), &error);
+    done(w, posts_open(w->posts, number_of(w, part), 0, 0, &error), &error);
+    int64_t index = posts_next(w->posts, number_of(w, part), 0);
+    int64_t texts = posts_next(w->posts, number_of(w, part), 1);
     CHECK(w, index == (part->index.written ? part->index.written : -1));
     CHECK(w, texts == (part->texts.written ? part->texts.written : -1));
     part->attached = true;
@@ -354,7 +355,7 @@ static void attach(struct world *w, struct part *part) {
 
 static void reset(struct world *w, struct part *part) {
     struct error error;
-    done(w, posts_reset(w->posts, number_of(w, part), &error), &error);
+    done(w, posts_reset(w->posts, number_of(w, part), 0, &error), &error);
     part->index.written = part->texts.written = 0;
     part->stored.count = 0;
     forget_taken(part);
@@ -388,7 +389,7 @@ static void step(struct world *w) {
         }
         break;
     case 1:
-        posts_detach(w->posts, number_of(w, part));
+        posts_close(w->posts, number_of(w, part));
         part->attached = false;
         forget_taken(part);
         break;
@@ -490,11 +491,10 @@ static void old_texts_are_moved(void **state) {
     struct world *w = world_of_one();
     struct error error;
     struct buffer text = {.data = NULL};
-    int64_t index, texts;
     int steps = 0;
     posts_free(w->posts);
     w->posts = posts_new(w->store, PARTITIONS, INT64_C(1) << 50);
-    done(w, posts_attach(w->posts, 0, &index, &texts, &error), &error);
+    done(w, posts_open(w->posts, 0, 0, 0, &error), &error);
     for (int64_t i = 0; i < TEXTS; i++) {
         take_post(w, i, i % 3, 1000 + i, POST_LIVE, 0, "");
         posts_take_text(w->posts, 0, i, i % 3, 1000 + i, "text", 4);
@@ -504,8 +504,8 @@ static void old_texts_are_moved(void **state) {
     assert_int_equal(texts_in(w, "texts-0"), TEXTS);
     while (posts_cool(w->posts, 0, 1000 + OLD, STEP, &error) == 1) {
         assert_int_equal(texts_in(w, "cold-texts-0"), ++steps * STEP);
-        posts_detach(w->posts, 0);
-        done(w, posts_attach(w->posts, 0, &index, &texts, &error), &error);
+        posts_close(w->posts, 0);
+        done(w, posts_open(w->posts, 0, 0, 0, &error), &error);
     }
     assert_int_equal(steps, OLD / STEP);
     assert_int_equal(texts_in(w, "cold-texts-0"), OLD);
@@ -591,8 +591,8 @@ static void only_attached_partitions_are_read(void **state) {
     assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, ids, 1, &listed, &more, &error), -ESTALE);
     assert_int_equal(posts_text(w->posts, 1, 5, 5, &text, &error), -ESTALE);
     assert_int_equal(posts_forgettable(w->posts, 1, 5, &found, 1, &listed, &error), -ESTALE);
-    assert_int_equal(posts_index_next(w->posts, 1), -1);
-    assert_int_equal(posts_texts_next(w->posts, 1), -1);
+    assert_int_equal(posts_next(w->posts, 1, 0), -1);
+    assert_int_equal(posts_next(w->posts, 1, 1), -1);
     assert_int_equal(posts_last_tick(w->posts, 1), -1);
     posts_take_index(w->posts, 1, 0, 5, 5, &post); // of nobody
     posts_take_text(w->posts, 1, 0, 5, 5, "x", 1);
@@ -619,7 +619,7 @@ static void damage_is_found(void **state) {
         struct store_family *family;
         struct post_found found = {.author = -7};
         struct error error = {.text = ""};
-        int64_t count = -7, index, texts;
+        int64_t count = -7;
         take_post(w, 0, 5, 1000, POST_LIVE, 0, "k");
         done(w, posts_write(w->posts, &error), &error);
         done(w, store_family(w->store, "posts-0", &family, &error), &error);
@@ -636,16 +636,16 @@ static void damage_is_found(void **state) {
         take_post(w, 1, 6, 1001, POST_LIVE, 0, ""); // of somebody else, and lost with the others
         take_post(w, 2, 5, 1000, POST_DELETED, 9, "k");
         assert_int_equal(posts_write(w->posts, &error), -EBADMSG);
-        assert_int_equal(posts_index_next(w->posts, 0), 1);
+        assert_int_equal(posts_next(w->posts, 0, 0), 1);
         done(w, posts_count(w->posts, 0, 6, &count, &error), &error);
         assert_int_equal(count, 0);
         take_post(w, 1, 6, 1001, POST_LIVE, 0, ""); // taken once more
         done(w, posts_write(w->posts, &error), &error);
         done(w, posts_count(w->posts, 0, 6, &count, &error), &error);
         assert_int_equal(count, 1);
-        done(w, posts_reset(w->posts, 0, &error), &error); // which mends it
-        done(w, posts_attach(w->posts, 0, &index, &texts, &error), &error);
-        assert_true(index == -1 && texts == -1);
+        done(w, posts_reset(w->posts, 0, 0, &error), &error); // which mends it
+        done(w, posts_open(w->posts, 0, 0, 0, &error), &error);
+        assert_true(posts_next(w->posts, 0, 0) == -1 && posts_next(w->posts, 0, 1) == -1);
         take_post(w, 0, 5, 1000, POST_LIVE, 0, "k");
         done(w, posts_write(w->posts, &error), &error);
         done(w, posts_find(w->posts, 0, 1000, &found, &error), &error);

@@ -23,8 +23,8 @@ static void they_are_found_for_an_hour(void **state) {
     struct refusals *refusals = refusals_new(PARTITIONS);
     enum follow_refusal_reason reason;
     int64_t now = START, offset = 0;
-    assert_int_equal(refusals_next(refusals, 1), -1);
-    refusals_detach(refusals, 1);
+    assert_int_equal(refusals_next(refusals, 1, 0), -1);
+    refusals_close(refusals, 1);
     for (int64_t command = 0; command < COMMANDS; command++, now += REFUSALS_KEPT_MS / 500) {
         struct follow_refusal refusal = refusal_of(command);
         if (chance_next(&chance) % 3 == 0) {
@@ -32,7 +32,7 @@ static void they_are_found_for_an_hour(void **state) {
             refusals_take(refusals, 1, offset, now, &refusal);
             if (chance_next(&chance) % 4 == 0) refusals_take(refusals, 1, offset, now, &refusal);
             offset += 1 + chance_next(&chance) % 2; // markers of transactions have offsets, too
-            assert_true(refusals_next(refusals, 1) <= offset);
+            assert_true(refusals_next(refusals, 1, 0) <= offset);
         }
         if (chance_next(&chance) % 50) continue;
         refusals_forget(refusals, now);
@@ -43,9 +43,9 @@ static void they_are_found_for_an_hour(void **state) {
             assert_false(refusals_find(refusals, 0, asked, &reason));
         }
     }
-    refusals_detach(refusals, 1);
+    refusals_close(refusals, 1);
     assert_false(refusals_find(refusals, 1, COMMANDS - 1, &reason));
-    assert_int_equal(refusals_next(refusals, 1), -1);
+    assert_int_equal(refusals_next(refusals, 1, 0), -1);
     refusals_free(refusals);
 }
 

@@ -86,9 +86,9 @@ static void end(struct world *w) {
 /* Attaches the partition in both; where their topics are to be read from. */
 static struct posts *attach(struct world *w, int64_t *follows, int64_t *index) {
     struct error error;
-    int64_t texts;
     struct posts *posts = posts_new(stores_posts(w->stores), PARTITIONS, INT64_C(1) << 50);
-    assert_int_equal(posts_attach(posts, P, index, &texts, &error), 0);
+    assert_int_equal(posts_open(posts, P, 0, 0, &error), 0);
+    *index = posts_next(posts, P, 0);
     assert_int_equal(relation_lists_attach(stores_relations(w->stores), P, clock_wall_ms(), follows, &error), 0);
     return posts;
 }

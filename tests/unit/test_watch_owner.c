@@ -70,6 +70,7 @@ static void new_desk(struct desk *desk, int64_t version) {
     struct watch_owner_options options = {.partitions = PARTITIONS,
                                           .slice = SLICE,
                                           .context = desk,
+                                          .output = desk,
                                           .version = say_version,
                                           .deliver = deliver,
                                           .forget = forget,

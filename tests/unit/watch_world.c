@@ -477,6 +477,7 @@ static void begin(struct world *w) {
     struct watch_owner_options options = {.partitions = PARTS,
                                           .slice = 1 + (size_t)below(w, 8),
                                           .context = w,
+                                          .output = w,
                                           .version = say_version,
                                           .deliver = deliver,
                                           .forget = forget};

@@ -165,6 +165,7 @@ int telling_new(const struct telling_options *options, struct telling **out, str
     struct watch_owner_options watches = {
         .partitions = options->partitions,
         .context = telling,
+        .output = telling,
         .version = version_of,
         .deliver = deliver_to_edge,
         .forget = forget_watch,

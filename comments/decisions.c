@@ -172,7 +172,7 @@ static int64_t next_id(struct decisions *decisions, const struct decision *decid
     return ids_make(ids_tick(decided->arrived_ms, decided->slot->offset, last), decided->slot->partition);
 }
 
-int decisions_find(struct decisions *decisions, struct decision *decided, struct error *error) {
+static int find_thread(struct decisions *decisions, struct decision *decided, struct error *error) {
     const struct comment_command *command = decided->command;
     const struct decisions_options *options = &decisions->options;
     struct thread *thread = &decided->thread;
@@ -282,7 +282,7 @@ static int decide_one(struct decisions *decisions, const struct decider_command 
     if (!code) code = is_repeated(decisions, &decided, error);
     if (code) return code < 0 ? code : 0;
     code = resolve(decisions, &decided, &command, error);
-    if (!code) code = decisions_find(decisions, &decided, error);
+    if (!code) code = find_thread(decisions, &decided, error);
     if (code) return code;
     int refused = thread_decide(&command, &decided.thread);
     if (refused == THREAD_DONE) return decisions_write_changes(decisions, &decided, error);

@@ -64,8 +64,6 @@ void decisions_client_key(struct decisions_key *key, const struct event_text *su
                           const struct event_text *client);
 void decisions_tick_key(struct decisions_key *key, int32_t partition);
 
-int decisions_find(struct decisions *decisions, struct decision *decided, struct error *error); /* fills the thread */
-
 /* Writes what the command has changed; at the end of a slice, all subjects and comments. Negative: a code of `write` or of the store. */
 int decisions_write_changes(struct decisions *decisions, const struct decision *decided, struct error *error);
 int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,

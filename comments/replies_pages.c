@@ -22,7 +22,7 @@ static void put_number(struct buffer *body, const char *before, int64_t number) 
     json_put_int(body, number);
 }
 
-void comment_replies_put_id(struct buffer *body, int64_t id) {
+static void put_id(struct buffer *body, int64_t id) {
     if (id) {
         put_number(body, "\"", id);
         buffer_byte(body, '"');
@@ -47,16 +47,16 @@ static void put_begin(struct comment_question *question, int64_t id, const struc
     struct buffer *body = &question->replies->body;
     question->put++;
     buffer_string(body, "{\"id\":");
-    comment_replies_put_id(body, id);
+    put_id(body, id);
     put_number(body, ",\"user\":", comment->user);
     buffer_string(body, ",\"text\":");
     put_text(question, text, shown);
     put_number(body, ",\"time\":", comment_time(id, comment));
     put_number(body, ",\"floor\":", comment->floor);
     buffer_string(body, ",\"root\":");
-    comment_replies_put_id(body, comment->root);
+    put_id(body, comment->root);
     buffer_string(body, ",\"reply_to\":");
-    comment_replies_put_id(body, comment->answers);
+    put_id(body, comment->answers);
     put_number(body, ",\"likes\":", comment->likes);
     put_number(body, ",\"reply_count\":", comment->replies);
     buffer_string(body, ",\"replies\":[");
@@ -370,7 +370,7 @@ void comment_replies_likes(void *context, struct http_request *request, const st
         }
         if (code && reaction.likes) {
             if (put++) buffer_byte(&replies->body, ',');
-            comment_replies_put_id(&replies->body, id);
+            put_id(&replies->body, id);
         }
         at += size;
     }

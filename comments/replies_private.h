@@ -40,7 +40,6 @@ void comment_replies_failed(const struct comment_question *question, int code, c
 /* Appends a comment as the API has it, but for names. viewer: sees his own held text; -1: nobody. first_replies: 0: none. 0 or a code. */
 int comment_replies_put(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
                         size_t first_replies, struct error *error);
-void comment_replies_put_id(struct buffer *body, int64_t id);
 void comment_replies_put_subject(struct buffer *body, const struct subject_state *state);
 
 /* Each answers the question of its name. */

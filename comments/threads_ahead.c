@@ -11,7 +11,7 @@ enum { SMALLEST = 1024 };
 
 static const uint8_t *bytes_at(const struct threads_ahead *ahead, size_t at) { return ahead->bytes.data + at; }
 
-void threads_ahead_clear(struct threads_ahead *ahead) {
+static void clear(struct threads_ahead *ahead) {
     if (!ahead->count) return;
     buffer_clear(&ahead->bytes);
     memset(ahead->table, 0, (ahead->mask + 1) * sizeof *ahead->table);
@@ -59,7 +59,7 @@ static void grow(struct threads_ahead *ahead) {
     }
 }
 
-void threads_ahead_want(struct threads_ahead *ahead, struct store_family *family, const struct threads_key *key) {
+static void want_row(struct threads_ahead *ahead, struct store_family *family, const struct threads_key *key) {
     if (ahead->count == ahead->capacity) grow(ahead);
     uint64_t hash = hash_of(family, key);
     size_t at = place_of(ahead, family, key, hash);
@@ -136,7 +136,7 @@ int threads_read_ahead(struct threads *threads, struct error *error) {
 /* ---- what is wanted ---- */
 
 static void want(struct threads *threads, int32_t partition, const struct threads_key *key) {
-    threads_ahead_want(&threads->ahead, threads->parts[partition].index, key);
+    want_row(&threads->ahead, threads->parts[partition].index, key);
 }
 
 void threads_want_comment(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id) {
@@ -171,4 +171,4 @@ void threads_want_rested(struct threads *threads, int32_t partition, const struc
     want(threads, partition, &key);
 }
 
-void threads_forget_ahead(struct threads *threads) { threads_ahead_clear(&threads->ahead); }
+void threads_forget_ahead(struct threads *threads) { clear(&threads->ahead); }

@@ -52,8 +52,6 @@ struct threads_ahead {
     size_t mask;
 };
 void threads_ahead_free(struct threads_ahead *ahead);
-void threads_ahead_clear(struct threads_ahead *ahead);
-void threads_ahead_want(struct threads_ahead *ahead, struct store_family *family, const struct threads_key *key);
 /* 1: the value was found; 0: it is known that there is none; -1: it was not read ahead. */
 int threads_ahead_get(const struct threads_ahead *ahead, const struct store_family *family,
                       const struct threads_key *key, struct buffer *value);

@@ -117,13 +117,13 @@ const struct hot_author *hot_find(const struct hot *hot, int64_t author) {
     return author < 0 ? NULL : id_table_find(&hot->parts[part_of(author)], author);
 }
 
-int64_t hot_newest_of(const struct hot *hot, const struct hot_author *author) {
+static int64_t newest_of(const struct hot *hot, const struct hot_author *author) {
     return author->newest > hot->horizon ? author->newest : 0;
 }
 
 int64_t hot_newest(const struct hot *hot, int64_t author) {
     const struct hot_author *slot = hot_find(hot, author);
-    return slot ? hot_newest_of(hot, slot) : 0;
+    return slot ? newest_of(hot, slot) : 0;
 }
 
 void hot_prefetch_older(const struct hot_author *author) {

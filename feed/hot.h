@@ -36,7 +36,6 @@ int64_t hot_newest(const struct hot *hot, int64_t author); /* 0: none */
 /* For pages, which look at many authors. hot_prefetch, and hot_prefetch_older: call them a while before the next. */
 void hot_prefetch(const struct hot *hot, int64_t author);
 const struct hot_author *hot_find(const struct hot *hot, int64_t author); /* NULL: none */
-int64_t hot_newest_of(const struct hot *hot, const struct hot_author *author);
 void hot_prefetch_older(const struct hot_author *author);
 
 /* The newest of an author's ids below `before` and above `above`; 0: none. */

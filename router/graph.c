@@ -13,7 +13,7 @@ enum { CHUNK_MIN = 2048 };
 enum { BLOCKS_SHIFT = 2, ROUNDING_SHIFT = 4 };
 
 /* Where both block each other, neither can be asked, nor choose anything: no aside's tag is as high as a mark. */
-uint8_t graph_tag(const struct friendship *half) {
+static uint8_t tag_of(const struct friendship *half) {
     uint8_t rounding = friendship_rounding(half), blocks = (uint8_t)(half->blocked_by_me | half->blocked_by_them << 1);
     if (friendship_made(half)) return (uint8_t)(rounding ? ADJACENCY_MARKED + rounding - 1 : ADJACENCY_MEMBER);
     if (half->state == FRIENDSHIP_NONE || blocks == 3) rounding = ROUNDING_NONE;
@@ -25,7 +25,7 @@ static uint8_t rounding_of(uint8_t tag) {
     return adjacency_is_member(tag) && tag != ADJACENCY_MEMBER ? (uint8_t)(tag - ADJACENCY_MARKED + 1) : ROUNDING_NONE;
 }
 
-struct friendship graph_half_of(uint8_t tag, int64_t since) {
+static struct friendship half_of(uint8_t tag, int64_t since) {
     bool made = adjacency_is_member(tag);
     uint8_t blocks = made ? 0 : tag >> BLOCKS_SHIFT & 3, rounding = made ? rounding_of(tag) : tag >> ROUNDING_SHIFT & 3;
     return (struct friendship){
@@ -39,10 +39,10 @@ struct friendship graph_half_of(uint8_t tag, int64_t since) {
 }
 
 static void make_views(struct graph *graph) {
-    struct friendship friends = graph_half_of(ADJACENCY_MEMBER, 0);
+    struct friendship friends = half_of(ADJACENCY_MEMBER, 0);
     graph->views[friendship_view(&friends)] |= UINT64_C(1) << ADJACENCY_MEMBER;
     for (unsigned tag = 1; tag < ADJACENCY_MARKED; tag++) {
-        struct friendship half = graph_half_of((uint8_t)tag, 0);
+        struct friendship half = half_of((uint8_t)tag, 0);
         graph->views[friendship_view(&half)] |= UINT64_C(1) << tag;
     }
 }
@@ -115,7 +115,7 @@ static struct adjacency_list list_of(int32_t partition, int64_t user) {
 
 struct list_entry graph_entry(int32_t partition, int64_t user, int64_t other, const struct friendship *half) {
     return (struct list_entry){
-        .list = list_of(partition, user), .id = other, .stamp = half->since, .tag = graph_tag(half)};
+        .list = list_of(partition, user), .id = other, .stamp = half->since, .tag = tag_of(half)};
 }
 
 struct adjacency *graph_lists(struct graph *graph) {
@@ -150,7 +150,7 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
                size_t *friends, struct error *error) {
     struct adjacency_entry entry;
     int code = adjacency_find(graph->lists, list_of(partition, user), other, &entry, friends, error);
-    if (!code) *half = graph_half_of(entry.tag, entry.stamp);
+    if (!code) *half = half_of(entry.tag, entry.stamp);
     return checked(graph, partition, code, error);
 }
 
@@ -158,7 +158,7 @@ int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, cons
                       int64_t other, bool with_since, struct friendship *half, struct error *error) {
     struct adjacency_entry entry;
     int code = adjacency_find_beside(graph->lists, list_of(partition, user), friends, other, with_since, &entry, error);
-    if (!code) *half = graph_half_of(entry.tag, entry.stamp);
+    if (!code) *half = half_of(entry.tag, entry.stamp);
     return checked(graph, partition, code, error);
 }
 
@@ -170,7 +170,7 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
         if (views & 1u << view) tags |= graph->views[view];
     int code = adjacency_page(graph->lists, list_of(partition, user), tags, after, found, limit, count, more, error);
     for (size_t i = 0; !code && i < *count; i++) {
-        struct friendship half = graph_half_of(found[i].tag, found[i].stamp);
+        struct friendship half = half_of(found[i].tag, found[i].stamp);
         entries[i] = (struct graph_entry){
             .other = found[i].id, .since = half.since, .view = friendship_view(&half), .rounded = half.rounded_by_me};
     }

@@ -11,10 +11,6 @@ struct graph {
     struct adjacency_entries marked;  /* of the user at hand */
 };
 
-/* A half as a tag, and back; since is the stamp. */
-uint8_t graph_tag(const struct friendship *half);
-struct friendship graph_half_of(uint8_t tag, int64_t since);
-
 static inline void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t user, int64_t other,
                              const struct friendship *half) {
     struct list_entry entry = graph_entry(partition, user, other, half);

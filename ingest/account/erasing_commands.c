@@ -58,7 +58,7 @@ static void acknowledged(void *context, struct http_request *request, int code, 
     free(path);
 }
 
-void erasing_send(struct erasure *erasure, const struct erasing_command *command) {
+static void send_command(struct erasure *erasure, const struct erasing_command *command) {
     struct erasing_sent *sent = mem_alloc(sizeof *sent);
     *sent = (struct erasing_sent){
         .erasure = erasure,
@@ -76,7 +76,7 @@ static void send_of_user(struct erasure *erasure, enum belonging_owner owner, co
                          struct buffer *record, char *question) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
-    erasing_send(erasure, &(struct erasing_command){
+    send_command(erasure, &(struct erasing_command){
                               .topic = topic,
                               .key = key,
                               .key_size = sizeof key,
@@ -113,7 +113,7 @@ static void unmute_nearby(struct erasure *erasure, int64_t other) {
     uint8_t key[HALF_KEY_SIZE];
     half_key_put(key, erasure->user, other);
     found(erasure, ERASED_MUTED);
-    erasing_send(erasure, &(struct erasing_command){
+    send_command(erasure, &(struct erasing_command){
                               .topic = &TOPIC_NEARBY_MUTES,
                               .key = key,
                               .key_size = sizeof key,
@@ -214,7 +214,7 @@ static bool remove_notice(struct erasure *erasure, const json_t *item) {
     read.user = erasure->user;
     notice_key_write(key, &read);
     found(erasure, ERASED_NOTICES);
-    erasing_send(erasure, &(struct erasing_command){
+    send_command(erasure, &(struct erasing_command){
                               .topic = &TOPIC_NOTICES,
                               .key = key,
                               .key_size = sizeof key,
@@ -255,7 +255,7 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
     const struct rpc_value *values = RPC_VALUES(RPC_TEXT(SUBJECT, subject), RPC_INT(USER, erasure->user),
                                                 RPC_TEXT(KEY, key), RPC_INT(COMMENT, command.comment));
     found(erasure, like ? ERASED_LIKES : ERASED_COMMENTS);
-    erasing_send(erasure, &(struct erasing_command){
+    send_command(erasure, &(struct erasing_command){
                               .topic = &TOPIC_COMMENT_COMMANDS,
                               .key = subject,
                               .key_size = strlen(subject),
@@ -284,7 +284,7 @@ static void remove_history(struct erasure *erasure, bool any) {
     if (!any && erasure->pass > 1) return;
     if (any) erasure->found++;
     bytes_put_be64(key, (uint64_t)erasure->user);
-    erasing_send(erasure, &(struct erasing_command){
+    send_command(erasure, &(struct erasing_command){
                               .topic = &TOPIC_ERASURES,
                               .key = key,
                               .key_size = sizeof key,

@@ -80,7 +80,6 @@ struct erasing_command {
     char *question;
     void (*told)(struct erasure *erasure, const json_t *outcome); /* of the outcome; NULL: whatever it is */
 };
-void erasing_send(struct erasure *erasure, const struct erasing_command *command);
 
 /* Removes what a page of the stage lists: sends its commands. False: the page cannot be understood. */
 bool erasing_remove(struct erasure *erasure, const json_t *page);

@@ -6,10 +6,7 @@
 
 #include "base/mem.h"
 
-enum {
-    WAITERS_DEFAULT = 10000,
-    FAILING = 3 /* transactions that failed in a row: trouble that does not pass by itself */
-};
+enum { WAITERS_DEFAULT = 10000 };
 
 /* ---- metrics ---- */
 
@@ -115,8 +112,6 @@ bool decider_busy(const struct decider *decider) {
 
 bool decider_committing(const struct decider *decider) { return decider->stage >= STAGE_OPEN; }
 
-bool decider_failing(const struct decider *decider) { return decider->failures >= FAILING; }
-
 size_t decider_queued(const struct decider *decider) { return decider->queue.count; }
 
 size_t decider_queued_bytes(const struct decider *decider) { return decider->queue.bytes; }
@@ -219,7 +214,7 @@ int64_t decider_end(const struct decider *decider, const struct topic *topic, in
     return written ? written->ends[partition] : -1;
 }
 
-bool decider_refuses(const struct decider *decider, size_t place, int64_t offset) {
+static bool refuses(const struct decider *decider, size_t place, int64_t offset) {
     for (size_t i = 0; i < decider->refused_count && i < REFUSED_MAX; i++)
         if (decider->refused[i].place == place && decider->refused[i].offset == offset) return true;
     return false;
@@ -237,7 +232,7 @@ void decider_take(struct decider *decider, const struct kafka_record *record) {
     if (course->expected < 0 || record->offset < course->expected) return;
     course->expected = record->offset + 1;
     void *item = queue_reserve(&decider->queue);
-    int code = decider_refuses(decider, queued.place, queued.offset)
+    int code = refuses(decider, queued.place, queued.offset)
                    ? error_set(&error, -EMSGSIZE, "what it would change is a record larger than its topic takes")
                    : decider->options.read(decider->options.context, record, item, &error);
     if (code) queued.dead = queue_dead_new(record, error.text);
@@ -257,10 +252,8 @@ int decider_await(struct decider *decider, const struct topic *topic, int32_t pa
     size_t place;
     if (!place_of(decider, topic, partition, &place)) return -EINVAL;
     if (decider->handled[place] > offset) {
-        done(context, decider_refuses(decider, place, offset) ? -EMSGSIZE : 0);
+        done(context, refuses(decider, place, offset) ? -EMSGSIZE : 0);
         return 0;
     }
     return waiters_add(decider->waiters, place, offset, deadline_us, context, done);
 }
-
-void decider_await_cancel(struct decider *decider, const void *context) { waiters_cancel(decider->waiters, context); }

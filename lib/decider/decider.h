@@ -102,8 +102,6 @@ bool decider_ready(const struct decider *decider);      /* transactions can be m
 bool decider_busy(const struct decider *decider);       /* the worker thread is at it */
 bool decider_committing(const struct decider *decider); /* a transaction is open, or being committed */
 
-bool decider_failing(const struct decider *decider); /* several transactions in a row were not committed */
-
 /* ---- the owner's part ---- */
 
 /* Begins to decide the partition's commands from that offset on, the higher of the group's offset and the one in `offsets`. Records
@@ -157,7 +155,5 @@ struct overlay *decider_overlay(struct decider *decider, const struct topic *top
  * this call. -EAGAIN: too many wait already; -EINVAL: no such partition. Then done is not called. */
 int decider_await(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset,
                   int64_t deadline_us, void *context, void (*done)(void *context, int code));
-/* Waiters with that context are not called any more. */
-void decider_await_cancel(struct decider *decider, const void *context);
 
 #endif

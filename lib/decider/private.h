@@ -94,7 +94,6 @@ void decider_overlays_tell(struct decider *decider);
 void decider_overlays_clear(struct decider *decider);
 void decider_overlays_commit(struct decider *decider);
 void decider_queue_tell(struct decider *decider);
-bool decider_refuses(const struct decider *decider, size_t place, int64_t offset); /* a command that is at fault */
 void decider_forget(struct decider *decider); /* queue, overlays, and what was begun */
 
 /* transactions.c */

@@ -118,21 +118,3 @@ int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t d
     if (deadline_us < waiters->timer_us) set_timer(waiters, deadline_us);
     return 0;
 }
-
-static void cancel_in(struct waiters *waiters, struct outcome_waiter **link, const void *context) {
-    while (*link) {
-        struct outcome_waiter *waiter = *link;
-        if (waiter->context != context) {
-            link = &waiter->next;
-            continue;
-        }
-        *link = waiter->next;
-        waiters->count--;
-        free(waiter);
-    }
-}
-
-void waiters_cancel(struct waiters *waiters, const void *context) {
-    cancel_in(waiters, &waiters->waiting, context);
-    cancel_in(waiters, &waiters->due, context);
-}

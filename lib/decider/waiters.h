@@ -14,7 +14,6 @@ void waiters_free(struct waiters *waiters); /* all get -ECANCELED; NULL is fine 
 /* -EAGAIN: too many. place: the partition, as the caller numbers them. */
 int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t deadline_us, void *context,
                 waiters_fn *done);
-void waiters_cancel(struct waiters *waiters, const void *context);
 
 /* Calls waiters whose offset is below handled[place] with 0, and waiters whose deadline has passed with -ETIMEDOUT. */
 void waiters_handled(struct waiters *waiters, const int64_t *handled);

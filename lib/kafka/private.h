@@ -31,7 +31,6 @@ int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing
 
 /* refusals.c: what Kafka, or the program's own table of topics, does not allow. Any thread. */
 bool kafka_is_refusal(rd_kafka_resp_err_t err); /* an ACL is missing */
-void kafka_tell(const struct kafka_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Tells what was refused, if err is a refusal: operation "Read", kind "topic" or "group". */
 void kafka_refused(const struct kafka_settings *settings, rd_kafka_resp_err_t err, const char *operation,
                    const char *kind, const char *name);

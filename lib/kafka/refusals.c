@@ -9,7 +9,7 @@ bool kafka_is_refusal(rd_kafka_resp_err_t err) {
            err == RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
 }
 
-void kafka_tell(const struct kafka_settings *settings, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void tell(const struct kafka_settings *settings, const char *format, ...) {
     char reason[512];
     va_list arguments;
     if (!settings->on_refused) return;
@@ -22,16 +22,15 @@ void kafka_tell(const struct kafka_settings *settings, const char *format, ...) 
 void kafka_refused(const struct kafka_settings *settings, rd_kafka_resp_err_t err, const char *operation,
                    const char *kind, const char *name) {
     if (kafka_is_refusal(err))
-        kafka_tell(settings, "no ACL allows %s on %s %s (`starling topics acls` prints those that are needed)",
-                   operation, kind, name);
+        tell(settings, "no ACL allows %s on %s %s (`starling topics acls` prints those that are needed)", operation,
+             kind, name);
 }
 
 bool kafka_allows(const struct kafka_settings *settings, const struct topic *topic, unsigned how) {
     if (!settings->uses || topic_used(settings->uses, topic, how)) return true;
-    kafka_tell(settings, "%s is not among the topics that this program %s: see its table in event/programs.c",
-               topic->name,
-               how == TOPIC_READS    ? "reads"
-               : how == TOPIC_WRITES ? "writes"
-                                     : "writes dead letters of");
+    tell(settings, "%s is not among the topics that this program %s: see its table in event/programs.c", topic->name,
+         how == TOPIC_READS    ? "reads"
+         : how == TOPIC_WRITES ? "writes"
+                               : "writes dead letters of");
     return false;
 }

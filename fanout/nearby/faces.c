@@ -161,8 +161,8 @@ static bool is_at(const struct face *face, const struct face_place *place) {
            face->at.lng == place->at.lng && face->rounded == place->rounded;
 }
 
-static void put(struct faces *faces, struct face *face, struct buffer *frame, const struct face_place *place,
-                double distance_m) {
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, const struct face_place *place,
+                    double distance_m) {
     face->used = 1;
     if (!is_at(face, place)) place_face(faces, face, place);
     uint8_t *text = buffer_reserve(frame, face->size + DISTANCE_MAX), *end = text + face->size;
@@ -181,7 +181,7 @@ static void put(struct faces *faces, struct face *face, struct buffer *frame, co
 void faces_put(struct faces *faces, struct buffer *frame, int64_t user, const struct face_place *place,
                double distance_m) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
-    put(faces, face ? face : add_face(faces, user), frame, place, distance_m);
+    faces_put_face(faces, face ? face : add_face(faces, user), frame, place, distance_m);
 }
 
 void faces_prefetch(const struct faces *faces, int64_t user) { map_prefetch(faces->table, (uint64_t)user); }
@@ -197,11 +197,6 @@ struct face *faces_ask(const struct faces *faces, int64_t user) {
 }
 
 uint64_t faces_changes(const struct faces *faces) { return faces->changes; }
-
-void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, const struct face_place *place,
-                    double distance_m) {
-    put(faces, face, frame, place, distance_m);
-}
 
 void faces_forget(struct faces *faces, int64_t user) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);

@@ -333,7 +333,7 @@ void owner_effects_lost(struct owner *owner) {
 
 /* ---- beginning and end ---- */
 
-int inputs_join(struct owner *owner, struct error *error) {
+int owner_join(struct owner *owner, struct error *error) {
     const struct topic *subscribe[2 * STAGES_TOPICS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < owner->input_count; i++) subscribe[count++] = owner->inputs[i];

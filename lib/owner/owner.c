@@ -95,8 +95,6 @@ void owner_begin(struct owner *owner, size_t input, int32_t partition, int64_t f
     stages_begin(owner->stages, input, partition, first, next);
 }
 
-int owner_join(struct owner *owner, struct error *error) { return inputs_join(owner, error); }
-
 /* ---- the end ---- */
 
 /* A static member that hands over serves until the moment is good. */

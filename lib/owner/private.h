@@ -64,7 +64,6 @@ void owner_failed(struct owner *owner, const char *doing, const struct error *er
 
 /* ---- inputs.c ---- */
 
-int inputs_join(struct owner *owner, struct error *error);
 void inputs_progress(struct owner *owner); /* restored partitions become live, and their commands begin */
 void inputs_pause_commands(struct owner *owner, bool pause);
 /* Whether more commands are queued than a part of what may be: 1: than all, 2: than half. */

@@ -22,10 +22,6 @@ void tasks_read_from(struct tasks *tasks, size_t state, int32_t partition, int64
         tasks_fail(tasks, "state cannot be read again", &error);
 }
 
-static void read_anew(struct tasks *tasks, size_t state, int32_t partition) {
-    tasks_read_from(tasks, state, partition, KAFKA_OFFSET_BEGINNING);
-}
-
 /* ---- tasks come and go ---- */
 
 static int open_store(struct tasks *tasks, size_t store, int32_t partition, struct error *error) {
@@ -112,7 +108,7 @@ static void suspend(struct tasks *tasks, int32_t partition) {
     }
     if (code) tasks_fail(tasks, "a store cannot be opened", &error);
     for (size_t s = 0; ran && s < tasks->state_count; s++)
-        if (tasks->states[s].kind->in_memory) read_anew(tasks, s, partition);
+        if (tasks->states[s].kind->in_memory) tasks_read_from(tasks, s, partition, KAFKA_OFFSET_BEGINNING);
 }
 
 static void silence(void *context, int32_t partition) {
@@ -177,7 +173,7 @@ static void empty(struct tasks *tasks, size_t store, int32_t partition, size_t b
     if (code) tasks_fail(tasks, "state cannot be read anew", &error);
     for (size_t s = 0; !code && s < tasks->state_count; s++)
         if (s != but && tasks->states[s].topic->store == store && !tasks->states[s].kind->from_effects)
-            read_anew(tasks, s, partition);
+            tasks_read_from(tasks, s, partition, KAFKA_OFFSET_BEGINNING);
 }
 
 static bool lost(void *context, size_t number, int32_t partition) {

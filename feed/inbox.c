@@ -55,22 +55,6 @@ void inbox_begin(struct inbox *inbox, int64_t request, int64_t time_ms, const in
             inbox->waiting[inbox->waiting_count++] = inbox->waiting[i];
 }
 
-void inbox_push(struct inbox *inbox, int64_t author, int64_t id, size_t max) {
-    if (inbox->request < 0) return;
-    size_t at = 0;
-    while (at < inbox->count && inbox->posts[at].id > id) at++; // most are newer than all others
-    if (at < inbox->count && inbox->posts[at].id == id) return;
-    if (inbox->count == max) {
-        left_out(inbox, at == max ? id : inbox->posts[max - 1].id);
-        if (at == max) return;
-        inbox->count--;
-    }
-    if (inbox->count == inbox->capacity) reserve_posts(inbox, inbox->count < 8 ? 16 : inbox->count * 2);
-    memmove(&inbox->posts[at + 1], &inbox->posts[at], (inbox->count - at) * sizeof *inbox->posts);
-    inbox->posts[at] = (struct inbox_post){.id = id, .author = author};
-    inbox->count++;
-}
-
 static int falling_posts(const void *a, const void *b) {
     const struct inbox_post *first = a, *second = b;
     return (first->id < second->id) - (first->id > second->id);

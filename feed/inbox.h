@@ -56,7 +56,6 @@ static inline bool inbox_away(uint32_t opened, int64_t time_ms, int64_t away_ms)
 
 /* Each does nothing to an inbox without a Begin, but inbox_begin. max: INBOX_MAX, or fewer for tests. */
 void inbox_begin(struct inbox *inbox, int64_t request, int64_t time_ms, const int64_t *wanted, size_t count);
-void inbox_push(struct inbox *inbox, int64_t author, int64_t id, size_t max);
 void inbox_push_many(struct inbox *inbox, struct inbox_post *posts, size_t count, size_t max); /* sorts `posts` */
 void inbox_remove(struct inbox *inbox, int64_t id); /* an id that is not there is fine */
 void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size_t count, int64_t cut, size_t max);

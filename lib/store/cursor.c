@@ -22,8 +22,6 @@ void store_cursor_seek(struct store_cursor *cursor, const void *key, size_t key_
     rocksdb_iter_seek(cursor->iterator, key, key_size);
 }
 
-void store_cursor_first(struct store_cursor *cursor) { rocksdb_iter_seek_to_first(cursor->iterator); }
-
 bool store_cursor_valid(const struct store_cursor *cursor) { return rocksdb_iter_valid(cursor->iterator); }
 
 void store_cursor_next(struct store_cursor *cursor) { rocksdb_iter_next(cursor->iterator); }

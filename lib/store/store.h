@@ -95,7 +95,6 @@ int store_get_many(struct store *store, struct store_family *family, const uint8
 struct store_cursor *store_cursor_new(struct store *store, struct store_family *family);
 void store_cursor_free(struct store_cursor *cursor);
 void store_cursor_seek(struct store_cursor *cursor, const void *key, size_t key_size); /* first key >= */
-void store_cursor_first(struct store_cursor *cursor);
 bool store_cursor_valid(const struct store_cursor *cursor);
 void store_cursor_next(struct store_cursor *cursor);
 const uint8_t *store_cursor_key(const struct store_cursor *cursor, size_t *size);

@@ -19,7 +19,10 @@ static void apply(struct inbox *inbox, const struct feed_item *made, size_t max)
     const struct timeline_item *item = &made->item;
     struct inbox_post posts[FEED_ITEM_LIST];
     switch (item->kind) {
-    case TIMELINE_ITEM_PUSH: inbox_push(inbox, item->push.author, item->push.id, max); break;
+    case TIMELINE_ITEM_PUSH:
+        posts[0] = (struct inbox_post){.id = item->push.id, .author = item->push.author};
+        inbox_push_many(inbox, posts, 1, max);
+        break;
     case TIMELINE_ITEM_BACKLOG:
         inbox_backlog(inbox, item->backlog.author, item->backlog.ids.items, item->backlog.ids.count, item->backlog.cut,
                       max);
@@ -170,8 +173,12 @@ static void test_a_post_takes_twelve_bytes_at_most(void **state) {
     struct buffer bytes = {.data = NULL};
     inbox_begin(&inbox, 1000000, INT64_C(1770000000000), NULL, 0);
     for (int i = 0; i < 800; i++)
-        inbox_push(&inbox, (int64_t)feed_chance(&chance, 10000000),
-                   (INT64_C(50000000000) + (int64_t)feed_chance(&chance, 86400000)) << 22, 800);
+        inbox_push_many(&inbox,
+                        &(struct inbox_post){
+                            .author = (int64_t)feed_chance(&chance, 10000000),
+                            .id = (INT64_C(50000000000) + (int64_t)feed_chance(&chance, 86400000)) << 22,
+                        },
+                        1, 800);
     inbox_write(&inbox, &bytes);
     assert_int_equal(inbox.count, 800);
     assert_true(bytes.size <= 800 * 11);

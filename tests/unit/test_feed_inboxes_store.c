@@ -84,7 +84,7 @@ static size_t keys_of(struct world *w, uint8_t kind) {
     size_t size, count = 0;
     assert_int_equal(store_family(w->store, "inbox-0", &family, NULL), 0);
     struct store_cursor *cursor = store_cursor_new(w->store, family);
-    for (store_cursor_first(cursor); store_cursor_valid(cursor); store_cursor_next(cursor))
+    for (store_cursor_seek(cursor, "", 0); store_cursor_valid(cursor); store_cursor_next(cursor))
         count += store_cursor_key(cursor, &size)[0] == kind;
     store_cursor_free(cursor);
     return count;

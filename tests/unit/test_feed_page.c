@@ -46,7 +46,8 @@ static void make(struct world *w, uint64_t seed) {
     for (int64_t id = 1; id < IDS; id++) {
         w->pushed[id] = feed_chance(&w->chance, 10) < pushed;
         w->is_hot[id] = feed_chance(&w->chance, 10) < hot;
-        if (w->pushed[id]) inbox_push(&w->inbox, id % AUTHORS, id_of(id), IDS);
+        struct inbox_post post = {.id = id_of(id), .author = id % AUTHORS};
+        if (w->pushed[id]) inbox_push_many(&w->inbox, &post, 1, IDS);
         if (w->is_hot[id]) hot_put(w->hot, id % AUTHORS, id_of(id));
         w->gone[id] = w->is_hot[id] && feed_chance(&w->chance, 10) < gone;
         if (w->gone[id]) hot_remove(w->hot, id % AUTHORS, id_of(id));

@@ -477,7 +477,7 @@ static size_t texts_in(struct world *w, const char *name) {
     size_t size, count = 0;
     done(w, store_family(w->store, name, &family, &error), &error);
     struct store_cursor *cursor = store_cursor_new(w->store, family);
-    for (store_cursor_first(cursor); store_cursor_valid(cursor); store_cursor_next(cursor)) {
+    for (store_cursor_seek(cursor, "", 0); store_cursor_valid(cursor); store_cursor_next(cursor)) {
         store_cursor_key(cursor, &size);
         count += size == POST_KEY_SIZE;
     }

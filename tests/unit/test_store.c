@@ -133,8 +133,8 @@ static void test_a_sorted_batch_writes_what_came_last(void **state) {
         }
     }
     struct store_cursor *a = store_cursor_new(f->store, plain), *b = store_cursor_new(f->store, sorted);
-    store_cursor_first(a);
-    store_cursor_first(b);
+    store_cursor_seek(a, "", 0);
+    store_cursor_seek(b, "", 0);
     size_t count = 0;
     for (; store_cursor_valid(a) && store_cursor_valid(b); store_cursor_next(a), store_cursor_next(b), count++) {
         size_t sizes[2];
@@ -247,12 +247,12 @@ static void test_cursor_walks_a_snapshot_in_order(void **state) {
     }
     assert_int_equal(expected, 303);
     assert_int_equal(store_cursor_error(cursor, NULL), 0);
-    store_cursor_first(cursor);
+    store_cursor_seek(cursor, "", 0);
     assert_true(store_cursor_valid(cursor));
     store_cursor_free(cursor);
 
     cursor = store_cursor_new(f->store, a);
-    store_cursor_first(cursor);
+    store_cursor_seek(cursor, "", 0);
     assert_false(store_cursor_valid(cursor));
     store_cursor_free(cursor);
 }
@@ -269,7 +269,7 @@ static void file_put(struct store_file *file, uint64_t from, uint64_t to) {
 static uint64_t count_keys(struct fixture *f, struct store_family *family) {
     uint64_t count = 0;
     struct store_cursor *cursor = store_cursor_new(f->store, family);
-    for (store_cursor_first(cursor); store_cursor_valid(cursor); store_cursor_next(cursor)) count++;
+    for (store_cursor_seek(cursor, "", 0); store_cursor_valid(cursor); store_cursor_next(cursor)) count++;
     store_cursor_free(cursor);
     return count;
 }

@@ -75,8 +75,12 @@ static int load_environment(struct config *config, bool *configured, struct erro
     return code;
 }
 
+static const char *program_of(const struct cli_command *command) {
+    return command->program ? command->program : "starling";
+}
+
 static void print_help(const struct cli_command *command, const struct cli_option *options, size_t count) {
-    printf("usage: starling %s %s\n\n%s\n\n", command->name, command->synopsis, command->summary);
+    printf("usage: %s %s %s\n\n%s\n\n", program_of(command), command->name, command->synopsis, command->summary);
     for (size_t i = 0; i < count; i++) {
         char left[64];
         snprintf(left, sizeof left, "--%s%s%s", options[i].name, options[i].value_name ? " " : "",
@@ -236,7 +240,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
     if (code) goto finish;
     if (parse.help || parse.tables || parse.version) {
         if (parse.version)
-            printf("starling %s\n", STARLING_VERSION);
+            printf("%s %s\n", program_of(command), STARLING_VERSION);
         else if (parse.tables)
             print_tables(options, count);
         else
@@ -256,7 +260,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         .topics = &TOPICS_ALL,
         .bootstrap = cli->settings.bootstrap,
         .prefix = cli->settings.prefix,
-        .client_id = "starling",
+        .client_id = program_of(command),
         .extra = extra,
         .extra_count = extra_count,
         .on_refused = refused,
@@ -285,7 +289,7 @@ void cli_say_broker(const struct cli *cli) {
 __attribute__((format(printf, 2, 0))) static void say(const struct cli_command *command, const char *format,
                                                       va_list arguments) {
     fflush(stdout);
-    fprintf(stderr, "starling %s: ", command->name);
+    fprintf(stderr, "%s %s: ", program_of(command), command->name);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
 }
@@ -302,7 +306,8 @@ int cli_fail(const struct cli_command *command, int code, const char *format, ..
     va_start(arguments, format);
     say(command, format, arguments);
     va_end(arguments);
-    if (code == usage_code(command)) fprintf(stderr, "usage: starling %s %s\n", command->name, command->synopsis);
+    if (code == usage_code(command))
+        fprintf(stderr, "usage: %s %s %s\n", program_of(command), command->name, command->synopsis);
     return code;
 }
 
@@ -366,4 +371,48 @@ bool cli_place(const char *text, struct geo_point *at) {
     }
     free(copy);
     return good;
+}
+
+/* ---- a program of commands ---- */
+
+static void print_usage(FILE *out, const struct cli_command *const *commands, size_t count) {
+    const char *program = program_of(commands[0]);
+    fprintf(out, "usage: %s COMMAND ...\n\n", program);
+    for (size_t i = 0; i < count; i++) fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "\n%s COMMAND --help tells its arguments. All take --config FILE and --set key=value.\n", program);
+}
+
+static void print_commands(const struct cli_command *const *commands, size_t count) {
+    struct buffer out = {.size = 0};
+    printf("{\"commands\":[");
+    for (size_t i = 0; i < count; i++) {
+        char help[] = "--help=json", *arguments[] = {help, help, NULL};
+        buffer_clear(&out);
+        put_member(&out, i ? ",{" : "{", "name", commands[i]->name);
+        put_member(&out, ",", "synopsis", commands[i]->synopsis);
+        put_member(&out, ",", "summary", commands[i]->summary);
+        printf("%s,\"tables\":", buffer_cstring(&out));
+        commands[i]->run(2, arguments);
+        putchar('}');
+    }
+    puts("]}");
+    buffer_free(&out);
+}
+
+int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv) {
+    const char *word = argc < 2 ? "" : argv[1];
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(word, commands[i]->name)) return commands[i]->run(argc - 1, argv + 1);
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+        print_usage(stdout, commands, count);
+    } else if (!strcmp(word, "--help=json")) {
+        print_commands(commands, count);
+    } else if (!strcmp(word, "--version")) {
+        printf("%s %s\n", program_of(commands[0]), STARLING_VERSION);
+    } else {
+        if (argc >= 2) fprintf(stderr, "%s: unknown command %s\n", program_of(commands[0]), word);
+        print_usage(stderr, commands, count);
+        return CLI_WRONG_USAGE;
+    }
+    return 0;
 }

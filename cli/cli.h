@@ -1,5 +1,5 @@
-/* The inside of the `starling` command: one file (or a few) a subcommand, listed in main.c. Single-threaded; each run is one
- * subcommand and then exits, with 0, 1 (it failed: the reason is on standard error) or 2 (wrong usage). */
+/* A program of subcommands: `starling` itself, one file (or a few) a subcommand, listed in main.c, and starling-load (tools/load).
+ * Single-threaded; each run is one subcommand and then exits, with 0, 1 (it failed: the reason is on standard error) or 2 (wrong usage). */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -14,7 +14,7 @@
 
 struct cli_settings { /* from --config, environment and --set, as for the daemons */
     const char *bootstrap, *prefix;
-    const char *hs256_key_file; /* for simulate, which signs tokens for its phones */
+    const char *hs256_key_file; /* for those that sign tokens */
     const char *peer_token;
     const char *api_url, *ws_url; /* where the gateways and the edges are reached */
     const char *ops_addresses;    /* of daemons, separated by commas */
@@ -53,7 +53,12 @@ struct cli_command {
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
     int refused_code;                  /* the exit code when the broker refuses the connection; 0 stands for 1 */
     int usage_code;                    /* the exit code of wrong usage; 0 stands for CLI_WRONG_USAGE */
+    const char *program;               /* whose subcommand it is; NULL stands for "starling" */
 };
+
+/* The main function of a program: runs the subcommand that argv[1] names. --help (-h, help) lists all, --version prints the program's, and
+ * --help=json is for programs: {"commands":[{"name","synopsis","summary","tables": what the command's --help=json prints}]}. */
+int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv);
 
 /* Parses options and configuration (--config FILE, --set key=value, --help and --version may stand anywhere, before or after arguments).
  * 0, or the exit code to return (wrong usage), after the reason was printed. --help (-h) and --version print, and set *done for exit
@@ -67,11 +72,11 @@ void cli_close(struct cli *cli);
  * given. */
 void cli_say_broker(const struct cli *cli);
 
-/* Says "starling NAME: reason" on standard error, with the usage behind it when code is that of wrong usage; returns code. */
+/* Says "PROGRAM NAME: reason" on standard error, with the usage behind it when code is that of wrong usage; returns code. */
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Says "starling NAME: reason" on standard error, of what is no failure. */
+/* Says "PROGRAM NAME: reason" on standard error, of what is no failure. */
 void cli_note(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Reads an argument USER. 0, or the exit code after the reason was printed. */
@@ -96,8 +101,8 @@ int cli_real_option(const struct cli_command *command, const char *option, const
 int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64_t b), void *context,
                    struct error *error);
 
-extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, SIMULATE_COMMAND, WATCH_COMMAND, REPLAY_COMMAND,
-    HISTORY_COMMAND, STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND, COMMENTS_COMMAND,
-    TRACE_COMMAND, USER_EXPORT_COMMAND, FORGET_COMMAND;
+extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, WATCH_COMMAND, REPLAY_COMMAND, HISTORY_COMMAND,
+    STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND, COMMENTS_COMMAND, TRACE_COMMAND,
+    USER_EXPORT_COMMAND, FORGET_COMMAND;
 
 #endif

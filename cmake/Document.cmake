@@ -36,7 +36,7 @@ function(starling_document)
             add_test(NAME dev_${what} COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/dev/test_${what}.py")
         endforeach()
         add_test(NAME packaging COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/package/test_packaging.py"
-            "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "${CMAKE_BINARY_DIR}")
+            "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "$<TARGET_FILE:starling-load>" "${CMAKE_BINARY_DIR}")
         set_tests_properties(packaging PROPERTIES TIMEOUT 600)
     endif()
 endfunction()

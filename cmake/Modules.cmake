@@ -46,7 +46,8 @@ endfunction()
 
 # starling_program(FOLDER EXECUTABLE USES ours... [EXTERNAL theirs...]): FOLDER's library, and its main.c linked with it.
 function(starling_program folder executable)
-    string(REPLACE "-" "_" name "${folder}")
+    get_filename_component(name "${folder}" NAME)
+    string(REPLACE "-" "_" name "${name}")
     starling_library(${name} SUBFOLDERS FOLDER "${folder}" WITHOUT "main\\.c" ${ARGN})
     file(GLOB main CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/main.c")
     if(main)

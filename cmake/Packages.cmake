@@ -1,4 +1,4 @@
-# Installs files and makes Debian packages of them: `starling` with the daemons, `starling-cli` with the command. Included last by
+# Installs files and makes Debian packages of them: `starling` with the daemons, `starling-cli` with the commands. Included last by
 # CMakeLists.txt where PACKAGING is on; makes the target `pages` and lets cpack work. ./dev package calls both.
 set(packaging "${CMAKE_SOURCE_DIR}/packaging")
 set(made "${CMAKE_BINARY_DIR}/packaging")
@@ -13,7 +13,7 @@ string(TIMESTAMP date "%Y-%m-%d" UTC)
 
 set(kinds ingest router fanout feed comments history-sink moderation)
 set(scripts starling-plan starling-comments-convert)
-set(pages "${made}/man/starling.1" "${made}/man/starling.properties.5")
+set(pages "${made}/man/starling.1" "${made}/man/starling-load.1" "${made}/man/starling.properties.5")
 foreach(script IN LISTS scripts)
     list(APPEND pages "${made}/man/${script}.1")
     list(APPEND script_files "${CMAKE_SOURCE_DIR}/tools/${script}")
@@ -23,8 +23,9 @@ foreach(kind IN LISTS kinds)
 endforeach()
 add_custom_command(
     OUTPUT ${pages}
-    COMMAND Python3::Interpreter "${packaging}/pages.py" "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "${made}" "${date}"
-    DEPENDS "${packaging}/pages.py" ${script_files} document starling
+    COMMAND Python3::Interpreter "${packaging}/pages.py" "$<TARGET_FILE:document>" "$<TARGET_FILE:starling>" "$<TARGET_FILE:starling-load>" "${made}"
+        "${date}"
+    DEPENDS "${packaging}/pages.py" ${script_files} document starling starling-load
     COMMENT "Writing manual pages and completion"
     VERBATIM)
 add_custom_target(pages ALL DEPENDS ${pages})
@@ -59,9 +60,9 @@ install(CODE "
         execute_process(COMMAND gzip -9nc \"\${page}\" OUTPUT_FILE \"\${page}.gz\" COMMAND_ERROR_IS_FATAL ANY)
     endforeach()" ALL_COMPONENTS)
 
-install(TARGETS starling RUNTIME DESTINATION bin COMPONENT cli)
+install(TARGETS starling starling-load RUNTIME DESTINATION bin COMPONENT cli)
 install(PROGRAMS ${script_files} DESTINATION bin COMPONENT cli)
-foreach(program IN ITEMS starling ${scripts})
+foreach(program IN ITEMS starling starling-load ${scripts})
     install(FILES "${made}/man/${program}.1.gz" DESTINATION share/man/man1 COMPONENT cli)
     install(FILES "${made}/completion/${program}" DESTINATION share/bash-completion/completions COMPONENT cli)
 endforeach()
@@ -132,7 +133,7 @@ set(CPACK_DEBIAN_CLI_DEBUGINFO_PACKAGE ON)
 set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "libwebsockets-evlib-uv, python3")
 set(CPACK_COMPONENT_CLI_DESCRIPTION "nearby friends, feeds and comments on Kafka: the command
 The starling command makes and watches the topics of starling, moves data
-in and out, shows what users see, and simulates them. starling-plan counts
-the processes and machines that a load needs. starling-comments-convert
-makes comments of other sites ready to be imported.")
+in and out, and shows what users see. starling-load simulates thousands of
+them. starling-plan counts the processes and machines that a load needs.
+starling-comments-convert makes comments of other sites ready to be imported.")
 include(CPack)

@@ -82,7 +82,7 @@ static const struct config_property PROPERTIES[] = {
      .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},
     {"web.map.geojson", CONFIG_STRING, AT(map_geojson), "",
      .doc =
-         "A map that the page draws: a GeoJSON file with OpenStreetMap's tags, as `starling simulate --map` and Overpass write "
+         "A map that the page draws: a GeoJSON file with OpenStreetMap's tags, as `starling-load simulate --map` and Overpass write "
          "it. Served at /map.geojson, packed where FILE.gz lies beside it. Empty, and no tiles: a plain grid."},
     {"web.map.tiles", CONFIG_STRING, AT(map_tiles), "",
      .doc =

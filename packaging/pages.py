@@ -30,6 +30,13 @@ DAEMONS = {  # what each is, and what it does
     'starling-moderation': ('search index of all comments', 'reads all comments and answers searches of moderators.'),
 }
 
+PROGRAMS = {  # those with commands: what each is for, and what it does
+    'starling': ('operate and analyse starling',
+                 'makes and watches the topics of starling, moves data in and out, and shows what users see.'),
+    'starling-load': ('simulate thousands of users of starling',
+                      'puts load on a deployment: people whose phones move, who post, follow, comment and read, and whose pages it checks.'),
+}
+
 SCRIPTS = {  # programs of tools/: what each does, and its exit status
     'starling-plan': ('multiplies a load with measured figures. It asks nobody.',
                       '0: done; 1: no number of processes is enough for the load; 2: wrong usage.'),
@@ -160,13 +167,13 @@ def settings_page(daemons, version, date):
     return page
 
 
-def command_page(commands, daemons, version, date):
-    page = Page('starling', 1, version, date, 'operate and analyse starling')
+def command_page(program, commands, daemons, version, date):
+    what, description = PROGRAMS[program]
+    page = Page(program, 1, version, date, what)
     page.head('SYNOPSIS')
-    page.text(f'{bold("starling")} \\fICOMMAND\\fR ... [{option("config", "FILE")}]... [{option("set", "KEY=VALUE")}]...')
+    page.text(f'{bold(program)} \\fICOMMAND\\fR ... [{option("config", "FILE")}]... [{option("set", "KEY=VALUE")}]...')
     page.head('DESCRIPTION')
-    page.text(f'{bold("starling")} makes and watches the topics of starling, moves data in and out, shows what users see, and simulates '
-              'them.')
+    page.text(f'{bold(program)} {roff(description)}')
     page.head('COMMANDS')
     for command in commands:
         page.sub(f'{command["name"]} {command["synopsis"]}')
@@ -184,7 +191,8 @@ def command_page(commands, daemons, version, date):
         setting(page, each)
     page.head('EXIT STATUS')
     page.text('0: done; 1: failed, with the reason on standard error; 2: wrong usage.')
-    see_also(page, *((name, 1) for name in SCRIPTS), ('starling.properties', 5), *((daemon['name'], 8) for daemon in daemons))
+    see_also(page, *((name, 1) for name in (*PROGRAMS, *SCRIPTS) if name != program), ('starling.properties', 5),
+             *((daemon['name'], 8) for daemon in daemons))
     return page
 
 
@@ -254,7 +262,7 @@ def first_words(synopsis):
     return [word for word in starts if re.fullmatch('[a-z]+', word)]
 
 
-def command_completion(commands):
+def command_completion(program, commands):
     options = [option for command in commands for option in command['tables']['options']]
     files = sorted({option['name'] for option in options if option['value'] in ('FILE', 'STATE')})
     choices = {option['name']: option['value'].split('|') for option in options
@@ -268,7 +276,7 @@ def command_completion(commands):
              '    else\n        case ${COMP_WORDS[1]} in\n' + ''.join('    ' + case for case in cases) +
              '        esac\n        words="$words --config --set --help"\n    fi')
     return FUNCTION.format(
-        name='_starling', programs='starling', keys=quoted(each['name'] for each in commands[0]['tables']['settings']),
+        name='_' + program.replace('-', '_'), programs=program, keys=quoted(each['name'] for each in commands[0]['tables']['settings']),
         file_options=''.join(f' | --{name}' for name in files), words=words,
         choices=''.join(f'    --{name}) words={quoted(values)} ;;\n' for name, values in sorted(choices.items())).replace(
             ' ;;\n', '\n        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")\n        return\n        ;;\n'))
@@ -282,19 +290,21 @@ def script_completion(name, script):
 
 
 def main():
-    document, starling, out, date = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
+    document, *programs, out, date = sys.argv[1:]
+    out = pathlib.Path(out)
     tables = json.loads(subprocess.check_output([document, 'tables']))
     version, daemons = tables['version'], tables['daemons']
-    commands = json.loads(subprocess.check_output([starling, '--help=json']))['commands']
     (out / 'man').mkdir(parents=True, exist_ok=True)
     (out / 'completion').mkdir(exist_ok=True)
-    command_page(commands, daemons, version, date).write(out / 'man' / 'starling.1')
+    for program in map(pathlib.Path, programs):
+        commands = json.loads(subprocess.check_output([program, '--help=json']))['commands']
+        command_page(program.name, commands, daemons, version, date).write(out / 'man' / f'{program.name}.1')
+        (out / 'completion' / program.name).write_text(command_completion(program.name, commands))
     for name in SCRIPTS:
         script = runpy.run_path(str(pathlib.Path(__file__).parents[1] / 'tools' / name))
         script_page(name, script, version, date).write(out / 'man' / f'{name}.1')
         (out / 'completion' / name).write_text(script_completion(name, script))
     settings_page(daemons, version, date).write(out / 'man' / 'starling.properties.5')
-    (out / 'completion' / 'starling').write_text(command_completion(commands))
     for daemon in daemons:
         daemon_page(daemon, version, date).write(out / 'man' / f'{daemon["name"]}.8')
         (out / 'completion' / daemon['name']).write_text(daemon_completion(daemon))

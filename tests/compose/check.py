@@ -4,7 +4,7 @@
     check.py docker|podman PROJECT PEOPLE PROMETHEUS
 
 A city moves, posts and comments in the container PEOPLE. Meanwhile a broker is killed and stays away, and one of each daemon is killed
-and started again. Afterwards lists are compared with brute force over what the topics hold; `starling simulate --check` does the same
+and started again. Afterwards lists are compared with brute force over what the topics hold; `starling-load simulate --check` does the same
 with pages and threads. Prometheus must reach all daemons, and SIGTERM must end each of them with exit code 0.
 """
 import json
@@ -77,7 +77,7 @@ class Daemon:
 
 
 class City:
-    """`starling simulate` in the people's container. It settles when the file GO is there, and for as long as GOING is."""
+    """`starling-load simulate` in the people's container. It settles when the file GO is there, and for as long as GOING is."""
 
     GO, GOING, LISTS = '/tmp/go', '/tmp/going', '/tmp/lists.csv'
 
@@ -85,7 +85,7 @@ class City:
         self.engine, self.log = engine, log
         engine.inside('touch', self.GOING)
         self.process = subprocess.Popen(
-            [engine.program, 'exec', engine.people, 'starling', 'simulate', f'--city={CITY}', '--every=0.5', '--for=5',
+            [engine.program, 'exec', engine.people, 'starling-load', 'simulate', f'--city={CITY}', '--every=0.5', '--for=5',
              f'--wait-for={self.GO}', f'--settle-while={self.GOING}', '--settle=2', f'--lists={self.LISTS}',
              '--ws=ws://fanout-1:8081/,ws://fanout-2:8081/', '--http=http://ingest-1:8080,http://ingest-2:8080',
              '--check', '--posts=2', '--follows=2', '--reads=4', '--comments=4', '--fire=60', f'--margin={MARGIN_S}',

@@ -8,7 +8,7 @@ from harness.broker import REPOSITORY
 from harness.cluster import build_folder
 from harness.processes import clean_environment
 
-COMMANDS = ['topics', 'graph', 'follows', 'simulate', 'watch', 'replay', 'history', 'posts', 'feed', 'comments', 'status', 'dlq',
+COMMANDS = ['topics', 'graph', 'follows', 'watch', 'replay', 'history', 'posts', 'feed', 'comments', 'status', 'dlq',
             'trace', 'export', 'forget']
 DAEMONS = ['ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation']
 
@@ -18,12 +18,14 @@ def run(*arguments, timeout=30, **more):
                           env=clean_environment(), **more)
 
 
-def test_all_commands_are_here():
-    listed = run(build_folder() / 'starling', '--help').stdout
-    assert [line.split()[0] for line in listed.splitlines() if line.startswith('  ')] == COMMANDS
+@pytest.mark.parametrize('program, commands', [('starling', COMMANDS), ('starling-load', ['simulate'])])
+def test_all_commands_are_here(program, commands):
+    listed = run(build_folder() / program, '--help').stdout
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith('  ')] == commands
 
 
 @pytest.mark.parametrize('program', [('starling',), *(('starling', command) for command in COMMANDS),
+                                     ('starling-load',), ('starling-load', 'simulate'),
                                      *((f'starling-{daemon}',) for daemon in DAEMONS)], ids=' '.join)
 def test_every_program_tells_its_usage_and_its_version(program):
     command = build_folder() / program[0], *program[1:]
@@ -45,8 +47,8 @@ def test_a_wrong_user_is_named(command):
 @pytest.mark.parametrize('option, value', [('--city', '1'), ('--posts', 'many'), ('--authors', '1001'), ('--until', '9,8'),
                                            ('--speed', '0'), ('--every', 'x'), ('--margin', '-1')])
 def test_simulate_names_what_is_wrong(option, value):
-    said = run(build_folder() / 'starling', 'simulate', '--city', '20', option, value)
-    assert said.returncode == 2 and said.stderr.startswith(f'starling simulate: {option} {value}: must be '), said
+    said = run(build_folder() / 'starling-load', 'simulate', '--city', '20', option, value)
+    assert said.returncode == 2 and said.stderr.startswith(f'starling-load simulate: {option} {value}: must be '), said
 
 
 @pytest.mark.parametrize('command', [('history', '5'), ('replay', 'locations'), ('trace', '--latest', '1')])

@@ -178,7 +178,7 @@ def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited
 
 def test_the_page_has_its_map_and_may_load_tiles_of_one_server_only(gateway, tmp_path):
     town = tmp_path / 'town.geojson'
-    subprocess.run([build_folder() / 'starling', 'simulate', '--map', town], check=True, timeout=30)
+    subprocess.run([build_folder() / 'starling-load', 'simulate', '--map', town], check=True, timeout=30)
     tiles, whose = 'https://tiles.example:8443/{z}/{x}/{y}.png', '[Tiles & Co](https://tiles.example/)'
     daemon = gateway.add('ingest', settings={'web.map.geojson': town, 'web.map.tiles': tiles, 'web.map.attribution': whose})
     http = Http('http://' + daemon.settings['ingest.listen'])

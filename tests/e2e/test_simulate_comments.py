@@ -1,4 +1,4 @@
-"""`starling simulate` in threads: people comment, reply, like and delete; every page is checked, and one that is wrong is found."""
+"""`starling-load simulate` in threads: people comment, reply, like and delete; every page is checked, and one that is wrong is found."""
 import collections
 import re
 

@@ -1,4 +1,4 @@
-"""`starling simulate` in the feed: people post, follow and read; every page is checked, and one that is wrong is found."""
+"""`starling-load simulate` in the feed: people post, follow and read; every page is checked, and one that is wrong is found."""
 import collections
 import csv
 import http.client
@@ -215,7 +215,7 @@ def test_a_gateway_that_is_not_there_is_named(cluster):
 def test_wrong_usage_ends_with_2_and_names_it(tmp_path, arguments, named):
     key = tmp_path / 'key'
     key.write_text('k' * 64)
-    done = subprocess.run([build_folder() / 'starling', 'simulate', '--set', f'auth.hs256.key.file={key}', *arguments],
+    done = subprocess.run([build_folder() / 'starling-load', 'simulate', '--set', f'auth.hs256.key.file={key}', *arguments],
                           capture_output=True, text=True, timeout=20, env=clean_environment())
     assert done.returncode == 2 and done.stdout == ''
-    assert named in done.stderr.splitlines()[0] and 'usage: starling simulate ' in done.stderr
+    assert named in done.stderr.splitlines()[0] and 'usage: starling-load simulate ' in done.stderr

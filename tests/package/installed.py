@@ -144,6 +144,7 @@ def main():
             use(root)
             print('page and gateway answer', flush=True)
             be_healthy(root)
+            run(root, ['starling-load', '--version'], stdout=subprocess.DEVNULL)
             run(root, ['starling-plan'], stdout=subprocess.DEVNULL)
             run(root, ['starling-comments-convert', '--version'], stdout=subprocess.DEVNULL)
             for unit in reversed(units):

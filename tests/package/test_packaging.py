@@ -1,6 +1,6 @@
 """Checks of packages that need none built: pages, completion, units, settings, bill of materials. ctest's `packaging`:
 
-    test_packaging.py DOCUMENT STARLING FOLDER_OF_PROGRAMS
+    test_packaging.py DOCUMENT STARLING STARLING_LOAD FOLDER_OF_PROGRAMS
 """
 import json
 import os
@@ -15,7 +15,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / 'packaging'
 KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
-DOCUMENT, STARLING, PROGRAMS = sys.argv.pop(1), sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
+DOCUMENT, STARLING, LOAD, PROGRAMS = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 
 
 def said(*command, **options):
@@ -29,7 +29,7 @@ class Packaging(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.made = pathlib.Path(cls.folder.name)
-        said(PACKAGING / 'pages.py', DOCUMENT, STARLING, cls.made, '2026-01-31')
+        said(PACKAGING / 'pages.py', DOCUMENT, STARLING, LOAD, cls.made, '2026-01-31')
 
     @classmethod
     def tearDownClass(cls):
@@ -51,7 +51,7 @@ class Packaging(unittest.TestCase):
 
     def test_pages_render_without_warnings(self):
         pages = sorted((self.made / 'man').iterdir())
-        self.assertEqual(len(pages), len(KINDS) + 4)
+        self.assertEqual(len(pages), len(KINDS) + 5)
         for page in pages:
             done = subprocess.run(['man', '--warnings', '-E', 'UTF-8', '-l', page], capture_output=True, text=True,
                                   env={**os.environ, 'MANWIDTH': '80', 'LC_ALL': 'C.UTF-8'})
@@ -69,10 +69,11 @@ class Packaging(unittest.TestCase):
                     self.assertIn(f'\\fB{setting["name"]}\\fR', everything)
                     if section['title'] != 'All daemons':
                         self.assertIn(f'\\fB{setting["name"]}\\fR', own)
-        command = page('starling.1')
-        for each in json.loads(said(STARLING, '--help=json'))['commands']:
-            for option in each['tables']['options']:
-                self.assertIn(f'\\fB--{option["name"]}\\fR', command)
+        for program in STARLING, LOAD:
+            command = page(pathlib.Path(program).name + '.1')
+            for each in json.loads(said(program, '--help=json'))['commands']:
+                for option in each['tables']['options']:
+                    self.assertIn(f'\\fB--{option["name"]}\\fR', command)
         self.assertIn('\\fB--hot-reads\\fR', page('starling-plan.1'))
         self.assertIn('\\fB--subjects\\fR', page('starling-comments-convert.1'))
 
@@ -86,6 +87,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(self.complete('starling', 'dlq', ''), [*'list show replay'.split(), '--offsets', '--reason', '--all', '--dry-run',
                                                                 '--config', '--set', '--help'])
         self.assertEqual(self.complete('starling', 'topics', 'create', '--repl'), ['--replication'])
+        self.assertEqual(self.complete('starling-load', 'simulate', '--set'), ['--settle', '--settle-while', '--set'])
         self.assertEqual(self.complete('starling-plan', '--comm'), ['--comments', '--comment-pages'])
         self.assertEqual(self.complete('starling-comments-convert', '--s'), ['--subjects', '--skip'])
         self.assertEqual(self.complete('starling', 'history', '7', '--format', 'c'), ['csv'])

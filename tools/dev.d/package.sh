@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 PACKAGE_PROGRAMS=(starling starling-ingest starling-router starling-fanout starling-feed starling-comments starling-history-sink
-    starling-moderation)
+    starling-moderation starling-load)
 
 # The last commit's time stands for the time of a build, so that the same commit gives the same bytes.
 package_epoch() { git -C "$ROOT" log -1 --format=%ct 2>/dev/null || stat -c %Y "$ROOT/CMakeLists.txt"; }

@@ -54,7 +54,7 @@ settings_of() {
     done
 }
 
-# The settings of the starling command: those of the daemons, as far as it has them.
+# The settings of the programs of commands: those of the daemons, as far as they have them.
 command_properties() {
     local setting
     cat <<PROPERTIES
@@ -158,14 +158,18 @@ start_daemon() {
     STARTED+=("$name")
 }
 
-starling() {
-    local settings=()
+starling() { program_of_commands starling "$@"; }
+
+# program_of_commands PROGRAM ARGUMENT...: it runs, against the processes that `up` started.
+program_of_commands() {
+    local program=$1 settings=()
+    shift
     # The settings stand behind a subcommand: without one, nothing but the usage or the version is printed.
     case ${1:-} in
     '' | -* | help) ;;
     *) [ ! -s "$RUN/starling.properties" ] || settings=(--config "$RUN/starling.properties") ;;
     esac
-    "$ROOT/build/starling" "$@" "${settings[@]}"
+    "$ROOT/build/$program" "$@" "${settings[@]}"
 }
 
 start_city() {
@@ -175,7 +179,7 @@ start_city() {
     fi
     say "Starting a simulated city of $1 people"
     # Every 5 s rather than a phone's 30 s, so that there is something to look at.
-    start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" --every 5 \
+    start city "$ROOT/build/starling-load" simulate --config "$RUN/starling.properties" --city "$1" --every 5 \
         --posts 0.4 --follows 0.05 --comments 1 --fire 240
     local waited
     for ((waited = 0; waited < 300; waited++)); do
@@ -251,7 +255,7 @@ command_up() {
     make_keys
     start_kafka
     (umask 077 && command_properties >"$RUN/starling.properties")
-    starling simulate --map "$RUN/city.geojson"
+    "$ROOT/build/starling-load" simulate --map "$RUN/city.geojson"
     gzip --best --keep --force "$RUN/city.geojson"
 
     say "Creating the topics"

@@ -38,7 +38,7 @@ def near_pairs(last, pairs, now):
 # the screens
 
 def read_lists(path):
-    """What `starling simulate --lists` wrote: {(user, friend): metres}."""
+    """What `starling-load simulate --lists` wrote: {(user, friend): metres}."""
     with open(path) as lines:
         return {(int(row['user']), int(row['friend'])): float(row['distance_m']) for row in csv.DictReader(lines)}
 
@@ -108,13 +108,13 @@ def settle(simulation, routers, going, rounds=SETTLE, timeout=120):
 
 
 class Simulation:
-    """`starling simulate` with those arguments, against the cluster's edges."""
+    """`starling-load simulate` with those arguments, against the cluster's edges."""
 
     def __init__(self, cluster, *arguments, settle=SETTLE):
         cluster.starling('status', check=False)  # writes the command's configuration
         self.log = open(cluster.folder / 'simulate.log', 'w+')
         self.process = subprocess.Popen(
-            [build_folder() / 'starling', 'simulate', '--config', cluster.folder / 'starling.properties',
+            [build_folder() / 'starling-load', 'simulate', '--config', cluster.folder / 'starling.properties',
              '--ws', ','.join(cluster.ws_urls), '--settle', str(settle), *map(str, arguments)], stderr=self.log,
             env=clean_environment(), preexec_fn=die_with_parent)
 

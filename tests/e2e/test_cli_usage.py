@@ -81,8 +81,9 @@ def checkout(tmp_path):
 
 
 def test_dev_starling_is_the_command_with_settings(checkout):
-    usage = run(checkout / 'dev', 'starling')
-    assert usage.returncode == 2 and usage.stderr.startswith('usage: starling COMMAND')
+    for word, program in ('starling', 'starling'), ('load', 'starling-load'):
+        usage = run(checkout / 'dev', word)
+        assert usage.returncode == 2 and usage.stderr.startswith(f'usage: {program} COMMAND')
     for words in ('--help',), ('-h',), ('help',), ('--version',), ('trace', 'new'), ('history', '--help'):
         assert run(checkout / 'dev', 'starling', *words).returncode == 0, words
     assert 'no Kafka broker answers at 127.0.0.1:1' in run(checkout / 'dev', 'starling', 'history', '5').stderr

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "json/json.h"
 #include "tools/load/city.h"
 #include "tools/load/city_map.h"
-#include "json/json.h"
 
 enum { PEOPLE = 40, TIMES = 10, APART_MS = 97123, NEAR_M = 4, FAR_M = 400, FASTEST_M_S = 250 };
 

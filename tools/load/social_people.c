@@ -1,4 +1,4 @@
-/* What all that people do in the feed has in common: who does it, with which words, by a request, in turns. */
+/* The common part of all that people do in the feed: who does it, with which words, by a request, in turns. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

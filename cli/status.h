@@ -43,10 +43,6 @@ struct status {
 
 enum { STATUS_UNKNOWN = -1 };
 
-/* Records that wait for the group: of a partition, or of all. STATUS_UNKNOWN where the group has committed nothing. */
-int64_t status_lag(const struct status_topic *topic, int partition);
-int64_t status_lag_total(const struct status_topic *topic);
-
 /* "0-3,7"; the numbers need not be sorted. */
 void status_ranges(struct buffer *out, const int *numbers, size_t count);
 

@@ -7,22 +7,6 @@
 #include "cli/status_verdict.h"
 #include "kafka/consumer.h"
 
-int64_t status_lag(const struct status_topic *topic, int partition) {
-    int64_t committed = topic->last.committed[partition], end = topic->last.end[partition];
-    if (committed == KAFKA_OFFSET_NONE) return end ? STATUS_UNKNOWN : 0;
-    return end > committed ? end - committed : 0;
-}
-
-int64_t status_lag_total(const struct status_topic *topic) {
-    int64_t total = 0;
-    for (int i = 0; i < topic->partitions; i++) {
-        int64_t lag = status_lag(topic, i);
-        if (lag == STATUS_UNKNOWN) return STATUS_UNKNOWN;
-        total += lag;
-    }
-    return total;
-}
-
 static int64_t sum(const int64_t *values, int count) {
     int64_t total = 0;
     for (int i = 0; i < count; i++) total += values[i] > 0 ? values[i] : 0;

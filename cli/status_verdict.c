@@ -12,6 +12,22 @@
 /* A group commits about once a second, so a lag of some seconds is nothing. */
 enum { LATE_S = 30, LONGEST_TOLD_S = 86400, RECENT_S = 600 };
 
+int64_t status_lag(const struct status_topic *topic, int partition) {
+    int64_t committed = topic->last.committed[partition], end = topic->last.end[partition];
+    if (committed == KAFKA_OFFSET_NONE) return end ? STATUS_UNKNOWN : 0;
+    return end > committed ? end - committed : 0;
+}
+
+int64_t status_lag_total(const struct status_topic *topic) {
+    int64_t total = 0;
+    for (int i = 0; i < topic->partitions; i++) {
+        int64_t lag = status_lag(topic, i);
+        if (lag == STATUS_UNKNOWN) return STATUS_UNKNOWN;
+        total += lag;
+    }
+    return total;
+}
+
 /* Reasons come in the order of their levels, as the members are judged before all else. */
 static void add(struct status_verdict *verdict, enum status_level level, struct buffer reason) {
     verdict->reasons = mem_resize(verdict->reasons, verdict->reason_count + 1, sizeof *verdict->reasons);

@@ -24,4 +24,8 @@ void status_verdict_clear(struct status_verdict *verdict);
 
 const char *status_level_name(enum status_level level); /* "healthy" */
 
+/* Records that wait for the group: of a partition, or of all. STATUS_UNKNOWN where the group has committed nothing. */
+int64_t status_lag(const struct status_topic *topic, int partition);
+int64_t status_lag_total(const struct status_topic *topic);
+
 #endif

@@ -196,6 +196,6 @@ int topics_check(const struct cli *cli) {
     kafka_topics_found_clear(check.found, check.count);
     free(check.found);
     kafka_admin_free(admin);
-    if (code) return cli_fail(&TOPICS_COMMAND, 1, "%s", error.text);
+    if (code) return cli_fail(cli->command, 1, "%s", error.text);
     return check.problems ? 1 : 0;
 }

@@ -11,9 +11,7 @@
 #include "ingest/owners.h"
 #include "users/notice.h"
 
-enum { RETRY_AFTER_S = 1, NOTICES_TIMEOUT_MS = 3000, NOTICES_MAX = 1000, NOTICES_DEFAULT = 20 };
-
-void feed_owner_away(struct http_request *request) { owners_away(request, RETRY_AFTER_S); }
+enum { NOTICES_TIMEOUT_MS = 3000, NOTICES_MAX = 1000, NOTICES_DEFAULT = 20 };
 
 static bool ready(const void *of) {
     const struct feed_gateway *gateway = of;

@@ -17,6 +17,7 @@
 #include "ingest/command.h"
 #include "ingest/endpoints.h"
 #include "ingest/feed/comment_counts.h"
+#include "ingest/owners.h"
 #include "posts/texts.h"
 #include "rpc/ask.h"
 #include "users/user_copies.h"
@@ -36,8 +37,10 @@ static inline void feed_write_start(struct feed_gateway *gateway, const struct c
     command_send(&gateway->sender, write);
 }
 
+enum { FEED_RETRY_AFTER_S = 1 };
+
 /* Answers 503: the owner who has the answer is away. */
-void feed_owner_away(struct http_request *request);
+static inline void feed_owner_away(struct http_request *request) { owners_away(request, FEED_RETRY_AFTER_S); }
 
 /* Their state is struct feed_gateway. */
 extern const struct endpoint_list POSTS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;

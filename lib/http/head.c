@@ -202,3 +202,10 @@ size_t http_field_gather(const struct http_field *fields, size_t count, const ch
     }
     return found;
 }
+
+void http_put_field(struct buffer *fields, const char *name, const char *value) {
+    buffer_string(fields, name);
+    buffer_append(fields, ": ", 2);
+    buffer_string(fields, value);
+    buffer_append(fields, "\r\n", 2);
+}

@@ -51,4 +51,7 @@ const char *http_field_find(const struct http_field *fields, size_t count, const
 /* Appends the values of all fields of that name, in their order, with commas between them; how many there are. */
 size_t http_field_gather(const struct http_field *fields, size_t count, const char *name, struct buffer *values);
 
+/* Appends a field's line. */
+void http_put_field(struct buffer *fields, const char *name, const char *value);
+
 #endif

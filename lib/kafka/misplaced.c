@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "kafka/producer_private.h"
 
 enum { LETTERS_A_MINUTE = 100, MINUTE_MS = 60000 };
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "kafka/misplaced.h"
+#include "kafka/producer_private.h"
 #include "kafka/traces.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "service/http_reply.h"
+#include "http/head.h"
 
 static const char SEPARATORS[] = " \t,";
 
@@ -69,9 +69,8 @@ static bool allows(const struct http_cors *cors, const char *origin) {
     return false;
 }
 
-void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct buffer *fields) {
+void http_cors_put(const struct http_cors *cors, const char *origin, struct buffer *fields) {
     if (!cors) return;
-    const char *origin = http_header(request, "Origin");
     // An answer that a cache keeps must not go from one origin to another.
     if (!cors->all) http_put_field(fields, "Vary", "Origin");
     if (!origin || !allows(cors, origin)) return;
@@ -79,10 +78,9 @@ void http_cors_put(const struct http_cors *cors, const struct http_request *requ
     http_put_field(fields, "Access-Control-Expose-Headers", "ETag, Retry-After, Location, Allow, Link");
 }
 
-void http_cors_put_preflight(const struct http_cors *cors, const struct http_request *request, const char *allowed,
+void http_cors_put_preflight(const struct http_cors *cors, const char *origin, const char *allowed,
                              struct buffer *fields) {
-    const char *origin = http_header(request, "Origin");
-    if (!cors || !origin || !allows(cors, origin) || !http_header(request, "Access-Control-Request-Method")) return;
+    if (!cors || !origin || !allows(cors, origin)) return;
     http_put_field(fields, "Access-Control-Allow-Methods", allowed);
     // Browsers do not count Authorization to "*".
     http_put_field(fields, "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match, traceparent");

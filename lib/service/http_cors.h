@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "service/http_request.h"
 
 struct http_cors;
 
@@ -13,11 +12,12 @@ struct http_cors;
 int http_cors_new(const char *origins, struct http_cors **cors, struct error *error);
 void http_cors_free(struct http_cors *cors); /* NULL is fine */
 
-/* Adds the header fields that an answer to that request needs. cors NULL: none. */
-void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct buffer *fields);
+/* Adds the header fields that an answer to a request of that Origin needs (NULL: it named none). cors NULL: none. */
+void http_cors_put(const struct http_cors *cors, const char *origin, struct buffer *fields);
 
-/* The same of an answer to OPTIONS on a path that knows the `allowed` methods, when a browser asks before it sends (a preflight). */
-void http_cors_put_preflight(const struct http_cors *cors, const struct http_request *request, const char *allowed,
+/* Adds those of an answer to a browser that asks before it sends (a preflight: OPTIONS with Access-Control-Request-Method), on a path
+ * that knows the `allowed` methods. */
+void http_cors_put_preflight(const struct http_cors *cors, const char *origin, const char *allowed,
                              struct buffer *fields);
 
 #endif

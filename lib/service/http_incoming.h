@@ -51,7 +51,4 @@ void http_request_free(struct http_request *request); /* NULL is fine */
 
 void http_request_answers(struct http_request *request, size_t size); /* http_answer_size */
 
-/* The other end of its connection. */
-const struct sockaddr *http_request_peer(const struct http_request *request);
-
 #endif

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "budget/network.h"
-#include "service/http_incoming.h"
 
 enum { V4_BITS = 96 /* in front of an IPv4 address */, ADDRESS_BITS = 128, ADDRESS_MAX = 64 /* bytes of text */ };
 
@@ -145,13 +144,4 @@ struct http_address http_address_of(const struct sockaddr *socket) {
 bool http_proxies_trust(const struct http_proxies *proxies, const struct sockaddr *peer) {
     struct http_address address = http_address_of(peer);
     return is_trusted(proxies, &address);
-}
-
-uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies) {
-    struct buffer forwarded = {.size = 0};
-    if (proxies) http_field_gather(request->fields, request->field_count, "X-Forwarded-For", &forwarded);
-    uint64_t origin =
-        http_origin_behind(proxies, http_address_of(http_request_peer(request)), buffer_cstring(&forwarded));
-    buffer_free(&forwarded);
-    return origin;
 }

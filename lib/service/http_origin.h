@@ -3,10 +3,10 @@
 #define SERVICE_HTTP_ORIGIN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/error.h"
-#include "service/http_request.h"
 
 /* The proxies that are believed. */
 struct http_proxies;
@@ -31,8 +31,5 @@ bool http_address_read(const char *text, size_t size, struct http_address *addre
  * no trusted proxy, or `peer` if that is no trusted proxy itself. Clients write there what they like, so nothing before that counts. An address as
  * budget/network.h has it; of a word that is no address ("unknown"), a number that no address has. Pure. */
 uint64_t http_origin_behind(const struct http_proxies *proxies, struct http_address peer, const char *forwarded);
-
-/* The same of a request. proxies NULL: none is believed. Loop's thread. */
-uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies);
 
 #endif

@@ -8,13 +8,6 @@
 #include "service/http_cors.h"
 #include "service/http_gzip.h"
 
-void http_put_field(struct buffer *fields, const char *name, const char *value) {
-    buffer_string(fields, name);
-    buffer_append(fields, ": ", 2);
-    buffer_string(fields, value);
-    buffer_append(fields, "\r\n", 2);
-}
-
 static void reply(struct http_request *request, unsigned status, const char *content_type, const void *bytes,
                   size_t size, bool constant, const struct http_field *fields, size_t field_count) {
     struct http_gzip *gzip = http_connection_gzip(request->connection);
@@ -95,6 +88,8 @@ void http_bad_method(struct http_request *request, const char *allowed) {
 void http_reply_options(struct http_request *request, const char *allowed) {
     struct buffer *fields = http_connection_fields(request->connection);
     http_put_field(fields, "Allow", allowed);
-    http_cors_put_preflight(http_connection_cors(request->connection), request, allowed, fields);
+    if (http_header(request, "Access-Control-Request-Method"))
+        http_cors_put_preflight(http_connection_cors(request->connection), http_header(request, "Origin"), allowed,
+                                fields);
     http_answer(request, 204, (struct http_body){.bytes = NULL});
 }

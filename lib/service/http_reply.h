@@ -6,9 +6,6 @@
 #include "http/field.h"
 #include "service/http_request.h"
 
-/* A line of an answer's head. */
-void http_put_field(struct buffer *fields, const char *name, const char *value);
-
 /* Copies the body. fields: further response headers, may be NULL. */
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count);

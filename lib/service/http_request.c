@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "budget/held.h"
 #include "service/http_connection.h"
+#include "service/http_origin.h"
 
 static const uint64_t NETWORK = 1ull << 63; /* users' ids do not have that bit */
 
@@ -76,8 +77,13 @@ void http_request_free(struct http_request *request) {
     free(request);
 }
 
-const struct sockaddr *http_request_peer(const struct http_request *request) {
-    return &request->connection->address.any;
+uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies) {
+    struct buffer forwarded = {.size = 0};
+    if (proxies) http_field_gather(request->fields, request->field_count, "X-Forwarded-For", &forwarded);
+    uint64_t origin =
+        http_origin_behind(proxies, http_address_of(&request->connection->address.any), buffer_cstring(&forwarded));
+    buffer_free(&forwarded);
+    return origin;
 }
 
 void http_set_varies(struct http_request *request, const char *field) { request->varies = field; }

@@ -12,6 +12,9 @@ const char *http_method(const struct http_request *request);
 const char *http_path(const struct http_request *request);                     /* decoded, without query */
 const char *http_query(const struct http_request *request, const char *name);  /* decoded; NULL: absent */
 const char *http_header(const struct http_request *request, const char *name); /* case-insensitive; NULL: absent */
+/* The network of the client (http_origin_behind). proxies NULL: none is believed. */
+struct http_proxies;
+uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies);
 const void *http_body(const struct http_request *request, size_t *size);
 int64_t http_age_us(const struct http_request *request);            /* since its head was read */
 void http_set_context(struct http_request *request, void *context); /* for the handler's own use */

@@ -258,7 +258,7 @@ void http_answer(struct http_request *request, unsigned status, struct http_body
     if (!afford(request, &body)) return;
     // Clients that keep connections open would otherwise stay with a process that is about to go.
     connection->closing = request->closes || server->quiesced || connection->unread;
-    http_cors_put(server->options.cors, request, &server->fields);
+    http_cors_put(server->options.cors, http_header(request, "Origin"), &server->fields);
     body.plain = request->old;
     write_head(connection, status, &body);
     if (server->options.answered) server->options.answered(server->options.context, request, status);

@@ -9,7 +9,7 @@
 
 #include "base/chance.h"
 #include "ingest/call.h"
-#include "ingest/command.h"
+#include "ingest/write.h"
 #include "ingest/comments/blocked.h"
 #include "ingest/comments/copies.h"
 #include "ingest/comments/known.h"

@@ -14,7 +14,7 @@
 #define INGEST_FEED_PARTS_H
 
 #include "base/chance.h"
-#include "ingest/command.h"
+#include "ingest/write.h"
 #include "ingest/endpoints.h"
 #include "ingest/feed/comment_counts.h"
 #include "ingest/owners.h"

@@ -74,7 +74,7 @@ static int ask_ends(struct answers *answers, struct error *error) {
     size_t states = owner->state_count + (owner->options.offsets != NULL);
     size_t commands = put_topics(answers, owner->states, states, 0);
     size_t end = put_topics(answers, owner->commands, owner->command_count, commands);
-    int code = follower_ask_ends(owner->follower, answers->positions, end, ASK_TIMEOUT_MS, error);
+    int code = kafka_consumer_ends(owner->changelogs, answers->positions, end, ASK_TIMEOUT_MS, error);
     for (size_t i = 0; !code && i < answers->count; i++) {
         struct asked_partition *item = &answers->items[i];
         for (size_t s = 0; s < owner->state_count; s++)
@@ -152,11 +152,11 @@ static void answered(void *context) {
         struct asked_partition *item = &answers->items[i];
         if (!stages_owned(owner->stages, item->partition)) continue;
         correct_ends(owner, item->partition, &item->answer);
-        states_asked(owner, item->partition, item->offsets_end, item->command_ends);
+        changelogs_asked(owner, item->partition, item->offsets_end, item->command_ends);
         if (stages_answered(owner->stages, item->partition, &item->answer))
-            code = states_own(owner, item->partition, &item->answer, &error);
+            code = changelogs_own(owner, item->partition, &item->answer, &error);
     }
-    if (!code) code = states_read(owner, &error);
+    if (!code) code = changelogs_read(owner, &error);
     if (code)
         owner_failed(owner, "state cannot be restored", &error);
     else

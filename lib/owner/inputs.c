@@ -120,14 +120,14 @@ static void release(struct owner *owner, int32_t partition) {
     struct error error;
     if (!stages_release(owner->stages, partition)) return;
     if (!owner->options.standbys)
-        states_drop(owner, partition);
-    else if (states_keep(owner, partition, &error))
+        changelogs_drop(owner, partition);
+    else if (changelogs_keep(owner, partition, &error))
         owner_failed(owner, "state cannot be kept", &error);
 }
 
 /* The higher of the committed offset and the one that the decider wrote: a deleted group has forgotten the former. */
 static int64_t commands_begin_at(const struct owner *owner, size_t command, int32_t partition, int64_t committed) {
-    int64_t decided = states_decided(owner, command, partition);
+    int64_t decided = changelogs_decided(owner, command, partition);
     int64_t from = committed > decided ? committed : decided;
     return from < 0 ? KAFKA_OFFSET_BEGINNING : from;
 }
@@ -204,7 +204,7 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
     owner->metrics.pause->value = NAN; // not known before the first input
     owner->assigned = owner->ever_assigned = true;
     log_info(owner->options.log, "partitions assigned", LOG_INT("owned", given), LOG_INT("kept", kept));
-    if (states_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);
+    if (changelogs_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);
     if (owner->stopped) return;
     read_all(owner);
     answers_want(owner->answers);
@@ -224,7 +224,7 @@ static void revoked(void *context, bool lost) {
     log_info(owner->options.log, lost ? "partitions lost" : "partitions revoked");
     // When lost, somebody else may have handled them since; otherwise what stays ours goes on where it is.
     for (int32_t p = 0; lost && p < owner->options.partitions; p++) release(owner, p);
-    if (states_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);
+    if (changelogs_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);
 }
 
 static void broker_changed(void *context, bool up, const char *reason) {
@@ -264,12 +264,12 @@ static size_t begin_commands(struct owner *owner, int32_t partition, const int64
 
 static size_t progress_of(struct owner *owner, int32_t partition, size_t count) {
     if (stages_of(owner->stages, partition) == STAGE_RESTORING &&
-        states_reached(owner, partition, stages_ends(owner->stages, partition)))
+        changelogs_reached(owner, partition, stages_ends(owner->stages, partition)))
         count = begin_inputs(owner, partition, count);
     const int64_t *ends, *from = stages_commands(owner->stages, partition, &ends);
     if (owner->options.decider && stages_of(owner->stages, partition) == STAGE_LIVE && from &&
         !stages_commanding(owner->stages, partition) && decider_ready(owner->options.decider) &&
-        states_reached(owner, partition, ends))
+        changelogs_reached(owner, partition, ends))
         count = begin_commands(owner, partition, from, count);
     return count;
 }

@@ -53,7 +53,7 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
     owner->answers = answers_new(owner);
     owner_metrics_init(&owner->metrics, options->metrics, options->prefix, options->partitions, owner->inputs,
                        owner->input_count);
-    int code = states_new(owner, error);
+    int code = changelogs_new(owner, error);
     if (code) {
         owner_free(owner);
         return code;
@@ -78,7 +78,7 @@ void owner_free(struct owner *owner) {
     if (owner->consumer && owner->options.decider) decider_set_consumer(owner->options.decider, NULL);
     kafka_consumer_free(owner->consumer);
     loop_timer_free(owner->retry);
-    states_free(owner);
+    changelogs_free(owner);
     stages_free(owner->stages);
     owner_metrics_free(&owner->metrics);
     free(owner->unread);
@@ -149,9 +149,9 @@ static void measure_second(struct owner *owner) {
             shown = SHOWN_LIVE;
         } else if (stages_owned(owner->stages, p)) {
             shown = SHOWN_RESTORING;
-            left += follower_left(owner->follower, p, stages_ends(owner->stages, p), owner->state_count);
+            left += changelogs_left(owner, p, stages_ends(owner->stages, p));
         } else if (owner->standing[p]) {
-            int64_t lag = states_standby_lag(owner, p);
+            int64_t lag = changelogs_standby_lag(owner, p);
             shown = lag == 0 ? SHOWN_STANDBY : SHOWN_STANDBY_BEHIND;
             standbys++;
             current += lag == 0;
@@ -239,24 +239,8 @@ void owner_lower(struct owner *owner, size_t input, int32_t partition, int64_t o
     stages_lower(owner->stages, input, partition, offset);
 }
 
-int64_t owner_position(const struct owner *owner, size_t state, int32_t partition) {
-    return follower_position(owner->follower, state, partition);
-}
-
-int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition) {
-    return follower_lag(owner->follower, state, partition);
-}
-
-bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end) {
-    return follower_reached(owner->follower, state, partition, end);
-}
-
 const int64_t *owner_ends(const struct owner *owner, int32_t partition) {
     return stages_of(owner->stages, partition) == STAGE_RESTORING ? stages_ends(owner->stages, partition) : NULL;
-}
-
-int owner_read_again(struct owner *owner, size_t state, int32_t partition, int64_t offset, struct error *error) {
-    return follower_seek(owner->follower, state, partition, offset, error);
 }
 
 void owner_restore_again(struct owner *owner, int32_t partition) {

@@ -2,7 +2,7 @@
  *
  *     group's consumer ---- inputs, commands ----> owner ----> product: input()       effects, by its outbox
  *                                                    |   ----> decider                state records, in transactions
- *     follower ------------ states --------------> owner ----> product: state()       its store
+ *     changelogs ---------- states --------------> owner ----> product: state()       its store
  *
  * A partition that the group gives to this process goes through stages (owner/stages.h). The owner asks for its committed offsets and
  * for the ends of its state topics; of those that the decider writes it finds the ends by a fence (decider/decider.h). Then it reads its

@@ -2,13 +2,13 @@
  *
  *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands
  *     commits.c  epochs, offsets, lag
- *     states.c   attached partitions and states     answers.c  questions to the broker about owned partitions
- *     standby.c  the group's members, stand-bys     follower.c, stages.c, members.c  know no owner
+ *     changelogs.c  reads the state topics of attached partitions, each from the offset of its store; commits nothing, and is in no group
+ *     answers.c  questions to the broker about owned partitions
+ *     standby.c  the group's members, stand-bys     stages.c, members.c  know no owner
  */
 #ifndef OWNER_PRIVATE_H
 #define OWNER_PRIVATE_H
 
-#include "owner/follower.h"
 #include "owner/metrics.h"
 #include "owner/owner.h"
 
@@ -23,13 +23,15 @@ struct owner {
     size_t input_count, command_count, state_count;    /* without options.offsets */
 
     struct stages *stages;
-    struct follower *follower;
     struct kafka_consumer *consumer; /* of the group; NULL: not joined */
     struct answers *answers;
     struct standby *standby; /* NULL: there are no stand-bys */
     struct owner_metrics metrics;
 
-    /* states.c: */
+    /* changelogs.c: */
+    struct kafka_consumer *changelogs;  /* of states and options.offsets */
+    struct kafka_position *more, *less; /* to be read, or no longer, from changelogs_read on */
+    size_t more_count, less_count;
     struct kafka_record *batch; /* of states: those that are the product's */
     bool *standing;             /* by partition: read in silence */
     bool *attached;             /* by partition */
@@ -83,24 +85,26 @@ void commits_second(struct owner *owner);        /* once a second: closes an epo
 void commits_measure(struct owner *owner);       /* ten times a second: lag */
 bool commits_settled(const struct owner *owner); /* everything that was handled is settled and told */
 
-/* ---- states.c ---- */
+/* ---- changelogs.c ---- */
 
-int states_new(struct owner *owner, struct error *error);
-void states_free(struct owner *owner);
+int changelogs_new(struct owner *owner, struct error *error);
+void changelogs_free(struct owner *owner);
 
-/* All of these from the next states_read on. */
-int states_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error);
-int states_keep(struct owner *owner, int32_t partition, struct error *error); /* as a stand-by */
-void states_drop(struct owner *owner, int32_t partition);
-int states_read(struct owner *owner, struct error *error);
+/* All of these from the next changelogs_read on. */
+int changelogs_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error);
+int changelogs_keep(struct owner *owner, int32_t partition, struct error *error); /* as a stand-by */
+void changelogs_drop(struct owner *owner, int32_t partition);
+int changelogs_read(struct owner *owner, struct error *error);
 
-bool states_reached(struct owner *owner, int32_t partition, const int64_t *ends);
-int64_t states_standby_lag(struct owner *owner, int32_t partition); /* -1: not known yet */
+bool changelogs_reached(struct owner *owner, int32_t partition, const int64_t *ends);
+int64_t changelogs_standby_lag(struct owner *owner, int32_t partition); /* -1: not known yet */
+/* Records that are left to read up to these ends of the states; an end of INT64_MAX is not known and does not count. */
+int64_t changelogs_left(const struct owner *owner, int32_t partition, const int64_t *ends);
 /* The next command of a partition by the topic options.offsets; -1: it has no record of that. */
-int64_t states_decided(const struct owner *owner, size_t command, int32_t partition);
+int64_t changelogs_decided(const struct owner *owner, size_t command, int32_t partition);
 /* options.offsets must be read up to its end before that; what it says beyond the end of a topic of commands is of another topic
  * of that name, which has been deleted since. */
-void states_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends);
+void changelogs_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends);
 
 /* ---- answers.c ---- */
 

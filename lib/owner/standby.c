@@ -129,11 +129,11 @@ static void keep_wanted(struct standby *standby) {
     for (int32_t p = 0; !code && p < owner->options.partitions; p++) {
         if (stages_owned(owner->stages, p)) continue;
         if (standby->wanted[p])
-            code = states_keep(owner, p, &error);
+            code = changelogs_keep(owner, p, &error);
         else if (owner->standing[p])
-            states_drop(owner, p);
+            changelogs_drop(owner, p);
     }
-    if (!code) code = states_read(owner, &error);
+    if (!code) code = changelogs_read(owner, &error);
     if (code) owner_failed(owner, "state cannot be kept", &error);
 }
 
@@ -246,7 +246,7 @@ void standby_look(struct standby *standby) {
 void standby_progress(struct standby *standby) {
     if (!standby || standby->prepared || !standby->chosen || standby->parting || standby->owner->draining) return;
     for (int32_t p = 0; p < standby->owner->options.partitions; p++)
-        if (standby->wanted[p] && states_standby_lag(standby->owner, p)) return;
+        if (standby->wanted[p] && changelogs_standby_lag(standby->owner, p)) return;
     prepared(standby, "the state of what will be its own is read");
 }
 

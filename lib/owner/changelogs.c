@@ -15,6 +15,58 @@ enum { BATCH_DEFAULT = 1000 };
 
 static bool has_offsets(const struct owner *owner) { return owner->options.offsets != NULL; }
 
+static size_t topics_count(const struct owner *owner) { return owner->state_count + has_offsets(owner); }
+
+/* ---- reading ---- */
+
+/* Has a partition read from these offsets (>= 0 or KAFKA_OFFSET_BEGINNING), or no longer, from changelogs_read on; a partition may be named
+ * once in between. */
+static void add(struct owner *owner, int32_t partition, const int64_t *from) {
+    for (size_t s = 0; s < topics_count(owner); s++)
+        owner->more[owner->more_count++] =
+            (struct kafka_position){.topic = owner->states[s], .partition = partition, .offset = from[s]};
+}
+
+static void drop(struct owner *owner, int32_t partition) {
+    for (size_t s = 0; s < topics_count(owner); s++)
+        owner->less[owner->less_count++] = (struct kafka_position){.topic = owner->states[s], .partition = partition};
+}
+
+int changelogs_read(struct owner *owner, struct error *error) {
+    int code = 0;
+    if (owner->less_count) code = kafka_consumer_read_less(owner->changelogs, owner->less, owner->less_count, error);
+    if (!code && owner->more_count)
+        code = kafka_consumer_read_more(owner->changelogs, owner->more, owner->more_count, error);
+    owner->less_count = owner->more_count = 0;
+    return code;
+}
+
+int owner_read_again(struct owner *owner, size_t state, int32_t partition, int64_t offset, struct error *error) {
+    struct kafka_position position = {.topic = owner->states[state], .partition = partition, .offset = offset};
+    return kafka_consumer_seek(owner->changelogs, &position, error);
+}
+
+int64_t owner_position(const struct owner *owner, size_t state, int32_t partition) {
+    return kafka_consumer_position(owner->changelogs, owner->states[state], partition);
+}
+
+bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end) {
+    return end == 0 || (owner->attached[partition] && owner_position(owner, state, partition) >= end);
+}
+
+int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition) {
+    return kafka_consumer_lag(owner->changelogs, owner->states[state], partition);
+}
+
+int64_t changelogs_left(const struct owner *owner, int32_t partition, const int64_t *ends) {
+    int64_t left = 0;
+    for (size_t s = 0; owner->attached[partition] && s < owner->state_count; s++) {
+        int64_t next = owner_position(owner, s, partition);
+        if (ends[s] != INT64_MAX && next < ends[s]) left += ends[s] - (next < 0 ? 0 : next);
+    }
+    return left;
+}
+
 /* ---- what the decider has written of its progress ---- */
 
 static int64_t *decided_of(const struct owner *owner, size_t command, int32_t partition) {
@@ -32,12 +84,12 @@ static void take_offset(struct owner *owner, const struct kafka_record *record) 
     }
 }
 
-int64_t states_decided(const struct owner *owner, size_t command, int32_t partition) {
+int64_t changelogs_decided(const struct owner *owner, size_t command, int32_t partition) {
     int64_t next = *decided_of(owner, command, partition);
     return next <= owner->command_ends[command * (size_t)owner->options.partitions + (size_t)partition] ? next : -1;
 }
 
-void states_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends) {
+void changelogs_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends) {
     owner->offsets_ends[partition] = offsets_end;
     for (size_t c = 0; c < owner->command_count; c++)
         owner->command_ends[c * (size_t)owner->options.partitions + (size_t)partition] = command_ends[c];
@@ -80,11 +132,14 @@ static void drained(void *context) {
     owner_progress(owner);
 }
 
-static void offset_lost(void *context, size_t state, int32_t partition) {
+static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct owner *owner = context;
+    size_t state = 0;
+    while (state < topics_count(owner) && owner->states[state] != topic) state++;
+    if (!owner->attached[partition] || state == topics_count(owner)) return;
     bool restore = state < owner->state_count && PRODUCT(owner, state_lost, state, partition);
     if (restore) owner_restore_again(owner, partition);
-    follower_seek(owner->follower, state, partition, KAFKA_OFFSET_BEGINNING, NULL);
+    owner_read_again(owner, state, partition, KAFKA_OFFSET_BEGINNING, NULL);
 }
 
 /* ---- partitions come and go ---- */
@@ -99,7 +154,7 @@ static int attach(struct owner *owner, int32_t partition, int64_t from[STAGES_TO
     return 0;
 }
 
-int states_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error) {
+int changelogs_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error) {
     int64_t from[STAGES_TOPICS_MAX + 1], again[STAGES_TOPICS_MAX];
     bool fresh = !owner->attached[partition];
     int code = fresh ? attach(owner, partition, from, error) : 0;
@@ -112,43 +167,40 @@ int states_own(struct owner *owner, int32_t partition, const struct stages_answe
         if (fresh)
             from[s] = again[s];
         else
-            code = follower_seek(owner->follower, s, partition, again[s], error);
+            code = owner_read_again(owner, s, partition, again[s], error);
     }
-    if (fresh) follower_add(owner->follower, partition, from);
+    if (fresh) add(owner, partition, from);
     return code;
 }
 
-int states_keep(struct owner *owner, int32_t partition, struct error *error) {
+int changelogs_keep(struct owner *owner, int32_t partition, struct error *error) {
     int64_t from[STAGES_TOPICS_MAX + 1];
     bool fresh = !owner->attached[partition];
     if (owner->standing[partition]) return 0;
     int code = fresh ? attach(owner, partition, from, error) : 0;
     if (code) return code;
-    if (fresh) follower_add(owner->follower, partition, from);
+    if (fresh) add(owner, partition, from);
     owner->standing[partition] = true;
     PRODUCT(owner, silence, partition);
     return 0;
 }
 
-void states_drop(struct owner *owner, int32_t partition) {
+void changelogs_drop(struct owner *owner, int32_t partition) {
     if (!owner->attached[partition]) return;
     PRODUCT(owner, detach, partition);
     owner->attached[partition] = owner->standing[partition] = false;
-    follower_remove(owner->follower, partition);
+    drop(owner, partition);
 }
 
-int states_read(struct owner *owner, struct error *error) { return follower_read(owner->follower, error); }
-
-bool states_reached(struct owner *owner, int32_t partition, const int64_t *ends) {
+bool changelogs_reached(struct owner *owner, int32_t partition, const int64_t *ends) {
     if (!owner->attached[partition] || !PRODUCT(owner, reached, partition, ends)) return false;
-    return !has_offsets(owner) ||
-           follower_reached(owner->follower, owner->state_count, partition, owner->offsets_ends[partition]);
+    return !has_offsets(owner) || owner_reached(owner, owner->state_count, partition, owner->offsets_ends[partition]);
 }
 
-int64_t states_standby_lag(struct owner *owner, int32_t partition) {
+int64_t changelogs_standby_lag(struct owner *owner, int32_t partition) {
     int64_t lag = PRODUCT(owner, unapplied, partition);
-    for (size_t s = 0; s < owner->state_count + has_offsets(owner); s++) {
-        int64_t left = follower_lag(owner->follower, s, partition);
+    for (size_t s = 0; s < topics_count(owner); s++) {
+        int64_t left = owner_state_lag(owner, s, partition);
         if (left < 0) return -1;
         lag += left;
     }
@@ -157,7 +209,7 @@ int64_t states_standby_lag(struct owner *owner, int32_t partition) {
 
 /* ---- beginning and end ---- */
 
-int states_new(struct owner *owner, struct error *error) {
+int changelogs_new(struct owner *owner, struct error *error) {
     const struct owner_options *options = &owner->options;
     size_t partitions = (size_t)options->partitions;
     size_t batch = options->state_batch ? options->state_batch : BATCH_DEFAULT;
@@ -168,23 +220,24 @@ int states_new(struct owner *owner, struct error *error) {
     owner->offsets_ends = mem_zero(partitions, sizeof *owner->offsets_ends);
     owner->command_ends = mem_zero(partitions * (owner->command_count + 1), sizeof *owner->command_ends);
     owner->decided = mem_zero(partitions * (owner->command_count + 1), sizeof *owner->decided);
-    struct follower_options follower = {
+    owner->more = mem_zero(partitions * topics_count(owner), sizeof *owner->more);
+    owner->less = mem_zero(partitions * topics_count(owner), sizeof *owner->less);
+    struct kafka_consumer_options consumer = {
         .loop = options->loop,
-        .kafka = options->kafka,
-        .partitions = options->partitions,
-        .topics = owner->states,
-        .topic_count = owner->state_count + has_offsets(owner),
+        .settings = options->kafka,
         .batch = batch,
         .context = owner,
         .on_records = take,
         .on_drained = drained,
         .on_offset_lost = offset_lost,
     };
-    return follower_new(&follower, &owner->follower, error);
+    return kafka_consumer_new(&consumer, &owner->changelogs, error);
 }
 
-void states_free(struct owner *owner) {
-    follower_free(owner->follower);
+void changelogs_free(struct owner *owner) {
+    kafka_consumer_free(owner->changelogs);
+    free(owner->more);
+    free(owner->less);
     free(owner->standing);
     free(owner->attached);
     free(owner->offsets_ends);

@@ -1,8 +1,8 @@
-# docs/CONFIGURATION.md is printed by tools/document from the daemons' own tables. Included by CMakeLists.txt, where it
-# makes the target `docs`, which writes the page, and a test which fails when the page is not what would be written; and
-# run by both as a script (cmake -DPRINT=... -DPAGE=... [-DWRITE=ON] -P Document.cmake).
+# docs/CONFIGURATION.md and docs/QUESTIONS.md are printed by tools/document from the tables of the code. Included by
+# CMakeLists.txt, where it makes the target `docs`, which writes the pages, and tests which fail when a page is not what
+# would be written; and run by both as a script (cmake -DPRINT=... [-DWHAT=questions] -DPAGE=... [-DWRITE=ON] -P Document.cmake).
 if(CMAKE_SCRIPT_MODE_FILE)
-    execute_process(COMMAND "${PRINT}" OUTPUT_VARIABLE wanted RESULT_VARIABLE failed)
+    execute_process(COMMAND "${PRINT}" ${WHAT} OUTPUT_VARIABLE wanted RESULT_VARIABLE failed)
     if(failed)
         message(FATAL_ERROR "${PRINT} failed: ${failed}")
     endif()
@@ -23,15 +23,19 @@ endif()
 function(starling_document)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
     list(TRANSFORM ARG_USES PREPEND starling_)
-    set(page "${CMAKE_SOURCE_DIR}/docs/CONFIGURATION.md")
-    add_executable(document "${CMAKE_SOURCE_DIR}/tools/document/main.c" "${CMAKE_SOURCE_DIR}/tools/document/tables.c")
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tools/document/*.c")
+    add_executable(document ${sources})
     target_link_libraries(document PRIVATE ${ARG_USES})
     add_dependencies(document event_codecs)
-    set(script "-DPRINT=$<TARGET_FILE:document>" "-DPAGE=${page}")
+    set(configuration "-DPRINT=$<TARGET_FILE:document>" "-DPAGE=${CMAKE_SOURCE_DIR}/docs/CONFIGURATION.md")
+    set(questions "-DPRINT=$<TARGET_FILE:document>" -DWHAT=questions "-DPAGE=${CMAKE_SOURCE_DIR}/docs/QUESTIONS.md")
     add_custom_target(docs
-        COMMAND "${CMAKE_COMMAND}" ${script} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" DEPENDS document VERBATIM)
+        COMMAND "${CMAKE_COMMAND}" ${configuration} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
+        COMMAND "${CMAKE_COMMAND}" ${questions} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" DEPENDS document VERBATIM)
     if(STARLING_TESTS)
-        add_test(NAME configuration_page COMMAND "${CMAKE_COMMAND}" ${script} -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
+        foreach(page configuration questions)
+            add_test(NAME ${page}_page COMMAND "${CMAKE_COMMAND}" ${${page}} -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
+        endforeach()
         foreach(what ports processes)
             add_test(NAME dev_${what} COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/dev/test_${what}.py")
         endforeach()

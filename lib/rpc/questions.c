@@ -26,41 +26,64 @@
 
 /* ---- of feeds ---- */
 
-const struct rpc_question ASK_FEED = {"feed", {RPC_USER}, {BEFORE, LIMIT(1100, 20)}};
-const struct rpc_question ASK_OLDER = {"older", {RPC_PARTITION}, {PLAIN(AUTHORS, 1, ANY), BEFORE, LIMIT(1100, 20)}};
-const struct rpc_question ASK_POSTS = {"posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
-const struct rpc_question ASK_WRITTEN = {"written", {RPC_USER}, {NUMBER(ABOVE, 0, ANY, 0), BEFORE, LIMIT(1100, 20)}};
-const struct rpc_question ASK_USER = {.start = "user", .parts = {RPC_USER}};
-const struct rpc_question ASK_LIST = {"list", {RPC_USER}, {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20)}};
-const struct rpc_question ASK_HANDLE = {"handle", {RPC_PARTITION}, {TEXT(HANDLE, 1, ANY)}};
-const struct rpc_question ASK_NOTICES = {"notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
-const struct rpc_question ASK_RELATION = {
-    "relation", {RPC_USER, RPC_OTHER}, {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
-const struct rpc_question ASK_POSTED = {"posted", {RPC_USER}, {TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
-const struct rpc_question ASK_GONE = {"gone", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
-const struct rpc_question ASK_WISH = {"wish", {RPC_USER}, {TEXT(HANDLE, 1, ANY), OFFSET, WAIT(2000)}};
-const struct rpc_question ASK_UNNAMED = {"unnamed", {RPC_USER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_FEED = {
+    "a page of the user's home timeline: ids of posts", "feed", {RPC_USER}, {BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the hot ones",
+                                       "older",
+                                       {RPC_PARTITION},
+                                       {PLAIN(AUTHORS, 1, ANY), BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
+const struct rpc_question ASK_WRITTEN = {
+    "a user's own posts", "written", {RPC_USER}, {NUMBER(ABOVE, 0, ANY, 0), BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_USER = {
+    .what = "a user: handle, and how many followers", .start = "user", .parts = {RPC_USER}};
+const struct rpc_question ASK_LIST = {"a page of followers, followed or muted users",
+                                      "list",
+                                      {RPC_USER},
+                                      {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20)}};
+const struct rpc_question ASK_HANDLE = {"the user who has a handle", "handle", {RPC_PARTITION}, {TEXT(HANDLE, 1, ANY)}};
+const struct rpc_question ASK_NOTICES = {
+    "a page of a user's notices", "notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
+const struct rpc_question ASK_RELATION = {"what a follow, mute or their end led to",
+                                          "relation",
+                                          {RPC_USER, RPC_OTHER},
+                                          {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_POSTED = {
+    "the post that a command made", "posted", {RPC_USER}, {TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_GONE = {
+    "a post's deletion is decided", "gone", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_WISH = {
+    "what a wish for a handle led to", "wish", {RPC_USER}, {TEXT(HANDLE, 1, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_UNNAMED = {"the user's handle is given up", "unnamed", {RPC_USER}, {OFFSET, WAIT(2000)}};
 
 /* ---- of comments processes ---- */
 
 const struct rpc_question ASK_COMMENTS = {
+    "a page of a thread",
     "comments/page",
     {RPC_SUBJECT},
     {TEXT(SORT, 0, ANY), CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(FIRST, 0, 20, 3)},
 };
 const struct rpc_question ASK_REPLIES = {
-    "comments/replies", {RPC_SUBJECT, RPC_COMMENT}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
-const struct rpc_question ASK_COMMENT = {
-    "comments/one", {RPC_SUBJECT, RPC_COMMENT}, {NUMBER(AROUND, 0, 100, 0), ANYBODY}};
-const struct rpc_question ASK_LIKES = {"comments/likes", {RPC_SUBJECT}, {OF_USER, PLAIN(IDS, 0, ANY)}};
-const struct rpc_question ASK_SUBJECT = {.start = "comments/subject", .parts = {RPC_SUBJECT}};
+    "a page of a comment's replies", "comments/replies", {RPC_SUBJECT, RPC_COMMENT}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
+const struct rpc_question ASK_COMMENT = {"one comment, and those around it",
+                                         "comments/one",
+                                         {RPC_SUBJECT, RPC_COMMENT},
+                                         {NUMBER(AROUND, 0, 100, 0), ANYBODY}};
+const struct rpc_question ASK_LIKES = {
+    "which of these comments the user likes", "comments/likes", {RPC_SUBJECT}, {OF_USER, PLAIN(IDS, 0, ANY)}};
+const struct rpc_question ASK_SUBJECT = {
+    .what = "a subject's owner and settings", .start = "comments/subject", .parts = {RPC_SUBJECT}};
 const struct rpc_question ASK_OUTCOME = {
+    "what a comment's command led to",
     "comments/outcome",
     {RPC_SUBJECT},
     {OF_USER, NUMBER(COMMENT, 0, ANY, 0), TEXT(KEY, 1, COMMENT_CLIENT_KEY_MAX), OFFSET, WAIT(1000)},
 };
-const struct rpc_question ASK_COUNTS = {"comments/counts", {RPC_PARTITION}, {PLAIN(SUBJECTS, 1, ANY)}};
+const struct rpc_question ASK_COUNTS = {
+    "how many comments subjects have", "comments/counts", {RPC_PARTITION}, {PLAIN(SUBJECTS, 1, ANY)}};
 const struct rpc_question ASK_OF_USER = {
+    "a user's own comments, likes or reports",
     "comments/of",
     {RPC_PARTITION},
     {OF_USER, TEXT(LIKES, 0, ANY), TEXT(REPORTS, 0, ANY), CURSOR, LIMIT(4000, 4000)},
@@ -69,24 +92,52 @@ const struct rpc_question ASK_OF_USER = {
 /* ---- of routers ---- */
 
 const struct rpc_question ASK_FRIENDS = {
-    "friends", {RPC_USER}, {TEXT(STATE, 0, ANY), BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
-const struct rpc_question ASK_FRIENDSHIP = {"friendship", {RPC_ONE, RPC_OTHER}, {OFFSET, WAIT(2000)}};
-const struct rpc_question ASK_REQUESTS = {.start = "requests", .parts = {RPC_USER}};
-const struct rpc_question ASK_NEARBY = {
-    "nearby", {RPC_USER}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(SINCE, -1, TIME_MAX, -1), WAIT(0)}};
-const struct rpc_question ASK_AUDIENCE = {"audience", {RPC_USER}, {BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
-const struct rpc_question ASK_DISCOVER = {"discover", {RPC_USER}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
+    "a page of friends", "friends", {RPC_USER}, {TEXT(STATE, 0, ANY), BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_FRIENDSHIP = {"the state of a friendship, as the first of the two sees it",
+                                            "friendship",
+                                            {RPC_ONE, RPC_OTHER},
+                                            {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_REQUESTS = {
+    .what = "friend requests to a user, and from him", .start = "requests", .parts = {RPC_USER}};
+const struct rpc_question ASK_NEARBY = {"a page of the friends who are near",
+                                        "nearby",
+                                        {RPC_USER},
+                                        {CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(SINCE, -1, TIME_MAX, -1), WAIT(0)}};
+const struct rpc_question ASK_AUDIENCE = {
+    "a page of those who see a user", "audience", {RPC_USER}, {BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_DISCOVER = {
+    "a page of strangers nearby", "discover", {RPC_USER}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
 
 /* ---- of history sinks, and of moderation ---- */
 
 const struct rpc_question ASK_HISTORY = {
-    "history", {RPC_USER}, {NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY), CURSOR, LIMIT(10000, 1000)}};
-const struct rpc_question ASK_WIPED = {"wiped", {RPC_USER}, {NUMBER(OFFSET, 0, ANY, -1), WAIT(1000)}};
+    "a page of a user's past places",
+    "history",
+    {RPC_USER},
+    {NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY), CURSOR, LIMIT(10000, 1000)}};
+const struct rpc_question ASK_WIPED = {
+    "a user's past is deleted", "wiped", {RPC_USER}, {NUMBER(OFFSET, 0, ANY, -1), WAIT(1000)}};
 const struct rpc_question ASK_SEARCH = {
+    "comments that are found",
     "moderation/comments",
     {RPC_END},
     {LIMIT(RPC_PAGE_MAX, 20), CURSOR, TEXT(WORDS, 0, ANY), ANYBODY, PLAIN(SUBJECT, 0, ANY), PLAIN(TYPE, 0, ANY),
      TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY), NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
+};
+
+/* ---- all of them ---- */
+
+#define ALL(...)                                                                                                       \
+    (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
+const struct rpc_answerer RPC_ANSWERERS[] = {
+    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_NOTICES,
+                  &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
+    {"comments processes",
+     ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_SUBJECT, &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
+    {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
+    {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
+    {"moderation", ALL(&ASK_SEARCH)},
+    {NULL, NULL},
 };
 
 /* ---- paths ---- */

@@ -25,6 +25,7 @@ extern const char *const RPC_NAMES[RPC_ARGS];
 enum { RPC_PARTS_MAX = 2, RPC_RULES_MAX = 10, RPC_IDS_MAX = 1100, RPC_PAGE_MAX = 1000 /* of routers and comments */ };
 
 struct rpc_question {
+    const char *what;                  /* is answered */
     const char *start;                 /* of the path, behind "/peer/" */
     enum rpc_arg parts[RPC_PARTS_MAX]; /* behind that; the first one is the key */
     struct rpc_rule {
@@ -41,6 +42,13 @@ extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIK
 extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
     ASK_DISCOVER;                                                    /* of routers */
 extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH; /* of sinks, and of moderation */
+
+/* All of them, by who answers; the last one's name is NULL. */
+struct rpc_answerer {
+    const char *name;
+    const struct rpc_question *const *questions; /* to NULL */
+};
+extern const struct rpc_answerer RPC_ANSWERERS[];
 
 struct rpc_value {
     enum rpc_arg arg;

@@ -1,4 +1,4 @@
-/* The parts of which both kinds of documents are made. One thread. */
+/* The parts of which the documents are made. One thread. */
 #ifndef TOOLS_DOCUMENT_DOCUMENT_H
 #define TOOLS_DOCUMENT_DOCUMENT_H
 
@@ -10,5 +10,7 @@ extern const struct service_definition *const DOCUMENT_DAEMONS[]; /* the end is 
  *     {"version", "daemons": [{"name", "sections": [{"title", "properties": [{"name", "default", "allowed", "help"}]}]}]}
  * default: null where it must be given; allowed: empty where it is any text. */
 void document_tables(void);
+
+void document_questions(void); /* prints docs/QUESTIONS.md */
 
 #endif

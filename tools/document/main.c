@@ -1,5 +1,5 @@
 /* Prints docs/CONFIGURATION.md from the tables that the daemons read their configuration by; with the argument `tables`, these as
- * JSON. */
+ * JSON; with `questions`, docs/QUESTIONS.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +73,8 @@ static void print_page(void) {
 int main(int argc, char **argv) {
     if (argc == 2 && !strcmp(argv[1], "tables"))
         document_tables();
+    else if (argc == 2 && !strcmp(argv[1], "questions"))
+        document_questions();
     else
         print_page();
     return fflush(stdout) ? 1 : 0;

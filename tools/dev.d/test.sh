@@ -108,7 +108,7 @@ test_beside() { test_e2e "$1" "${BESIDE[@]}" --ignore-glob='test_abuse_*'; }
 test_abuse() { test_e2e "$1" -k test_abuse; }
 
 # The unit tests of the libraries that every product stands on (docs/SPINE.md), and the counters that stand on them alone.
-SPINE_UNITS='^test_(owner|decider|deliver|adjacency|watch|question|topics|fakes)'
+SPINE_UNITS='^test_(tasks|state|owner|decider|deliver|adjacency|watch|question|topics|fakes)'
 
 # test_named BUILD-FOLDER PATTERN: the tests of either kind that match; it fails if there are none of either.
 test_named() {

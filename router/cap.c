@@ -46,7 +46,7 @@ int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
             excess_drop(excess, item.ticket);
             continue;
         }
-        if (sending_remove(cap->options.sending, &item)) break; // tried again each second
+        if (record_collector_remove(cap->options.collector, &item)) break; // tried again each second
         excess_sent(excess, item.ticket);
         cap->options.metrics->excess->value++;
         log_info(cap->options.log, "a friendship beyond the cap is removed", LOG_INT("user", item.user),

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "router/graph.h"
 #include "router/metrics.h"
-#include "router/sending.h"
+#include "router/record_collector.h"
 
 struct cap;
 
@@ -15,7 +15,7 @@ struct cap_options {
     struct log *log;
     struct router_metrics *metrics;
     struct graph *graph;
-    struct sending *sending;
+    struct record_collector *collector;
     struct excess *excess; /* longer-lived, as all of them */
     size_t friends;        /* the cap */
 };

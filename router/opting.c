@@ -57,8 +57,8 @@ int opting_tell(struct opting *opting, const struct kafka_record *record, const 
     const char *complaint = read_record(opting, record, &user, &sharing, error);
     if (complaint) *reason = complaint;
     if (complaint || sharing.mode != SHARING_OFF) return 0;
-    if (sending_leave(options->sending, user, record->offset, report_clock_now(options->clock),
-                      epochs_open(options->epochs)))
+    if (record_collector_leave(options->collector, user, record->offset, report_clock_now(options->clock),
+                               epochs_open(options->epochs)))
         return -EAGAIN;
     epochs_expect(options->epochs);
     return 0;
@@ -79,8 +79,9 @@ static enum consents_fate look(void *context, int32_t partition, const struct co
     if (!slot) return CONSENTS_WAIT; // warm-up may still bring the user
     if (slot->left || slot->opted > end->offset) return CONSENTS_DONE;
     if (sent) return CONSENTS_WAIT;
-    int code = sending_leave(opting->options.sending, end->user, end->offset, report_clock_now(opting->options.clock),
-                             consents_sent_end(opting->consents, partition));
+    int code =
+        record_collector_leave(opting->options.collector, end->user, end->offset,
+                               report_clock_now(opting->options.clock), consents_sent_end(opting->consents, partition));
     return code ? CONSENTS_WAIT : CONSENTS_SENT;
 }
 

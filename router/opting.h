@@ -7,7 +7,7 @@
 
 #include "deliver/epochs.h"
 #include "router/presence.h"
-#include "router/sending.h"
+#include "router/record_collector.h"
 #include "router/report_clock.h"
 #include "state/kind.h"
 
@@ -18,7 +18,7 @@ struct opting_options {
     int64_t inactive_ms;
     const struct presence *presence;
     struct report_clock *clock;
-    struct sending *sending;
+    struct record_collector *collector;
     struct epochs *epochs;
     void *context;
     bool (*owns)(void *context, int32_t partition); /* an open one; else this process stands by for it */

@@ -62,7 +62,7 @@ static bool refused(struct reports *reports, int32_t partition, const struct loc
                              .route = PRESENCE_ROUTE_NONE,
                              .opted = offset,
                              .accuracy = -1};
-    if ((!slot || !slot->left) && !sending_leave(options->sending, event->user, leave.opted, leave.time, 0))
+    if ((!slot || !slot->left) && !record_collector_leave(options->collector, event->user, leave.opted, leave.time, 0))
         presence_apply(options->presence, &leave, NULL, NULL);
     return true;
 }

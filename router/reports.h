@@ -33,7 +33,7 @@ struct reports_options {
     struct notifying *notifying; /* NULL: nobody is notified */
     struct discover *discover;   /* hears of every event that presence has taken */
     struct deliver *outbox;
-    struct sending *sending;
+    struct record_collector *collector;
     struct tasks *tasks;
     void *context;
     void (*failed)(void *context, const struct error *error); /* the store failed: the process must end */

@@ -121,7 +121,7 @@ static void measure(struct router *router, const struct owner *owner) {
                                                               : router->owning->outbox_flush_ms));
     metrics->digesting->value = warm && !lagging;
     metrics->caught_up->value =
-        warm && !lagging && owner_assigned(owner) && kafka_producer_up(sending_producer(router->sending)) &&
+        warm && !lagging && owner_assigned(owner) && kafka_producer_up(record_collector_producer(router->collector)) &&
         !deliver_blocked(router->outbox) && owner_commands_current(owner) && state_current(router);
 }
 

@@ -59,26 +59,27 @@ static void make_basics(struct router *router) {
 }
 
 static int make_output(struct router *router, struct error *error) {
-    int code = sending_new(&(struct sending_options){.loop = service_loop(router->service),
-                                                     .kafka = service_kafka(router->service),
-                                                     .log = service_log(router->service),
-                                                     .metrics = &router->metrics,
-                                                     .registry = service_metrics(router->service),
-                                                     .queue_bytes = (size_t)router->owning->outbox_queue_mb << 20,
-                                                     .context = router,
-                                                     .on_batch = batch_told,
-                                                     .on_leave = leave_told,
-                                                     .on_remove = remove_told,
-                                                     .failed = router_failed},
-                           &router->sending, error);
+    int code = record_collector_new(
+        &(struct record_collector_options){.loop = service_loop(router->service),
+                                           .kafka = service_kafka(router->service),
+                                           .log = service_log(router->service),
+                                           .metrics = &router->metrics,
+                                           .registry = service_metrics(router->service),
+                                           .queue_bytes = (size_t)router->owning->outbox_queue_mb << 20,
+                                           .context = router,
+                                           .on_batch = batch_told,
+                                           .on_leave = leave_told,
+                                           .on_remove = remove_told,
+                                           .failed = router_failed},
+        &router->collector, error);
     if (code) return code;
     router->outbox = deliver_new(&(struct deliver_options){.destinations = router->routes,
                                                            .flush_bytes = (size_t)router->owning->outbox_flush_bytes,
                                                            .flush_us = router->owning->outbox_flush_ms * SECOND_MS,
                                                            .epochs = router->epochs,
                                                            .tracer = service_kafka(router->service)->tracer,
-                                                           .context = router->sending,
-                                                           .send = sending_batch});
+                                                           .context = router->collector,
+                                                           .send = record_collector_batch});
     return notifying_new(&(struct notifying_options){.loop = service_loop(router->service),
                                                      .log = service_log(router->service),
                                                      .registry = service_metrics(router->service),
@@ -133,7 +134,7 @@ static void make_state(struct router *router) {
         .log = service_log(router->service),
         .metrics = &router->metrics,
         .graph = router->graph,
-        .sending = router->sending,
+        .collector = router->collector,
         .excess = router->excess,
         .friends = (size_t)router->settings->friends_cap,
     });
@@ -143,7 +144,7 @@ static void make_state(struct router *router) {
         .inactive_ms = inactive_ms(router),
         .presence = router->presence,
         .clock = router->clock,
-        .sending = router->sending,
+        .collector = router->collector,
         .epochs = router->epochs,
         .context = router,
         .owns = owns,
@@ -172,7 +173,7 @@ static void make_reports(struct router *router) {
         .notifying = router->notifying,
         .discover = router->discover,
         .outbox = router->outbox,
-        .sending = router->sending,
+        .collector = router->collector,
         .tasks = router->tasks,
         .context = router,
         .failed = store_failed,
@@ -251,7 +252,7 @@ void router_free_parts(struct router *router) {
     commands_free(router->commands);
     peer_free(router->peer);
     near_pages_free(router->near);
-    sending_free(router->sending); // its last reports go to the outbox, opting and excess
+    record_collector_free(router->collector); // its last reports go to the outbox, opting and excess
     list_store_free(router->friends);
     reports_free(router->reports);
     discover_free(router->discover);

@@ -4,7 +4,7 @@
  *     reports.c    locations: presence, join, outbox        graph.c       friendships: friend lists on disk
  *     overload.c   holds reports back when far behind       opting.c      sharing: consents, opt-outs
  *     telling.c    a join's result as deliveries            cap.c         friendships beyond the cap
- *     commands.c   friend commands, decided                 sending.c     everything that is produced, and its fate
+ *     commands.c   friend commands, decided                 record_collector.c  everything that is produced, and its fate
  *     peer.c       questions of other processes             discover.c    users who share publicly
  *     near_pages.c who is near, for who has no session      notifying.c   that a friend came near, for who has no session
  *
@@ -38,7 +38,7 @@ struct router {
     struct codec *codec;
     struct epochs *epochs;
     struct deliver *outbox;
-    struct sending *sending;
+    struct record_collector *collector;
     struct excess *excess;
     struct cap *cap;
     struct list_store *friends; /* the graph's lists */

@@ -209,7 +209,7 @@ int router_start_tasks(struct router *router, const struct owner_options *owner,
     return tasks_start(router->tasks,
                        &(struct tasks_options){.owner = owner,
                                                .stores = stores,
-                                               .dead_letters = sending_producer(router->sending),
+                                               .dead_letters = record_collector_producer(router->collector),
                                                .undecodable = router->metrics.undecodable},
                        error);
 }

@@ -154,7 +154,7 @@ static void answered(void *context) {
         correct_ends(owner, item->partition, &item->answer);
         changelogs_asked(owner, item->partition, item->offsets_end, item->command_ends);
         if (stages_answered(owner->stages, item->partition, &item->answer))
-            code = changelogs_own(owner, item->partition, &item->answer, &error);
+            code = changelogs_activate(owner, item->partition, &item->answer, &error);
     }
     if (!code) code = changelogs_read(owner, &error);
     if (code)

@@ -51,7 +51,7 @@ int64_t owner_position(const struct owner *owner, size_t state, int32_t partitio
 }
 
 bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end) {
-    return end == 0 || (owner->attached[partition] && owner_position(owner, state, partition) >= end);
+    return end == 0 || (owner->opened[partition] && owner_position(owner, state, partition) >= end);
 }
 
 int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition) {
@@ -60,7 +60,7 @@ int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partiti
 
 int64_t changelogs_left(const struct owner *owner, int32_t partition, const int64_t *ends) {
     int64_t left = 0;
-    for (size_t s = 0; owner->attached[partition] && s < owner->state_count; s++) {
+    for (size_t s = 0; owner->opened[partition] && s < owner->state_count; s++) {
         int64_t next = owner_position(owner, s, partition);
         if (ends[s] != INT64_MAX && next < ends[s]) left += ends[s] - (next < 0 ? 0 : next);
     }
@@ -116,7 +116,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
     size_t kept = 0;
     count_records(owner, records, count);
     for (size_t i = 0; i < count; i++) {
-        if (!owner->attached[records[i].partition]) continue;
+        if (!owner->opened[records[i].partition]) continue;
         if (records[i].topic == owner->options.offsets)
             take_offset(owner, &records[i]);
         else
@@ -136,7 +136,7 @@ static void offset_lost(void *context, const struct topic *topic, int32_t partit
     struct owner *owner = context;
     size_t state = 0;
     while (state < topics_count(owner) && owner->states[state] != topic) state++;
-    if (!owner->attached[partition] || state == topics_count(owner)) return;
+    if (!owner->opened[partition] || state == topics_count(owner)) return;
     bool restore = state < owner->state_count && PRODUCT(owner, state_lost, state, partition);
     if (restore) owner_restore_again(owner, partition);
     owner_read_again(owner, state, partition, KAFKA_OFFSET_BEGINNING, NULL);
@@ -145,23 +145,24 @@ static void offset_lost(void *context, const struct topic *topic, int32_t partit
 /* ---- partitions come and go ---- */
 
 /* from: where each state goes on; the caller has it read. */
-static int attach(struct owner *owner, int32_t partition, int64_t from[STAGES_TOPICS_MAX + 1], struct error *error) {
-    int code = PRODUCT(owner, attach, partition, from, error);
+static int open_part(struct owner *owner, int32_t partition, int64_t from[STAGES_TOPICS_MAX + 1], struct error *error) {
+    int code = PRODUCT(owner, open, partition, from, error);
     if (code) return code;
     from[owner->state_count] = KAFKA_OFFSET_BEGINNING; // options.offsets has a record a topic of commands
     for (size_t c = 0; c < owner->command_count; c++) *decided_of(owner, c, partition) = -1;
-    owner->attached[partition] = true;
+    owner->opened[partition] = true;
     return 0;
 }
 
-int changelogs_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error) {
+int changelogs_activate(struct owner *owner, int32_t partition, const struct stages_answer *answer,
+                        struct error *error) {
     int64_t from[STAGES_TOPICS_MAX + 1], again[STAGES_TOPICS_MAX];
-    bool fresh = !owner->attached[partition];
-    int code = fresh ? attach(owner, partition, from, error) : 0;
+    bool fresh = !owner->opened[partition];
+    int code = fresh ? open_part(owner, partition, from, error) : 0;
     if (code) return code;
     owner->standing[partition] = false;
     for (size_t s = 0; s < owner->state_count; s++) again[s] = KAFKA_OFFSET_NONE;
-    PRODUCT(owner, own, partition, fresh, answer->states, again);
+    PRODUCT(owner, activate, partition, fresh, answer->states, again);
     for (size_t s = 0; !code && s < owner->state_count; s++) {
         if (again[s] == KAFKA_OFFSET_NONE) continue;
         if (fresh)
@@ -173,27 +174,27 @@ int changelogs_own(struct owner *owner, int32_t partition, const struct stages_a
     return code;
 }
 
-int changelogs_keep(struct owner *owner, int32_t partition, struct error *error) {
+int changelogs_stand_by(struct owner *owner, int32_t partition, struct error *error) {
     int64_t from[STAGES_TOPICS_MAX + 1];
-    bool fresh = !owner->attached[partition];
+    bool fresh = !owner->opened[partition];
     if (owner->standing[partition]) return 0;
-    int code = fresh ? attach(owner, partition, from, error) : 0;
+    int code = fresh ? open_part(owner, partition, from, error) : 0;
     if (code) return code;
     if (fresh) add(owner, partition, from);
     owner->standing[partition] = true;
-    PRODUCT(owner, silence, partition);
+    PRODUCT(owner, stand_by, partition);
     return 0;
 }
 
 void changelogs_drop(struct owner *owner, int32_t partition) {
-    if (!owner->attached[partition]) return;
-    PRODUCT(owner, detach, partition);
-    owner->attached[partition] = owner->standing[partition] = false;
+    if (!owner->opened[partition]) return;
+    PRODUCT(owner, close, partition);
+    owner->opened[partition] = owner->standing[partition] = false;
     drop(owner, partition);
 }
 
 bool changelogs_reached(struct owner *owner, int32_t partition, const int64_t *ends) {
-    if (!owner->attached[partition] || !PRODUCT(owner, reached, partition, ends)) return false;
+    if (!owner->opened[partition] || !PRODUCT(owner, reached, partition, ends)) return false;
     return !has_offsets(owner) || owner_reached(owner, owner->state_count, partition, owner->offsets_ends[partition]);
 }
 
@@ -216,7 +217,7 @@ int changelogs_new(struct owner *owner, struct error *error) {
     owner->states[owner->state_count] = options->offsets;
     owner->batch = mem_zero(batch, sizeof *owner->batch);
     owner->standing = mem_zero(partitions, sizeof *owner->standing);
-    owner->attached = mem_zero(partitions, sizeof *owner->attached);
+    owner->opened = mem_zero(partitions, sizeof *owner->opened);
     owner->offsets_ends = mem_zero(partitions, sizeof *owner->offsets_ends);
     owner->command_ends = mem_zero(partitions * (owner->command_count + 1), sizeof *owner->command_ends);
     owner->decided = mem_zero(partitions * (owner->command_count + 1), sizeof *owner->decided);
@@ -239,7 +240,7 @@ void changelogs_free(struct owner *owner) {
     free(owner->more);
     free(owner->less);
     free(owner->standing);
-    free(owner->attached);
+    free(owner->opened);
     free(owner->offsets_ends);
     free(owner->decided);
     free(owner->command_ends);

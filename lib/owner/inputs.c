@@ -121,7 +121,7 @@ static void release(struct owner *owner, int32_t partition) {
     if (!stages_release(owner->stages, partition)) return;
     if (!owner->options.standbys)
         changelogs_drop(owner, partition);
-    else if (changelogs_keep(owner, partition, &error))
+    else if (changelogs_stand_by(owner, partition, &error))
         owner_failed(owner, "state cannot be kept", &error);
 }
 

@@ -40,17 +40,17 @@ struct owner_topic {
  * one element a topic of the role. */
 struct owner_product {
     /* A partition's state is going to be read: opens its store. from: where each state goes on, or KAFKA_OFFSET_BEGINNING. */
-    int (*attach)(void *context, int32_t partition, int64_t *from, struct error *error);
-    void (*detach)(void *context, int32_t partition);
+    int (*open)(void *context, int32_t partition, int64_t *from, struct error *error);
+    void (*close)(void *context, int32_t partition);
 
-    /* This process owns the attached partition: it will be restored and then be live. told: by state, up to which offset the group
+    /* This process owns the open partition: it will be restored and then be live. told: by state, up to which offset the group
      * knows that effects were carried out; KAFKA_OFFSET_NONE: unknown. again: the product sets an offset here to read a state again
-     * from there; it comes as KAFKA_OFFSET_NONE (do not). fresh: the partition was just attached and nothing was read yet. */
-    void (*own)(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again);
+     * from there; it comes as KAFKA_OFFSET_NONE (do not). fresh: the partition was just opened and nothing was read yet. */
+    void (*activate)(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again);
     /* Another process owns the partition; this one keeps it up to date in silence, as a stand-by. */
-    void (*silence)(void *context, int32_t partition);
+    void (*stand_by)(void *context, int32_t partition);
 
-    /* Records of states, of attached partitions only. state_idle: there are no more for now. */
+    /* Records of states, of open partitions only. state_idle: there are no more for now. */
     void (*state)(void *context, const struct kafka_record *records, size_t count);
     void (*state_idle)(void *context);
     /* A state's offset is no longer in the topic: the product forgets that state. True: it then has nothing of the partition, which

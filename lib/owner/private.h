@@ -2,7 +2,7 @@
  *
  *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands
  *     commits.c  epochs, offsets, lag
- *     changelogs.c  reads the state topics of attached partitions, each from the offset of its store; commits nothing, and is in no group
+ *     changelogs.c  reads the state topics of open partitions, each from the offset of its store; commits nothing, and is in no group
  *     answers.c  questions to the broker about owned partitions
  *     standby.c  the group's members, stand-bys     stages.c, members.c  know no owner
  */
@@ -34,7 +34,7 @@ struct owner {
     size_t more_count, less_count;
     struct kafka_record *batch; /* of states: those that are the product's */
     bool *standing;             /* by partition: read in silence */
-    bool *attached;             /* by partition */
+    bool *opened;               /* by partition */
     int64_t *decided;           /* by command, then partition: what options.offsets says; -1: nothing */
     int64_t *offsets_ends;      /* by partition: up to where options.offsets must be read */
     int64_t *command_ends;      /* as decided: where the topics of commands ended when that was asked */
@@ -91,8 +91,9 @@ int changelogs_new(struct owner *owner, struct error *error);
 void changelogs_free(struct owner *owner);
 
 /* All of these from the next changelogs_read on. */
-int changelogs_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error);
-int changelogs_keep(struct owner *owner, int32_t partition, struct error *error); /* as a stand-by */
+int changelogs_activate(struct owner *owner, int32_t partition, const struct stages_answer *answer,
+                        struct error *error);
+int changelogs_stand_by(struct owner *owner, int32_t partition, struct error *error); /* as a stand-by */
 void changelogs_drop(struct owner *owner, int32_t partition);
 int changelogs_read(struct owner *owner, struct error *error);
 

@@ -129,7 +129,7 @@ static void keep_wanted(struct standby *standby) {
     for (int32_t p = 0; !code && p < owner->options.partitions; p++) {
         if (stages_owned(owner->stages, p)) continue;
         if (standby->wanted[p])
-            code = changelogs_keep(owner, p, &error);
+            code = changelogs_stand_by(owner, p, &error);
         else if (owner->standing[p])
             changelogs_drop(owner, p);
     }

@@ -56,7 +56,7 @@ static int64_t go_on_at(const struct task_state *state, int32_t partition) {
     return state->kind->from_effects ? KAFKA_OFFSET_END : KAFKA_OFFSET_BEGINNING;
 }
 
-static int attach(void *context, int32_t partition, int64_t *from, struct error *error) {
+static int open_task(void *context, int32_t partition, int64_t *from, struct error *error) {
     struct tasks *tasks = context;
     int code = 0;
     for (size_t s = 0; !code && s < tasks->product->store_count; s++) code = open_store(tasks, s, partition, error);
@@ -73,7 +73,7 @@ static int64_t begin_at_once(struct tasks *tasks, size_t state, int32_t partitio
     return !fresh && owner_position(tasks->owner, state, partition) > from ? from : KAFKA_OFFSET_NONE;
 }
 
-static void own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
+static void activate(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
     struct tasks *tasks = context;
     task_effects_told(tasks->effects, partition, told);
     tasks->tasks[partition].owned = true;
@@ -111,7 +111,7 @@ static void suspend(struct tasks *tasks, int32_t partition) {
         if (tasks->states[s].kind->in_memory) tasks_read_from(tasks, s, partition, KAFKA_OFFSET_BEGINNING);
 }
 
-static void silence(void *context, int32_t partition) {
+static void stand_by(void *context, int32_t partition) {
     struct tasks *tasks = context;
     tasks->tasks[partition].owned = false;
     suspend(tasks, partition);
@@ -220,7 +220,7 @@ void tasks_store_failed(struct tasks *tasks, int32_t partition, int code, const 
 }
 
 /* A partition that is given up before the turn that mends it must not be damaged when it comes back. */
-static void detach(void *context, int32_t partition) {
+static void close_task(void *context, int32_t partition) {
     struct tasks *tasks = context;
     struct error error;
     int code = 0;
@@ -314,10 +314,10 @@ static void drained(void *context) {
 static void failed(void *context, const char *doing, const struct error *error) { tasks_fail(context, doing, error); }
 
 static const struct owner_product OWNED = {
-    .attach = attach,
-    .detach = detach,
-    .own = own,
-    .silence = silence,
+    .open = open_task,
+    .close = close_task,
+    .activate = activate,
+    .stand_by = stand_by,
     .state = tasks_take,
     .state_idle = idle,
     .state_lost = lost,

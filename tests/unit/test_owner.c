@@ -152,10 +152,10 @@ static void failed(void *context, const char *doing, const struct error *error) 
 }
 
 static const struct owner_product PRODUCT = {
-    .attach = attach,
-    .detach = detach,
-    .own = own,
-    .silence = silence,
+    .open = attach,
+    .close = detach,
+    .activate = own,
+    .stand_by = silence,
     .state = state,
     .state_idle = idle,
     .state_lost = state_lost,

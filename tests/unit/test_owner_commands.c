@@ -162,10 +162,10 @@ static void failed(void *context, const char *doing, const struct error *error) 
 }
 
 static const struct owner_product PRODUCT = {
-    .attach = attach,
-    .detach = detach,
-    .own = own,
-    .silence = nothing_of,
+    .open = attach,
+    .close = detach,
+    .activate = own,
+    .stand_by = nothing_of,
     .state = state,
     .state_idle = nothing,
     .state_lost = lost,

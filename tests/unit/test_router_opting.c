@@ -25,7 +25,7 @@ struct world {
     struct router_metrics metrics;
     struct presence *presence;
     struct report_clock *clock;
-    struct sending *sending;
+    struct record_collector *collector;
     struct opting *opting;
     struct epochs *epochs;
     int64_t now;
@@ -54,26 +54,26 @@ static void begin(struct world *w) {
     fake_kafka_start();
     fake_topic(&TOPIC_LOCATIONS, 1);
     router_metrics_init(&w->metrics, w->registry);
-    const struct sending_options sending = {.loop = &w->loop,
-                                            .kafka = &w->kafka,
-                                            .log = w->log,
-                                            .metrics = &w->metrics,
-                                            .queue_bytes = 1 << 24,
-                                            .context = w,
-                                            .on_leave = on_leave};
-    assert_int_equal(sending_new(&sending, &w->sending, &error), 0);
+    const struct record_collector_options collector = {.loop = &w->loop,
+                                                       .kafka = &w->kafka,
+                                                       .log = w->log,
+                                                       .metrics = &w->metrics,
+                                                       .queue_bytes = 1 << 24,
+                                                       .context = w,
+                                                       .on_leave = on_leave};
+    assert_int_equal(record_collector_new(&collector, &w->collector, &error), 0);
     w->opting = opting_new(&(struct opting_options){.partitions = 1,
                                                     .inactive_ms = INACTIVE_MS,
                                                     .presence = w->presence,
                                                     .clock = w->clock,
-                                                    .sending = w->sending,
+                                                    .collector = w->collector,
                                                     .epochs = w->epochs,
                                                     .owns = owns});
     assert_int_equal(SHARING_KIND.open(w->opting, 0, 0, 0, &error), 0);
 }
 
 static void end(struct world *w) {
-    sending_free(w->sending);
+    record_collector_free(w->collector);
     opting_free(w->opting);
     uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&w->loop), 0);

@@ -12,7 +12,7 @@
 #include "deliver/deliver.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
-#include "router/sending.h"
+#include "router/record_collector.h"
 
 enum { ROUTES = 4 };
 
@@ -23,7 +23,7 @@ struct world {
     struct metrics *registry;
     struct router_metrics metrics;
     struct epochs *epochs;
-    struct sending *sending;
+    struct record_collector *collector;
     struct deliver *outbox;
     int failed;
 };
@@ -46,27 +46,27 @@ static void begin(struct world *w) {
     fake_kafka_start();
     fake_topic(&TOPIC_DELIVERIES, ROUTES);
     router_metrics_init(&w->metrics, w->registry);
-    struct sending_options options = {.loop = &w->loop,
-                                      .kafka = &w->kafka,
-                                      .log = w->log,
-                                      .metrics = &w->metrics,
-                                      .registry = w->registry,
-                                      .queue_bytes = 1 << 20,
-                                      .context = w,
-                                      .on_batch = batch_told,
-                                      .failed = failed};
-    assert_int_equal(sending_new(&options, &w->sending, &error), 0);
+    struct record_collector_options options = {.loop = &w->loop,
+                                               .kafka = &w->kafka,
+                                               .log = w->log,
+                                               .metrics = &w->metrics,
+                                               .registry = w->registry,
+                                               .queue_bytes = 1 << 20,
+                                               .context = w,
+                                               .on_batch = batch_told,
+                                               .failed = failed};
+    assert_int_equal(record_collector_new(&options, &w->collector, &error), 0);
     w->outbox = deliver_new(&(struct deliver_options){.destinations = ROUTES,
                                                       .flush_bytes = 65536,
                                                       .flush_us = 1000000,
                                                       .epochs = w->epochs,
-                                                      .context = w->sending,
-                                                      .send = sending_batch});
+                                                      .context = w->collector,
+                                                      .send = record_collector_batch});
 }
 
 static void end(struct world *w) {
     deliver_free(w->outbox);
-    sending_free(w->sending);
+    record_collector_free(w->collector);
     uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&w->loop), 0);
     epochs_free(w->epochs);

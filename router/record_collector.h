@@ -1,16 +1,16 @@
 /* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events and REMOVE commands; and
  * reports which of them were stored. Loop's thread.
  */
-#ifndef ROUTER_SENDING_H
-#define ROUTER_SENDING_H
+#ifndef ROUTER_RECORD_COLLECTOR_H
+#define ROUTER_RECORD_COLLECTOR_H
 
 #include "kafka/producer.h"
 #include "router/excess.h"
 #include "router/metrics.h"
 
-struct sending;
+struct record_collector;
 
-struct sending_options {
+struct record_collector_options {
     uv_loop_t *loop;
     const struct kafka_settings *kafka;
     struct log *log;
@@ -24,18 +24,21 @@ struct sending_options {
     void (*failed)(void *context, const char *doing, const struct error *error); /* the process must end */
 };
 
-int sending_new(const struct sending_options *options, struct sending **sending, struct error *error);
-void sending_free(struct sending *sending); /* first calls back for everything under way; NULL is fine */
-struct kafka_producer *sending_producer(struct sending *sending); /* for dead letters */
+int record_collector_new(const struct record_collector_options *options, struct record_collector **collector,
+                         struct error *error);
+void record_collector_free(
+    struct record_collector *collector); /* first calls back for everything under way; NULL is fine */
+struct kafka_producer *record_collector_producer(struct record_collector *collector); /* for dead letters */
 
-/* A delivery batch: the outbox's sender; sending is its context. After a fatal error of the producer batches wait for ever, so that
+/* A delivery batch: the outbox's sender; the collector is its context. After a fatal error of the producer batches wait for ever, so that
  * their epoch is never settled: the next owner carries out their effects. */
-int sending_batch(void *sending, int32_t route, const void *bytes, size_t size, uint64_t epoch);
+int record_collector_batch(void *collector, int32_t route, const void *bytes, size_t size, uint64_t epoch);
 
 /* LEAVE {opted} of a user; time: now, ms. ticket: comes back by on_leave; 0: no caller waits for it. 0 or -EAGAIN, ... */
-int sending_leave(struct sending *sending, int64_t user, int64_t opted, int64_t time, uint64_t ticket);
+int record_collector_leave(struct record_collector *collector, int64_t user, int64_t opted, int64_t time,
+                           uint64_t ticket);
 
 /* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */
-int sending_remove(struct sending *sending, const struct excess_item *item);
+int record_collector_remove(struct record_collector *collector, const struct excess_item *item);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/codec.h"
-#include "event/kinds.h"
+#include "event/topics.h"
 #include "ingest/schema_text.h"
 
 enum {
@@ -66,16 +66,14 @@ static bool is_first(size_t index) {
 struct registry *registry_new(const char *topics_prefix) {
     struct registry *registry = mem_zero(1, sizeof *registry);
     struct buffer name = {0};
-    for (const struct event_kinds *kinds = EVENT_KINDS; kinds->topic; kinds++) {
-        if (!kinds->records[0]) continue;
-        if (!kinds->records[1]) {
-            add_subject(registry, mem_format("%s%s-value", topics_prefix, kinds->topic->name), kinds->records[0], true);
-            continue;
-        }
-        for (size_t i = 0; i < EVENT_KINDS_MAX && kinds->records[i]; i++) {
-            full_name(kinds->records[i], &name);
-            add_subject(registry, mem_format("%s%s-%s", topics_prefix, kinds->topic->name, buffer_cstring(&name)),
-                        kinds->records[i], true);
+    for (size_t t = 0; t < TOPICS_ALL.count; t++) {
+        const struct topic *topic = TOPICS_ALL.items[t];
+        if (topic->values[0] && !topic->values[1])
+            add_subject(registry, mem_format("%s%s-value", topics_prefix, topic->name), topic->values[0], true);
+        for (size_t i = 0; topic->values[1] && i < TOPIC_VALUES_MAX; i++) {
+            full_name(topic->values[i], &name);
+            add_subject(registry, mem_format("%s%s-%s", topics_prefix, topic->name, buffer_cstring(&name)),
+                        topic->values[i], true);
         }
     }
     for (size_t i = 0; event_schema_at(i); i++) {

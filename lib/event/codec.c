@@ -63,6 +63,10 @@ void *wire_scratch_grow(struct codec *scratch, const void *items, size_t used, s
     return place;
 }
 
+const struct event_schema *event_schema_at(size_t index) {
+    return index < EVENT_SCHEMAS ? &event_schemas[index] : NULL;
+}
+
 const struct event_schema *event_schema_find(uint32_t id) {
     for (size_t i = 0; i < EVENT_SCHEMAS; i++)
         if (event_schemas[i].id == id) return &event_schemas[i];

@@ -58,6 +58,8 @@ struct codec; /* scratch memory for arrays, and avro-c's schemas for event_to_js
 struct codec *codec_new(void);
 void codec_free(struct codec *codec);
 
+/* The schemas, by rising id; NULL: there are no more. The versions of a record follow each other in this order. Static. */
+const struct event_schema *event_schema_at(size_t index);
 /* The schema of an id, NULL when there is none. Static. */
 const struct event_schema *event_schema_find(uint32_t id);
 

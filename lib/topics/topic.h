@@ -34,6 +34,8 @@ enum topic_keyed {
     TOPIC_KEYED_BY_SUBJECT /* the key begins with the subject's text, which a NUL or the key's end ends */
 };
 
+enum { TOPIC_VALUES_MAX = 2 };
+
 struct topic {
     const char *name; /* without the prefix: "locations" */
     enum topic_space space;
@@ -42,7 +44,8 @@ struct topic {
     size_t key_hashed; /* only this many first bytes of the key choose the partition; 0: the whole key does */
     bool append_time;  /* Kafka's own time of arrival counts, not the producer's clock */
     enum topic_keyed keyed;
-    bool scattered; /* a record may also lie in another partition than its key's */
+    bool scattered;                       /* a record may also lie in another partition than its key's */
+    const char *values[TOPIC_VALUES_MAX]; /* the kinds of records that values are; NULL: no further one */
 };
 
 /* The partition that a key chooses, in a topic with so many of them; -1: the topic is keyed otherwise, or that is no key of it. */

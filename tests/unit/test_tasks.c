@@ -47,7 +47,7 @@ struct world {
     struct loop_timer *tenth, *second;
     struct ages *ages;
     struct counts stores[STORES];
-    size_t changed, seen, failed, told, dropped, others_told;
+    size_t changed, seen, failed, told, dropped, others_told, standbys;
     bool full;       /* there is no room for effects */
     bool no_room;    /* the next effect finds that itself */
     bool unanswered; /* what is sent is never acknowledged */
@@ -263,6 +263,7 @@ static void start(struct world *w) {
         .partitions = PARTITIONS,
         .offsets = &OFFSETS,
         .epochs = w->epochs,
+        .standbys = w->standbys,
     };
     struct error error;
     const struct tasks_options tasks = {
@@ -272,6 +273,7 @@ static void start(struct world *w) {
     w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
     assert_null(fake_member(0)); // the product has not said that it may
     tasks_may_join(w->tasks);
+    FAKE_UNTIL(&w->loop, fake_member(0)); // with stand-bys, it looks for theirs first
     fake_assign_range(fake_member(0), &COMMANDS, P, P);
 }
 
@@ -586,6 +588,29 @@ static void test_such_effects_are_repeated(void **in) {
     assert_true(others_are_committed(3));
 }
 
+/* A stand-by has read what has no effect yet; when it takes over, these records are read once more. */
+static void test_such_effects_are_those_of_a_stand_by_that_takes_over(void **in) {
+    struct world *w = *in;
+    w->standbys = 1;
+    of_others->effect = tell_others;
+    of_others->at_once = true;
+    fake_commit(&OTHERS, P, 1);
+    start_running(w);
+    FAKE_UNTIL(&w->loop, w->others_told == 1 && others_are_committed(2));
+    fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
+    FAKE_UNTIL(&w->loop, tasks_serves(w->tasks, P) == -ESTALE);
+    add(&OTHERS, "three");
+    FAKE_UNTIL(&w->loop, count(w, OTHER_STORE, 0) == 3);
+    assert_int_equal(w->others_told, 1); // the owner's
+    other_kind.unbuilt = unbuilt;
+    other_kind.build_begin = build_nothing;
+    w->stores[OTHER_STORE].unbuilt = 1;
+    fake_assign_range(fake_member(0), &COMMANDS, P, P);
+    FAKE_UNTIL(&w->loop, w->others_told == 2 && others_are_committed(3));
+    assert_false(w->stores[FACTS_STORE].live[P]);
+    assert_int_equal(count(w, OTHER_STORE, 0), 3);
+}
+
 static void test_what_has_no_age_is_as_old_as_its_partition(void **in) {
     struct world *w = *in;
     char folder[] = "/tmp/starling-tasks-XXXXXX";
@@ -636,6 +661,7 @@ int main(void) {
         TEST(test_effects_may_be_carried_out_before_the_task_runs),
         TEST(test_such_effects_begin_with_the_first_record),
         TEST(test_such_effects_are_repeated),
+        TEST(test_such_effects_are_those_of_a_stand_by_that_takes_over),
         TEST(test_what_has_no_age_is_as_old_as_its_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ def test_rules_and_alerts_hold():
 
 def test_every_alert_is_tested_and_has_an_entry_in_the_runbook():
     alerts = re.findall(r'- alert: (\w+)', (MONITORING / 'rules/alerts.yml').read_text())
-    runbook = re.findall(r'^### (Starling\w+)$', (REPOSITORY / 'docs/RUNBOOK.md').read_text(), re.MULTILINE)
+    runbook = re.findall(r'^### (Starling\w+)$', (REPOSITORY / 'docs/OPERATIONS.md').read_text(), re.MULTILINE)
     fired = re.findall(r'alertname: (\w+)\n *exp_alerts', (MONITORING / 'tests/alerts.yml').read_text())
     assert alerts and sorted(alerts) == sorted(runbook) == sorted(set(fired))
 

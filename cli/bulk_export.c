@@ -1,7 +1,6 @@
 /* Pairs of users in bulk: from a compacted topic to a file. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/audit.h"
 #include "cli/bulk.h"

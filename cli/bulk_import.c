@@ -13,7 +13,6 @@
 #include "cli/pairs.h"
 #include "cli/progress.h"
 #include "cli/reader.h"
-#include "event/topics.h"
 
 enum { SAVE_EVERY = 100000, PACE_EVERY = 1000 };
 

@@ -6,7 +6,6 @@
 #define CLI_HALVES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct halves;

@@ -1,11 +1,8 @@
 #include "cli/home_reading.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 
 enum {
     SPARE = 5,           /* posts more than wanted, as some may be deleted meanwhile */

@@ -1,6 +1,5 @@
 #include "cli/past.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

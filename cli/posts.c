@@ -1,7 +1,6 @@
 /* `starling posts`: a user's newest posts. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/asking.h"
 #include "cli/post_lines.h"

@@ -20,7 +20,7 @@ struct deliveries {
 static void advance_stream(struct deliveries *deliveries, int64_t stream_time) {
     if (!protocol_clock_advance(deliveries->options.clock, stream_time)) return;
     deliveries->metrics.stream_time->value = (double)stream_time / 1000;
-    screens_expire(deliveries->options.screens);
+    SCREENS_CALL(deliveries->options.screens, expire);
 }
 
 static void refuse(struct deliveries *deliveries, const struct kafka_record *record, const char *reason) {

@@ -25,7 +25,7 @@ static void tick(void *context) {
     door_look(edge->door, TICK_MS);
     phones_check_keys(edge->phones);
     sessions_tick(edge->sessions);
-    if (!edge->clock.stream) screens_expire(&edge->screens);
+    if (!edge->clock.stream) SCREENS_CALL(&edge->screens, expire);
     sessions_flush_ready(edge->sessions);
 }
 

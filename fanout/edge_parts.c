@@ -15,22 +15,24 @@ static void copies_are_ready(void *context) {
 
 static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
     struct edge *edge = context;
-    screens_sharing(&edge->screens, user, mode);
+    SCREENS_CALL(&edge->screens, sharing, user, mode);
     sessions_flush_ready(edge->sessions);
 }
 
-static void profile_changed(void *context, int64_t user) { screens_profile(&((struct edge *)context)->screens, user); }
+static void profile_changed(void *context, int64_t user) {
+    SCREENS_CALL(&((struct edge *)context)->screens, profile, user);
+}
 
 static void mute_changed(void *context, int64_t user, int64_t other, bool muted) {
     struct edge *edge = context;
-    screens_muted(&edge->screens, user, other, muted);
+    SCREENS_CALL(&edge->screens, muted, user, other, muted);
     sessions_flush_ready(edge->sessions);
 }
 
 static void produced(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
                      int64_t offset) {
     struct edge *edge = context;
-    screens_produced(&edge->screens, opaque, code, topic);
+    SCREENS_CALL(&edge->screens, produced, opaque, code, topic);
 }
 
 static void records(void *context, const struct kafka_record *batch, size_t count) {
@@ -85,7 +87,7 @@ static void routes_changed(void *context) {
         if (session_route(session) == ROUTE_NONE)
             session_leave(sessions, session, WS_RESTART, "no_route", door_delay(edge->door, 0));
     }
-    screens_routes(&edge->screens, routes_first(edge->routes));
+    SCREENS_CALL(&edge->screens, routes, routes_first(edge->routes));
     door_update(edge->door);
     service_ready(edge->service, "routes", routes_count(edge->routes) > 0);
 }

@@ -70,7 +70,7 @@ static int hello(struct phone_server *phones, struct session *session, const str
     }
     session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS), claims.key);
     say_welcome(phones, session);
-    screens_hello(phones->options.screens, session, request->object);
+    SCREENS_CALL(phones->options.screens, hello, session, request->object);
     session_schedule(sessions, session);
     return 0;
 }

@@ -1,14 +1,6 @@
 /* The one file of the core that knows the screens' folders. */
 #include "fanout/screens.h"
 
-#include "fanout/comments/product.h"
-#include "fanout/comments/settings.h"
-#include "fanout/discover/product.h"
-#include "fanout/discover/settings.h"
-#include "fanout/feed/product.h"
-#include "fanout/feed/settings.h"
-#include "fanout/nearby/product.h"
-
 const struct screen *const SCREENS[] = {&NEARBY_SCREEN, &FEED_SCREEN, &COMMENTS_SCREEN, &DISCOVER_SCREEN, NULL};
 const struct config_section *const SCREEN_SECTIONS[] = {&FEED_SCREEN_SECTION, &COMMENTS_SCREEN_SECTION,
                                                         &DISCOVER_SCREEN_SECTION, NULL};

@@ -132,7 +132,7 @@ void session_free(struct sessions *sessions, struct session *session) {
     if (rest->unsent && rest->unsent != UNSENT_TOO_MANY) session_hold(sessions, session, rest->unsent, 0);
     for (size_t place = 0; place < sessions->options.screens->count; place++)
         tracer_forget(sessions->options.tracer, session, place);
-    screens_free(sessions->options.screens, session);
+    SCREENS_CALL(sessions->options.screens, free, session);
     if (session->greeted) table_remove(sessions, session);
     session_ready_remove(sessions, session);
     wheel_clear(&sessions->deadlines, &rest->deadline);
@@ -164,7 +164,7 @@ void session_renew(struct sessions *sessions, struct session *session, int64_t e
 
 void session_reroute(struct sessions *sessions, struct session *session, int32_t route) {
     session->route = route;
-    screens_routed(sessions->options.screens, session);
+    SCREENS_CALL(sessions->options.screens, routed, session);
     session_schedule(sessions, session);
 }
 
@@ -174,7 +174,7 @@ void session_leave(struct sessions *sessions, struct session *session, int code,
     bool refused = code == WS_POLICY || code == WS_OVERLOADED;
     if (refused && sessions->options.refused)
         sessions->options.refused(sessions->options.context, reason, network_of_session(rest_of(session)));
-    screens_leave(sessions->options.screens, session);
+    SCREENS_CALL(sessions->options.screens, leave, session);
     give_back(sessions, session);
     session->leaving = true;
     if (reconnect_ms >= 0) {
@@ -193,7 +193,7 @@ void sessions_check_keys(struct sessions *sessions, const struct auth *auth) {
 }
 
 void session_closed(struct sessions *sessions, struct session *session) {
-    screens_closed(sessions->options.screens, session);
+    SCREENS_CALL(sessions->options.screens, closed, session);
     session_free(sessions, session);
 }
 
@@ -220,7 +220,7 @@ static void deadline_fired(void *context, struct wheel_timer *timer) {
     int64_t now = clock_coarse_ms();
     leave_if_over(sessions, session, now);
     if (session->leaving) return;
-    screens_due(sessions->options.screens, session);
+    SCREENS_CALL(sessions->options.screens, due, session);
     if (owes(session) && now >= flush_due(sessions, rest))
         session_ready_add(sessions, session); /* sessions_tick flushes them together */
     else

@@ -117,13 +117,13 @@ static void fetch_next(const struct sessions *sessions, const struct session *ne
     const struct screen_set *screens = sessions->options.screens;
     if (!next) return;
     ws_prefetch(rest_of(next)->connection);
-    screens_fetch(screens, next, SCREEN_NEXT);
+    SCREENS_CALL(screens, fetch, next, SCREEN_NEXT);
     if (!(next = rest_of(next)->ready_next)) return;
-    screens_fetch(screens, next, SCREEN_SECOND);
+    SCREENS_CALL(screens, fetch, next, SCREEN_SECOND);
     if (!(next = rest_of(next)->ready_next)) return;
     __builtin_prefetch(&rest_of(next)->ready_next, 1);
     __builtin_prefetch(next, 1);
-    screens_fetch(screens, next, SCREEN_THIRD);
+    SCREENS_CALL(screens, fetch, next, SCREEN_THIRD);
 }
 
 void sessions_flush_ready(struct sessions *sessions) {

@@ -1,6 +1,5 @@
 #include "history-sink/wiping.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

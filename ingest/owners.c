@@ -1,10 +1,22 @@
 #include "ingest/owners.h"
 
-#include <stdlib.h>
-
-#include "base/mem.h"
+#include "ingest/product.h"
 
 enum { RETRY_AFTER_S = 2 };
+
+int owners_new(const struct product_options *options, const char *group, const struct topic *topic,
+               struct peers **owners, struct error *error) {
+    return peers_new(
+        &(struct peers_options){
+            .loop = service_loop(options->service),
+            .settings = service_kafka(options->service),
+            .group = group,
+            .topic = topic,
+            .partitions = options->shape->partitions[topic->space],
+            .token = service_settings(options->service)->peer_token,
+        },
+        owners, error);
+}
 
 void owners_away(struct http_request *request, int retry_after_s) {
     http_problem(request, 503, "owner_unavailable", "the process that has the answer is just being moved or restarted",
@@ -30,29 +42,4 @@ static void passed_on(void *context, int code, unsigned status, const char *repl
 void owners_pass_on(struct peers *peers, const struct rpc_question *question, const struct rpc_value *values,
                     int timeout_ms, struct http_request *request) {
     rpc_ask(peers, question, values, timeout_ms, passed_on, request);
-}
-
-static void reply_page(const struct owners_question *asked, const char *text, size_t size) {
-    struct buffer body = {0};
-    json_t *page = json_parse(text, size, NULL);
-    if (page && asked->put(asked->context, asked->user, &body, page))
-        http_reply_json(asked->request, 200, &body);
-    else
-        owners_away(asked->request, RETRY_AFTER_S);
-    buffer_free(&body);
-    json_decref(page);
-}
-
-static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
-    struct owners_question *asked = context;
-    bool refused = asked->refuse && asked->refuse(asked->context, asked->user, asked->request, code == 0 ? status : 0);
-    if (!refused && owners_answered(asked->request, code, status)) reply_page(asked, reply, size);
-    free(asked);
-}
-
-void owners_ask(const struct owners_question *wanted, const struct rpc_question *question,
-                const struct rpc_value *values) {
-    struct owners_question *asked = mem_alloc(sizeof *asked);
-    *asked = *wanted;
-    rpc_ask(asked->owners, question, values, asked->timeout_ms, answered, asked);
 }

@@ -9,7 +9,6 @@
 #ifndef INGEST_PATH_H
 #define INGEST_PATH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 #include "ingest/products.h"
 
-#include "ingest/comments/settings.h"
-#include "ingest/feed/settings.h"
-#include "ingest/moderation/settings.h"
-#include "ingest/nearby/settings.h"
+#include "ingest/comments/parts.h"
+#include "ingest/feed/parts.h"
+#include "ingest/moderation/client.h"
+#include "ingest/nearby/parts.h"
 
 const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_PRODUCT, &COMMENTS_PRODUCT,
                                                         &MODERATION_PRODUCT, &ACCOUNT_PRODUCT};

@@ -18,6 +18,8 @@ extern const struct product ACCOUNT_PRODUCT;
 enum { PRODUCTS_COUNT = 5 };
 extern const struct product *const PRODUCTS[PRODUCTS_COUNT];
 
+extern const struct config_section NEARBY_SECTION, FEED_GATEWAY_SECTION, COMMENTS_GATEWAY_SECTION,
+    MODERATION_GATEWAY_SECTION;
 extern const struct config_section *const PRODUCT_SECTIONS[]; /* NULL-terminated */
 /* As the settings name them; only once these are read. */
 struct product_groups product_groups(void);

@@ -6,7 +6,7 @@
  * A session's part of the memory is the first of its live_threads, NULL while it watches nothing. Each is freed when its thread is no longer
  * watched.
  */
-#include "fanout/comments/product.h"
+#include "fanout/screens.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +17,28 @@
 #include "event/topics.h"
 #include "fanout/comments/live_thread.h"
 #include "fanout/comments/request.h"
-#include "fanout/comments/settings.h"
 #include "fanout/screen_watch.h"
 #include "fanout/sessions.h"
+
+struct comments_screen_settings {
+    int64_t subjects, replay_kb;
+};
+
+#define AT(member) offsetof(struct comments_screen_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"edge.comments.subjects", CONFIG_INT, AT(subjects), "20", .min = 1, .max = 1000,
+     .doc = "Subjects whose comments one session may watch at once. A further one is refused with too_many_subjects."},
+    {"edge.comments.replay.kb", CONFIG_INT, AT(replay_kb), "64", .max = 65536,
+     .doc =
+         "Latest changes of each watched thread that an edge keeps, in KiB: a phone whose page is a little older is told "
+         "them, and need not read its page again. 32 MiB at most for all threads together."},
+};
+
+static struct comments_screen_settings configured;
+
+const struct config_section COMMENTS_SCREEN_SECTION = {"Edge: comments (starling-fanout)", PROPERTIES,
+                                                       ARRAY_SIZE(PROPERTIES), &configured};
 
 static const char PREFIX[] = "comments:";
 enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
@@ -253,14 +272,13 @@ static void stop(void *context) {
 }
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
-    const struct comments_screen_settings *settings = COMMENTS_SCREEN_SECTION.values;
     struct live_threads *threads = MEM_NEW(&(struct live_threads){.core = *options, .codec = codec_new()});
     threads->watch = screen_watch_new(service_loop(options->service), options->sessions,
                                       &(struct watch_edge_options){
                                           .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
                                           .things = SUBJECTS_A_SESSION * (size_t)options->settings->max_sessions,
-                                          .session_things = (size_t)settings->subjects,
-                                          .replay_bytes = (size_t)settings->replay_kb << 10,
+                                          .session_things = (size_t)configured.subjects,
+                                          .replay_bytes = (size_t)configured.replay_kb << 10,
                                           .context = threads,
                                           .partition = partition_of,
                                           .write = write_watch,

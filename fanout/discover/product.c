@@ -2,7 +2,7 @@
  *        <--- strangers, error <---'
  *        <--- strangers_gone <---- the copy of `sharing`        shown.c: who was shown whom
  */
-#include "fanout/discover/product.h"
+#include "fanout/screens.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,12 +11,27 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
-#include "fanout/discover/settings.h"
 #include "fanout/discover/shown.h"
 #include "fanout/sessions.h"
 #include "rpc/ask.h"
 #include "users/strangers_json.h"
 #include "ws/ws.h"
+
+struct discover_screen_settings {
+    const char *routers;
+};
+
+#define AT(member) offsetof(struct discover_screen_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"router.group.id", CONFIG_STRING, AT(routers), "starling-router",
+     .doc = "Consumer group of the routers, which the edge asks for strangers nearby."},
+};
+
+static struct discover_screen_settings configured;
+
+const struct config_section DISCOVER_SCREEN_SECTION = {"Edge: strangers nearby (starling-fanout)", PROPERTIES,
+                                                       ARRAY_SIZE(PROPERTIES), &configured};
 
 enum { PEER_TIMEOUT_MS = 3000, TOO_FAST_MS = 1000, RETRY_AFTER_MS = 2000 };
 
@@ -280,14 +295,13 @@ static void stop(void *context) {
 }
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
-    const struct discover_screen_settings *settings = DISCOVER_SCREEN_SECTION.values;
     struct discover_screen *product = mem_alloc(sizeof *product);
     *product = (struct discover_screen){.core = *options};
     int code = peers_new(
         &(struct peers_options){
             .loop = service_loop(options->service),
             .settings = service_kafka(options->service),
-            .group = settings->routers,
+            .group = configured.routers,
             .topic = &TOPIC_LOCATIONS,
             .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
             .token = service_settings(options->service)->peer_token,

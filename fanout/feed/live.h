@@ -15,7 +15,6 @@
 #ifndef FANOUT_FEED_LIVE_H
 #define FANOUT_FEED_LIVE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

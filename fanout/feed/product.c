@@ -3,7 +3,7 @@
  *     phone ---- watch, unwatch ----> request.c ----> feeds.c ----> feed-watches
  *           <--- posts, stale <--- frames.c <--- live.c <--- feeds.c <--- deliveries; feed processes: texts
  */
-#include "fanout/feed/product.h"
+#include "fanout/screens.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,29 @@
 #include "event/topics.h"
 #include "fanout/feed/feeds.h"
 #include "fanout/feed/request.h"
-#include "fanout/feed/settings.h"
 #include "service/peers.h"
+
+struct feed_screen_settings {
+    const char *group;
+    int64_t texts, texts_s;
+};
+
+#define AT(member) offsetof(struct feed_screen_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"feed.group.id", CONFIG_STRING, AT(group), "starling-feed",
+     .doc = "Consumer group of the feed processes, which the edge asks for the texts of new posts."},
+    {"edge.feed.texts", CONFIG_INT, AT(texts), "4000", .max = 1000000,
+     .doc =
+         "How many texts of posts an edge keeps, so that it fetches each only once for all phones; some kilobytes each, and 64 MiB in all."},
+    {"edge.feed.texts.s", CONFIG_INT, AT(texts_s), "10", .max = 3600,
+     .doc = "How long it keeps a text (s). It forgets a deleted post when one of its phones is told of the deletion."},
+};
+
+static struct feed_screen_settings configured;
+
+const struct config_section FEED_SCREEN_SECTION = {"Edge: feed (starling-fanout)", PROPERTIES, ARRAY_SIZE(PROPERTIES),
+                                                   &configured};
 
 /* The context of the feeds, which are the product that the core knows. */
 struct feed_screen {
@@ -69,14 +90,13 @@ static void stop(void *context) {
 }
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
-    const struct feed_screen_settings *settings = FEED_SCREEN_SECTION.values;
     int32_t partitions = options->shape->partitions[TOPIC_SPACE_USERS];
     struct feed_screen *product = MEM_NEW(&(struct feed_screen){.core = *options});
     int code = peers_new(
         &(struct peers_options){
             .loop = service_loop(options->service),
             .settings = service_kafka(options->service),
-            .group = settings->group,
+            .group = configured.group,
             .topic = &TOPIC_POST_COMMANDS,
             .partitions = partitions,
             .token = service_settings(options->service)->peer_token,
@@ -95,8 +115,8 @@ static int start(const struct screen_options *options, void **made, struct error
         .place = options->place,
         .partitions = partitions,
         .sessions_max = (size_t)options->settings->max_sessions,
-        .texts_max = (size_t)settings->texts,
-        .texts_ms = settings->texts_s * 1000,
+        .texts_max = (size_t)configured.texts,
+        .texts_ms = configured.texts_s * 1000,
         .context = product,
         .write = write_watch,
         .fetch = fetch_posts,

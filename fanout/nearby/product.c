@@ -7,7 +7,7 @@
  *     lists.c   what lists share        optouts.c  who opts out leaves all lists
  *     rival.c   which of a user's sessions stays
  */
-#include "fanout/nearby/product.h"
+#include "fanout/screens.h"
 
 #include <errno.h>
 #include <stdlib.h>

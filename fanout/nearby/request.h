@@ -2,7 +2,6 @@
 #ifndef FANOUT_NEARBY_REQUEST_H
 #define FANOUT_NEARBY_REQUEST_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"

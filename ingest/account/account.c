@@ -6,6 +6,7 @@
 #include "event/topics.h"
 #include "ingest/account/erasing.h"
 #include "ingest/account/parts.h"
+#include "ingest/owners.h"
 
 static bool ready(const void *of) { return user_copies_ready(((const struct account_gateway *)of)->copies); }
 
@@ -39,19 +40,9 @@ static int start_owners(struct account_gateway *account, const struct product_op
         [BELONGS_TO_COMMENTS] = {groups->comments, &TOPIC_COMMENT_COMMANDS},
         [BELONGS_TO_SINKS] = {groups->sinks, &TOPIC_LOCATIONS},
     };
-    struct service *service = options->service;
     int code = 0;
     for (size_t i = 0; !code && i < BELONGING_OWNERS; i++)
-        code = peers_new(
-            &(struct peers_options){
-                .loop = service_loop(service),
-                .settings = service_kafka(service),
-                .group = owners[i].group,
-                .topic = owners[i].topic,
-                .partitions = options->shape->partitions[owners[i].topic->space],
-                .token = service_settings(service)->peer_token,
-            },
-            &account->owners[i], error);
+        code = owners_new(options, owners[i].group, owners[i].topic, &account->owners[i], error);
     return code;
 }
 

@@ -1,9 +1,7 @@
 #include "ingest/account/erasing.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/config.h"

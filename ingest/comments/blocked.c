@@ -1,7 +1,6 @@
 #include "ingest/comments/blocked.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"

@@ -6,7 +6,24 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "ingest/comments/parts.h"
-#include "ingest/comments/settings.h"
+#include "ingest/owners.h"
+
+#define AT(member) offsetof(struct comments_gateway_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"comments.group.id", CONFIG_STRING, AT(group), "starling-comments",
+     .doc = "Consumer group of the comments processes, which answer for threads."},
+    {"comments.hot.reads", CONFIG_INT, AT(hot_reads), "200", .min = 1, .max = 1000000000,
+     .doc =
+         "A subject that is read so often within ten seconds is hot: the gateway answers the pages of the 32 hottest from copies "
+         "that are at most a second old."},
+    {"comments.hot.mb", CONFIG_INT, AT(hot_memory_mb), "64", .max = 65536, .doc = "Memory of these copies (MiB)."},
+};
+
+static struct comments_gateway_settings configured;
+
+const struct config_section COMMENTS_GATEWAY_SECTION = {"Gateway: comments (starling-ingest)", PROPERTIES,
+                                                        ARRAY_SIZE(PROPERTIES), &configured};
 
 enum { PAGE_TIMEOUT_MS = 3000, TICK_MS = 1000 };
 
@@ -20,12 +37,11 @@ static void fetch_page(void *context, const char *subject, const char *path, pag
 static void tick(void *context) { page_copies_tick(((const struct comments_gateway *)context)->pages); }
 
 static void start_pages(struct comments_gateway *gateway, struct service *service) {
-    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
     struct metrics *metrics = service_metrics(service);
     gateway->pages = page_copies_new(&(struct page_copies_options){
         .names = comments_names(gateway),
-        .hot_reads = settings->hot_reads,
-        .max_bytes = (size_t)settings->hot_memory_mb << 20,
+        .hot_reads = configured.hot_reads,
+        .max_bytes = (size_t)configured.hot_memory_mb << 20,
         .built = metrics_counter(metrics, "starling_ingest_comment_pages_built_total",
                                  "Answers about threads that were asked of their owners.", NULL),
         .from_copies =
@@ -41,26 +57,10 @@ static void start_pages(struct comments_gateway *gateway, struct service *servic
 static bool ready(const void *of) { return user_copies_ready(((const struct comments_gateway *)of)->copies); }
 
 static int start_peers(struct comments_gateway *gateway, const struct product_options *options, struct error *error) {
-    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
-    struct service *service = options->service;
-    struct peers_options peers = {
-        .loop = service_loop(service),
-        .settings = service_kafka(service),
-        .group = settings->group,
-        .topic = &TOPIC_COMMENT_COMMANDS,
-        .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
-        .token = service_settings(service)->peer_token,
-    };
-    int code = peers_new(&peers, &gateway->owners, error);
-    if (code) return code;
-    peers.group = options->groups.feeds;
-    peers.topic = &TOPIC_POST_COMMANDS;
-    peers.partitions = gateway->user_partitions;
-    code = peers_new(&peers, &gateway->feeds, error);
-    if (code) return code;
-    peers.group = options->groups.routers;
-    peers.topic = &TOPIC_LOCATIONS;
-    code = peers_new(&peers, &gateway->routers, error);
+    const struct product_groups *groups = &options->groups;
+    int code = owners_new(options, groups->comments, &TOPIC_COMMENT_COMMANDS, &gateway->owners, error);
+    if (!code) code = owners_new(options, groups->feeds, &TOPIC_POST_COMMANDS, &gateway->feeds, error);
+    if (!code) code = owners_new(options, groups->routers, &TOPIC_LOCATIONS, &gateway->routers, error);
     if (!code) gateway->blocked = blocked_lists_new(gateway->routers, clock_coarse_ms);
     return code;
 }

@@ -5,7 +5,6 @@
 #define INGEST_COMMENTS_HOT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { HOT_WINDOW_S = 10, HOT_TRACKED = 1024, HOT_TOP = 32 };

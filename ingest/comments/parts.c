@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "ingest/owners.h"
 
 enum { RETRY_AFTER_S = 1 };

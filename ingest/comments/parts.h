@@ -16,6 +16,12 @@
 #include "ingest/endpoints.h"
 #include "users/user_copies.h"
 
+/* The section of the gateway's configuration: values of COMMENTS_GATEWAY_SECTION (ingest/products.h). */
+struct comments_gateway_settings {
+    const char *group;
+    int64_t hot_reads, hot_memory_mb;
+};
+
 struct comments_gateway {
     struct command_sender sender;
     struct user_copies *copies;

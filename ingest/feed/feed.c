@@ -6,10 +6,27 @@
 #include "event/topics.h"
 #include "ingest/feed/home.h"
 #include "ingest/feed/parts.h"
-#include "ingest/feed/settings.h"
 #include "ingest/feed/users.h"
 #include "ingest/owners.h"
 #include "users/notice.h"
+
+#define AT(member) offsetof(struct feed_gateway_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"feed.group.id", CONFIG_STRING, AT(group), "starling-feed",
+     .doc = "Consumer group of the feed processes, which answer for posts, follows and home timelines."},
+    {"feed.texts.mb", CONFIG_INT, AT(texts_mb), "128", .max = 1000000,
+     .doc = "How much memory the texts of posts may take that a gateway keeps for pages of home timelines (MB)."},
+    {"feed.texts.s", CONFIG_INT, AT(texts_s), "30", .max = 3600,
+     .doc =
+         "How long a gateway keeps a text (s); 0: not at all. docs/FEED.md says in which cases a page shows a deleted post for so "
+         "long."},
+};
+
+static struct feed_gateway_settings configured;
+
+const struct config_section FEED_GATEWAY_SECTION = {"Gateway: feed (starling-ingest)", PROPERTIES,
+                                                    ARRAY_SIZE(PROPERTIES), &configured};
 
 enum { NOTICES_TIMEOUT_MS = 3000, NOTICES_MAX = 1000, NOTICES_DEFAULT = 20 };
 
@@ -38,23 +55,12 @@ static const struct endpoint NOTICES[] = {{"GET", "/v1/notices", get_notices, NE
 static const struct endpoint_list NOTICES_ENDPOINTS = {NOTICES, ARRAY_SIZE(NOTICES)};
 
 static int start_owners(struct feed_gateway *gateway, const struct product_options *options, struct error *error) {
-    const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
-    struct service *service = options->service;
-    struct peers_options peers = {
-        .loop = service_loop(service),
-        .settings = service_kafka(service),
-        .group = settings->group,
-        .topic = &TOPIC_POST_COMMANDS,
-        .partitions = gateway->partitions,
-        .token = service_settings(service)->peer_token,
-    };
-    int code = peers_new(&peers, &gateway->owners, error);
-    if (code) return code;
-    peers.group = options->groups.comments;
-    peers.topic = &TOPIC_COMMENT_COMMANDS;
-    peers.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS];
-    code = peers_new(&peers, &gateway->comments, error);
-    if (!code) gateway->counts = comment_counts_new(peers.loop, gateway->comments, peers.partitions);
+    const struct product_groups *groups = &options->groups;
+    int code = owners_new(options, groups->feeds, &TOPIC_POST_COMMANDS, &gateway->owners, error);
+    if (!code) code = owners_new(options, groups->comments, &TOPIC_COMMENT_COMMANDS, &gateway->comments, error);
+    if (!code)
+        gateway->counts = comment_counts_new(service_loop(options->service), gateway->comments,
+                                             options->shape->partitions[TOPIC_SPACE_SUBJECTS]);
     return code;
 }
 

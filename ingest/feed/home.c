@@ -11,7 +11,7 @@
 #include "ingest/feed/older.h"
 #include "ingest/feed/parts.h"
 #include "ingest/feed/refs.h"
-#include "ingest/feed/settings.h"
+#include "ingest/products.h"
 #include "ingest/limits.h"
 #include "posts/post_json.h"
 

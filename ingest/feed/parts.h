@@ -22,6 +22,12 @@
 #include "rpc/ask.h"
 #include "users/user_copies.h"
 
+/* The section of the gateway's configuration: values of FEED_GATEWAY_SECTION (ingest/products.h). */
+struct feed_gateway_settings {
+    const char *group;
+    int64_t texts_mb, texts_s;
+};
+
 struct feed_gateway {
     struct command_sender sender;
     struct user_copies *copies;

@@ -8,7 +8,6 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "ids/ids.h"
-#include "ingest/feed/parts.h"
 #include "posts/post_json.h"
 #include "ingest/owners.h"
 #include "json/json.h"

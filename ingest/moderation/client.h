@@ -7,6 +7,11 @@
 #include "service/http.h"
 #include "rpc/ask.h"
 
+/* The section of the gateway's configuration: values of MODERATION_GATEWAY_SECTION (ingest/products.h). */
+struct moderation_gateway_settings {
+    const char *group;
+};
+
 struct moderation_client {
     struct peers *processes;
     int32_t partitions; /* of the topic that the processes share */

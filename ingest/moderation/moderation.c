@@ -12,10 +12,22 @@
 #include "ingest/moderation/client.h"
 #include "ingest/moderation/bans.h"
 #include "ingest/moderation/found.h"
-#include "ingest/moderation/settings.h"
+#include "ingest/owners.h"
 #include "ingest/write.h"
 #include "subjects/subject.h"
 #include "subjects/words.h"
+
+#define AT(member) offsetof(struct moderation_gateway_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"moderation.group.id", CONFIG_STRING, AT(group), "starling-moderation",
+     .doc = "Consumer group of the moderation processes, which search comments."},
+};
+
+static struct moderation_gateway_settings configured;
+
+const struct config_section MODERATION_GATEWAY_SECTION = {"Gateway: moderation (starling-ingest)", PROPERTIES,
+                                                          ARRAY_SIZE(PROPERTIES), &configured};
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, TEXT_MAX = 1000 /* bytes */, RETRY_AFTER_S = 2 };
 
@@ -185,24 +197,13 @@ static void moderation_stop(void *state) {
 }
 
 static int moderation_start(const struct product_options *options, void **state, struct error *error) {
-    const struct moderation_gateway_settings *settings = MODERATION_GATEWAY_SECTION.values;
-    struct service *service = options->service;
     struct moderation_gateway *gateway = mem_alloc(sizeof *gateway);
     *gateway = (struct moderation_gateway){
         .writer = options->writer,
         .copies = options->copies,
         .client = {.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS], .chance = chance_new()},
     };
-    int code = peers_new(
-        &(struct peers_options){
-            .loop = service_loop(service),
-            .settings = service_kafka(service),
-            .group = settings->group,
-            .topic = &TOPIC_COMMENTS_WIDE,
-            .partitions = gateway->client.partitions,
-            .token = service_settings(service)->peer_token,
-        },
-        &gateway->client.processes, error);
+    int code = owners_new(options, options->groups.moderators, &TOPIC_COMMENTS_WIDE, &gateway->client.processes, error);
     if (code) {
         free(gateway);
         return code;

@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ingest/owners.h"
-
 enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 /* ---- answers ---- */
@@ -32,8 +30,7 @@ static void put_nobody(struct buffer *body) {
     buffer_string(body, "{\"mode\":\"off\",\"visible\":false,\"items\":[],\"next\":null}");
 }
 
-static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
-    const struct nearby_gateway *nearby = context;
+static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct buffer *body, const json_t *page) {
     const json_t *visible = json_object_get(page, "visible");
     const char *mode;
     if (mode_of(nearby, user) == SHARING_OFF) { // since it was asked, too
@@ -68,16 +65,8 @@ static void get_audience(void *state, const struct call *call) {
         reply_nobody(call->request);
         return;
     }
-    owners_ask(
-        &(struct owners_question){
-            .owners = nearby->routers,
-            .request = call->request,
-            .user = user,
-            .timeout_ms = ANSWER_MS,
-            .context = nearby,
-            .put = put_page,
-        },
-        &ASK_AUDIENCE, RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
+    nearby_ask(nearby, call, ANSWER_MS, put_page, NULL, &ASK_AUDIENCE,
+               RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -1,6 +1,5 @@
 #include "ingest/nearby/parts.h"
 
-#include "ingest/owners.h"
 #include "users/strangers_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000, TOO_FAST_S = 1 /* the router lets a user ask at least once a second */ };
@@ -11,8 +10,8 @@ static bool is_public(const struct nearby_gateway *nearby, int64_t user) {
     return sharing_modes_find(user_copies_modes(nearby->copies), user, NULL) == SHARING_PUBLIC;
 }
 
-static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *list) {
-    struct user_copies *copies = ((const struct nearby_gateway *)context)->copies;
+static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct buffer *body, const json_t *list) {
+    struct user_copies *copies = nearby->copies;
     (void)user;
     buffer_byte(body, '{');
     bool good = strangers_json_put(body, list, user_copies_modes(copies), user_copies_profiles(copies), NULL, NULL);
@@ -25,8 +24,8 @@ static void refuse_hidden(struct http_request *request) {
 }
 
 /* The mode may have changed since the router was asked. */
-static bool refuse(void *context, int64_t user, struct http_request *request, unsigned status) {
-    if (!is_public(context, user))
+static bool refuse(const struct nearby_gateway *nearby, int64_t user, struct http_request *request, unsigned status) {
+    if (!is_public(nearby, user))
         refuse_hidden(request);
     else if (status == 400)
         http_problem(request, 400, "bad_query", NOT_A_CURSOR, 0);
@@ -52,17 +51,8 @@ static void get_discover(void *state, const struct call *call) {
         refuse_hidden(call->request);
         return;
     }
-    owners_ask(
-        &(struct owners_question){
-            .owners = nearby->routers,
-            .request = call->request,
-            .user = user,
-            .timeout_ms = PEER_TIMEOUT_MS,
-            .context = nearby,
-            .put = put_page,
-            .refuse = refuse,
-        },
-        &ASK_DISCOVER, RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)));
+    nearby_ask(nearby, call, PEER_TIMEOUT_MS, put_page, refuse, &ASK_DISCOVER,
+               RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -11,7 +11,6 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/gather.h"
-#include "ingest/owners.h"
 #include "users/half.h"
 #include "users/user_json.h"
 
@@ -222,8 +221,7 @@ static bool put_item(struct buffer *body, const json_t *item, struct profiles *p
     return true;
 }
 
-static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
-    const struct nearby_gateway *nearby = context;
+static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct buffer *body, const json_t *page) {
     const json_t *items = json_object_get(page, "items");
     if (!json_is_array(items)) return false;
     buffer_string(body, "{\"items\":[");
@@ -248,17 +246,8 @@ static void get_friends(void *state, const struct call *call) {
                      0);
         return;
     }
-    owners_ask(
-        &(struct owners_question){
-            .owners = nearby->routers,
-            .request = call->request,
-            .user = user,
-            .timeout_ms = PEER_TIMEOUT_MS,
-            .context = nearby,
-            .put = put_page,
-        },
-        &ASK_FRIENDS,
-        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(STATE, wanted), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
+    nearby_ask(nearby, call, PEER_TIMEOUT_MS, put_page, NULL, &ASK_FRIENDS,
+               RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(STATE, wanted), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

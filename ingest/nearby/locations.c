@@ -12,7 +12,6 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "geo/geo.h"
-#include "json/place.h"
 
 enum {
     ACCURACY_MAX = 1000000000, /* metres */

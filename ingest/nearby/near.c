@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "event/types.h"
-#include "ingest/owners.h"
 #include "users/user_json.h"
 
 enum {
@@ -70,8 +69,7 @@ static bool shares(const struct nearby_gateway *nearby, int64_t user) {
 
 static void put_nobody(struct buffer *body) { buffer_string(body, "{\"items\":[],\"next\":null,\"time\":null}"); }
 
-static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
-    const struct nearby_gateway *nearby = context;
+static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct buffer *body, const json_t *page) {
     if (!shares(nearby, user)) { // the caller may have opted out while the answer was waited for
         put_nobody(body);
         return true;
@@ -122,18 +120,9 @@ static void get_nearby(void *state, const struct call *call) {
         return;
     }
     int64_t wait_ms = since >= 0 ? nearby->core.outcome_wait_ms : 0;
-    owners_ask(
-        &(struct owners_question){
-            .owners = nearby->routers,
-            .request = call->request,
-            .user = user,
-            .timeout_ms = ANSWER_MS + (int)wait_ms,
-            .context = nearby,
-            .put = put_page,
-        },
-        &ASK_NEARBY,
-        RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after), RPC_INT(SINCE, since),
-                   RPC_INT(WAIT_MS, since >= 0 ? wait_ms : -1)));
+    nearby_ask(nearby, call, ANSWER_MS + (int)wait_ms, put_page, NULL, &ASK_NEARBY,
+               RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after), RPC_INT(SINCE, since),
+                          RPC_INT(WAIT_MS, since >= 0 ? wait_ms : -1)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -9,6 +9,35 @@
 #include "ingest/nearby/parts.h"
 #include "ingest/nearby/sharing.h"
 
+#define AT(member) offsetof(struct nearby_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"ingest.max.batch", CONFIG_INT, AT(max_batch), "1000", .min = 1, .max = 100000,
+     .doc = "Reports in one request at most."},
+    {"ingest.user.reports.rate", CONFIG_INT, AT(reports_rate), "5", .max = 1000000,
+     .doc =
+         "How many places a second a user may report by POST /v1/locations, counted by each gateway; beyond that requests are answered "
+         "429. Tokens with scope gateway have no limit. 0: any number."},
+    {"ingest.user.reports.burst", CONFIG_INT, AT(reports_burst), "10000", .min = 1, .max = 1000000000,
+     .doc =
+         "How many of them a user who has rested may report at once: a phone that was offline for a day may have thousands."},
+    {"friends.requests.max", CONFIG_INT, AT(requests_max), "2000", .max = 1000000000,
+     .doc =
+         "How many requests, invitations and blocks a user may have: a new request for friendship by or to somebody with more is "
+         "answered 409. 0: any number."},
+    {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router",
+     .doc = "Consumer group of the routers, which answer for friends."},
+    {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
+     .doc = "Consumer group of the sinks, which answer for history."},
+};
+
+static struct nearby_settings configured;
+
+const struct config_section NEARBY_SECTION = {"Gateway: nearby friends (starling-ingest)", PROPERTIES,
+                                              ARRAY_SIZE(PROPERTIES), &configured};
+
+enum { RETRY_AFTER_S = 2 };
+
 static void sharing_changed(void *state, int64_t user) {
     const struct nearby_gateway *nearby = state;
     sharing_writes_noticed(nearby->sharing, user);
@@ -16,20 +45,43 @@ static void sharing_changed(void *state, int64_t user) {
 
 static bool ready(const void *of) { return user_copies_ready(((const struct nearby_gateway *)of)->copies); }
 
+struct router_question {
+    const struct nearby_gateway *nearby;
+    struct http_request *request;
+    int64_t user;
+    nearby_put *put;
+    nearby_refuse *refuse;
+};
+
+static void reply_page(const struct router_question *asked, const char *text, size_t size) {
+    struct buffer body = {0};
+    json_t *page = json_parse(text, size, NULL);
+    if (page && asked->put(asked->nearby, asked->user, &body, page))
+        http_reply_json(asked->request, 200, &body);
+    else
+        owners_away(asked->request, RETRY_AFTER_S);
+    buffer_free(&body);
+    json_decref(page);
+}
+
+static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
+    struct router_question *asked = context;
+    bool refused = asked->refuse && asked->refuse(asked->nearby, asked->user, asked->request, code == 0 ? status : 0);
+    if (!refused && owners_answered(asked->request, code, status)) reply_page(asked, reply, size);
+    free(asked);
+}
+
+void nearby_ask(const struct nearby_gateway *nearby, const struct call *call, int timeout_ms, nearby_put *put,
+                nearby_refuse *refuse, const struct rpc_question *question, const struct rpc_value *values) {
+    struct router_question *asked =
+        MEM_NEW(&(struct router_question){nearby, call->request, call->claims.user, put, refuse});
+    rpc_ask(nearby->routers, question, values, timeout_ms, answered, asked);
+}
+
 static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
-    struct service *service = options->service;
-    struct peers_options peers = {
-        .loop = service_loop(service),
-        .settings = service_kafka(service),
-        .group = nearby->settings.router_group,
-        .topic = &TOPIC_LOCATIONS,
-        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
-        .token = service_settings(service)->peer_token,
-    };
-    int code = peers_new(&peers, &nearby->routers, error);
-    if (code) return code;
-    peers.group = nearby->settings.history_group;
-    return peers_new(&peers, &nearby->sinks, error);
+    const struct product_groups *groups = &options->groups;
+    int code = owners_new(options, groups->routers, &TOPIC_LOCATIONS, &nearby->routers, error);
+    return code ? code : owners_new(options, groups->sinks, &TOPIC_LOCATIONS, &nearby->sinks, error);
 }
 
 static void start_parts(struct nearby_gateway *nearby, const struct product_options *options) {
@@ -39,9 +91,9 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .metrics = service_metrics(service),
         .writer = options->writer,
         .modes = user_copies_modes(nearby->copies),
-        .max_batch = (size_t)nearby->settings.max_batch,
-        .user_rate = nearby->settings.reports_rate,
-        .user_burst = nearby->settings.reports_burst,
+        .max_batch = (size_t)configured.max_batch,
+        .user_rate = configured.reports_rate,
+        .user_burst = configured.reports_burst,
         .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
     });
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
@@ -79,7 +131,7 @@ static void nearby_free(void *state) {
 static int nearby_start(const struct product_options *options, void **state, struct error *error) {
     struct nearby_gateway *nearby = MEM_NEW(&(struct nearby_gateway){
         .core = *options,
-        .settings = *(const struct nearby_settings *)NEARBY_SECTION.values,
+        .settings = configured,
         .copies = options->copies,
         .wall_clock = service_settings(options->service)->clock == SERVICE_CLOCK_WALL,
         .friend_commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",

@@ -17,9 +17,14 @@
 #ifndef INGEST_NEARBY_PARTS_H
 #define INGEST_NEARBY_PARTS_H
 
-#include "ingest/nearby/settings.h"
+#include "ingest/owners.h"
 #include "ingest/product.h"
-#include "rpc/ask.h"
+
+/* The section of the gateway's configuration: values of NEARBY_SECTION (ingest/products.h). */
+struct nearby_settings {
+    const char *router_group, *history_group;
+    int64_t max_batch, reports_rate, reports_burst, requests_max;
+};
 
 struct nearby_gateway {
     struct product_options core;
@@ -32,6 +37,19 @@ struct nearby_gateway {
     struct sharing_writes *sharing;
     struct history *history;
 };
+
+/* Appends the answer's body, which is made of the router's page. False: the router is of another version and means something else, which is
+ * answered as if it had not answered. */
+typedef bool nearby_put(const struct nearby_gateway *nearby, int64_t user, struct buffer *body, const json_t *page);
+
+/* Answers the request where the page does not count. status: the router's; 0: there is no answer. False: the request is not answered. */
+typedef bool nearby_refuse(const struct nearby_gateway *nearby, int64_t user, struct http_request *request,
+                           unsigned status);
+
+/* Asks the caller's router, and answers 200 with what `put` has made of its page; all else as owners_pass_on does. refuse NULL: the page
+ * always counts. */
+void nearby_ask(const struct nearby_gateway *nearby, const struct call *call, int timeout_ms, nearby_put *put,
+                nearby_refuse *refuse, const struct rpc_question *question, const struct rpc_value *values);
 
 /* Their state is struct nearby_gateway. */
 extern const struct endpoint_list FRIENDS_ENDPOINTS, NEAR_ENDPOINTS, NEARBY_MUTES_ENDPOINTS, AUDIENCE_ENDPOINTS,

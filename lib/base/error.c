@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 int error_set(struct error *error, int code, const char *format, ...) {
     if (!error) return code;

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/buffer.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
 #define BUDGET_HELD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/metrics.h"

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/bytes.h"
 

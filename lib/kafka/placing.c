@@ -1,7 +1,6 @@
 /* Checks that records of topics lie where their keys belong: partitions that were added later leave the older records where they are. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "kafka/admin_private.h"

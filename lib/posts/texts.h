@@ -16,7 +16,6 @@
 #ifndef POSTS_TEXTS_H
 #define POSTS_TEXTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

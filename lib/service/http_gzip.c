@@ -1,6 +1,5 @@
 #include "service/http_gzip.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

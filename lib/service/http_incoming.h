@@ -2,8 +2,6 @@
 #ifndef SERVICE_HTTP_INCOMING_H
 #define SERVICE_HTTP_INCOMING_H
 
-#include <sys/socket.h>
-
 #include "base/buffer.h"
 #include "http/chunks.h"
 #include "http/head.h"

@@ -3,8 +3,6 @@
 #ifndef SERVICE_HTTP_PLACES_H
 #define SERVICE_HTTP_PLACES_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct http_network;

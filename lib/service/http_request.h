@@ -2,7 +2,6 @@
 #ifndef SERVICE_HTTP_REQUEST_H
 #define SERVICE_HTTP_REQUEST_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

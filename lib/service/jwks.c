@@ -6,7 +6,6 @@
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

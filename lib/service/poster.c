@@ -2,7 +2,6 @@
 
 #include <curl/curl.h>
 #include <openssl/evp.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #ifndef SERVICE_TOKEN_H
 #define SERVICE_TOKEN_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"

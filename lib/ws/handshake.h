@@ -2,7 +2,6 @@
 #ifndef WS_HANDSHAKE_H
 #define WS_HANDSHAKE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"

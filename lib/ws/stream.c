@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buffer.h"

@@ -7,7 +7,6 @@
 #define WS_STREAM_H
 
 #include <openssl/ssl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>

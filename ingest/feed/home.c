@@ -15,6 +15,24 @@
 #include "ingest/limits.h"
 #include "posts/post_json.h"
 
+#define AT(member) offsetof(struct feed_gateway_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"feed.group.id", CONFIG_STRING, AT(group), "starling-feed",
+     .doc = "Consumer group of the feed processes, which answer for posts, follows and home timelines."},
+    {"feed.texts.mb", CONFIG_INT, AT(texts_mb), "128", .max = 1000000,
+     .doc = "How much memory the texts of posts may take that a gateway keeps for pages of home timelines (MB)."},
+    {"feed.texts.s", CONFIG_INT, AT(texts_s), "30", .max = 3600,
+     .doc =
+         "How long a gateway keeps a text (s); 0: not at all. docs/FEED.md says in which cases a page shows a deleted post for so "
+         "long."},
+};
+
+static struct feed_gateway_settings configured;
+
+const struct config_section FEED_GATEWAY_SECTION = {"Gateway: feed (starling-ingest)", PROPERTIES,
+                                                    ARRAY_SIZE(PROPERTIES), &configured};
+
 enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };
 enum { GATHER_MS = 1 /* for a page a moment more, and fewer questions */ };
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, SPARE = 5 };
@@ -170,13 +188,12 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
 }
 
 struct texts *home_texts_new(struct feed_gateway *gateway, uv_loop_t *loop) {
-    const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
     return texts_new(&(struct texts_options){
         .loop = loop,
         .partitions = gateway->partitions,
         .kept_max = SIZE_MAX,
-        .kept_bytes = (size_t)settings->texts_mb << 20,
-        .kept_ms = settings->texts_s * 1000,
+        .kept_bytes = (size_t)configured.texts_mb << 20,
+        .kept_ms = configured.texts_s * 1000,
         .gather_ms = GATHER_MS,
         .timeout_ms = POSTS_TIMEOUT_MS,
         .profiles = user_copies_profiles(gateway->copies),

@@ -13,7 +13,7 @@
 /* Appends {"topic":,"partition":,"offset":,"timestamp":,"key":,"value":} without a newline. key: the user's id; of friendships
  * [user, friend]; of follows [user, "follows", other], with "followed by" and "mutes" for the other relations; of posts and their
  * texts [author, "id"]; of names and their commands the user or "@handle"; of notices [user, "id"]; of watches ["feed:USER", "watcher"];
- * null without one; other bytes as a hexadecimal string. value: as event_to_json writes it, or delivery_text (batches of envelopes), with the units of
+ * null without one; other bytes as a hexadecimal string. value: as event_to_json writes it, but for batches of envelopes, with the units of
  * record_units unless it is wanted raw; null for a tombstone, and
  * for bytes that cannot be read, which are then in "bytes" with the reason in
  * "error". Of dead letters also "reason", "by", "from_partition", "from_offset": texts, why, by whom and from where they came;

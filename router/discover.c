@@ -64,6 +64,11 @@ static int apply(void *context, const struct kafka_record *record, struct error 
     return 0;
 }
 
+static void ready(void *context) {
+    const struct discover *discover = context;
+    discover->options.ready(discover->options.context);
+}
+
 static void forget(void *context) {
     struct discover *discover = context;
     strangers_clear(discover->strangers);
@@ -213,7 +218,7 @@ void discover_answer(struct discover *discover, struct http_request *request, co
         return;
     }
     const struct presence_slot *slot = presence_find(options->presence, user);
-    if (!copies_ready(discover->copies) || !warm)
+    if (!discover_ready(discover) || !warm)
         http_problem(request, 503, "restoring", "presence or sharing is still being read", 1);
     else if (!strangers_has(discover->strangers, user) || ended(discover, user))
         http_problem(request, 403, "not-public", "only who shares publicly is shown who else does", 0);
@@ -267,9 +272,13 @@ int discover_new(const struct discover_options *options, struct discover **out, 
             .count = 1,
             .log = options->log,
             .metrics = options->registry,
+            .context = discover,
+            .on_ready = ready,
         },
         &discover->copies, error);
 }
+
+bool discover_ready(const struct discover *discover) { return copies_ready(discover->copies); }
 
 void discover_free(struct discover *discover) {
     if (!discover) return;

@@ -29,11 +29,15 @@ struct discover_options {
     const struct presence *presence;
     const struct report_clock *clock;
     struct graph *graph;
+    void *context;
+    void (*ready)(void *context); /* once: it knows who shares publicly */
 };
 
 /* *discover is set also when this fails: half-built, to be freed. */
 int discover_new(const struct discover_options *options, struct discover **discover, struct error *error);
 void discover_free(struct discover *discover); /* before presence; NULL is fine */
+
+bool discover_ready(const struct discover *discover);
 
 /* An event of the user, which reached Kafka at received_ms, has been applied to presence. */
 void discover_event(struct discover *discover, int64_t user, int64_t received_ms);

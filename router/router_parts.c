@@ -102,7 +102,9 @@ static int make_discover(struct router *router, struct error *error) {
                                                    .secret = router->common->peer_token,
                                                    .presence = router->presence,
                                                    .clock = router->clock,
-                                                   .graph = router->graph},
+                                                   .graph = router->graph,
+                                                   .context = router,
+                                                   .ready = router_warm_up},
                         &router->discover, error);
 }
 

@@ -48,6 +48,7 @@ struct router {
     struct discover *discover;
     struct notifying *notifying; /* NULL: nobody is notified */
     struct warmup *warmup;
+    bool prepared; /* presence may be read */
     struct tasks *tasks;
     struct near_pages *near;
     struct peer *peer;
@@ -69,6 +70,7 @@ enum { ROUTER_FRIENDSHIPS, ROUTER_SHARING }; /* the states, and their stores */
 
 extern const struct tasks_product ROUTER_TOPOLOGY;
 void router_failed(void *router, const char *doing, const struct error *error); /* the process must end */
+void router_warm_up(void *router); /* begins it, if what must come before is there */
 struct list_store *router_friends_new(struct router *router);
 int router_start_tasks(struct router *router, const struct owner_options *owner, struct error *error);
 

@@ -129,10 +129,12 @@ static void warm_done(void *context) {
              LOG_INT("users", (int64_t)presence_count(router->presence)));
 }
 
-/* Presence is read last, so that it is fresh when the group's partitions are taken over. */
-static void prepared(void *context) {
+/* Presence is read last, so that it is fresh when the group's partitions are taken over; and only when it is known who shares publicly:
+ * strangers are told the cell that follows from all reports, not that of the newest one (router/strangers.h). */
+void router_warm_up(void *context) {
     struct router *router = context;
     struct error error;
+    if (!router->prepared || router->warmup || router->draining || !discover_ready(router->discover)) return;
     bool stream = router->common->clock == SERVICE_CLOCK_STREAM;
     struct warmup_options options = {
         .loop = service_loop(router->service),
@@ -150,6 +152,12 @@ static void prepared(void *context) {
         .on_done = warm_done,
     };
     if (warmup_new(&options, &router->warmup, &error)) router_failed(router, "presence cannot be read", &error);
+}
+
+static void prepared(void *context) {
+    struct router *router = context;
+    router->prepared = true;
+    router_warm_up(router);
 }
 
 /* ---- the product ---- */

@@ -155,12 +155,13 @@ void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64
             excess->parts[excess->partitions++] = (struct excess_part){.first = NULL};
     }
     struct excess_part *part = &excess->parts[partition];
+    excess->tickets++;
     struct excess_entry *item = MEM_NEW(&(struct excess_entry){
         .user = user,
         .other = other,
         .since = since,
         .offset = offset,
-        .ticket = ++excess->tickets,
+        .ticket = excess->tickets,
         .partition = partition,
         .progress = NOTICED,
         .next = part->first,

@@ -261,7 +261,8 @@ static struct round *open_round(struct overlay *overlay, int32_t partition) {
     }
     struct rounds *rounds = &overlay->parts[partition];
     if (rounds->last && rounds->last->end == INT64_MAX) return rounds->last;
-    struct round *round = MEM_NEW(&(struct round){.number = ++overlay->numbers, .end = INT64_MAX});
+    overlay->numbers++;
+    struct round *round = MEM_NEW(&(struct round){.number = overlay->numbers, .end = INT64_MAX});
     if (rounds->last)
         rounds->last->next = round;
     else

@@ -333,6 +333,7 @@ def test_every_client_outlives_a_killed_edge_and_a_planned_end(make_cluster, use
             client.wait_list({ben: at(550)}, HOME, timeout=30)
 
         marks = [client.mark() for client in clients]
+        stopped = time.monotonic()
         assert edge.stop() == 0
         told = {}
         for client, mark, way in zip(clients, marks, between):
@@ -342,7 +343,8 @@ def test_every_client_outlives_a_killed_edge_and_a_planned_end(make_cluster, use
             told[way], = [frame['after_ms'] for frame in last.heard if frame['type'] == 'reconnect']
             tries = [c.opened for c in way.connections if c.opened > last.opened]
             assert event['retry_in_s'] <= told[way] / 1000 * 1.1 + 0.05
-            assert event['retry_in_s'] >= told[way] / 1000 - 0.5 and len(tries) <= 1
+            assert event['retry_in_s'] >= told[way] / 1000 - 0.5
+            assert len(tries) <= 1 + 5 * (time.monotonic() - stopped - told[way] / 1000)  # none is early, and none in a hurry
         edge.start()
         for client, mark in zip(clients, marks):
             client.wait_state('online', since=mark, timeout=40)

@@ -28,7 +28,7 @@ def newest():
 @pytest.mark.parametrize('name', ['elasticsearch.json', 'opensearch.json'])
 def test_a_connector_reads_the_topic_and_deletes_by_key(name):
     config = load(name)['config']
-    topics = (ROOT / 'lib/event/topics.c').read_text()
+    topics = (ROOT / 'lib/event/topics.def').read_text()
     assert config['topics'].removeprefix('starling.') in re.findall(r'^TOPIC\(\w+, "([^"]+)"', topics, re.MULTILINE)
     assert config['behavior.on.null.values'] == 'delete' and config['key.ignore'] == 'false'
     assert config['consumer.override.isolation.level'] == 'read_committed'

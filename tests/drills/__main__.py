@@ -67,7 +67,7 @@ def say(text):
 def main():
     parser = argparse.ArgumentParser(prog='./dev drill', description=__doc__.split('\n\n')[1])
     parser.add_argument('--list', action='store_true', help='only name the drills')
-    parser.add_argument('--write', action='store_true', help='put the rows into docs/RELIABILITY.md, where those of other drills stay')
+    parser.add_argument('--write', action='store_true', help='put the rows into bench/results/drills.md, where those of other drills stay')
     parser.add_argument('--keep', metavar='FOLDER', help='copy logs there when a drill fails')
     parser.add_argument('names', nargs='*', metavar='NAME')
     options = parser.parse_args()
@@ -81,7 +81,7 @@ def main():
         rows.append(row)
         say(table.line(row))
         if options.write:
-            table.write(REPOSITORY / 'docs/RELIABILITY.md', rows)
+            table.write(REPOSITORY / 'bench/results/drills.md', rows)
         if row.failure:
             say(row.failure)
         if not row.sound:

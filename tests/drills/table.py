@@ -1,4 +1,4 @@
-"""The table of drills, for people and for docs/RELIABILITY.md."""
+"""The table of drills, for people and for bench/results/drills.md."""
 import datetime
 import pathlib
 import platform

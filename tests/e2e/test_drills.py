@@ -1,4 +1,4 @@
-"""What ./dev drill says: how long people waited, what failed, and the table in docs/RELIABILITY.md."""
+"""What ./dev drill says: how long people waited, what failed, and the table in bench/results/drills.md."""
 import contextlib
 import time
 

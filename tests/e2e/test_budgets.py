@@ -1,4 +1,4 @@
-"""What callers may take: the table of docs/SECURITY.md and the budgets that are in force in running daemons are the same."""
+"""What callers may take: the table of SECURITY.md and the budgets that are in force in running daemons are the same."""
 import re
 
 import pytest
@@ -18,7 +18,7 @@ def number(text: str) -> int:
 
 def table() -> list[tuple[str, str, list[str], dict[str, int], list[str]]]:
     """The rows: what, by, the settings, {'limit': and, of rates, 'per_second': number}, the daemons."""
-    page = (REPOSITORY / 'docs/SECURITY.md').read_text()
+    page = (REPOSITORY / 'SECURITY.md').read_text()
     rows = []
     for what, by, settings, default, daemons in ROW.findall(page):
         rate, _, burst = default.rpartition('/s, ')

@@ -134,8 +134,7 @@ static void drained(void *context) {
 
 static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct owner *owner = context;
-    size_t state = 0;
-    while (state < topics_count(owner) && owner->states[state] != topic) state++;
+    size_t state = owner_number_of(owner->states, topics_count(owner), topic);
     if (!owner->opened[partition] || state == topics_count(owner)) return;
     bool restore = state < owner->state_count && PRODUCT(owner, state_lost, state, partition);
     if (restore) owner_restore_again(owner, partition);

@@ -18,12 +18,6 @@ static struct kafka_position at(const struct topic *topic, int32_t partition, in
     return (struct kafka_position){.topic = topic, .partition = partition, .offset = offset};
 }
 
-static size_t index_of(const struct topic *const *topics, size_t count, const struct topic *topic) {
-    size_t i = 0;
-    while (i < count && topics[i] != topic) i++;
-    return i;
-}
-
 /* ---- records ---- */
 
 /* Pauses or resumes the reading of commands, as commands_paused says. Called again when partitions have just begun to be read, which are
@@ -70,7 +64,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
     int64_t now_us = clock_monotonic_us();
     PRODUCT(owner, flush_old, now_us);
     for (size_t i = 0; i < count; i++) {
-        size_t input = index_of(owner->inputs, owner->input_count, records[i].topic);
+        size_t input = owner_number_of(owner->inputs, owner->input_count, records[i].topic);
         if (input < owner->input_count)
             take_input(owner, input, &records[i], now_us);
         else

@@ -60,6 +60,13 @@ struct owner {
 
 #define PRODUCT(owner, call, ...) ((owner)->options.product->call((owner)->options.context, ##__VA_ARGS__))
 
+/* A topic's number in its role; count: it is none of them. */
+static inline size_t owner_number_of(const struct topic *const *topics, size_t count, const struct topic *topic) {
+    size_t i = 0;
+    while (i < count && topics[i] != topic) i++;
+    return i;
+}
+
 /* ---- owner.c ---- */
 
 void owner_failed(struct owner *owner, const char *doing, const struct error *error);

@@ -14,10 +14,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'tests/e2e'))
 
-from harness.broker import Broker  # noqa: E402
-from harness.cluster import Cluster, Daemon, build_folder  # noqa: E402
-from harness.ports import free_port  # noqa: E402
-from machine import cpu_s, machine as facts  # noqa: E402
+from harness.broker import Broker
+from harness.cluster import Cluster, Daemon, build_folder
+from harness.ports import free_port
+from machine import machine as facts
 
 FEW_FILES = 'this bench needs {} open files in a process, and the limit here is {} (ulimit -n)'
 
@@ -37,7 +37,7 @@ def raise_file_limit(wanted: int):
 
 def memory(pid: int) -> int:
     """Bytes that the process has to itself."""
-    for line in open(f'/proc/{pid}/smaps_rollup'):
+    for line in pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines():
         if line.startswith('Private_Dirty:'):
             return int(line.split()[1]) * 1024
     raise RuntimeError('no Private_Dirty')

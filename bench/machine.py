@@ -44,7 +44,7 @@ def spent(processes, run) -> tuple[dict, dict]:
 
 
 def machine() -> dict:
-    models = [line.partition(':')[2].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')]
+    models = [line.partition(':')[2].strip() for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines() if line.startswith('model name')]
     version = subprocess.run([build_folder() / 'starling-router', '--version'], capture_output=True, text=True, check=True)
     return {'cpu': models[0] if models else 'unknown processor', 'cores': os.cpu_count(), 'kernel': os.uname().release,
             'version': version.stdout.strip()}

@@ -17,12 +17,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'tests/e2e'))
 
-import requests  # noqa: E402
+import requests
 
-from harness.broker import Broker  # noqa: E402
-from harness.cluster import Cluster, build_folder  # noqa: E402
-from harness.waiting import eventually  # noqa: E402
-from machine import cpu_s  # noqa: E402
+from harness.broker import Broker
+from harness.cluster import Cluster, build_folder
+from harness.waiting import eventually
+from machine import cpu_s
 
 
 def bench(*arguments) -> str:

@@ -65,7 +65,8 @@ def table(rows) -> str:
 
 
 def run(options, folder):
-    say = lambda line: print(line, flush=True)  # noqa: E731
+    def say(line):
+        return print(line, flush=True)
     jars = pathlib.Path(os.environ['STARLING_KAFKA_LIB'])
     load = os.getloadavg()[0]
     say(f'machine: {machine()}; Kafka {kafka_version()}; load {load:.0f}')

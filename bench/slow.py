@@ -105,9 +105,10 @@ def measure(folder, options):
             cluster.topics.create(topic, PARTITIONS, replication=3)
         found = {}
         for number in range(MEMBERS):
-            out = open(folder / f'floor-{number}', 'w', encoding='utf-8')
-            floors.append(subprocess.Popen([build_folder() / 'bench-transactions-floor', brokers.bootstrap, f'{cluster.prefix}bare', str(number),
-                                            *map(cluster.topics.name, BARE), str(WRITTEN)], stdout=out, stderr=subprocess.DEVNULL, preexec_fn=die_with_parent))
+            floor = [build_folder() / 'bench-transactions-floor', brokers.bootstrap, f'{cluster.prefix}bare', str(number),
+                     *map(cluster.topics.name, BARE), str(WRITTEN)]
+            with open(folder / f'floor-{number}', 'w', encoding='utf-8') as out:
+                floors.append(subprocess.Popen(floor, stdout=out, stderr=subprocess.DEVNULL, preexec_fn=die_with_parent))
 
         def bare():
             return sum(int(line.split()[1]) for number in range(MEMBERS)

@@ -53,7 +53,8 @@ def kept(*addresses):
 class Killer:
     """Kills, drains, pauses and adds daemons, one thing at a time. In the first part of the soak any of them; then
     only others than the first of each kind, whose memory is watched. The first part ends with the second ones killed, so
-    that the first ones have had everything to do once, and hold as much memory as they ever will. On the main thread: a daemon dies with the thread that started it."""
+    that the first ones have had everything to do once, and hold as much memory as they ever will. On the main thread: a daemon
+    dies with the thread that started it."""
 
     def __init__(self, cluster, seed, settled_at):
         self.random = random.Random(f'{seed} killer')

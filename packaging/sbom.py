@@ -82,7 +82,7 @@ def main():
     components = [debian_component(package) for package in packages] + list(page_components(lock))
     own = [{'type': 'application', 'bom-ref': name, 'name': name, 'version': version, 'licenses': [{'license': {'id': 'Apache-2.0'}}]}
            for name in uses]
-    time = datetime.datetime.fromtimestamp(int(os.environ.get('SOURCE_DATE_EPOCH', '0')), datetime.timezone.utc)
+    time = datetime.datetime.fromtimestamp(int(os.environ.get('SOURCE_DATE_EPOCH', '0')), datetime.UTC)
     bom = {
         'bomFormat': 'CycloneDX', 'specVersion': '1.5', 'version': 1,
         'metadata': {'timestamp': time.strftime('%Y-%m-%dT%H:%M:%SZ'),

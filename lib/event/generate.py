@@ -85,7 +85,7 @@ class Generator:
     # Types of the newest version: declarations and writers
 
     def declare(self, type_):
-        if isinstance(type_, Primitive) or isinstance(type_, Array) and type_.items in ARRAYS:
+        if isinstance(type_, Primitive) or (isinstance(type_, Array) and type_.items in ARRAYS):
             return
         if isinstance(type_, Array):
             if not isinstance(type_.items, Record):
@@ -144,7 +144,7 @@ class Generator:
                 constant += 1  # the array's end
         if path is None and terms:
             raise SchemaError(f"{record.name}: an array's items must be of a bounded size")
-        return " + ".join([str(constant)] + terms)
+        return " + ".join([str(constant), *terms])
 
     def put(self, type_, value):
         if isinstance(type_, Primitive):

@@ -1,4 +1,5 @@
 """Avro schemas as far as generate.py understands them, read from a directory with an ids.txt."""
+import itertools
 import json
 import re
 from dataclasses import dataclass, field
@@ -146,7 +147,7 @@ def read_versions(folder):
             raise SchemaError(f"{path}: the record is called {versions[-1].type.name}")
         if versions[-1].number != sum(v.record == record for v in versions):
             raise SchemaError(f"ids.txt: the versions of {record} are not 1, 2, 3, ... in this order")
-    if any(later.id <= earlier.id for earlier, later in zip(versions, versions[1:])):
+    if any(later.id <= earlier.id for earlier, later in itertools.pairwise(versions)):
         raise SchemaError("ids.txt: each id must be higher than the one before")
     refuse_namesakes(versions)
     strangers = {p.name for p in folder.glob("*.avsc")} - {f"{v.record}-v{v.number}.avsc" for v in versions}

@@ -17,9 +17,9 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
-from harness.cluster import Metrics  # noqa: E402
-from harness.truth import caught_up, compare, read_lists, settle  # noqa: E402
-from harness.waiting import eventually, now_ms  # noqa: E402
+from harness.cluster import Metrics
+from harness.truth import caught_up, compare, read_lists, settle
+from harness.waiting import eventually, now_ms
 
 OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'feed': 9150, 'comments': 9160, 'history-sink': 9140, 'moderation': 9170}
 INSTANCES = (1, 2)

@@ -26,13 +26,13 @@ class Worlds:
     def __init__(self, keep):
         self._keep, self._world, self._folder, self._network = keep, None, None, None
 
-    def get(self, brokers):
-        if self._world and self._brokers != brokers:
+    def get(self, count):
+        if self._world and self._brokers != count:
             wrong = self.end()
             assert not wrong, wrong
         if self._world is None:
-            self._folder, self._brokers = tempfile.mkdtemp(prefix='starling-drill-'), brokers
-            self._network = Network(brokers) if brokers > 1 else None
+            self._folder, self._brokers = tempfile.mkdtemp(prefix='starling-drill-'), count
+            self._network = Network(count) if count > 1 else None
             self._world = World(pathlib.Path(self._folder), pathlib.Path(os.environ['STARLING_KAFKA_LIB']),
                                 network=self._network).__enter__()
         return self._world

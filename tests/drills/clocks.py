@@ -40,11 +40,10 @@ def jumping_clock(daemons):
 def wrong_clock(world, ns):
     cluster = world.cluster
     daemons = [cluster.ingest, cluster.routers[0], of_use(world, 'fanout'), cluster.feeds[0], cluster.comments[0], cluster.sinks[0]]
-    with jumping_clock(daemons) as jump:
-        with world.traffic() as noticed:
-            jump(ns)
-            time.sleep(WRONG_S)
-            jump(0)
+    with jumping_clock(daemons) as jump, world.traffic() as noticed:
+        jump(ns)
+        time.sleep(WRONG_S)
+        jump(0)
     assert noticed.longest['lists'] > WRONG_S / 2, 'nobody noticed: the clocks did not jump'
     return noticed
 

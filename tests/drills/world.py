@@ -237,7 +237,7 @@ class World:
             return True
 
         for subject, made in self.talkers.under.items():
-            eventually(lambda name=subject, wanted=sorted(one.id for one in made): right(name, wanted), 60, every=0.5)
+            eventually(lambda: right(subject, sorted(one.id for one in made)), 60, every=0.5)
         return len(self.talkers.made)
 
     def _check_people(self):

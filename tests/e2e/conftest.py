@@ -140,6 +140,16 @@ def shared_cluster(make_module_cluster):
     return make_module_cluster().start()
 
 
+@pytest.fixture
+def sinks(make_cluster):
+    """sinks(2, settings): a cluster of history sinks alone, with files every second."""
+    def start(count=1, settings=None, **options):
+        cluster = make_cluster(settings={'history-sink:history.roll.s': 1, **(settings or {})}, **options)
+        return cluster.start(ingests=0, routers=0, fanouts=0, sinks=count)
+
+    return start
+
+
 @pytest.fixture(scope='session')
 def browser():
     """Debian's Chromium, headless, driven by Playwright: browser.new_page()."""

@@ -69,7 +69,8 @@ def gateway(make_module_cluster):
 
 
 HALVES = {'silent': b'', 'heads': b'GET /v1/sharing HTTP/1.1\r\nHost: x\r\nX: ',
-          'bodies': b'POST /v1/locations HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n{', 'registry': b'POST /registry/subjects/x HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{'}
+          'bodies': b'POST /v1/locations HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n{',
+          'registry': b'POST /registry/subjects/x HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{'}
 
 
 @pytest.mark.parametrize('half', HALVES)
@@ -132,9 +133,9 @@ def test_who_does_not_read_is_not_waited_for_in_memory(make_cluster, users):
 @pytest.mark.parametrize('count', [70, 2000])
 def test_half_requests_do_not_block_healthz(gateway, count):
     url = 'http://' + gateway.ingest.settings['ops.listen']
-    with connections(url, count, b'GET /healthz HTTP/1.1\r\nHost: ', ('127.0.0.1',)) as opened, dripping(opened):
-        with served(lambda: honest(url, address='127.0.0.1').get('/healthz').raise_for_status()):
-            time.sleep(2)
+    with (connections(url, count, b'GET /healthz HTTP/1.1\r\nHost: ', ('127.0.0.1',)) as opened, dripping(opened),
+          served(lambda: honest(url, address='127.0.0.1').get('/healthz').raise_for_status())):
+        time.sleep(2)
 
 
 # what two servers could read differently

@@ -90,7 +90,8 @@ def test_an_export_begins_where_it_is_told(ada):
     assert [http.ok('GET', '/v1/export', params={'after': after})['next'] for after in ('likes', 'likes.2', 'likes.3', 'reports.3')] == [
         'likes.1', 'likes.3', 'reports', 'history']
     assert http.ok('GET', '/v1/export', params={'after': 'posts', 'limit': 2})['next'] == f'posts.{ada.posts[1]["id"]}'
-    for after in '', 'account', 'post', 'posts.', 'posts.&', 'posts.x', 'history.1', 'friends.a', 'posts.1&user=5', 'likes.', 'likes.4', 'likes.x', 'likes.1.', 'likes.1x', 'likes.1.x':
+    for after in ('', 'account', 'post', 'posts.', 'posts.&', 'posts.x', 'history.1', 'friends.a', 'posts.1&user=5', 'likes.', 'likes.4',
+                  'likes.x', 'likes.1.', 'likes.1x', 'likes.1.x'):
         answer = http.get('/v1/export', params={'after': after})
         assert (answer.status_code, answer.json()['code']) == (400, 'bad_query'), after
     assert http.get('/v1/export', params={'limit': 1001}).status_code == 400

@@ -69,7 +69,7 @@ def test_ranges_and_users(tmp_path):
         starling_history.batches(end, start, directory=archive.root)
     assert plain(starling_history.read(None, None, directory=archive.root)) == archive.between(0, FOREVER)
     assert plain(starling_history.read(start, None, directory=archive.root)) == archive.between(start, FOREVER)
-    day = datetime.datetime.fromtimestamp(start / 1000, datetime.timezone.utc).date()
+    day = datetime.datetime.fromtimestamp(start / 1000, datetime.UTC).date()
     midnight = start // DAY_MS * DAY_MS
     assert plain(starling_history.read(day, None, directory=archive.root)) == archive.between(midnight, FOREVER)
     frame = starling_history.read_pandas('2026-03-01T12:00Z', datetime.datetime(2026, 3, 1, 13), directory=archive.root)
@@ -99,7 +99,7 @@ def test_rows_that_stand_one_folder_late(tmp_path):
     archive.publish_hour(NOON, files=1)
     late['offset'] = archive.next[1]
     archive.write(archive.root / hour_folder(NOON + 1) / f'00001-{late["offset"]:019}.avro', [late])
-    wanted = archive.between(NOON * HOUR_MS, (NOON + 1) * HOUR_MS) + [late]
+    wanted = [*archive.between(NOON * HOUR_MS, (NOON + 1) * HOUR_MS), late]
     found = plain(starling_history.read(NOON * HOUR_MS, (NOON + 1) * HOUR_MS, directory=archive.root))
     assert len(found) == len(wanted) and late in found
 

@@ -27,7 +27,7 @@ class Audit:
     def entries(self):
         found = self.topics.read('audit')
         assert all(m.partition == subject_partition(m.key.decode(), self.partitions) for m in found)
-        return sorted(((m.key.decode(), *decode(m.value).values()) for m in sorted(found, key=lambda m: m.timestamp)[self.before:]))
+        return sorted((m.key.decode(), *decode(m.value).values()) for m in sorted(found, key=lambda m: m.timestamp)[self.before:])
 
 
 def test_a_moderators_search_is_on_record(watched):

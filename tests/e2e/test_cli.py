@@ -354,7 +354,7 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     assert [row['time'] for row in history('--box', f'{south[0]},116,{north[0]},117')] == [start + 2000, start + 3000]
     assert [row['time'] for row in history('--last', '1h')] == [row['time'] for row in rows]
     done = shared_cluster.starling('history', ada, '--to', start)
-    began = datetime.datetime.fromtimestamp(start / 1000, datetime.timezone.utc)
+    began = datetime.datetime.fromtimestamp(start / 1000, datetime.UTC)
     assert done.stdout == '' and 'no reports in this range; their history begins at ' \
         f'{began:%Y-%m-%dT%H:%M:%S}.{start % 1000:03}Z' in done.stderr
 
@@ -610,10 +610,9 @@ def test_watch_begins_where_the_user_was_last(shared_cluster, users):
     report(shared_cluster, ada, north_of(*HOME, 9_000))
     report(shared_cluster, ada, HOME)
     eventually(lambda: len(lines(shared_cluster.starling('history', ada).stdout)) == 2, what='two rows')
-    with shared_cluster.online(ben, *north_of(*HOME, 400)):
-        with Running(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url) as running:
-            running.wait_line(rf'near {ben} 400\.0 m')
-            assert running.interrupt(signal.SIGTERM) == (0, '')
+    with shared_cluster.online(ben, *north_of(*HOME, 400)), Running(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url) as running:
+        running.wait_line(rf'near {ben} 400\.0 m')
+        assert running.interrupt(signal.SIGTERM) == (0, '')
 
 
 def test_watch_ends_when_there_is_no_hope(shared_cluster, users):

@@ -149,7 +149,7 @@ def ours(cluster, user):
 
 
 def test_a_librdkafka_producer_meets_our_partitions(shared_cluster, users):
-    people = users(16) + [2**63 - 1, 2**40, 0]
+    people = [*users(16), 2**63 - 1, 2**40, 0]
     shared_cluster.share(*people)
     gateway = shared_cluster.gateway()
     wanted = {user: shared_cluster.topics.produce('locations', user, location(user, HOME)).partition for user in people}

@@ -33,7 +33,7 @@ def check_thread(comments, subject, model):
     for root in roots:
         replies = comments.all(f'replies/{subject.replace(":", "/")}/{root["id"]}', limit=2)
         assert [plain(c) for c in replies] == [model.shown(c) for c in model.under(root['id'])]
-    status, page = comments.ask(f'page/{subject.replace(":", "/")}', limit=1)
+    _status, page = comments.ask(f'page/{subject.replace(":", "/")}', limit=1)
     assert page['total'] == model.total()
 
 
@@ -92,7 +92,7 @@ def test_refusals_and_repeats(start):
     assert comments.outcome('page:a', 5, *passing)[1]['refused'] == 'old_facts'
     assert comments.outcome('page:a', 5, passing[0])[0] == 404  # nobody remembers it
     key, offset = comments.write('POST', 'page:a', 5, text='held', owner=1, follows=True)
-    status, told = comments.outcome('page:a', 5, key, offset)
+    _status, told = comments.outcome('page:a', 5, key, offset)
     held = told['comment']
     assert (held['state'], held['text'], held['floor']) == ('held', 'held', 1)  # its author sees it
     assert comments.tell('POST', 'page:a', 5, key=key, text='again', owner=1, follows=True)['comment'] == held

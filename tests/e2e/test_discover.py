@@ -1,4 +1,4 @@
-"""Strangers nearby (GET /v1/discover, and `discover` on a socket): who is listed and who is not, and an attacker who asks from everywhere and learns the cell."""
+"""Strangers nearby (GET /v1/discover, `discover` on a socket): who is listed, and an attacker who asks from everywhere and learns the cell."""
 import math
 import random
 import threading

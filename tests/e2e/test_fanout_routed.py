@@ -96,7 +96,7 @@ def test_a_report_by_http_moves_both_screens(two):
 
 
 def test_the_phone_in_the_documentation_works(two, users, tmp_path):
-    cluster, a, b = two
+    cluster, a, _b = two
     reader, = users(1)
     cluster.share(reader)
     cluster.befriend((reader, a.user))

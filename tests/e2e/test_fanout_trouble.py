@@ -9,7 +9,6 @@ from websockets.exceptions import InvalidHandshake
 from harness.edge import Stage, move, roster
 from harness.forged import bad_tokens
 from harness.geo import e7, north_of
-from harness.http import Http
 from harness.phone import Phone
 from harness.slow import SlowPhone
 from harness.waiting import eventually, now_ms
@@ -211,7 +210,8 @@ def test_poison_goes_to_the_dead_letters_and_reading_goes_on(stage, users):
             'stream_time': 0, 'oldest_received': 0, 'items': []}), partition=join['route'])
         poison = [b'', b'\0', b'not avro at all', good.value[:-1], good.value + b'\0', b'\0\0\0\0\x63' + good.value[5:],
                   b'\0\0\0\0\x06\0\0\x02\x20', b'\0\0\0\0\x09\0\0\x02\x02\0\x20']
-        undecodable = lambda: stage.edge.metrics().total('starling_edge_deliveries_undecodable_total')
+        def undecodable():
+            return stage.edge.metrics().total('starling_edge_deliveries_undecodable_total')
         before = undecodable()
         sent = [stage.topics.produce('deliveries', None, value, partition=join['route']) for value in poison]
         stage.deliver(join['route'], ('Move', {'user': friend, 'lat': 2**31 - 1, 'lng': 0, 'time': 0, 'recipients': [user]}),
@@ -282,7 +282,8 @@ def test_for_a_slow_reader_nothing_is_queued_and_it_gets_the_newest_truth(make_c
     slow = SlowPhone(stage.cluster, user, *HOME)
     join = stage.wait_said(user, 'JOIN')
     stage.deliver(join['route'], roster(join, []))
-    frames = lambda: stage.edge.metrics().total('starling_edge_frames_total')
+    def frames():
+        return stage.edge.metrics().total('starling_edge_frames_total')
     last, told = 0, frames()
     for _ in range(60):  # until rounds bring no frame any more
         last = fill(stage, user, friends, join['route'], 5)

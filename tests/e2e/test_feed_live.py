@@ -55,7 +55,7 @@ def test_new_posts_and_deletions_come_live(feed, users):
         assert gone['gone'] == [old['id']]
         feed.delete(cleo, posts[-1]['id'])
         wait_shown(watcher, feed)
-        assert watcher.rereads == before and set(watcher.told[told:]) == {post['id'] for post in [made] + posts}
+        assert watcher.rereads == before and set(watcher.told[told:]) == {post['id'] for post in [made, *posts]}
 
 
 def test_follows_and_mutes_make_the_page_stale(feed, users):

@@ -120,7 +120,7 @@ def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
     assert (unfollowed.status_code, unfollowed.json()) == (202, {'user': ada, 'state': 'pending'})
     feed.cluster.feeds[0].start()
     post = feed.post(ada, 'meanwhile', key=late.json()['key'])
-    assert [item['id'] for item in feed.http(ben).ok('GET', f'/v1/users/{ada}/posts')['items']][0] == post['id']
+    assert next(item['id'] for item in feed.http(ben).ok('GET', f'/v1/users/{ada}/posts')['items']) == post['id']
     feed.following[ben].clear()
     feed.wait_home(ben)
 
@@ -145,7 +145,7 @@ def test_a_gateway_that_ends_answers_what_is_under_way(make_cluster, users):
     assert feed.cluster.ingest.stop() == 0
     for thread in threads:
         thread.join()
-    assert list(answers[method, path] for method, path, _ in questions) == [202, 202, 202, 503, 503, 200]
+    assert [answers[method, path] for method, path, _ in questions] == [202, 202, 202, 503, 503, 200]
 
 
 def test_posts_of_an_owner_who_is_silent_are_shown_as_unavailable(make_cluster, users):

@@ -37,7 +37,7 @@ def test_a_lost_or_repeated_command_would_be_noticed():
     blocked = Pair('NONE', None, frozenset({1}), 50)
     right = [asked, friends, Pair(), blocked, Pair()]
     assert replay(commands, log(*right), CAP) == [Pair(), *right]
-    for wrong in [right[:-1], right + [Pair()], right[1:], right[:2] + right[3:], right[:3] + [blocked] + right[3:],
+    for wrong in [right[:-1], [*right, Pair()], right[1:], right[:2] + right[3:], [*right[:3], blocked, *right[3:]],
                   [asked, friends._replace(since=21), *right[2:]], [right[1], right[0], *right[2:]]]:
         with pytest.raises(AssertionError):
             replay(commands, log(*wrong), CAP)

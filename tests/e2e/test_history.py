@@ -154,7 +154,7 @@ def check_files(cluster, hours=True):
             assert {row['partition'] for row in rows} <= {partition}
             assert all(first <= row['offset'] < end for row in rows)
             for row in rows if hours else ():
-                arrived = datetime.datetime.fromtimestamp(row['received'] / 1000, datetime.timezone.utc)
+                arrived = datetime.datetime.fromtimestamp(row['received'] / 1000, datetime.UTC)
                 assert folder == (f'{arrived:%Y-%m-%d}', f'{arrived:%H}')
             found += rows
     assert len(found) == len({(row['partition'], row['offset']) for row in found}), 'a row is there twice'
@@ -222,14 +222,6 @@ def check_answers(cluster, users):
         eventually(lambda: all_pages(cluster, user, '', 1000) == expected, 30, what=f'the whole history of {user}')
 
 
-@pytest.fixture
-def sinks(make_cluster):
-    """sinks(2, settings): a cluster of history sinks alone."""
-    def start(count=1, settings=None, **options):
-        cluster = make_cluster(settings={**SECONDS, **(settings or {})}, **options)
-        return cluster.start(ingests=0, routers=0, fanouts=0, sinks=count)
-
-    return start
 
 
 def test_rows_are_the_reports_and_joins(sinks, users):

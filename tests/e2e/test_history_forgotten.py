@@ -3,7 +3,7 @@ import shutil
 
 from harness.waiting import eventually
 from test_history import (Feed, answer_of, all_pages, location, of_user, owner_says, produce, published, read_file, read_files,
-                          sinks, wanted_rows)  # noqa: F401: sinks is a fixture
+                          wanted_rows)
 from test_history_hours import check_files_once, merged_files, move_to_another_hour, small_files
 
 # Readers keep using merged files, which must lose the rows as well.

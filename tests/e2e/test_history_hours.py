@@ -4,7 +4,7 @@ import shutil
 
 from harness.waiting import eventually
 from test_history import (Feed, away_from_the_hour, check_answers, check_files, location, owner_says, produce, published, read_files,
-                          sinks, wanted_rows)  # noqa: F401: sinks is a fixture
+                          wanted_rows)
 
 
 def move_to_another_hour(cluster, days=1):
@@ -29,7 +29,7 @@ def check_files_once(cluster):
     """At this moment: no row is there twice, and there is no gap."""
     for partition, chain in read_files(cluster.history).items():
         end = 0
-        for first, _, rows, its_end in chain:
+        for first, _, _, its_end in chain:
             assert first == end, f'partition {partition}: a file from {first} behind the end {end}'
             end = its_end
         offsets = [row['offset'] for _, _, rows, _ in chain for row in rows]
@@ -37,7 +37,7 @@ def check_files_once(cluster):
 
 
 def today():
-    return f'date={datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}'
+    return f'date={datetime.datetime.now(datetime.UTC):%Y-%m-%d}'
 
 
 def test_finished_hours_are_merged(sinks, users):

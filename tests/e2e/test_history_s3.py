@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from harness.object_store import BUCKET, ObjectStore, Unreliable
 from harness.records import encode, user_key
 from harness.waiting import eventually, now_ms
-from test_history import away_from_the_hour, produce, published, sinks, wanted_rows  # noqa: F401: sinks is a fixture
+from test_history import away_from_the_hour, produce, published, wanted_rows
 
 PART = 8 << 20  # bytes, as lib/storage/s3.c cuts
 
@@ -20,7 +20,7 @@ def store():
         yield store
 
 
-def test_a_bucket_that_is_not_there(sinks, store):  # noqa: F811
+def test_a_bucket_that_is_not_there(sinks, store):
     cluster = sinks(count=0, settings={**store.settings('x'), 'history-sink:history.dir': 's3://nowhere/x'})
     sink = cluster.add('history-sink', wait=False)
     sink.wait_for_log('NoSuchBucket', 30)
@@ -28,7 +28,7 @@ def test_a_bucket_that_is_not_there(sinks, store):  # noqa: F811
     assert sink.stop() == 0
 
 
-def test_uploads_of_killed_sinks_are_ended(sinks, store):  # noqa: F811
+def test_uploads_of_killed_sinks_are_ended(sinks, store):
     """Also in hours that have no object; those of other partitions may be going on."""
     keys = [f'left/date=2020-01-01/hour={hour:02}/{partition:05}-0000000000000000000.avro' for hour in (1, 2) for partition in (0, 3, 99)]
     for key in keys:
@@ -43,7 +43,7 @@ def places_of_rows(store, prefix):
                   for row in fastavro.reader(io.BytesIO(store.read(prefix, key))))
 
 
-def test_objects_are_replaced_without_the_rows_of_a_forgotten_user(sinks, users, store):  # noqa: F811
+def test_objects_are_replaced_without_the_rows_of_a_forgotten_user(sinks, users, store):
     cluster, ours = sinks(settings=store.settings('forgotten')), users(12)
     produce(cluster, ours, 900)
     wanted = wanted_rows(cluster)
@@ -71,7 +71,7 @@ def produce_large(cluster, count):
 
 
 @pytest.mark.parametrize('reliable', [True, False])
-def test_a_large_object_is_uploaded_in_parts(sinks, store, reliable):  # noqa: F811
+def test_a_large_object_is_uploaded_in_parts(sinks, store, reliable):
     """One object of more than a part, also while half of the calls fail: no row is missing or there twice, and no upload is left."""
     count, prefix = 230_000, f'large-{reliable}'
     away_from_the_hour()

@@ -118,8 +118,8 @@ def test_every_list_comes_in_pages():
 def limited(gateway):
     """The address of a gateway beside the other one that lets a user ask 20 times at once, and an address 10 times, and then once a second."""
     daemon = gateway.add('ingest', settings={
-        'ingest.user.rate': 1, 'ingest.user.burst': 20, 'ingest.user.changes.rate': 1, 'ingest.user.changes.burst': 8, 'ingest.address.rate': 1, 'ingest.address.burst': 10,
-        'ingest.trusted.proxies': '127.0.0.0/8'})
+        'ingest.user.rate': 1, 'ingest.user.burst': 20, 'ingest.user.changes.rate': 1, 'ingest.user.changes.burst': 8,
+        'ingest.address.rate': 1, 'ingest.address.burst': 10, 'ingest.trusted.proxies': '127.0.0.0/8'})
     return 'http://' + daemon.settings['ingest.listen']
 
 
@@ -135,7 +135,7 @@ def asked(session, count, method='GET', path='/v1/sharing', **options):
 
 def test_a_user_who_asks_too_often_waits(gateway, limited, users):
     user, other = users(2)
-    statuses, refused = asked(Http(limited, gateway.token(user)), 30)
+    statuses, _ = asked(Http(limited, gateway.token(user)), 30)
     assert statuses[:20] == [200] * 20 and 429 in statuses[20:]
     again = Http(limited, gateway.token(user, ttl=1800))  # another token of the same user
     assert 429 in asked(again, 4)[0]
@@ -162,8 +162,8 @@ def test_a_user_who_changes_too_much_waits(gateway, limited, users):
 def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited, users):
     user, = users(1)
     bad = gateway.token(user, ttl=-5)
-    kinds = [dict(method='GET', path='/v1/nothing'), dict(method='PATCH', path='/v1/profile'), dict(method='OPTIONS', path='/v1/profile'),
-             dict(method='GET', path='/v1/config'), dict(method='GET', path='/v1/sharing', headers={'Authorization': f'Bearer {bad}'})]
+    kinds = [{'method': 'GET', 'path': '/v1/nothing'}, {'method': 'PATCH', 'path': '/v1/profile'}, {'method': 'OPTIONS', 'path': '/v1/profile'},
+             {'method': 'GET', 'path': '/v1/config'}, {'method': 'GET', 'path': '/v1/sharing', 'headers': {'Authorization': f'Bearer {bad}'}}]
     for number, kind in enumerate(kinds):
         where = {'X-Forwarded-For': f'6.6.6.6, 198.51.100.{number}'}
         kind['headers'] = {**kind.get('headers', {}), **where}
@@ -189,7 +189,8 @@ def test_the_page_has_its_map_and_may_load_tiles_of_one_server_only(gateway, tmp
     assert http.get(config['map_url'], headers={'If-None-Match': drawn.headers['ETag']}).status_code == 304
     page = http.get('/')
     assert page.headers['Content-Security-Policy'] == "img-src 'self' data: https://tiles.example:8443; frame-ancestors 'none'"
-    for path, kind in ('/manifest.webmanifest', 'application/manifest+json'), ('/sw.js', 'text/javascript; charset=utf-8'), ('/icons/icon-192.png', 'image/png'):
+    for path, kind in (('/manifest.webmanifest', 'application/manifest+json'), ('/sw.js', 'text/javascript; charset=utf-8'),
+                       ('/icons/icon-192.png', 'image/png')):
         assert http.get(path).headers['Content-Type'] == kind  # without which it could not be installed
     assert gateway.http(None).get('/map.geojson').status_code == 404  # a gateway without one
     assert 'tiles.example' not in gateway.http(None).get('/').headers['Content-Security-Policy']

@@ -105,13 +105,13 @@ def test_what_is_ahead_counts_as_now_and_stays_in_order(shared_cluster, member):
 
 def test_whole_numbers_are_written_as_json_schema_takes_them(shared_cluster, member):
     user, http = member
-    text = '{"user":%d.0,"lat":39.9,"lng":116,"time":%d.0e3}' % (user, now_ms() // 1000)
+    text = f'{{"user":{user}.0,"lat":39.9,"lng":116,"time":{now_ms() // 1000}.0e3}}'
     assert http.ok('POST', '/v1/locations', data=text)['accepted'] == 1
     problem(http.post('/v1/locations', data=text.replace('.0,', '.5,')), 400, 'bad_user')
 
 
 def test_bad_reports_are_named_and_produce_nothing(shared_cluster, member):
-    user, http = member
+    _user, http = member
     ends = shared_cluster.topics.ends('locations')
     for status, code, fields in BAD_REPORTS:
         if fields.get('lat') == 1e400:
@@ -154,7 +154,7 @@ def test_reports_come_as_avro_too(shared_cluster, member, users):
 
 
 def test_bad_avro_is_named_and_produces_nothing(shared_cluster, member):
-    user, http = member
+    _user, http = member
     ends = shared_cluster.topics.ends('locations')
     for status, code, fields in [
             (400, 'bad_location', {'lat': 900_000_001}), (400, 'bad_location', {'lng': -1_800_000_001}), (400, 'bad_location', {'accuracy': -2}),
@@ -453,7 +453,7 @@ def test_lists_have_names(shared_cluster, users):
 
 
 def test_history_is_ones_own(shared_cluster, member, users):
-    user, http = member
+    _user, http = member
     other, = users(1)
     start = now_ms() - 10_000
     body = {'locations': [{**report(time=start + i), 'lat': round(39 + i / 100, 7)} for i in range(5)]}
@@ -544,7 +544,8 @@ def total_of(cluster, **labels) -> float:
 
 def test_requests_are_counted_by_route_and_status(shared_cluster, member):
     _, http = member
-    count = lambda **labels: total_of(shared_cluster, **labels)
+    def count(**labels):
+        return total_of(shared_cluster, **labels)
     before = count(route='/v1/profiles/{user}', status='404')
     for user in range(3):
         problem(http.get(f'/v1/profiles/{user}'), 404, 'no_profile')
@@ -559,7 +560,8 @@ def test_requests_are_counted_by_route_and_status(shared_cluster, member):
 def test_the_page_and_its_settings_need_no_token(shared_cluster):
     http = shared_cluster.http(None)
     config = http.ok('GET', '/v1/config')
-    assert config == {'ws_url': shared_cluster.ws_url, 'tile_url': '', 'map_url': '', 'map_attribution': '', 'radius_m': 8046.72}  # and no demonstration, no provider
+    assert config == {'ws_url': shared_cluster.ws_url, 'tile_url': '', 'map_url': '', 'map_attribution': '',
+                      'radius_m': 8046.72}  # and no demonstration, no provider
     problem(http.get('/demo/people.json'), 404, 'no_such_path')
     problem(http.get('/../../etc/passwd'), 404, http.get('/../../etc/passwd').json()['code'])
 

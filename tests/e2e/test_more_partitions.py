@@ -1,10 +1,10 @@
 """Topics with more partitions: refused where somebody added them to a running system, and made by the migration that docs/OPERATIONS.md
 describes, after which everybody sees what they saw before."""
+import itertools
 import json
 import re
 
 import pytest
-
 from harness.commenting import Commenting
 from harness.feed import Feed
 from harness.geo import north_of
@@ -31,7 +31,7 @@ class World:
     def populate(self):
         people, feed, comments = self.people, self.feed, self.comments
         self.cluster.share(*people)
-        self.cluster.befriend(*zip(people, people[1:]))
+        self.cluster.befriend(*itertools.pairwise(people))
         for number, user in enumerate(people):
             self.cluster.http(user).ok('PUT', '/v1/profile', json={'name': f'Person {number}'})
             for other in {(number + 1) % PEOPLE, (number + 5) % PEOPLE, 0} - {number}:
@@ -93,7 +93,7 @@ class World:
         newer = [feed.post(user, f'another one of {user}')['id'] for user in people for _ in range(2)]
         assert len(set(newer) | old) == len(newer) + len(old)
         made = []
-        for number, subject in enumerate(self.subjects):
+        for subject in self.subjects:
             made.append(comments.write(subject, people[7], 'later')['id'])
             comments.like(subject, people[8], made[-1])
         known = [int(comment) for thread in self.comments.threads.subjects.values() for comment in thread.comments]

@@ -65,7 +65,7 @@ def test_far_behind_only_the_newest_report_of_each_is_joined(make_cluster, users
     homes = {user: in_and_out(i, ROUNDS)[0] > HOME[0] + FAR / 2 for i, user in enumerate(people)}
     for user in people:
         phones[user].wait_screen({other for other in people if other != user and homes[other] == homes[user]}, 20)
-    wanted = {user: 1 + ROUNDS + 2 for user in people}
+    wanted = dict.fromkeys(people, 1 + ROUNDS + 2)
 
     def all_written():
         counts = collections.Counter()

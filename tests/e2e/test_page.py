@@ -144,8 +144,7 @@ def test_i_move_and_my_friends_see_it(shared_cluster, screen, with_friends):
             screen.wait_list(positions, total=len(screen.rows()))
             here = screen.place()
             for friend, phone in others.items():
-                phone.wait_item(me, lambda item, metres=distance_m(*here, *positions[friend]):
-                                abs(item['distance_m'] - metres) < WIRE_M)
+                phone.wait_item(me, lambda item: abs(item['distance_m'] - distance_m(*here, *positions[friend])) < WIRE_M)
             return here
 
         screen.page.focus('#map')

@@ -1,5 +1,6 @@
 """What the page costs before it shows the first friend: bytes on the wire, and what is asked for at all."""
 import gzip
+import json
 
 import pytest
 
@@ -14,8 +15,9 @@ LATER = '/assets/map-', '/map.geojson', '/sw.js'
 @pytest.fixture(scope='module')
 def stage(make_module_cluster, tmp_path_factory):
     ground = tmp_path_factory.mktemp('ground') / 'city.geojson'
-    point = '{"type":"Feature","properties":{"name":"%d"},"geometry":{"type":"Point","coordinates":[116.3,39.9]}}'
-    ground.write_text('{"type":"FeatureCollection","features":[%s]}' % ','.join(point % number for number in range(4000)))
+    ground.write_text(json.dumps({'type': 'FeatureCollection', 'features': [
+        {'type': 'Feature', 'properties': {'name': str(number)}, 'geometry': {'type': 'Point', 'coordinates': [116.3, 39.9]}}
+        for number in range(4000)]}))
     ground.with_name('city.geojson.gz').write_bytes(gzip.compress(ground.read_bytes()))
     return make_module_cluster(settings={'ingest:web.map.geojson': ground}).start(feeds=1, comments=1)
 

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from harness.geo import north_of
-from harness.records import decode, encode, key_users, pair_key
+from harness.records import decode, encode, key_users
 from harness.waiting import eventually, now_ms
 
 HOME = 39.9847, 116.3184
@@ -537,8 +537,7 @@ def test_two_routers_share_the_work(make_stage, users):
     def screens(since):
         """What each edge would show if it listened from then on: rosters and moves."""
         seen = {user: set() for user in people}
-        for route, kind, item in [(m.partition, kind, item) for m in stage.topics.read('deliveries', since)
-                                  for kind, item in decode(m.value)['items']]:
+        for kind, item in [pair for m in stage.topics.read('deliveries', since) for pair in decode(m.value)['items']]:
             if kind == 'Roster' and item['session'] == sessions[item['recipient']]:
                 seen[item['recipient']] |= {f['user'] for f in item['friends']}
             elif kind == 'Move':

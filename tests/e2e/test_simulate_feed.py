@@ -139,7 +139,7 @@ class Liar:
             request_queue_size = 1024  # a whole city connects at once; of those beyond five, Linux lets some wait for ten seconds and more
 
         self.server = Server(('127.0.0.1', 0), Handler)
-        self.address = 'http://127.0.0.1:%d' % self.server.server_port
+        self.address = f'http://127.0.0.1:{self.server.server_port}'
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 

@@ -33,10 +33,9 @@ def test_strangers_do_not_see_each_other(shared_cluster, users):
     ada, ben, eve = users(3)
     shared_cluster.share(ada, ben, eve)
     shared_cluster.befriend((ada, ben))
-    with shared_cluster.online(ada, *HOME) as a, shared_cluster.online(eve, *HOME) as e:
-        with shared_cluster.online(ben, *HOME):
-            a.wait_screen({ben})
-            assert e.friends() == set()
+    with shared_cluster.online(ada, *HOME) as a, shared_cluster.online(eve, *HOME) as e, shared_cluster.online(ben, *HOME):
+        a.wait_screen({ben})
+        assert e.friends() == set()
 
 
 def test_reports_are_in_kafka_and_in_history(shared_cluster, users):

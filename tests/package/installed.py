@@ -26,7 +26,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
-from harness.broker import Broker  # noqa: E402
+from harness.broker import Broker
 
 OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'history-sink': 9140, 'feed': 9150, 'comments': 9160, 'moderation': 9170}
 SETTINGS = '/etc/starling/starling.properties'

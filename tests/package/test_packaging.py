@@ -84,7 +84,7 @@ class Packaging(unittest.TestCase):
 
     def test_completion(self):
         self.assertEqual(self.complete('starling', 'to'), ['topics'])
-        self.assertEqual(self.complete('starling', 'dlq', ''), [*'list show replay'.split(), '--offsets', '--reason', '--all', '--dry-run',
+        self.assertEqual(self.complete('starling', 'dlq', ''), [*['list', 'show', 'replay'], '--offsets', '--reason', '--all', '--dry-run',
                                                                 '--config', '--set', '--help'])
         self.assertEqual(self.complete('starling', 'topics', 'create', '--repl'), ['--replication'])
         self.assertEqual(self.complete('starling-load', 'simulate', '--set'), ['--settle', '--settle-while', '--set'])

@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
-from starling_client import Exported, Report, StarlingApi  # noqa: E402
+from starling_client import Exported, Report, StarlingApi
 
 
 def snake(name):
@@ -36,7 +36,7 @@ def arguments_of(function, given):
             yield int(value) if parameter.annotation == 'int' else value
 
 
-async def called(api, call, arguments=(), options=None, all=False):  # noqa: A002 (the name of a member)
+async def called(api, call, arguments=(), options=None, all=False):
     function = getattr(api, snake(call))
     made = function(*arguments_of(function, arguments), **{snake(name): value for name, value in (options or {}).items()})
     return plain([item async for item in api.all(made)] if all else await made)

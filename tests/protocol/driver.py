@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
-from starling_client import (ApiError, Change, ClientError, StarlingApi, StarlingClient, StateChange, Strangers,  # noqa: E402
+from starling_client import (ApiError, Change, ClientError, StarlingApi, StarlingClient, StateChange, Strangers,
                              StrangersGone, Welcome)
 
 

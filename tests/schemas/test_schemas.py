@@ -21,7 +21,7 @@ EVOLUTION = ROOT / 'tests/schemas/evolution'
 FINGERPRINTS = ROOT / 'tests/schemas/fingerprints.txt'
 GENERATE = ROOT / 'lib/event/generate.py'
 RECODE = pathlib.Path(os.environ.get('STARLING_BUILD', ROOT / 'build')) / 'test-recode'
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 EXTREMES = {'int': [0, -1, 63, 64, -64, -65, 2**31 - 1, -2**31], 'long': [0, -1, 8191, 8192, 2**63 - 1, -2**63]}
 
 

@@ -5,9 +5,10 @@ command_check() {
     [ $# -eq 0 ] || die "check takes no arguments"
     lock
     need_packages "${BUILD_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" libcmocka-dev
+    need_venv
     build_sanitized # makes compile_commands.json and the generated headers
     local failed=() name
-    for name in include-law format docs length names circles shell analysis; do
+    for name in include-law format docs length names circles shell python analysis; do
         say "Check: $name"
         "$ROOT/tools/check/$name" || failed+=("$name")
     done

@@ -138,7 +138,7 @@ def _write(temporary: pathlib.Path, runs: Iterator[pa.Table], sources: Stamps) -
     schema = SCHEMA.with_metadata({_SOURCES: json.dumps(sources).encode()})
     with open(temporary, 'wb') as stream:
         with pq.ParquetWriter(stream, schema, compression='zstd', use_dictionary=['user', 'accuracy', 'partition'],
-                              column_encoding={name: 'DELTA_BINARY_PACKED' for name in _DELTAS},
+                              column_encoding=dict.fromkeys(_DELTAS, 'DELTA_BINARY_PACKED'),
                               sorting_columns=pq.SortingColumn.from_ordering(SCHEMA, _SORTING)) as writer:
             for run in runs:
                 writer.write_table(run, row_group_size=_GROUP_ROWS)

@@ -43,7 +43,7 @@ def _integers(data: bytes) -> 'np.ndarray[Any, np.dtype[np.int64]]':
     for back in range(1, widest):
         longer = np.flatnonzero(widths > back)
         values[longer] = (values[longer] << np.uint64(7)) | (octets[ends[longer] - back] & np.uint64(0x7f))
-    signed: 'np.ndarray[Any, np.dtype[np.int64]]' = (
+    signed: np.ndarray[Any, np.dtype[np.int64]] = (
         (values >> np.uint64(1)) ^ (np.uint64(0) - (values & np.uint64(1)))).view(np.int64)
     return signed
 

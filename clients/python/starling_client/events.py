@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Union
 
 from .errors import ConnectionEnded
 from .posts import Strangers
@@ -88,4 +87,4 @@ class StrangersGone:
     gone: list[int]
 
 
-Event = Union[StateChange, Welcome, Change, Strangers, StrangersGone, ClientError]
+Event = StateChange | Welcome | Change | Strangers | StrangersGone | ClientError

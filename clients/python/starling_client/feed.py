@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, List, Union
+from typing import Any, List
 
 from .api import StarlingApi
 from .errors import ApiError
@@ -44,7 +44,7 @@ class FeedChange:
     """The ids of posts that are not listed any more."""
 
 
-FeedEvent = Union[FeedChange, ApiError]
+FeedEvent = FeedChange | ApiError
 """ApiError: a page could not be read. It is read again after `retry_after`, if that is not None."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, List, Union
+from typing import Any, List
 
 from .comments import Comment, read_comments
 from .frames import number
@@ -51,7 +51,7 @@ class ThreadStale:
     version: int
 
 
-ThreadEvent = Union[ThreadChange, ThreadStale]
+ThreadEvent = ThreadChange | ThreadStale
 
 
 class LiveThread(Teller[ThreadEvent]):

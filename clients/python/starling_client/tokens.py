@@ -5,9 +5,8 @@ import base64
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from typing import Union
 
-Token = Union[str, Callable[[], Union[str, Awaitable[str]]]]
+Token = str | Callable[[], str | Awaitable[str]]
 """A JWT whose `sub` is the user; or a function, plain or async, that gets one from wherever the application has them. It is
 asked for every connection, before a token ends (which renews it on the open connection), and once more when the server
 refuses one (1008, 4003). If it raises, the attempt counts as failed, and there is another."""

@@ -22,7 +22,7 @@ class Server:
 
     async def __aenter__(self):
         self._server = await serve(self._connected, '127.0.0.1', 0, subprotocols=['starling.v1'])
-        self.url = 'ws://127.0.0.1:%d/' % self._server.sockets[0].getsockname()[1]
+        self.url = f'ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/'
         return self
 
     async def __aexit__(self, *_):

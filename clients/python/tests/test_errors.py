@@ -114,7 +114,7 @@ def mute_server():
                         one.recv(1)
 
         threading.Thread(target=run, daemon=True).start()
-        yield '127.0.0.1:%d' % server.getsockname()[1]
+        yield f'127.0.0.1:{server.getsockname()[1]}'
         server.shutdown(socket.SHUT_RDWR)
 
 

@@ -30,15 +30,14 @@ async def tell(server, since, version, **more):
 def live(test):
     """Runs test(server, client, thread, events) with a session that watches nothing yet."""
     async def run():
-        async with Server() as server:
-            async with StarlingClient(server.url, 'jwt') as client:
-                client.connect()
-                await server.heard('hello')
-                await server.greet()
-                await until(lambda: client.state is State.ONLINE)
-                thread, events = client.watch_comments('post:1'), []
-                thread.on_event(events.append)
-                await test(server, client, thread, events)
+        async with Server() as server, StarlingClient(server.url, 'jwt') as client:
+            client.connect()
+            await server.heard('hello')
+            await server.greet()
+            await until(lambda: client.state is State.ONLINE)
+            thread, events = client.watch_comments('post:1'), []
+            thread.on_event(events.append)
+            await test(server, client, thread, events)
     to_its_end(run())
 
 

@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 
 
 def hour_folder(hour: int) -> str:
-    moment = datetime.datetime.fromtimestamp(hour * 3600, datetime.timezone.utc)
+    moment = datetime.datetime.fromtimestamp(hour * 3600, datetime.UTC)
     return f'date={moment:%Y-%m-%d}/hour={moment:%H}'
 
 

@@ -32,7 +32,7 @@ class Between:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._server = self._call(self._listen())
-        self.url = 'ws://127.0.0.1:%d/' % self._server.sockets[0].getsockname()[1]
+        self.url = f'ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/'
 
     def __enter__(self):
         return self

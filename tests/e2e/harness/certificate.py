@@ -15,7 +15,7 @@ class Certificate:
     def __init__(self, key=None, days=30):
         self.key = key or ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, 'localhost')])
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now = datetime.datetime.now(datetime.UTC)
         self.end = now + datetime.timedelta(days=days)
         self.certificate = (
             x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(self.key.public_key())

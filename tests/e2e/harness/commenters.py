@@ -7,7 +7,6 @@ import threading
 import time
 
 from .asking import Asking
-from .links import Link
 from .threads import Threads
 
 

@@ -19,7 +19,8 @@ new MutationObserver((_, observer) => {
 
 @dataclasses.dataclass
 class Load:
-    """ms: from the navigation until it stood in the document, in the frame that draws it; asked: (ms, path, bytes on the wire, headers) of each answer until then."""
+    """ms: from the navigation until it stood in the document, in the frame that draws it.
+    asked: (ms, path, bytes on the wire, headers) of each answer until then."""
     ms: float
     asked: list
 

@@ -232,7 +232,7 @@ def _watermarks(consumer, partition, timeout=10.0) -> tuple[int, int]:
         try:
             return consumer.get_watermark_offsets(partition, timeout)
         except KafkaException as error:
-            if not error.args[0].retriable() and 'LEADER' not in error.args[0].name() or time.monotonic() > deadline:
+            if (not error.args[0].retriable() and 'LEADER' not in error.args[0].name()) or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
 

@@ -1,12 +1,12 @@
 """A Kafka broker that trusts nobody: TLS with an authority of its own, users with passwords, and an authorizer that allows only what ACLs say."""
 import ctypes
+import itertools
 import pathlib
 import re
 import shlex
 import subprocess
 
-from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, AclPermissionType, AdminClient,
-                                   ResourcePatternType, ResourceType)
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, AdminClient, ResourcePatternType, ResourceType
 
 from .broker import Broker
 
@@ -64,7 +64,7 @@ def acls_in_line(line: str) -> set:
     """The entries that a command line of kafka-acls.sh adds: (resource type, name, pattern, principal, host, operation)."""
     words = shlex.split(line)
     assert words[0] == 'kafka-acls.sh' and '--add' in words, line
-    pairs = list(zip(words, words[1:]))
+    pairs = list(itertools.pairwise(words))
     principal, = (value for key, value in pairs if key == '--allow-principal')
     pattern, = (ResourcePatternType[value.upper()] for key, value in pairs if key == '--resource-pattern-type')
     return {(RESOURCES[key], name, pattern, principal, '*', OPERATIONS[value])

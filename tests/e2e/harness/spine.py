@@ -205,7 +205,7 @@ class Truth:
         key = message.key + b'\0' + message.value[8:]
         if message.value[8:] and key in self.outcomes:
             return
-        total, version, offset = self.counters.get(message.key, (0, 0, 0))
+        total, version, _ = self.counters.get(message.key, (0, 0, 0))
         accepted = 0 <= total + add <= SUM_MAX
         if accepted:
             total, version = total + add, version + 1

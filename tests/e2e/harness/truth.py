@@ -1,7 +1,6 @@
 """What screens must show, by brute force from what the topics hold; and the simulator that keeps thousands of screens."""
 import csv
 import math
-import pathlib
 import subprocess
 
 from .cluster import build_folder
@@ -112,15 +111,15 @@ class Simulation:
 
     def __init__(self, cluster, *arguments, settle=SETTLE):
         cluster.starling('status', check=False)  # writes the command's configuration
-        self.log = open(cluster.folder / 'simulate.log', 'w+')
-        self.process = subprocess.Popen(
-            [build_folder() / 'starling-load', 'simulate', '--config', cluster.folder / 'starling.properties',
-             '--ws', ','.join(cluster.ws_urls), '--settle', str(settle), *map(str, arguments)], stderr=self.log,
-            env=clean_environment(), preexec_fn=die_with_parent)
+        self.log = cluster.folder / 'simulate.log'
+        with self.log.open('w') as log:
+            self.process = subprocess.Popen(
+                [build_folder() / 'starling-load', 'simulate', '--config', cluster.folder / 'starling.properties',
+                 '--ws', ','.join(cluster.ws_urls), '--settle', str(settle), *map(str, arguments)], stderr=log,
+                env=clean_environment(), preexec_fn=die_with_parent)
 
     def said(self):
-        self.log.flush()
-        return pathlib.Path(self.log.name).read_text()
+        return self.log.read_text()
 
     def rounds(self):
         """How often everybody was told to repeat their place."""

@@ -7,7 +7,6 @@ import pytest
 
 from harness.records import decode, subject_partition
 from harness.waiting import eventually
-from test_topics_check import change
 
 SOMEBODY, ANOTHER, MODERATOR = 71, 72, 79
 
@@ -81,7 +80,7 @@ def test_the_audit_is_read_by_user_and_by_reader(watched):
 def test_without_a_record_nothing_is_read(watched):
     """The last one here: the topic takes no records any more."""
     moderator = watched.http(MODERATOR, scope='moderator')
-    change(watched, 'audit', 'max.message.bytes', '10')
+    watched.topics.set('audit', 'max.message.bytes', 10)
     done = watched.starling('history', SOMEBODY, check=False)
     assert done.returncode == 1 and done.stdout == '' and 'the record of it cannot be written' in done.stderr, done
     assert moderator.get('/v1/moderation/comments').status_code >= 500

@@ -4,7 +4,6 @@ import os
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from harness.commenting import Commenting
 from harness.waiting import eventually, now_ms
@@ -60,13 +59,8 @@ def counted(daemon, name, topic):
 
 
 def take_less(cluster, size, *topics):
-    """As an operator may set it."""
-    admin = AdminClient({'bootstrap.servers': cluster.broker.bootstrap})
     for topic in topics:
-        resource = ConfigResource(ResourceType.TOPIC, cluster.topics.name(topic), incremental_configs=[
-            ConfigEntry('max.message.bytes', str(size), incremental_operation=AlterConfigOpType.SET)])
-        for future in admin.incremental_alter_configs([resource]).values():
-            future.result(10)
+        cluster.topics.set(topic, 'max.message.bytes', size)
 
 
 def test_commands_that_are_too_large_are_dead_letters_cut(cluster, users, throw):

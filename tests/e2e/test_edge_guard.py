@@ -19,6 +19,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import connect
+
 from harness.certificate import Certificate
 from harness.cluster import build_folder
 from harness.edge import Stage, move
@@ -30,8 +33,6 @@ from harness.processes import clean_environment
 from harness.records import decode
 from harness.waiting import eventually, now_ms
 from harness.wire import CLOSE, PING, TEXT, Wire
-from websockets.exceptions import ConnectionClosed, WebSocketException
-from websockets.sync.client import connect
 
 HOME = 39.9847, 116.3184
 SETTINGS = {'edge.flush.window.ms': 100, 'edge.first.page.ms': 60_000}

@@ -76,6 +76,7 @@ def test_finished_hours_are_merged(sinks, users):
 
 def test_a_quiet_partition_is_merged_too(sinks, users):
     """Nothing arrives any more that would say that the hour is over."""
+    away_from_the_hour()
     cluster, ours = sinks(settings=MERGING), users(20)
     sink, = cluster.sinks
     produce(cluster, ours, 800)
@@ -84,7 +85,7 @@ def test_a_quiet_partition_is_merged_too(sinks, users):
     sink.stop()
     move_to_another_hour(cluster)
     sink.start()
-    eventually(lambda: len(merged_files(cluster)) == 4 and not small_files(cluster), 30, what='one file a partition is left')
+    eventually(lambda: len(merged_files(cluster)) == 4 and not small_files(cluster), 60, what='one file a partition is left')
     assert check_files(cluster, hours=False) == (count, 4)
     produce(cluster, ours, 300)
     eventually(lambda: check_files(cluster, hours=False)[0] == len(wanted_rows(cluster)) > count, 20, what='the chain goes on')
@@ -102,7 +103,7 @@ def test_old_files_and_rows_are_removed(sinks, users):
     assert sink.stop() == 0
     move_to_another_hour(cluster, days=40)
     sink.start()
-    eventually(lambda: len(merged_files(cluster)) == 4 and not small_files(cluster), 30, what='one file a partition is left')
+    eventually(lambda: len(merged_files(cluster)) == 4 and not small_files(cluster), 60, what='one file a partition is left')
     for user in ours:
         cluster.topics.produce('locations', user, ('location', location(user, 1)))
     assert owner_says(cluster, ours[0])['items'], 'a new row is kept'

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+
 from harness.commenting import Commenting
 from harness.feed import Feed
 from harness.geo import north_of

@@ -14,7 +14,6 @@ import fastavro
 import pytest
 import starling_history
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from harness.archive import plain
 from harness.cluster import build_folder
@@ -149,7 +148,8 @@ def test_a_second_pipeline_makes_the_same_of_it_each_time(origin, make_cluster, 
 
 
 def produce_at(cluster, topic, times):
-    """Records with these times, in the partitions 0, 1, 2, 3, 0, ..."""
+    """Records with these times, in the partitions 0, 1, 2, 3, 0, ... They are kept: the broker looks for old ones now and then."""
+    cluster.topics.set(topic, 'retention.ms', -1)
     producer = Producer({'bootstrap.servers': cluster.broker.bootstrap})
     for number, at in enumerate(times):
         producer.produce(cluster.topics.name(topic), value=b'%d' % number, key=b'key', partition=number % 4, timestamp=at)
@@ -174,10 +174,8 @@ def test_times_pass_as_they_did(make_cluster, prefix):
     topics = Topics(origin.broker.bootstrap, copies)
     for topic in 'friend-commands', 'follow-commands':
         assert as_written(topics, topic) == as_written(origin.topics, topic)
-    admin = AdminClient({'bootstrap.servers': origin.broker.bootstrap})
-    resource = ConfigResource(ResourceType.TOPIC, topics.name('friend-commands'))
-    settings = admin.describe_configs([resource])[resource].result(20)
-    assert (settings['retention.ms'].value, settings['message.timestamp.type'].value) == ('-1', 'CreateTime')
+    settings = topics.settings('friend-commands')
+    assert (settings['retention.ms'], settings['message.timestamp.type']) == ('-1', 'CreateTime')
     part = prefix('part')
     origin.starling('replay', 'friend-commands', '--into', part, '--from', LONG_AGO + 60_000, '--to', LONG_AGO + 300_000)
     copied = as_written(Topics(origin.broker.bootstrap, part), 'friend-commands')
@@ -192,7 +190,7 @@ def test_copies_that_are_there_are_refused_and_an_interrupted_run_says_how_to_go
     topics = Topics(broker.bootstrap, copies)
     process = subprocess.Popen(command(origin, 'replay', 'friend-commands', '--into', copies, '--speed', 1), text=True,
                                stderr=subprocess.PIPE, env=clean_environment())
-    eventually(lambda: sum(map(len, as_written(topics, 'friend-commands').values())) == 2, 30)
+    eventually(lambda: sum(map(len, as_written(topics, 'friend-commands').values())) == 2, 60)  # it makes all topics before
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 1

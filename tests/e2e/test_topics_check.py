@@ -1,8 +1,6 @@
 """`starling topics check`: what it finds, and that `topics create` mends what it says that it does."""
 import struct
 
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-
 from harness.records import encode
 from harness.waiting import eventually
 
@@ -12,11 +10,6 @@ def check(cluster):
     return done.returncode, done.stdout
 
 
-def change(cluster, topic, name, value):
-    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, cluster.topics.name(topic), incremental_configs=[entry])
-    admin = AdminClient({'bootstrap.servers': cluster.broker.bootstrap})
-    admin.incremental_alter_configs([resource])[resource].result(30)
 
 
 def test_what_is_missing_or_differs_is_said_and_mended(make_cluster):
@@ -27,10 +20,10 @@ def test_what_is_missing_or_differs_is_said_and_mended(make_cluster):
     code, said = check(cluster)
     assert code == 0 and said.startswith('Nothing to do'), said
 
-    change(cluster, 'locations', 'retention.ms', '5000')
-    change(cluster, 'posts', 'min.insync.replicas', '2')
-    admin, name = AdminClient({'bootstrap.servers': cluster.broker.bootstrap}), cluster.topics.name('bans')
-    admin.delete_topics([name])[name].result(30)
+    cluster.topics.set('locations', 'retention.ms', 5000)
+    cluster.topics.set('posts', 'min.insync.replicas', 2)
+    name = cluster.topics.name('bans')
+    cluster.topics.admin.delete_topics([name])[name].result(30)
 
     def told():
         code, said = check(cluster)
@@ -43,7 +36,7 @@ def test_what_is_missing_or_differs_is_said_and_mended(make_cluster):
 
     eventually(told, 20, every=0.5)
     cluster.create_topics()
-    change(cluster, 'posts', 'min.insync.replicas', '1')
+    cluster.topics.set('posts', 'min.insync.replicas', 1)
     eventually(lambda: check(cluster)[0] == 0, 20, every=0.5)
 
 

@@ -91,7 +91,7 @@ class Commenting:
     def pages(self, user, subject, sort, limit=20, **query) -> list[dict]:
         pages, after = [], None
         while True:
-            pages.append(self.http(user).ok('GET', self.path(subject), params={
+            pages.append(self._ask(self.http(user), 'GET', self.path(subject), 200, params={
                 'sort': sort, 'limit': limit, **query, **({} if after is None else {'after': after})}))
             assert pages[-1]['next'] is None or pages[-1]['next'] != after, 'a page leads to itself'
             after = pages[-1]['next']

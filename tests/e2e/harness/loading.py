@@ -53,12 +53,13 @@ def load(browser, address, kept, waits_for='#list > li', slow=False, again=False
             devtools.on('Network.loadingFinished', lambda it: done.append(it))
             page.goto(address, wait_until='commit')
             page.wait_for_function('() => window.stoodAt', timeout=60_000)
-            ms = page.evaluate('window.stoodAt')
-            response = [(it['timestamp'], answers[it['requestId']]['response'], it['encodedDataLength']) for it in done
-                        if it['requestId'] in answers]
-            first = min(at['timing']['requestTime'] for _, at, _ in response if at.get('timing'))
-            asked = [((at - first) * 1000, urlsplit(answer['url']).path, size, answer['headers']) for at, answer, size in response
-                     if (at - first) * 1000 <= ms]
+            ms, requested = page.evaluate('[window.stoodAt, performance.getEntriesByType("navigation")[0].requestStart]')
+            responses = [(it['timestamp'], answers[it['requestId']], it['encodedDataLength']) for it in done if it['requestId'] in answers]
+            # The page counts its time from before the browser has made room for it; the browser says when it sent the first request.
+            document = next(answer['response']['timing'] for _, answer, _ in responses if answer['type'] == 'Document')
+            began = document['requestTime'] + (document['sendStart'] - requested) / 1000
+            asked = [((at - began) * 1000, urlsplit(answer['response']['url']).path, size, answer['response']['headers'])
+                     for at, answer, size in responses if (at - began) * 1000 <= ms]
             devtools.detach()
             if again:
                 page.goto('about:blank')

@@ -1,5 +1,6 @@
 """Records as anybody else's client sees them: confluent-kafka and fastavro, nothing of ours but schemas/."""
 import collections
+import functools
 import io
 import json
 import pathlib
@@ -9,7 +10,7 @@ import time
 
 import fastavro
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourceType
 
 from .broker import REPOSITORY
 
@@ -132,26 +133,37 @@ class Topics:
     def name(self, topic: str) -> str:
         return self.prefix + topic
 
+    @functools.cached_property
+    def admin(self) -> AdminClient:
+        return AdminClient({**self._client, 'log_level': 0})
+
     def create(self, topic: str, partitions: int, replication=1):
         """A plain topic, for tests that want what `starling topics create` does not make."""
-        admin = AdminClient({**self._client, 'log_level': 3})
-        admin.create_topics([NewTopic(self.name(topic), partitions, replication)])[self.name(topic)].result(30)
+        self.admin.create_topics([NewTopic(self.name(topic), partitions, replication)])[self.name(topic)].result(30)
+
+    def set(self, topic: str, setting: str, value):
+        """As an operator may."""
+        entry = ConfigEntry(setting, str(value), incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, self.name(topic), incremental_configs=[entry])
+        self.admin.incremental_alter_configs([resource])[resource].result(30)
+
+    def settings(self, topic: str) -> dict[str, str]:
+        resource = ConfigResource(ResourceType.TOPIC, self.name(topic))
+        return {name: entry.value for name, entry in self.admin.describe_configs([resource])[resource].result(30).items()}
 
     def remove_all(self):
         """Deletes the topics of this prefix, as far as Kafka is there to do it: each one that is left makes the next start of
         a broker that was killed slower."""
-        admin = AdminClient({**self._client, 'log_level': 0})
         try:
-            names = [name for name in admin.list_topics(timeout=5).topics if name.startswith(self.prefix)]
-            for deleted in admin.delete_topics(names, request_timeout=10).values() if names else ():
+            names = [name for name in self.admin.list_topics(timeout=5).topics if name.startswith(self.prefix)]
+            for deleted in self.admin.delete_topics(names, request_timeout=10).values() if names else ():
                 deleted.exception(15)
         except KafkaException:
             pass
 
     def grow(self, topic: str, partitions: int):
         """Gives a topic more partitions, as nobody should."""
-        admin = AdminClient({**self._client, 'log_level': 3})
-        admin.create_partitions([NewPartitions(self.name(topic), partitions)])[self.name(topic)].result(30)
+        self.admin.create_partitions([NewPartitions(self.name(topic), partitions)])[self.name(topic)].result(30)
 
     def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:
         """Writes one record and waits for Kafka's acknowledgement. key: a user id, bytes or None; value: bytes, None, or
@@ -232,7 +244,7 @@ def _watermarks(consumer, partition, timeout=10.0) -> tuple[int, int]:
         try:
             return consumer.get_watermark_offsets(partition, timeout)
         except KafkaException as error:
-            if (not error.args[0].retriable() and 'LEADER' not in error.args[0].name()) or time.monotonic() > deadline:
+            if not any(word in error.args[0].name() for word in ('LEADER', 'UNKNOWN_TOPIC', 'UNKNOWN_PARTITION')) or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
 

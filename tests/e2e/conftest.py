@@ -14,6 +14,9 @@ from harness.cluster import KINDS, Cluster, build_folder
 from harness.machines import Network, why_there_are_none
 from harness.secured import SecuredBroker
 
+# A broker here lives for some minutes and has little to do: compiling itself well would cost more than it gains.
+Broker.java_options = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
+
 _clusters: list[Cluster] = []
 
 

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import time
 import uuid
+from typing import ClassVar
 
 from .ports import free_port
 from .processes import HERE, Place, Process
@@ -19,6 +20,8 @@ def kafka_identity() -> str:
 
 
 class Broker(Process):
+    java_options: ClassVar[list[str]] = []  # of the virtual machine
+
     def __init__(self, folder: pathlib.Path, jars: pathlib.Path, place: Place = HERE):
         self.place, self.port, self.controller_port = place, free_port(), free_port()
         self.bootstrap = f'{place.address}:{self.port}'
@@ -27,7 +30,7 @@ class Broker(Process):
         self._properties = folder / 'server.properties'
         self.client = {}  # what confluent-kafka's clients need besides the address
         self._starts = 0  # how often it had started before the last launch
-        super().__init__('kafka', place.inside(['java', '-Xmx512m', '-cp', f'{jars}/*', 'kafka.Kafka', self._properties]),
+        super().__init__('kafka', place.inside(['java', *self.java_options, '-Xmx512m', '-cp', f'{jars}/*', 'kafka.Kafka', self._properties]),
                          folder / 'kafka.log')
 
     def _write_properties(self):
@@ -43,7 +46,7 @@ class Broker(Process):
     def format(self):
         """Makes the storage; start does it when there is none."""
         self._write_properties()
-        subprocess.run(['java', '-cp', f'{self._jars}/*', 'kafka.tools.StorageTool', 'format', '-t', self.identity,
+        subprocess.run(['java', *self.java_options, '-cp', f'{self._jars}/*', 'kafka.tools.StorageTool', 'format', '-t', self.identity,
                         '-c', str(self._properties), *self._format_options()], check=True, capture_output=True)
 
     def start(self, timeout=180.0, wait=True):

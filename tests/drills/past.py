@@ -101,12 +101,5 @@ class Past:
         return sorted({(time, lat, lng) for who, lat, lng, time, _, _ in self.rows.values() if who == user})
 
     def _in_store(self, user) -> list:
-        rows, after = [], None
-        while True:
-            answer = self._cluster.http(user).get('/v1/history', params={'limit': 10_000, **({} if after is None else {'after': after})})
-            assert answer.status_code == 200, f'history of {user}: {answer.status_code} {answer.text[:200]}'
-            page = answer.json()
-            rows += [(item['time'], round(item['lat'] * 1e7), round(item['lng'] * 1e7)) for item in page['items']]
-            after = page['next']
-            if after is None:
-                return sorted(rows)
+        return sorted((item['time'], round(item['lat'] * 1e7), round(item['lng'] * 1e7))
+                      for item in self._cluster.http(user).items('/v1/history', limit=10_000))

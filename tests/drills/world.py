@@ -222,14 +222,7 @@ class World:
         http = self.cluster.http(self.talkers.moderator, scope='moderator')
 
         def found(kind, name):
-            ids, after = [], None
-            while True:
-                query = {'type': kind, 'id': name, 'limit': 1000, **({} if after is None else {'after': after})}
-                page = http.ok('GET', '/v1/moderation/comments', params=query)
-                ids += [int(item['id']) for item in page['items']]
-                after = page['next']
-                if after is None:
-                    return ids
+            return [int(item['id']) for item in http.items('/v1/moderation/comments', type=kind, id=name, limit=1000)]
 
         def right(subject, wanted):
             ids = found(*subject.split(':'))

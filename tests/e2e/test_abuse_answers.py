@@ -1,11 +1,11 @@
 """A user who asks for answers that are a lot of work, as fast as the limits let it, slows nobody else's."""
-import threading
 import time
 
 from confluent_kafka import Producer
 from harness.commenting import Commenting
 from harness.honest import honest, served
 from harness.http import Http
+from harness.meanwhile import at_once
 from harness.records import encode, user_key
 from harness.waiting import eventually
 
@@ -32,7 +32,7 @@ def test_long_histories_as_files(make_cluster, users):
     eventually(lambda: cluster.http(attacker).ok('GET', last)['items'], 30)
     statuses = []
 
-    def attack():
+    def attack(_):
         session, end = Http(cluster.http_url, cluster.token(attacker)), time.monotonic() + ATTACK_S
         while time.monotonic() < end:
             answer = session.get('/v1/history?limit=10000', headers={'Accept': 'application/gpx+xml'})
@@ -40,12 +40,8 @@ def test_long_histories_as_files(make_cluster, users):
             assert answer.status_code != 200 or answer.content.count(b'<trkpt') == 10_000
 
     reader = honest(cluster.http_url, cluster.token(other))
-    attackers = [threading.Thread(target=attack) for _ in range(8)]
     with served(lambda: reader.ok('GET', '/v1/sharing')):
-        for thread in attackers:
-            thread.start()
-        for thread in attackers:
-            thread.join()
+        at_once(attack, range(8))
     metrics = cluster.ingest.metrics()
     assert set(statuses) <= {200, 429, 503}
     assert 2 <= statuses.count(200) <= (500 + 50 * (ATTACK_S + 2)) / 100  # each counts as a hundred requests

@@ -5,7 +5,6 @@ import random
 import socket
 import ssl
 import struct
-import threading
 import time
 from types import SimpleNamespace
 
@@ -16,6 +15,7 @@ from harness.certificate import Certificate
 from harness.edge import Stage
 from harness.feed import Feed
 from harness.honest import HONEST, served
+from harness.meanwhile import meanwhile
 from harness.phone import Phone
 from harness.waiting import eventually, now_ms
 from harness.wire import Wire
@@ -60,24 +60,14 @@ def attacked(stage: Stage, user: int, ask=None):
 @contextlib.contextmanager
 def storm(url: str, first: bytes):
     """While the block runs: connects again and again, says that, and resets the connection when something comes."""
-    over = threading.Event()
+    def connect(_):
+        with contextlib.suppress(OSError), From(url) as wire:
+            wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            wire.socket.sendall(first)
+            wire.socket.recv(1)
 
-    def again():
-        while not over.is_set():
-            with contextlib.suppress(OSError), From(url) as wire:
-                wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
-                wire.socket.sendall(first)
-                wire.socket.recv(1)
-
-    threads = [threading.Thread(target=again) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    try:
+    with meanwhile(range(8), connect):
         yield
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
 
 
 def hear(wire: Wire) -> dict:

@@ -3,13 +3,13 @@ that two servers could read differently are refused by each of ours."""
 import contextlib
 import re
 import socket
-import threading
 import time
 
 import pytest
 
 from harness.commenting import Commenting
 from harness.honest import honest, memory, served
+from harness.meanwhile import meanwhile
 from harness.waiting import eventually
 
 ATTACKER = '127.0.0.9'
@@ -42,24 +42,14 @@ def connections(url, count, text, sources=(ATTACKER,), read=None):
             connection.close()
 
 
-@contextlib.contextmanager
 def dripping(opened):
     """Each sends a byte now and then, as long as the server takes it."""
-    over = threading.Event()
+    def drip(connections):
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.send(b'x')
 
-    def drip():
-        while not over.wait(1):
-            for connection in opened:
-                with contextlib.suppress(OSError):
-                    connection.send(b'x')
-
-    thread = threading.Thread(target=drip)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return meanwhile([opened], drip, pause=1)
 
 
 @pytest.fixture(scope='module')

@@ -1,12 +1,12 @@
 """Users who ask as fast as possible, or for more work than it seems, are refused, and others are served."""
 import base64
 import json
-import threading
 import time
 
 from harness.commenting import Commenting
 from harness.honest import honest, memory, served
 from harness.http import Http
+from harness.meanwhile import at_once
 from harness.waiting import eventually
 
 ATTACK_S = 5
@@ -21,11 +21,7 @@ def attack_with(ask, clients, seconds=ATTACK_S):
         while time.monotonic() < end:
             statuses.append(ask(number).status_code)
 
-    attackers = [threading.Thread(target=attack, args=(number,)) for number in range(clients)]
-    for thread in attackers:
-        thread.start()
-    for thread in attackers:
-        thread.join()
+    at_once(attack, range(clients))
     return statuses
 
 

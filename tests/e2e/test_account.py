@@ -8,6 +8,7 @@ import pytest
 from harness.belongings import KINDS, Belongings
 from harness.commenting import Commenting
 from harness.feed import Feed
+from harness.http import pages_of
 from harness.waiting import eventually
 
 
@@ -130,12 +131,7 @@ def test_who_has_nothing_exports_nothing(everything, users):
 
 
 def iter_pages(http, after=None, limit=100):
-    while True:
-        page = http.ok('GET', '/v1/export', params={'limit': limit, **({'after': after} if after else {})})
-        yield page
-        after = page['next']
-        if after is None:
-            return
+    return pages_of(lambda after=after: http.ok('GET', '/v1/export', params={'limit': limit, **({'after': after} if after else {})}))
 
 
 def test_the_command_says_what_is_wrong(everything):

@@ -3,11 +3,11 @@ import time
 
 import pytest
 
+from harness.geo import HOME
 from harness.waiting import eventually
 from test_cli import Running, exported
 
 PEOPLE, FRIENDS = 3000, 80
-HOME = 39.9847, 116.3184
 
 
 def applied(cluster):

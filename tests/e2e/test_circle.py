@@ -3,12 +3,11 @@ import itertools
 
 import pytest
 
-from harness.geo import e7, north_of
+from harness.geo import HOME, at, e7
 from harness.records import decode, user_key
 from harness.waiting import eventually, now_ms
 
-HOME = 52.5, 13.4
-FAR = north_of(*HOME, 20000)
+FAR = at(20000)
 ELSEWHERE = -33.9, 18.4
 
 
@@ -19,15 +18,9 @@ def city(make_module_cluster):
 
 def audience(city, user, limit=100):
     """The whole of it, page by page: {friend: near}."""
-    found, after = {}, None
-    while True:
-        page = city.http(user).ok('GET', '/v1/audience', params={'limit': limit, **({} if after is None else {'after': after})})
-        assert len(page['items']) <= limit
-        assert page['visible'] or (page['items'] == [] and page['next'] is None)
-        found.update({item['user']: item['near'] for item in page['items']})
-        after = page['next']
-        if after is None:
-            return found
+    pages = list(city.http(user).pages('/v1/audience', limit=limit))
+    assert all(page['visible'] or (page['items'] == [] and page['next'] is None) for page in pages)
+    return {item['user']: item['near'] for page in pages for item in page['items']}
 
 
 def agree(city, user, phones, wanted):

@@ -19,12 +19,10 @@ import xml.etree.ElementTree
 
 import pytest
 from harness.cluster import build_folder
-from harness.geo import distance_m, north_of
+from harness.geo import HOME, at, distance_m
 from harness.processes import clean_environment
 from harness.records import decode, key_users, pair_key
 from harness.waiting import eventually, now_ms
-
-HOME = 39.9847, 116.3184
 
 
 def lines(text):
@@ -211,7 +209,7 @@ def report(cluster, user, at, **fields):
 def reported(cluster, user, count):
     """Reports of a user, and the records they became."""
     for i in range(count):
-        report(cluster, user, north_of(*HOME, 10 * i))
+        report(cluster, user, at(10 * i))
         time.sleep(0.01)
     return [m for m in cluster.topics.read('locations') if m.key and key_users(m.key) == (user,)]
 
@@ -300,7 +298,7 @@ def test_deliveries_are_replayed_by_user(shared_cluster, users):
     ada, ben, eve = users(3)
     shared_cluster.share(ada, ben, eve)
     befriended(shared_cluster, (ada, ben))
-    with shared_cluster.online(ada, *HOME) as a, shared_cluster.online(ben, *north_of(*HOME, 100)):
+    with shared_cluster.online(ada, *HOME) as a, shared_cluster.online(ben, *at(100)):
         a.wait_screen({ben})
     found = lines(shared_cluster.starling('replay', 'deliveries', '--user', ada).stdout)
     assert found and all(str(ada) in json.dumps(line['value']) for line in found)
@@ -330,7 +328,7 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     shared_cluster.share(ada)
     start = now_ms() - 100_000
     for i in range(5):
-        report(shared_cluster, ada, north_of(*HOME, 100 * i), time=start + 1000 * i, accuracy=10 + i)
+        report(shared_cluster, ada, at(100 * i), time=start + 1000 * i, accuracy=10 + i)
 
     def history(*arguments):
         return lines(shared_cluster.starling('history', ada, *arguments).stdout)
@@ -339,7 +337,7 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     assert [row['time'] for row in rows] == [start + 1000 * i for i in range(5)]
     assert [row['accuracy'] for row in rows] == [10 + i for i in range(5)]
     assert all(row['user'] == ada and row['received'] >= start for row in rows)
-    assert distance_m(rows[3]['lat'], rows[3]['lng'], *north_of(*HOME, 300)) < 0.02
+    assert distance_m(rows[3]['lat'], rows[3]['lng'], *at(300)) < 0.02
     assert [row['time'] for row in history('--from', start + 1000, '--to', start + 3000)] == [start + 1000, start + 2000]
 
     text = shared_cluster.starling('history', ada, '--format', 'csv').stdout
@@ -350,7 +348,7 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     assert done.stdout == '' and f'user {ben} has no history' in done.stderr
 
     assert [row['time'] for row in history('--limit', 2)] == [start, start + 1000]
-    south, north = north_of(*HOME, 150), north_of(*HOME, 350)
+    south, north = at(150), at(350)
     assert [row['time'] for row in history('--box', f'{south[0]},116,{north[0]},117')] == [start + 2000, start + 3000]
     assert [row['time'] for row in history('--last', '1h')] == [row['time'] for row in rows]
     done = shared_cluster.starling('history', ada, '--to', start)
@@ -405,7 +403,7 @@ def test_history_as_files_by_the_command_and_by_the_api(shared_cluster, users):
     shared_cluster.share(ada, ben)
     start = now_ms() - 100_000
     for i in range(5):
-        report(shared_cluster, ada, north_of(*HOME, 100 * i), time=start + 1000 * i, **({'accuracy': i} if i else {}))
+        report(shared_cluster, ada, at(100 * i), time=start + 1000 * i, **({'accuracy': i} if i else {}))
 
     def said(user, name, *arguments):
         return shared_cluster.starling('history', user, '--format', name, *arguments).stdout
@@ -592,12 +590,12 @@ def test_watch_prints_what_happens_to_a_list(shared_cluster, users):
     shared_cluster.topics.produce('profiles', ben, ('profile', {'name': 'Ben \x1b[31m 本', 'avatar_url': ''}))
     with Running(shared_cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', shared_cluster.ws_url) as running:
         running.wait_line('Z connected$')
-        with shared_cluster.online(ben, *north_of(*HOME, 500)) as phone:
+        with shared_cluster.online(ben, *at(500)) as phone:
             running.wait_line(rf'Z near {ben} 500\.0 m ')
-            phone.report(*north_of(*HOME, 300))
+            phone.report(*at(300))
             line = running.wait_line(rf'Z moved {ben} 300\.0 m ')
             assert line.endswith('Ben ?[31m 本')
-            phone.report(*north_of(*HOME, 30_000))
+            phone.report(*at(30_000))
             running.wait_line(rf'Z gone {ben}$')
         assert running.interrupt() == (0, '')
 
@@ -607,10 +605,10 @@ def test_watch_begins_where_the_user_was_last(shared_cluster, users):
     shared_cluster.share(ada, ben)
     befriended(shared_cluster, (ada, ben))
     assert 'has reported nothing for a day: give --at' in fails(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url)
-    report(shared_cluster, ada, north_of(*HOME, 9_000))
+    report(shared_cluster, ada, at(9_000))
     report(shared_cluster, ada, HOME)
     eventually(lambda: len(lines(shared_cluster.starling('history', ada).stdout)) == 2, what='two rows')
-    with shared_cluster.online(ben, *north_of(*HOME, 400)), Running(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url) as running:
+    with shared_cluster.online(ben, *at(400)), Running(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url) as running:
         running.wait_line(rf'near {ben} 400\.0 m')
         assert running.interrupt(signal.SIGTERM) == (0, '')
 
@@ -682,7 +680,7 @@ def test_watch_draws_a_picture_in_a_terminal(shared_cluster, users):
     try:
         read_terminal(master, 20, rb'\x1b\[\?1049h')
         read_terminal(master, 20, b'0 near within 8046 m')
-        with shared_cluster.online(ben, *north_of(*HOME, 2_500)):
+        with shared_cluster.online(ben, *at(2_500)):
             read_terminal(master, 20, rb'1 near within 8046 m\x1b\[K\r\n\x1b\[K\r\nBenjamin +%d +2500.0 m +' % ben)
             child.send_signal(signal.SIGINT)
             read_terminal(master, 20, rb'\x1b\[\?1049l')

@@ -9,11 +9,9 @@ import pytest
 from harness.broker import REPOSITORY
 from harness.doors import DOORS, Door, Refused
 from harness.driven import Driven
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.ports import free_port
 from harness.waiting import eventually, now_ms
-
-HOME = 39.9847, 116.3184
 
 
 @pytest.fixture(scope='module')
@@ -57,7 +55,7 @@ def test_places_are_shared_reported_found_and_kept(people):
     (ada, a), (ben, b), _ = people
     a('addFriend', ben), b('addFriend', ada)
     assert a('getSharing') == {'mode': 'off', 'until': None}
-    here, there = ({'lat': lat, 'lng': lng} for lat, lng in (HOME, north_of(*HOME, 300)))
+    here, there = ({'lat': lat, 'lng': lng} for lat, lng in (HOME, at(300)))
     error = refused(a, 'report', [here])
     assert (error.kind, error.code) == ('Forbidden', 'sharing_off')
     ends = now_ms() + 3_600_000

@@ -7,11 +7,10 @@ import subprocess
 import pytest
 
 from harness.cluster import Cluster
-from harness.geo import e7, north_of
+from harness.geo import HOME, e7, north_of
 from harness.records import decode, encode, key_users, pair_key, user_key
 from harness.waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
 HEADERS = {'topic', 'partition', 'offset', 'connector.name', 'task.id', 'stage', 'exception.class.name', 'exception.message'}
 
 
@@ -187,8 +186,7 @@ def test_a_java_producer_meets_our_partitions_and_is_heard(shared_cluster, broke
     if 'jdk.compiler' not in modules:
         pytest.skip('a Java runtime without its compiler: the producer cannot be compiled')
     ada, *people = users(9)
-    shared_cluster.share(ada, *people)
-    shared_cluster.befriend(*((ada, other) for other in people))
+    shared_cluster.acquaint(ada, *people)
     (tmp_path / 'Produce.java').write_text(JAVA)
     classes = broker.command[broker.command.index('-cp') + 1]
     with shared_cluster.online(ada, *HOME) as a:
@@ -276,8 +274,7 @@ def unreadable(good: bytes) -> dict:
 def test_bad_locations_are_set_aside(shared_cluster, users):
     ada, ben = users(2)
     topics = shared_cluster.topics
-    shared_cluster.share(ada, ben)
-    shared_cluster.befriend((ada, ben))
+    shared_cluster.acquaint(ada, ben)
     good = encode(*location(ben, HOME))
     bad = [*unreadable(good).values(), encode('profile', {'name': 'not a location'})]
     bad += [encode('location', {**location(ben, HOME)[1], **wrong}) for wrong in (
@@ -323,8 +320,7 @@ def test_bad_profiles_are_set_aside(shared_cluster, users):
 def test_bad_sharing_records_are_set_aside(shared_cluster, users):
     ada, ben = users(2)
     topics = shared_cluster.topics
-    shared_cluster.share(ada, ben)
-    shared_cluster.befriend((ada, ben))
+    shared_cluster.acquaint(ada, ben)
     bad = [*unreadable(encode('sharing', {'mode': 'OFF'})).values(), encode('profile', {'name': 'x'}),
            encode('sharing', {'mode': 'OFF'})[:5] + b'\x06']  # there is no fourth mode
     with shared_cluster.online(ada, *HOME) as a, shared_cluster.online(ben, *HOME) as b:

@@ -105,13 +105,8 @@ def test_nothing_is_lost_or_twice_when_owner_gateway_and_moderation_are_killed(s
 
     def found(subject):
         kind, id = subject.split(':')
-        items, after = [], {}
-        while True:
-            page = moderator.ok('GET', '/v1/moderation/comments', params={'type': kind, 'id': id, 'limit': 1000, **after})
-            items += page['items']
-            if page['next'] is None:
-                return {int(item['id']): (item['user'], item['text'], item['state']) for item in items}
-            after = {'after': page['next']}
+        return {int(item['id']): (item['user'], item['text'], item['state'])
+                for item in moderator.items('/v1/moderation/comments', type=kind, id=id, limit=1000)}
 
     for subject, known in threads.subjects.items():
         wanted = {c.id: (c.user, None if c.state == 'deleted' else c.text, c.state) for c in known.comments.values()}

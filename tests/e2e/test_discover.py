@@ -1,12 +1,15 @@
 """Strangers nearby (GET /v1/discover, `discover` on a socket): who is listed, and an attacker who asks from everywhere and learns the cell."""
+import functools
+import itertools
 import math
 import random
-import threading
 import time
 
 import pytest
 
 from harness.geo import distance_m
+from harness.http import pages_of
+from harness.meanwhile import meanwhile
 from harness.waiting import eventually, now_ms
 
 CELL = 180 / 2 ** 12  # degrees: of geohashes of five characters
@@ -94,13 +97,7 @@ def ask(http, **parameters):
 
 
 def listed(http):
-    items, after = [], None
-    while True:
-        page = ask(http, limit=1000, **({'after': after} if after else {}))
-        items += page['items']
-        after = page['next']
-        if after is None:
-            return {item['user']: item for item in items}
+    return {item['user']: item for page in pages_of(functools.partial(ask, http, limit=1000)) for item in page['items']}
 
 
 def problem_of(http, **parameters):
@@ -170,11 +167,7 @@ def test_pages_belong_together(cluster, users, centre, asker):
     appear(cluster, inside(centre, 0, 1), *others[6:])
     http = asker(me)
     eventually(lambda: set(listed(http)) == set(others))
-    pages, after = [], None
-    while not pages or after:
-        page = ask(http, limit=4, **({'after': after} if after else {}))
-        pages.append([item['user'] for item in page['items']])
-        after = page['next']
+    pages = [[item['user'] for item in page['items']] for page in pages_of(functools.partial(ask, http, limit=4))]
     assert [user for page in pages for user in page] == sorted(others[:6]) + sorted(others[6:])
     assert [len(page) for page in pages] == [4, 4, 3]
 
@@ -191,27 +184,18 @@ def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, cent
     http = asker(attacker)
     eventually(lambda: set(listed(http)) == {walker, stander})
 
-    chance, done = random.Random(5), threading.Event()
+    chance, times = random.Random(5), itertools.count(past + 1)
 
-    def walk():
-        victim, step = cluster.http(walker), 0
-        while not done.is_set():
-            step += 1
-            place = inside(centre, chance.uniform(-0.55, 0.55), chance.uniform(-0.55, 0.55))
-            victim.ok('POST', '/v1/locations', json={'lat': place[0], 'lng': place[1], 'time': past + step})
-            time.sleep(0.02)
+    def walk(victim):
+        place = inside(centre, chance.uniform(-0.55, 0.55), chance.uniform(-0.55, 0.55))
+        victim.ok('POST', '/v1/locations', json={'lat': place[0], 'lng': place[1], 'time': next(times)})
 
-    walking = threading.Thread(target=walk)
-    walking.start()
-    try:
-        spy, answers, places = random.Random(7), [], [centre]
+    spy, answers, places = random.Random(7), [], [centre]
+    with meanwhile([cluster.http(walker)], walk, pause=0.02):
         for _ in range(PLACES):
             places.append(inside(centre, spy.uniform(-2.2, 2.2), spy.uniform(-2.2, 2.2)))
             report(cluster, attacker, places[-1])
             answers.append((places[-50:], ask(http)['items']))  # a busy router may be some reports behind
-    finally:
-        done.set()
-        walking.join()
     seen = 0
     for latest, items in answers:
         if not items:

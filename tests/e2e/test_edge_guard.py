@@ -25,7 +25,7 @@ from websockets.sync.client import connect
 from harness.certificate import Certificate
 from harness.cluster import build_folder
 from harness.edge import Stage, move
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.http import Http
 from harness.phone import Phone
 from harness.ports import free_port
@@ -34,7 +34,6 @@ from harness.records import decode
 from harness.waiting import eventually, now_ms
 from harness.wire import CLOSE, PING, TEXT, Wire
 
-HOME = 39.9847, 116.3184
 SETTINGS = {'edge.flush.window.ms': 100, 'edge.first.page.ms': 60_000}
 
 
@@ -42,10 +41,6 @@ def listeners(port) -> list[str]:
     """The sockets that listen on that port of IPv4."""
     lines = pathlib.Path('/proc/net/tcp').read_text().splitlines()[1:]
     return [line for line in lines if line.split()[1].endswith(f':{port:04X}') and line.split()[3] == '0A']
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 # wss

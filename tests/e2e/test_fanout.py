@@ -4,16 +4,11 @@ import time
 import pytest
 
 from harness.edge import Stage, digest, left, move, myself, parted, roster, superseded
-from harness.geo import distance_m, e7, north_of
+from harness.geo import HOME, at, distance_m, e7
 from harness.records import NEARBY
 from harness.waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
 SETTINGS = {'edge.flush.window.ms': 200, 'edge.first.page.ms': 60_000}  # the first page comes by a Roster, or not at all
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture(scope='module')

@@ -7,14 +7,8 @@ import sys
 import pytest
 
 from harness.broker import REPOSITORY
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.waiting import eventually, now_ms
-
-HOME = 39.9847, 116.3184
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture
@@ -114,8 +108,7 @@ def test_the_phone_in_the_documentation_works(two, users, tmp_path):
 
 def test_pages_of_real_friends(shared_cluster, users):
     user, *friends = users(26)
-    shared_cluster.share(user, *friends)
-    shared_cluster.befriend(*[(user, friend) for friend in friends])
+    shared_cluster.acquaint(user, *friends)
     for i, friend in enumerate(friends):
         assert shared_cluster.report_http(friend, *at(10 * i)).ok
     with shared_cluster.phone(user) as phone:
@@ -130,8 +123,7 @@ def test_pages_of_real_friends(shared_cluster, users):
 def test_screens_are_right_again_after_the_broker_was_away(make_cluster, broker, users):
     cluster = make_cluster().start()
     ada, ben = users(2)
-    cluster.share(ada, ben)
-    cluster.befriend((ada, ben))
+    cluster.acquaint(ada, ben)
     with cluster.online(ada, *HOME) as a, cluster.online(ben, *at(500)) as b:
         a.wait_screen({ben})
         b.wait_screen({ada})

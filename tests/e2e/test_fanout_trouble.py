@@ -8,17 +8,12 @@ from websockets.exceptions import InvalidHandshake
 
 from harness.edge import Stage, move, roster
 from harness.forged import bad_tokens
-from harness.geo import e7, north_of
+from harness.geo import HOME, at, e7
 from harness.phone import Phone
 from harness.slow import SlowPhone
 from harness.waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
 SETTINGS = {'edge.flush.window.ms': 100, 'edge.first.page.ms': 60_000}
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture(scope='module')

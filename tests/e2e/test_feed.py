@@ -1,10 +1,10 @@
 """The feed over the HTTP API: posts, follows, mutes, users and home timelines, with one feed process that is well."""
 import json
-import threading
 
 import pytest
 
 from harness.feed import Feed
+from harness.meanwhile import at_once
 from harness.waiting import eventually, now_ms
 
 FOLLOWING_MAX = 25
@@ -68,11 +68,7 @@ def test_what_was_answered_can_be_read_at_once(feed, users):
             if read.json() != made.json() or own.json()['items'] != [made.json()]:
                 failures.append((made.text, read.text, own.text))
 
-    threads = [threading.Thread(target=live, args=(user,)) for user in people]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(live, people)
     assert not failures, failures
 
 

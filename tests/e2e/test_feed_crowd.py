@@ -7,13 +7,13 @@ import itertools
 import os
 import pathlib
 import random
-import threading
 import time
 
 import pytest
 
 from harness.broker import REPOSITORY
 from harness.crowd import Crowd
+from harness.meanwhile import troubled
 from harness.waiting import eventually
 from harness.watcher import Watcher
 
@@ -97,25 +97,7 @@ class Life:
     def run(self, deeds, meanwhile):
         """Meanwhile [(at, do), ...]: each is done when that part of the plan is."""
         self.turns, self.total, self.done = itertools.count(1), len(deeds), 0.0
-        failures = []
-
-        def work():
-            try:
-                self.crowd.each(deeds, self.turn)
-            except BaseException as failure:
-                failures.append(failure)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        try:
-            for at, do in meanwhile:
-                eventually(lambda at=at: failures or self.done >= at, 120, what=f'{at} of the plan is done')
-                assert worker.is_alive() or failures, 'everything was over before the trouble came'
-                do()
-        finally:
-            worker.join()
-        if failures:
-            raise failures[0]
+        troubled(lambda: self.crowd.each(deeds, self.turn), lambda: self.done, meanwhile)
 
 
 def all_pages_are_right(crowd, people, chance, timeout=60):

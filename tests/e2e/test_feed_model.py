@@ -1,12 +1,11 @@
 """Home timelines against a model of what they must hold, at any threshold, also when processes die, freeze and come back."""
 import random
-import threading
 import time
 
 import pytest
 
 from harness.feed import Feed
-from harness.meanwhile import meanwhile
+from harness.meanwhile import beside, meanwhile
 from harness.http import Http
 from harness.records import decode
 from harness.waiting import eventually
@@ -132,20 +131,16 @@ def test_a_gateway_that_ends_answers_what_is_under_way(make_cluster, users):
     feed.cluster.feeds[0].pause()
     questions = [('POST', '/v1/posts', {'text': 'late'}), ('DELETE', f'/v1/follows/{ben}', None), ('PUT', f'/v1/mutes/{ben}', None),
                  ('GET', '/v1/feed', None), ('GET', '/v1/posts/5', None), ('GET', f'/v1/users/{ben}', None)]
-    answers = {}
 
-    def ask(method, path, body):
-        answers[method, path] = feed.http(ada).request(method, path, json=body, timeout=30).status_code
+    def ask(question):
+        method, path, body = question
+        return feed.http(ada).request(method, path, json=body, timeout=30).status_code
 
-    threads = [threading.Thread(target=ask, args=question) for question in questions]
-    for thread in threads:
-        thread.start()
-    eventually(lambda: sum(feed.cluster.topics.ends('follow-commands').values()) == 3 and
-               sum(feed.cluster.topics.ends('post-commands').values()) == 1)
-    assert feed.cluster.ingest.stop() == 0
-    for thread in threads:
-        thread.join()
-    assert [answers[method, path] for method, path, _ in questions] == [202, 202, 202, 503, 503, 200]
+    with beside(ask, questions) as answers:
+        eventually(lambda: sum(feed.cluster.topics.ends('follow-commands').values()) == 3 and
+                   sum(feed.cluster.topics.ends('post-commands').values()) == 1)
+        assert feed.cluster.ingest.stop() == 0
+    assert [answer.result() for answer in answers] == [202, 202, 202, 503, 503, 200]
 
 
 def test_posts_of_an_owner_who_is_silent_are_shown_as_unavailable(make_cluster, users):

@@ -2,12 +2,12 @@
 import calendar
 import json
 import shutil
-import threading
 import time
 
 import pytest
 
 from harness.belongings import Belongings
+from harness.meanwhile import meanwhile
 from harness.records import decode
 from harness.waiting import eventually
 from test_history import read_file
@@ -180,20 +180,8 @@ def test_who_is_followed_again_and_again_is_forgotten_all_the_same(everything, u
     """Things that others make go in each pass, but do not keep the erasure from its end."""
     user, *fans = users(4)
     everything.http(user).ok('PUT', '/v1/profile', json={'name': 'Ada'})
-    stop = threading.Event()
-
-    def follow():
-        while not stop.is_set():
-            for fan in fans:
-                everything.http(fan).put(f'/v1/follows/{user}')
-
-    thread = threading.Thread(target=follow)
-    thread.start()
-    try:
+    with meanwhile([fans], lambda fans: [everything.http(fan).put(f'/v1/follows/{user}') for fan in fans]):
         forget(everything.http(user))
-    finally:
-        stop.set()
-        thread.join()
 
 
 def test_the_command_says_what_went_and_when_topics_follow(everything, users):

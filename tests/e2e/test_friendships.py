@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from harness.friendships import Pair, Written, decide, replay
+from harness.meanwhile import at_once
 from harness.records import decode, key_users
 from harness.waiting import eventually
 
@@ -58,14 +59,7 @@ def committed_halves(cluster):
 
 def views(cluster, user):
     """{other: (state, since)} by the HTTP API, all pages."""
-    found, after = {}, None
-    while True:
-        page = cluster.http(user).ok('GET', '/v1/friends', params={
-            'state': 'all', 'limit': 3, **({} if after is None else {'after': after})})
-        found.update({item['user']: (item['state'], item.get('since', 0)) for item in page['items']})
-        after = page['next']
-        if after is None:
-            return found
+    return {item['user']: (item['state'], item.get('since', 0)) for item in cluster.http(user).items('/v1/friends', state='all', limit=3)}
 
 
 def test_asking_each_other_at_the_same_moment(make_cluster, users):
@@ -82,11 +76,7 @@ def test_asking_each_other_at_the_same_moment(make_cluster, users):
             together.wait(30)
             answers[pair].append(client.put(f'/v1/friends/{pair[1 - side]}'))
 
-    threads = [threading.Thread(target=ask, args=(side,)) for side in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    at_once(ask, (0, 1))
     for pair in pairs:
         assert [answer.status_code for answer in answers[pair]] == [200, 200]
         # The second one knows that they are friends; the first one may have been answered before.

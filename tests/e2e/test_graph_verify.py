@@ -1,10 +1,10 @@
 """`starling graph verify`: each half of a friendship and of a follow has its mirror, and a half that has none is found."""
 import struct
-import threading
 
 import pytest
 
 from harness.feed import Feed
+from harness.meanwhile import meanwhile
 from harness.waiting import now_ms
 
 PEOPLE = 60
@@ -69,21 +69,15 @@ def test_halves_that_were_written_by_hand_are_found(cluster, users, tmp_path):
 
 def test_what_changes_meanwhile_is_no_half(cluster, users, tmp_path):
     ids = imported(cluster, users, tmp_path)
-    feed, over, changes = Feed(cluster), threading.Event(), []
+    feed, changes = Feed(cluster), []
 
-    def change():
-        while not over.is_set():
-            for step in range(20, 24):
-                feed.follow(ids[step - 20], ids[step])
-                feed.unfollow(ids[step - 20], ids[step])
-                changes.append(step)
+    def change(steps):
+        for step in steps:
+            feed.follow(ids[step - 20], ids[step])
+            feed.unfollow(ids[step - 20], ids[step])
+            changes.append(step)
 
-    thread = threading.Thread(target=change)
-    thread.start()
-    try:
+    with meanwhile([range(20, 24)], change):
         for _ in range(4):
             assert verify(cluster)[0] == []
-    finally:
-        over.set()
-        thread.join()
     assert len(changes) > 10

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from harness.meanwhile import meanwhile
+from harness.meanwhile import at_once, meanwhile
 from harness.records import key_users
 from harness.waiting import eventually
 
@@ -161,19 +161,15 @@ def test_handles_that_are_none_or_nobodys(people, users):
 def test_of_many_who_want_one_at_once_one_gets_it(people, users):
     for _ in range(5):
         crowd, handle = users(8), fresh()
-        statuses, start = {}, threading.Barrier(len(crowd))
+        start = threading.Barrier(len(crowd))
 
         def want(user):
             start.wait()
-            statuses[user] = put(people, user, handle).status_code
+            return put(people, user, handle).status_code
 
-        threads = [threading.Thread(target=want, args=(user,)) for user in crowd]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        winner, = [user for user in crowd if statuses[user] == 200]
-        assert sorted(statuses.values()) == [200] + [409] * 7
+        statuses = at_once(want, crowd)
+        assert sorted(statuses) == [200] + [409] * 7
+        winner = crowd[statuses.index(200)]
         assert holder(people, handle) == winner
         assert [user for user in crowd if own(people, user) == handle] == [winner]
 
@@ -182,13 +178,9 @@ def test_changes_of_mind_leave_one_handle(people, users):
     """Requests of one user at once: the last one that is decided counts, and all others' handles are free again."""
     ada, ben = users(2)
     handles = fresh(6)
-    threads = [threading.Thread(target=people.http(ada).put, args=('/v1/handle',), kwargs={'json': {'handle': handle}})
-               for handle in handles]
-    threads.append(threading.Thread(target=people.http(ada).delete, args=('/v1/handle',)))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    wishes = [('PUT', {'json': {'handle': handle}}) for handle in handles]
+    answers = at_once(lambda wish: people.http(ada).request(wish[0], '/v1/handle', **wish[1]), [*wishes, ('DELETE', {})])
+    assert {answer.status_code for answer in answers} <= {200, 202, 204, 409, 503}
     wait_calm(people)
     left = own(people, ada)
     assert [handle for handle in handles if holder(people, handle) == ada] == ([left] if left else [])

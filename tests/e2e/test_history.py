@@ -15,7 +15,7 @@ import pytest
 import requests
 from confluent_kafka import Producer
 
-from harness.http import Http
+from harness.http import Http, pages_of
 from harness.records import decode, encode, history_rows, user_key
 from harness.waiting import eventually, now_ms
 
@@ -189,15 +189,12 @@ def owner_says(cluster, user, query=''):
 
 
 def all_pages(cluster, user, query, limit):
-    items, after = [], ''
-    while True:
-        page = owner_says(cluster, user, f'?limit={limit}{query}{after}')
-        assert len(page['items']) <= limit
-        items += page['items']
-        if page['next'] is None:
-            return items
-        assert re.fullmatch(r'[A-Za-z0-9._-]+', page['next'])
-        after = f'&after={page["next"]}'
+    def ask(after=None):
+        page = owner_says(cluster, user, f'?limit={limit}{query}' + (f'&after={after}' if after else ''))
+        assert len(page['items']) <= limit and re.fullmatch(r'[A-Za-z0-9._-]+', page['next'] or 'none')
+        return page
+
+    return [item for page in pages_of(ask) for item in page['items']]
 
 
 def answer_of(rows, start=0, end=2**63):
@@ -220,8 +217,6 @@ def check_answers(cluster, users):
     for user in users:
         expected = answer_of(of_user(wanted, user))
         eventually(lambda: all_pages(cluster, user, '', 1000) == expected, 30, what=f'the whole history of {user}')
-
-
 
 
 def test_rows_are_the_reports_and_joins(sinks, users):
@@ -324,14 +319,7 @@ def test_history_by_the_api(make_cluster, users):
             assert cluster.report_http(user, 39.9 + number / 1000, 116.3, time=start + number).ok
 
     def pages():
-        items, after = [], {}
-        while True:
-            page = cluster.http(ada).ok('GET', '/v1/history', params={'from': start + 5, 'to': start + 20, 'limit': 4,
-                                                                       **after})
-            items += page['items']
-            if page['next'] is None:
-                return items
-            after = {'after': page['next']}
+        return cluster.http(ada).items('/v1/history', **{'from': start + 5, 'to': start + 20, 'limit': 4})
 
     eventually(lambda: [item['time'] for item in pages()] == list(range(start + 5, start + 20)), what='15 rows')
     assert [item['lat'] for item in pages()] == [round(39.9 + number / 1000, 7) for number in range(5, 20)]
@@ -351,13 +339,7 @@ def test_a_repeated_report_is_shown_once(make_cluster, users):
     eventually(lambda: published(cluster) == 19, 20, what='a row for each attempt in the files')
 
     def pages(limit):
-        items, after = [], {}
-        while True:
-            page = cluster.http(ada).ok('GET', '/v1/history', params={'limit': limit, **after})
-            items += [{name: item[name] for name in ('lat', 'lng', 'time')} for item in page['items']]
-            if page['next'] is None:
-                return items
-            after = {'after': page['next']}
+        return [{name: item[name] for name in ('lat', 'lng', 'time')} for item in cluster.http(ada).items('/v1/history', limit=limit)]
 
     wanted = [{**report, 'lat': round(report['lat'], 7)} for report in reports]
     for limit in (1, 2, 3, 5, 1000):

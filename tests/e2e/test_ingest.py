@@ -2,7 +2,6 @@
 import re
 import socket
 import subprocess
-import threading
 import time
 
 import pytest
@@ -10,13 +9,12 @@ import pytest
 from harness.broker import REPOSITORY
 from harness.cluster import build_folder
 from harness.forged import bad_tokens
-from harness.geo import e7
+from harness.geo import HOME, e7
 from harness.http import Http
+from harness.meanwhile import beside
 from harness.processes import clean_environment
 from harness.records import decode, encode
 from harness.waiting import eventually, now_ms
-
-HOME = 39.9847, 116.3184
 
 
 def report(**fields):
@@ -396,14 +394,7 @@ def test_lists_come_in_pages(shared_cluster, users):
         outcome(http.put(f'/v1/friends/{other}'), 'requested', other)
 
     def listed(**query):
-        found, after = [], None
-        while True:
-            page = http.ok('GET', '/v1/friends', params={**query, **({} if after is None else {'after': after})})
-            assert len(page['items']) <= query.get('limit', 100)
-            found += [item['user'] for item in page['items']]
-            after = page['next']
-            if after is None:
-                return found
+        return [item['user'] for item in http.items('/v1/friends', **query)]
 
     for limit in 1, 2, 5, 100:
         assert listed(limit=limit) == others[:5]
@@ -461,13 +452,7 @@ def test_history_is_ones_own(shared_cluster, member, users):
     eventually(lambda: len(http.ok('GET', '/v1/history')['items']) == 5, 20)
     times = [item['time'] for item in http.ok('GET', '/v1/history', params={'from': start + 1, 'to': start + 4})['items']]
     assert times[0] == start + 1 and set(times) >= {start + 1, start + 2, start + 3}
-    pages, after = [], None
-    while True:
-        page = http.ok('GET', '/v1/history', params={'limit': 2, **({} if after is None else {'after': after})})
-        pages += page['items']
-        after = page['next']
-        if after is None:
-            break
+    pages = http.items('/v1/history', limit=2)
     assert [item['time'] for item in pages] == [start + i for i in range(5)]
     assert pages[2]['lat'] == pytest.approx(39.02, abs=1e-7)
     assert shared_cluster.http(other).ok('GET', '/v1/history')['items'] == []
@@ -722,13 +707,10 @@ def test_draining_answers_what_is_under_way(make_cluster, users):
     a, b = users(2)
     http = cluster.http(a)
     cluster.routers[0].pause()
-    answers = []
-    waiting = threading.Thread(target=lambda: answers.append(http.put(f'/v1/friends/{b}').status_code))
-    waiting.start()
-    eventually(lambda: said(cluster, a, 'friend-commands'))
-    assert cluster.ingest.stop() == 0
-    waiting.join(10)
-    assert answers == [202]
+    with beside(http.put, [f'/v1/friends/{b}']) as (answer,):
+        eventually(lambda: said(cluster, a, 'friend-commands'))
+        assert cluster.ingest.stop() == 0
+    assert answer.result().status_code == 202
     cluster.routers[0].resume()
 
 

@@ -52,14 +52,7 @@ class Comments:
 
 
 def search(http, path='/v1/moderation/comments', **conditions):
-    """All items, page by page."""
-    items, after = [], None
-    while True:
-        page = http.ok('GET', path, params={**conditions, **({'after': after} if after else {})})
-        items += page['items']
-        after = page['next']
-        if after is None:
-            return items
+    return http.items(path, **conditions)
 
 
 def ids(items):

@@ -8,10 +8,9 @@ import pytest
 
 from harness.commenting import Commenting
 from harness.feed import Feed
-from harness.geo import north_of
+from harness.geo import at
 from harness.waiting import eventually
 
-HOME = 39.9847, 116.3184
 PEOPLE = 16
 SITES = 24  # so many subjects that added partitions always move some from where their records are, four at least
 SETTINGS = {'feed:feed.push.max': 5}  # everybody follows the first one, whose posts are hot; the others have fewer followers
@@ -54,7 +53,7 @@ class World:
         self.hidden = comments.write('site:one', people[6], 'rude')
         comments.moderate('site:one', self.hidden['id'], 'hidden', people[0])
         for number, user in enumerate(people):
-            assert self.cluster.report_http(user, *north_of(*HOME, 10 * number)).ok
+            assert self.cluster.report_http(user, *at(10 * number)).ok
 
     def seen(self):
         def of(user):
@@ -106,7 +105,7 @@ class World:
         state = 'visible' if comments.threads.subjects['site:one'].comments[int(self.hidden['id'])].state == 'hidden' else 'hidden'
         comments.moderate('site:one', self.hidden['id'], state, people[0])
         self.check()
-        phones = [self.cluster.online(user, *north_of(*HOME, 10 * number)) for number, user in enumerate(people[:3])]
+        phones = [self.cluster.online(user, *at(10 * number)) for number, user in enumerate(people[:3])]
         phones[1].wait_screen({people[0], people[2]})
 
 

@@ -1,14 +1,8 @@
 """A friend who is muted is not on the list of near friends: live, over HTTP, on each device, and after restarts; and notices nothing."""
 import pytest
 
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.waiting import eventually
-
-HOME = 39.9847, 116.3184
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture(scope='module')
@@ -31,8 +25,7 @@ def near(cluster, user):
 
 def acquainted(cluster, users):
     me, ben, cleo = users(3)
-    cluster.share(me, ben, cleo)
-    cluster.befriend((me, ben), (me, cleo))
+    cluster.acquaint(me, ben, cleo)
     return me, ben, cleo
 
 

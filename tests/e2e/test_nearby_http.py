@@ -5,10 +5,9 @@ import time
 
 import pytest
 
-from harness.geo import distance_m, north_of
+from harness.geo import HOME, distance_m, north_of
 from harness.waiting import eventually, now_ms
 
-HOME = 52.52, 13.405
 CROWD = 30
 
 
@@ -23,14 +22,7 @@ def nearby(cluster, user, **query):
 
 def whole(cluster, user, limit):
     """All pages, which end."""
-    items, after = [], None
-    while True:
-        page = nearby(cluster, user, limit=limit, **({} if after is None else {'after': after}))
-        assert len(page['items']) <= limit
-        items += page['items']
-        after = page['next']
-        if after is None:
-            return items
+    return cluster.http(user).items('/v1/nearby', limit=limit)
 
 
 def test_it_is_the_list_of_the_socket_while_the_crowd_moves(town, users):
@@ -74,8 +66,7 @@ def test_it_is_the_list_of_the_socket_while_the_crowd_moves(town, users):
 
 def test_who_has_no_socket_reads_the_own_report(town, users):
     me, friend = users(2)
-    town.share(me, friend)
-    town.befriend((me, friend))
+    town.acquaint(me, friend)
     empty = {'items': [], 'next': None, 'time': None}
     assert nearby(town, me) == empty  # has not reported
     for turn in range(5):

@@ -6,16 +6,11 @@ import secrets
 
 import pytest
 
-from harness.geo import distance_m, north_of
+from harness.geo import at, distance_m
 from harness.posted import Posted
 from harness.waiting import eventually, now_ms
 
-HOME = 52.52, 13.405
 KEY = secrets.token_hex(20)
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture(scope='module')
@@ -55,8 +50,7 @@ def told(receiver, user, friend):
 
 def test_who_has_no_session_is_notified_and_who_has_one_is_not(town, receiver, users):
     ada, ben, cleo = users(3)
-    town.share(ada, ben, cleo)
-    town.befriend((ada, ben), (ada, cleo))
+    town.acquaint(ada, ben, cleo)
     report(town, ben, 0)
     with town.online(cleo, *at(10)) as phone:
         report(town, ada, 20_000)
@@ -73,8 +67,7 @@ def test_who_has_no_session_is_notified_and_who_has_one_is_not(town, receiver, u
 
 def test_a_phone_whose_socket_is_gone_is_notified(town, receiver, users):
     ada, ben = users(2)
-    town.share(ada, ben)
-    town.befriend((ada, ben))
+    town.acquaint(ada, ben)
     with town.online(ben, *at(0)) as phone:
         phone.report(*at(1))
 
@@ -88,8 +81,7 @@ def test_a_phone_whose_socket_is_gone_is_notified(town, receiver, users):
 
 def test_a_pair_is_told_once_however_often_they_meet(town, receiver, users):
     ada, ben, cleo = users(3)
-    town.share(ada, ben, cleo)
-    town.befriend((ada, ben), (ada, cleo))
+    town.acquaint(ada, ben, cleo)
     report(town, ben, 0)
     for turn in range(3):
         report(town, ada, 20_000)
@@ -102,8 +94,7 @@ def test_a_pair_is_told_once_however_often_they_meet(town, receiver, users):
 
 def test_nobody_is_told_who_mutes_blocks_or_does_not_share(town, receiver, users):
     ada, mutes, blocks, hidden, last = users(5)
-    town.share(ada, mutes, blocks, hidden, last)
-    town.befriend(*[(ada, user) for user in (mutes, blocks, hidden, last)])
+    town.acquaint(ada, mutes, blocks, hidden, last)
     for user in mutes, blocks, hidden, last:
         report(town, user, 0)
     town.http(mutes).ok('PUT', f'/v1/nearby/mutes/{ada}')
@@ -140,8 +131,7 @@ def test_a_receiver_that_is_away_is_tried_again_and_what_it_refuses_is_not(town,
 
 def test_a_restart_repeats_nothing(town, receiver, users):
     ada, ben, cleo = users(3)
-    town.share(ada, ben, cleo)
-    town.befriend((ada, ben), (ada, cleo))
+    town.acquaint(ada, ben, cleo)
     for user in ada, ben:
         report(town, user, 0)
     told(receiver, ada, ben)

@@ -4,20 +4,15 @@ import time
 
 import pytest
 
-from harness.geo import distance_m, north_of
+from harness.geo import HOME, at, distance_m
 from harness.screen import PHONE, WIDE, Screen
 from harness.waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
-FAR = north_of(*HOME, 20_000)
+FAR = at(20_000)
 CANNOT_CONNECT = r'^WebSocket connection to .* failed: '
 REFUSED = r'^Failed to load resource: the server responded with a status of 401'
 NO_PROFILE = r'^Failed to load resource: the server responded with a status of 404'
 WIRE_M = 0.06  # distances on the wire have one decimal; the page computes its own
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture(scope='module')
@@ -44,8 +39,7 @@ def with_friends(shared_cluster, users):
     def make(count):
         me, *friends = users(count + 1)
         name(shared_cluster, me, 'Mira')
-        shared_cluster.share(me, *friends)
-        shared_cluster.befriend(*((me, friend) for friend in friends))
+        shared_cluster.acquaint(me, *friends)
         return me, friends
 
     return make
@@ -195,7 +189,7 @@ def test_friends_move_come_and_go(shared_cluster, screen, with_friends):
         # A friend who goes far away while I am away myself is not where they were when I come back.
         screen.go(*FAR)
         screen.wait_friends({dora})
-        others[ben].report(*north_of(*HOME, -20_000))
+        others[ben].report(*at(-20_000))
         others[cleo].report(*at(1_000))
         others[cleo].wait_screen(set())
         screen.go(*HOME)
@@ -313,8 +307,7 @@ def test_a_second_device_takes_over_and_gives_back(shared_cluster, screen, with_
 def test_says_that_the_edge_is_away_and_comes_back_with_the_list(cluster, browser, users, viewport):
     me, ben, cleo = users(3)
     name(cluster, me, 'Mira')
-    cluster.share(me, ben, cleo)
-    cluster.befriend((me, ben), (me, cleo))
+    cluster.acquaint(me, ben, cleo)
     positions = {ben: at(500), cleo: at(2_000)}
     for friend, position in positions.items():
         assert cluster.report_http(friend, *position).ok
@@ -354,7 +347,7 @@ def test_says_that_the_edge_is_away_and_comes_back_with_the_list(cluster, browse
 
 def test_people_around_are_shown_by_their_cells_while_both_are_public(shared_cluster, screen, users):
     me, ada, ben = users(3)
-    place = north_of(*HOME, 50_000 + 20_000 * (me % 100))  # nobody else is there
+    place = at(50_000 + 20_000 * (me % 100))  # nobody else is there
     name(shared_cluster, me, 'Mira')
     name(shared_cluster, ada, 'Ada')
     shared_cluster.share(ada, mode='public')

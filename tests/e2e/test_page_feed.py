@@ -2,10 +2,10 @@
 import pytest
 
 from harness.feed import Feed
+from harness.geo import HOME
 from harness.screen import PHONE, WIDE, Screen
 from harness.waiting import eventually
 
-HOME = 39.9847, 116.3184
 UNAVAILABLE = r'^Failed to load resource: the server responded with a status of 503|^WebSocket connection to .* failed: '
 
 

@@ -12,8 +12,6 @@ from harness.processes import clean_environment
 from harness.screen import WIDE, Screen
 from harness.waiting import eventually
 
-HOME = 39.9847, 116.3184
-
 
 @contextlib.contextmanager
 def provider(port, redirect_uri):

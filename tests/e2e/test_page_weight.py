@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.loading import load, session
 
-HOME = 39.9847, 116.3184
 MOST = 250_000  # bytes
 LATER = '/assets/map-', '/map.geojson', '/sw.js'
 
@@ -24,10 +23,9 @@ def stage(make_module_cluster, tmp_path_factory):
 
 def test_the_first_friend_stands_before_250_kilobytes_and_before_the_map(stage, browser, users):
     me, *friends = users(31)
-    stage.share(me, *friends)
-    stage.befriend(*((me, friend) for friend in friends))
+    stage.acquaint(me, *friends)
     for number, friend in enumerate(friends):
-        stage.online(friend, *north_of(*HOME, 50 * number))
+        stage.online(friend, *at(50 * number))
     first = load(browser, stage.http_url, session(stage.token(me), HOME))
     assert first.bytes <= MOST, first.asked
     assert [path for path in first.paths if path.startswith(LATER)] == []

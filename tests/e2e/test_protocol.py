@@ -7,21 +7,16 @@ import pytest
 
 from harness.between import Between
 from harness.driven import DRIVERS, Driven
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.ports import free_port
 from harness.waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
 THERE = -12.34, 56.78  # for strangers
 BIG = 2**53 + 1  # what a double does not hold
 GARBAGE = ['', '{', '[]', 'null', '7', '"x"', '{"type":"nearby"}', '{"type":"nearby","items":7,"total":0,"next":null}',
            '{"type":"update","near":{}}', '{"type":"update","gone":"x"}', '{"type":"welcome"}', '{"type":"strangers","items":[]}', '\0', b'\0\1\2']
 HARMLESS = [{}, {'type': 'festival', 'near': []}, {'type': 'update'}, {'type': 'update', 'near': [None, 7, {}, {'user': 1}]},
             {'type': 'update', 'near': [], 'gone': [{}, None]}]
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 @pytest.fixture(scope='module')

@@ -9,11 +9,10 @@ from confluent_kafka.schema_registry import SchemaRegistryClient, SchemaRegistry
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
+from harness.geo import HOME
 from harness.records import _by_id, decode
 from harness.registry import Registry
 from harness.waiting import eventually
-
-HOME = 52.52, 13.405
 
 
 @pytest.fixture(scope='module')
@@ -33,8 +32,7 @@ def client(url):
 
 def test_every_topic_is_read_by_the_url(cluster, client, users):
     a, b = users(2)
-    cluster.share(a, b)
-    cluster.befriend((a, b))
+    cluster.acquaint(a, b)
     http = cluster.http(a)
     http.ok('PUT', '/v1/profile', json={'name': 'Ada'})
     http.ok('PUT', f'/v1/nearby/mutes/{b}')

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from harness.geo import north_of
+from harness.geo import at
 from harness.waiting import eventually
 from starling_client import Change, StarlingClient, State, StateChange
 
-HOME = 39.9847, 116.3184
 PEOPLE, FRIENDS = 60, 8
 REPORT_EVERY_S = 4
 SLACK_S = 0.5  # of a machine that does other things as well
@@ -43,7 +42,7 @@ class Crowd(threading.Thread):
     async def _live(self):
         self._over = asyncio.Event()
         for i, user in enumerate(self.people):
-            lat, lng = north_of(*HOME, 10 * i)
+            lat, lng = at(10 * i)
             client = self.clients[user] = StarlingClient(self._url, self._tokens[user], lat, lng, prefetch=True,
                                                          connect_options={'proxy': None}, rand=random.Random(user).random)
             client.on_event(lambda event, me=user: self._heard(me, event))

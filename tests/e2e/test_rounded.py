@@ -64,8 +64,7 @@ def own_choices(cluster, user, state='friends'):
 
 def acquainted(cluster, users):
     ada, ben, cleo = users(3)
-    cluster.share(ada, ben, cleo)
-    cluster.befriend((ada, ben), (ada, cleo))
+    cluster.acquaint(ada, ben, cleo)
     return ada, ben, cleo
 
 
@@ -127,8 +126,7 @@ def test_one_may_see_the_other_alone(cluster, users):
 def test_an_attacker_learns_the_cell(cluster, users):
     """Two friends in one cell, far apart in it, and one who walks about and watches both: all that he is told of them is the same. Routers die meanwhile."""
     ben, one, other = users(3)
-    cluster.share(ben, one, other)
-    cluster.befriend((ben, one), (ben, other))
+    cluster.acquaint(ben, one, other)
     for twin in one, other:
         choose(cluster, twin, ben)
     places = {one: [SOUTH_WEST, MIDDLE], other: [NORTH_EAST, SOUTH_WEST]}

@@ -13,6 +13,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from harness.geo import north_of
+from harness.http import pages_of
+from harness.meanwhile import beside, meanwhile
 from harness.records import decode, encode, key_users
 from harness.waiting import eventually, now_ms
 
@@ -416,13 +418,10 @@ def test_an_answer_waits_for_its_command(stage, users):
     begun = time.monotonic()
     answer = stage.peer(f'/peer/friendship/{ada}/{ben}?offset={end}&wait_ms=300')
     assert answer.status_code == 202 and 0.25 < time.monotonic() - begun < 3
-    answers = []
-    asking = threading.Thread(target=lambda: answers.append(stage.peer(f'/peer/friendship/{ada}/{ben}?offset={end}&wait_ms=20000')))
-    asking.start()
-    time.sleep(0.2)
-    stage.command('BEFRIEND', ada, ben)
-    asking.join(20)
-    assert answers[0].json()['state'] == 'friends'
+    with beside(stage.peer, [f'/peer/friendship/{ada}/{ben}?offset={end}&wait_ms=20000']) as (answer,):
+        time.sleep(0.2)
+        stage.command('BEFRIEND', ada, ben)
+    assert answer.result().json()['state'] == 'friends'
 
 
 def test_peers_ask_politely(stage, users):
@@ -440,15 +439,10 @@ def test_peers_ask_politely(stage, users):
 def test_friends_in_pages(stage, users):
     ada, *others = users(26)
     stage.befriend(*((ada, other) for other in others))
-    found, after = [], None
-    while True:
-        page = stage.peer(f'/peer/friends/{ada}?limit=10' + ('' if after is None else f'&after={after}')).json()
-        found += [item['user'] for item in page['items']]
-        assert all(item['since'] > 0 for item in page['items'])
-        after = page['next']
-        if after is None:
-            break
-    assert found == sorted(others)
+    pages = pages_of(lambda **cursor: stage.peer(f'/peer/friends/{ada}?limit=10' + ''.join(f'&after={at}' for at in cursor.values())).json())
+    found = [item for page in pages for item in page['items']]
+    assert all(item['since'] > 0 for item in found)
+    assert [item['user'] for item in found] == sorted(others)
 
 
 def test_the_cap(make_stage, users):
@@ -608,27 +602,14 @@ def test_both_halves_or_neither(make_stage, users):
     for number in range(2):  # static members: their partitions wait for them, so that work goes on soon after each kill
         stage.cluster.add('router', settings={'group.instance.id': f'router-{number}'})
     stage.routers = stage.cluster.routers
-    people, done = users(8), threading.Event()
-
-    def talk():
-        kinds = ['REQUEST', 'REQUEST', 'REQUEST', 'REMOVE', 'BLOCK', 'UNBLOCK', 'BEFRIEND']
-        for at in itertools.count(10):
-            if done.is_set():
-                return
-            stage.command(chance.choice(kinds), *chance.sample(people, 2), at=at)
-
-    talking = threading.Thread(target=talk)
-    talking.start()
-    try:
+    times, kinds = itertools.count(10), ['REQUEST', 'REQUEST', 'REQUEST', 'REMOVE', 'BLOCK', 'UNBLOCK', 'BEFRIEND']
+    with meanwhile([users(8)], lambda people: stage.command(chance.choice(kinds), *chance.sample(people, 2), at=next(times))):
         for victim in (0, 1, 0, 1, 0, 1):
             handled = stage.committed('friend-commands')
             eventually(lambda: stage.committed('friend-commands') != handled, 30, what='commands are handled')
             time.sleep(chance.random())
             stage.routers[victim].kill()
             stage.routers[victim].start(wait=False)
-    finally:
-        done.set()
-        talking.join()
     for router in stage.routers:
         router.wait_ready()
     stage.wait_applied(60)
@@ -727,19 +708,17 @@ def test_lost_deliveries_are_made_again(make_stage, broker, users):
     for _ in range(8):
         going = threading.Event()
 
-        def talk():
+        def talk(people):
             for user in people:
                 sessions[user] = stage.join(user)
                 going.set()
 
-        talking = threading.Thread(target=talk)
-        talking.start()
-        going.wait()
-        time.sleep(0.02)
-        broker.pause()
-        time.sleep(2.5)
-        broker.resume()
-        talking.join()
+        with beside(talk, [people]):
+            going.wait()
+            time.sleep(0.02)
+            broker.pause()
+            time.sleep(2.5)
+            broker.resume()
         if lost():
             break
     assert lost() > 0, 'nothing was under way when Kafka stood still'

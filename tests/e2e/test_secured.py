@@ -8,7 +8,7 @@ from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceTyp
 from harness.cluster import KINDS
 from harness.commenting import Commenting
 from harness.feed import Feed
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.secured import acls_in_line, make_authority
 from harness.thread_watcher import ThreadWatcher
 from harness.waiting import eventually
@@ -22,7 +22,6 @@ RARE = {  # what the others cannot bring about in a minute
     ('User:starling-ingest', 'WRITE', 'erasures'): 'a user is forgotten',
     ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
 }
-HOME = 39.9847, 116.3184
 PROGRAMS = ['starling', *(f'starling-{kind}' for kind in KINDS)]
 
 
@@ -52,9 +51,8 @@ def acls_of(cluster, *programs) -> list[dict]:
 
 def test_friends_near_see_each_other_and_have_a_past(secured, users):
     ada, ben = users(2)
-    secured.share(ada, ben)
-    secured.befriend((ada, ben))
-    with secured.online(ada, *HOME) as a, secured.online(ben, *north_of(*HOME, 1_000)) as b:
+    secured.acquaint(ada, ben)
+    with secured.online(ada, *HOME) as a, secured.online(ben, *at(1_000)) as b:
         a.wait_screen({ben})
         b.wait_screen({ada})
         assert abs(a.screen[ben]['distance_m'] - 1_000) < 0.2

@@ -47,7 +47,7 @@ def other_text(page):
 @pytest.mark.parametrize('spoil, words', [(lose_one, 'others are missing'), (other_text, 'another text')])
 def test_a_wrong_page_of_comments_is_found(cluster, spoil, words):
     liar = Liar(cluster.http_url, '/v1/comments/')
-    run = FeedSimulation(cluster, *CITY, '--for', 20, '--margin', 0.5, http_url=liar.address)
+    run = FeedSimulation(cluster, *CITY, '--for', 20, '--margin', 0.5, http_url=liar.url)
     eventually(lambda: run.number('comments,') > 50, 60)
     liar.spoil = spoil
     eventually(lambda: words in run.said(), 30)  # a loaded machine may show the newest comments later than half a second, too
@@ -62,6 +62,6 @@ def test_a_thread_that_stays_wrong_is_found_in_the_end(cluster):
 
     liar = Liar(cluster.http_url, '/v1/comments/')
     liar.spoil = more_likes
-    run = FeedSimulation(cluster, *CITY, '--for', 12, '--patience', 12, http_url=liar.address)
+    run = FeedSimulation(cluster, *CITY, '--for', 12, '--patience', 12, http_url=liar.url)
     said = run.fail(120)
     assert ': another number of likes' in said and 'threads were not as they must be' in said

@@ -1,18 +1,18 @@
 """`starling-load simulate` in the feed: people post, follow and read; every page is checked, and one that is wrong is found."""
 import collections
+import contextlib
 import csv
 import http.client
-import http.server
 import json
 import re
 import struct
 import subprocess
-import threading
 import time
 import urllib.parse
 
 import pytest
 
+from harness.answering import Answering
 from harness.cluster import build_folder
 from harness.processes import clean_environment
 from harness.truth import Simulation, read_lists
@@ -101,46 +101,25 @@ def test_people_with_phones_that_hang_up_use_the_feed_too(cluster, tmp_path):
 
 # ---- wrong pages ----
 
-class Liar:
+class Liar(Answering):
     """A gateway in front of the gateway. It spoils items of pages (of home timelines) from the time on that it is told how to."""
 
-    def __init__(self, url, path='/v1/feed'):
+    def __init__(self, gateway, spoilt='/v1/feed'):
         self.spoil = None
-        self.url = url
-        liar = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = 'HTTP/1.1'
-
-            def _pass_on(self):
-                body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
-                connection = http.client.HTTPConnection(urllib.parse.urlsplit(liar.url).netloc, timeout=30)
-                connection.request(self.command, self.path, body, {
-                    name: self.headers[name] for name in ('Authorization', 'Content-Type') if name in self.headers})
+        def pass_on(method, path, headers, body):
+            connection = http.client.HTTPConnection(urllib.parse.urlsplit(gateway).netloc, timeout=30)
+            connection.request(method, path, body, {name: headers[name] for name in ('Authorization', 'Content-Type') if name in headers})
+            with contextlib.closing(connection):
                 answer = connection.getresponse()
                 reply = answer.read()
-                if liar.spoil and answer.status == 200 and self.path.startswith(path):
-                    page = json.loads(reply)
-                    liar.spoil(page)
-                    reply = json.dumps(page).encode()
-                self.send_response(answer.status)
-                self.send_header('Content-Length', str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
-                connection.close()
+            if self.spoil and answer.status == 200 and path.startswith(spoilt):
+                page = json.loads(reply)
+                self.spoil(page)
+                reply = json.dumps(page).encode()
+            return answer.status, reply
 
-            do_GET = do_PUT = do_POST = do_DELETE = _pass_on
-
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 1024  # a whole city connects at once; of those beyond five, Linux lets some wait for ten seconds and more
-
-        self.server = Server(('127.0.0.1', 0), Handler)
-        self.address = f'http://127.0.0.1:{self.server.server_port}'
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(pass_on)
 
 
 def lose_one(page):
@@ -168,7 +147,7 @@ def of_nobody(page):
     (lose_one, 'is missing'), (double_one, 'twice'), (swap_two, 'out of order'), (of_nobody, 'nobody has made this post')])
 def test_a_wrong_page_is_found_while_people_live(cluster, spoil, words):
     liar = Liar(cluster.http_url)
-    run = FeedSimulation(cluster, '--city', 30, '--posts', 20, '--reads', 20, '--for', 15, '--margin', 0.5, http_url=liar.address)
+    run = FeedSimulation(cluster, '--city', 30, '--posts', 20, '--reads', 20, '--for', 15, '--margin', 0.5, http_url=liar.url)
     eventually(lambda: run.number('posts,') > 30, 60)
     assert run.number('pages were wrong') == 0
     liar.spoil = spoil
@@ -182,7 +161,7 @@ def test_a_wrong_page_is_found_while_people_live(cluster, spoil, words):
 def test_a_page_that_stays_wrong_is_found_in_the_end(cluster):
     """Nobody reads but at the end."""
     liar = Liar(cluster.http_url)
-    run = FeedSimulation(cluster, '--city', 20, '--posts', 20, '--for', 3, '--patience', 3, http_url=liar.address)
+    run = FeedSimulation(cluster, '--city', 20, '--posts', 20, '--for', 3, '--patience', 3, http_url=liar.url)
     liar.spoil = lose_one
     said = run.fail()
     assert ': is missing\n' in said and 'people were not as they must be' in said

@@ -8,19 +8,14 @@ import time
 import pytest
 
 from harness.edge import Stage, move, roster
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.slow import SlowPhone
 from harness.waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
 CROWD, SLOW = 400, 8
 FRAME_KB = 64  # what the whole crowd takes in a frame, and a little
 NOTICED_S = 3  # who waits so much longer has noticed; less may be the machine
 CLOSE_S = 5  # for a close frame to be taken, then the edge drops who has not
-
-
-def at(metres):
-    return north_of(*HOME, metres)
 
 
 def rss_kb(daemon) -> int:

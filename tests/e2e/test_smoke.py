@@ -1,16 +1,13 @@
 """The whole pipeline once: a report travels from one phone to another."""
-from harness.geo import distance_m, north_of
+from harness.geo import HOME, at, distance_m
 from harness.records import decode
 from harness.waiting import eventually
-
-HOME = 39.9847, 116.3184
 
 
 def test_friends_near_see_each_other(shared_cluster, users):
     ada, ben = users(2)
-    shared_cluster.share(ada, ben)
-    shared_cluster.befriend((ada, ben))
-    near = north_of(*HOME, 1_000)
+    shared_cluster.acquaint(ada, ben)
+    near = at(1_000)
     with shared_cluster.phone(ada) as a, shared_cluster.phone(ben) as b:
         assert a.hello(*HOME)['total'] == 0
         b.hello(*near)
@@ -19,12 +16,12 @@ def test_friends_near_see_each_other(shared_cluster, users):
         assert abs(a.screen[ben]['distance_m'] - 1_000) < 0.2
         assert abs(b.screen[ada]['distance_m'] - 1_000) < 0.2
 
-        nearer = north_of(*HOME, 400)
+        nearer = at(400)
         b.report(*nearer)
         item = a.wait_item(ben, lambda item: item['distance_m'] < 999)
         assert abs(item['distance_m'] - distance_m(*HOME, *nearer)) < 0.2
 
-        b.report(*north_of(*HOME, 20_000))
+        b.report(*at(20_000))
         a.wait_screen(set())
         b.wait_screen(set())
 
@@ -50,8 +47,8 @@ def test_reports_are_in_kafka_and_in_history(shared_cluster, users):
 
         # Until the edge knows that she shares, which the gateway knew at once, it keeps the latest place only.
         eventually(lambda: kinds() == ['JOIN'], what='JOIN is in Kafka')
-        a.report(*north_of(*HOME, 100), time=before + 1)
-        a.report(*north_of(*HOME, 200), time=before + 2)
+        a.report(*at(100), time=before + 1)
+        a.report(*at(200), time=before + 2)
         eventually(lambda: kinds() == ['JOIN', 'REPORT', 'REPORT'], what='JOIN and two REPORTs are in Kafka')
 
         def rows():

@@ -9,13 +9,12 @@ import pytest
 from harness.collector import Collector
 from harness.commenting import Commenting
 from harness.feed import Feed
-from harness.geo import north_of
+from harness.geo import HOME, at
 from harness.ports import free_port
 from harness.thread_watcher import ThreadWatcher
 from harness.waiting import eventually
 from harness.watcher import Watcher
 
-HOME = 39.9847, 116.3184
 KINDS = {'publish': 4, 'process': 5}
 
 
@@ -74,13 +73,12 @@ def names(cluster, *topics):
 
 def test_a_report_is_followed_to_the_screen(cluster, collector, users):
     ada, ben = users(2)
-    cluster.share(ada, ben)
-    cluster.befriend((ada, ben))
-    with cluster.online(ada, *HOME) as a, cluster.online(ben, *north_of(*HOME, 1_000)) as b:
+    cluster.acquaint(ada, ben)
+    with cluster.online(ada, *HOME) as a, cluster.online(ben, *at(1_000)) as b:
         a.wait_screen({ben})
         b.wait_screen({ada})
         traced = Traced()
-        lat, lng = north_of(*HOME, 400)
+        lat, lng = at(400)
         answer = cluster.http(ben).post('/v1/locations', headers=traced.headers,
                                         json={'lat': lat, 'lng': lng, 'time': int(time.time() * 1000) + 1000})
         assert answer.ok, answer.text
@@ -159,7 +157,7 @@ def test_what_nobody_traces_has_no_headers(cluster, users):
     ada, = users(1)
     cluster.share(ada)
     with cluster.online(ada, *HOME) as phone:
-        phone.report(*north_of(*HOME, 10))
+        phone.report(*at(10))
         assert cluster.http(ada).post('/v1/locations', headers={'traceparent': '00-nonsense'},
                                       json={'lat': 1, 'lng': 2, 'time': int(time.time() * 1000)}).ok
         not_sampled = f'00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-00'
@@ -178,12 +176,11 @@ def test_one_record_in_n_is_traced_and_a_collector_that_is_away_slows_nothing(ma
     ada, ben = users(2)
     cluster = make_cluster(settings={'otlp.url': f'http://127.0.0.1:{free_port()}/v1/traces', 'trace.every': 2,
                                      'trace.max.per.s': 1000, 'fanout:edge.min.report.ms': 0}).start(sinks=0)
-    cluster.share(ada, ben)
-    cluster.befriend((ada, ben))
-    with cluster.online(ada, *HOME) as a, cluster.online(ben, *north_of(*HOME, 1_000)) as b:
+    cluster.acquaint(ada, ben)
+    with cluster.online(ada, *HOME) as a, cluster.online(ben, *at(1_000)) as b:
         a.wait_screen({ben})
         for n in range(40):
-            b.report(*north_of(*HOME, 900 - n))
+            b.report(*at(900 - n))
             if n % 10 == 9:
                 a.wait_item(ben, lambda item: item['distance_m'] < 900.5 - n, timeout=10)
         edge = cluster.fanouts[0]

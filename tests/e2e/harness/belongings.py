@@ -3,10 +3,9 @@ import json
 
 from .commenting import Commenting
 from .feed import Feed
-from .geo import north_of
+from .geo import HOME, at
 from .waiting import eventually
 
-HOME = 39.9847, 116.3184
 KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'likes', 'reports', 'history'
 
 
@@ -23,8 +22,7 @@ class Belongings:
         self.handle = f'user_{self.user}'
         http = self.http(self.user)
         http.ok('PUT', '/v1/profile', json={'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png'})
-        cluster.share(self.user, self.friend)
-        cluster.befriend((self.user, self.friend))
+        cluster.acquaint(self.user, self.friend)
         http.ok('PUT', f'/v1/blocks/{self.stranger}')
         http.ok('PUT', f'/v1/nearby/mutes/{self.friend}')
         eventually(lambda: http.put('/v1/handle', json={'handle': self.handle}).status_code == 200, what='the handle is granted')
@@ -38,7 +36,7 @@ class Belongings:
         self.others = self.commenting.write(subject, self.fan, 'another one', reply_to=self.comment['id'], owner=self.idol)
         self.commenting.like(subject, self.user, self.others['id'])
         self.commenting.http(self.user).ok('POST', f'{self.commenting.path(subject)}/{self.others["id"]}/report', json={'reason': 'it is rude'})
-        self.places = [north_of(*HOME, 10 * i) for i in range(reports)]
+        self.places = [at(10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
             cluster.report_http(self.user, *place, time=1_700_000_000_000 + i)
         cluster.report_http(self.friend, *HOME)
@@ -54,13 +52,7 @@ class Belongings:
         return self.cluster.http(self.stranger, scope='moderator').ok('GET', '/v1/moderation/comments', params={'text': text})['items']
 
     def pages(self, limit=100):
-        after = None
-        while True:
-            page = self.http(self.user).ok('GET', '/v1/export', params={'limit': limit, **({'after': after} if after else {})})
-            yield page
-            after = page['next']
-            if after is None:
-                return
+        return self.http(self.user).pages('/v1/export', limit=limit)
 
     def exported(self, limit=100) -> dict:
         """Kind -> items."""

@@ -11,12 +11,11 @@ import requests
 from .commenters import Commenters
 from .commenting import Commenting
 from .feed import Feed
-from .geo import e7, north_of
+from .geo import HOME, e7, north_of
 from .meanwhile import meanwhile
 from .truth import Simulation, caught_up, city_truth, compare, read_lists, reports, settle
 from .waiting import eventually, now_ms
 
-HOME = 39.9847, 116.3184
 CITY, REPORTERS, AUTHORS, COMMENTERS, SUBJECTS = 60, 3, 6, 8, 3
 DEEDS, PAUSE_S = 400, 0.5  # more than there is time for
 PATIENCE_S = 90

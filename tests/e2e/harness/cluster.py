@@ -267,15 +267,14 @@ class Cluster:
             eventually(lambda user=a, other=b: other in self.friends_of(user), what=f'{a} and {b} are friends')
             eventually(lambda user=b, other=a: other in self.friends_of(user), what=f'{b} and {a} are friends')
 
+    def acquaint(self, me, *friends):
+        """All of them share, and the first is a friend of each of the others."""
+        self.share(me, *friends)
+        self.befriend(*((me, friend) for friend in friends))
+
     def friends_of(self, user) -> set:
         """By the HTTP API, all pages."""
-        found, after = set(), None
-        while True:
-            page = self.http(user).ok('GET', '/v1/friends', params={'limit': 1000, **({} if after is None else {'after': after})})
-            found |= {item['user'] for item in page['items']}
-            after = page['next']
-            if after is None:
-                return found
+        return {item['user'] for item in self.http(user).items('/v1/friends', limit=1000)}
 
     def report_http(self, user, lat, lng, time=None, **fields):
         return self.http(user).post('/v1/locations', json={'lat': lat, 'lng': lng,

@@ -3,10 +3,9 @@ import asyncio
 import collections
 import itertools
 import random
-import threading
-import time
 
 from .asking import Asking
+from .meanwhile import troubled
 from .threads import Threads
 
 
@@ -142,32 +141,13 @@ class Commenters(Asking):
     def run(self, plans: dict[int, list[str]], meanwhile=()):
         """Meanwhile [(share, do), ...]: each is done by this thread when that share of all plans is."""
         self.done, self._total = 0, sum(map(len, plans.values()))
-        failures = []
 
         async def live():
             async with asyncio.TaskGroup() as group:
                 for user, deeds in plans.items():
                     group.create_task(self._live(user, deeds))
 
-        def work():
-            try:
-                asyncio.run(live())
-            except BaseException as failure:
-                failures.append(failure)
-
-        worker = threading.Thread(target=work, name='commenters')
-        worker.start()
-        try:
-            for share, do in meanwhile:
-                while self.share_done() < share and worker.is_alive():
-                    time.sleep(0.02)
-                assert worker.is_alive() or failures, 'everything was over before the trouble came'
-                if not failures:
-                    do()
-        finally:
-            worker.join()
-        if failures:
-            raise failures[0]
+        troubled(lambda: asyncio.run(live()), self.share_done, meanwhile)
 
     # what must be there
 

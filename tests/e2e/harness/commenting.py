@@ -1,6 +1,7 @@
 """People who comment over the HTTP API, and what the threads must therefore hold."""
 import itertools
 
+from .http import pages_of
 from .threads import Threads
 from .waiting import eventually
 
@@ -89,14 +90,8 @@ class Commenting:
     # reading
 
     def pages(self, user, subject, sort, limit=20, **query) -> list[dict]:
-        pages, after = [], None
-        while True:
-            pages.append(self._ask(self.http(user), 'GET', self.path(subject), 200, params={
-                'sort': sort, 'limit': limit, **query, **({} if after is None else {'after': after})}))
-            assert pages[-1]['next'] is None or pages[-1]['next'] != after, 'a page leads to itself'
-            after = pages[-1]['next']
-            if after is None:
-                return pages
+        return list(pages_of(lambda **cursor: self._ask(self.http(user), 'GET', self.path(subject), 200, params={
+            'sort': sort, 'limit': limit, **query, **cursor})))
 
     @classmethod
     def bare(cls, comment) -> dict:

@@ -1,7 +1,7 @@
 """Comments, as gateways write and ask for them, and a model of the rules."""
 import itertools
 
-from .http import Http
+from .http import Http, pages_of
 from .waiting import eventually, now_ms
 
 
@@ -59,14 +59,12 @@ class Comments:
 
     def all(self, path, **query) -> list[dict]:
         """All items of a list, a page at a time."""
-        items, after = [], {}
-        while True:
-            status, page = self.ask(path, **query, **after)
+        def ask(**cursor):
+            status, page = self.ask(path, **query, **cursor)
             assert status == 200, page
-            items += page['items']
-            if page['next'] is None:
-                return items
-            after = {'after': page['next']}
+            return page
+
+        return [item for page in pages_of(ask) for item in page['items']]
 
     def thread(self, subject, sort='floor', **query) -> list[dict]:
         return self.all(f'page/{subject.replace(":", "/")}', sort=sort, **query)

@@ -1,6 +1,5 @@
 """Stands in for starling-comments where only the gateway is tested: a member of its consumer group that decides commands by the plain
 model (threads.py), and answers the gateway's questions."""
-import http.server
 import json
 import threading
 import time
@@ -8,6 +7,7 @@ import urllib.parse
 
 from confluent_kafka import Consumer
 
+from .answering import Answering
 from .ports import free_port
 from .records import decode
 from .threads import Refused, Threads
@@ -28,24 +28,21 @@ class CommentsOwner:
         self._outcomes, self._decided = {}, {}
         self._lock, self._end = threading.Condition(), False
         port = free_port()
-        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', port), _handler(self))
+        self._server = Answering(self._reply, port)
         self._consumer = Consumer({'bootstrap.servers': cluster.broker.bootstrap, 'group.id': cluster.group('comments'),
                                    'client.id': f'stand-in@127.0.0.1:{port}', 'auto.offset.reset': 'earliest',
                                    'enable.auto.commit': False, 'isolation.level': 'read_uncommitted'})
         self._assigned = threading.Event()
         self._consumer.subscribe([cluster.topics.name('comment-commands')],
                                  on_assign=lambda *_: self._assigned.set())
-        self._workers = [threading.Thread(target=work) for work in (self._read, self._server.serve_forever)]
-        for worker in self._workers:
-            worker.start()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
         assert self._assigned.wait(30)
 
     def close(self):
         self._end = True
-        self._server.shutdown()
-        for worker in self._workers:
-            worker.join()
-        self._server.server_close()
+        with self._server:
+            self._reader.join()
         self._consumer.close()
 
     # commands
@@ -108,7 +105,14 @@ class CommentsOwner:
 
     # questions
 
-    def answer(self, path, query):
+    def _reply(self, method, path, headers, body):
+        while self.deaf:
+            time.sleep(0.05)
+        url = urllib.parse.urlsplit(path)
+        status, found = self._answer(url.path, dict(urllib.parse.parse_qsl(url.query)))
+        return status, json.dumps(found).encode()
+
+    def _answer(self, path, query):
         """(status, JSON)."""
         what, rest = path.removeprefix('/peer/comments/').split('/', 1)
         if what == 'counts':
@@ -175,25 +179,3 @@ class CommentsOwner:
         known = self.threads.subjects[subject]
         return 200, {'refused': None, 'comment': comment and self.threads.shown(subject, comment),
                      'subject': self._subject(known), 'pinned': comment in known.pinned}
-
-
-def _handler(owner):
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = 'HTTP/1.1'
-
-        def do_GET(self):
-            while owner.deaf:
-                time.sleep(0.05)
-            url = urllib.parse.urlsplit(self.path)
-            status, body = owner.answer(url.path, dict(urllib.parse.parse_qsl(url.query)))
-            text = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header('Content-Type', 'application/json')
-            self.send_header('Content-Length', str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *_):
-            pass
-
-    return Handler

@@ -70,14 +70,7 @@ class Feed:
 
     def pages(self, user, path, **query) -> list[dict]:
         """All pages of a list."""
-        pages, after = [], None
-        while True:
-            pages.append(self.http(user).ok('GET', path, params={
-                **query, **({} if after is None else {'after': after})}))
-            assert pages[-1]['next'] is None or pages[-1]['next'] != after, 'a page leads to itself'
-            after = pages[-1]['next']
-            if after is None:
-                return pages
+        return list(self.http(user).pages(path, **query))
 
     def home(self, user, limit=20) -> list[dict]:
         """The posts of all pages, which must be complete."""

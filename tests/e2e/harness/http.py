@@ -2,6 +2,18 @@
 import requests
 
 
+def pages_of(ask):
+    """All pages of a list, one after the other: ask(**cursor) gives one."""
+    cursor = {}
+    while True:
+        page = ask(**cursor)
+        yield page
+        if page['next'] is None:
+            return
+        assert page['next'] != cursor.get('after'), 'a page leads to itself'
+        cursor = {'after': page['next']}
+
+
 class Http(requests.Session):
     """client.get('/v1/friends'), client.put('/v1/sharing', json={...}). The base address and the token go by themselves;
     a request without answer fails after 10 s."""
@@ -22,3 +34,12 @@ class Http(requests.Session):
         response = self.request(method, url, **kwargs)
         assert response.ok, f'{method} {url}: {response.status_code} {response.text}'
         return response.json() if response.content else None
+
+    def pages(self, url, **query):
+        """All pages of a list, none of which has more than was asked for."""
+        for page in pages_of(lambda **cursor: self.ok('GET', url, params={**query, **cursor})):
+            assert len(page['items']) <= query.get('limit', len(page['items'])), f'{len(page["items"])} items of {url}, {query}'
+            yield page
+
+    def items(self, url, **query) -> list:
+        return [item for page in self.pages(url, **query) for item in page['items']]

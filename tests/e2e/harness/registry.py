@@ -1,48 +1,23 @@
 """A schema registry as small as one can be: what Confluent's documentation says of subjects, ids, and the mode IMPORT, in memory."""
-import http.server
 import json
 import re
-import threading
 import urllib.parse
 
+from .answering import Answering
 
-class Registry:
+
+class Registry(Answering):
     """url: where it listens. subjects: {name: {version: (id, schema text)}}; modes: {name: mode}; refusing: a message with which it
     refuses all schemas as incompatible, or None; keeping: it lets no subject out of the mode IMPORT."""
 
     def __init__(self):
         self.subjects, self.modes, self.refusing, self.keeping, self.asked = {}, {}, None, False, 0
-        registry = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = 'HTTP/1.1'
+        def answer(method, path, _, body):
+            status, reply = self.handle(method, urllib.parse.urlsplit(path).path, json.loads(body) if body else None)
+            return status, json.dumps(reply).encode()
 
-            def answer(self):
-                size = int(self.headers.get('Content-Length', 0))
-                body = json.loads(self.rfile.read(size)) if size else None
-                status, reply = registry.handle(self.command, urllib.parse.urlsplit(self.path).path, body)
-                text = json.dumps(reply).encode()
-                self.send_response(status)
-                self.send_header('Content-Type', 'application/vnd.schemaregistry.v1+json')
-                self.send_header('Content-Length', str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            do_GET = do_PUT = do_POST = answer
-
-            def log_message(self, *_):
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.url = f'http://127.0.0.1:{self._server.server_port}'
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(answer, kind='application/vnd.schemaregistry.v1+json')
 
     def handle(self, method, path, body):
         self.asked += 1

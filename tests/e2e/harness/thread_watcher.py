@@ -39,25 +39,16 @@ class ThreadWatcher(Watching):
     def _watch(self):
         self.phone.send({'type': 'watch', 'what': 'comments', 'subject': self.subject, 'version': self.version})
 
-    def _all(self, path, **query):
-        after = None
-        while True:
-            page = self.http.ok('GET', path, params={**query, **({} if after is None else {'after': after})})
-            yield page
-            after = page['next']
-            if after is None:
-                return
 
     def _read(self) -> bool:
         """The whole thread. Its version is that of the first page: changes after that do no harm on the other pages."""
         comments, first = {}, None
         try:
-            for page in self._all(self.path, sort='floor', limit=1000, replies=FIRST_REPLIES):
+            for page in self.http.pages(self.path, sort='floor', limit=1000, replies=FIRST_REPLIES):
                 first = first or page
                 comments.update((int(one['id']), one) for root in page['items'] for one in (root, *root['replies']))
             for id in [id for id, comment in comments.items() if len(comment['replies']) == FIRST_REPLIES]:
-                for page in self._all(f'{self.path}/{id}/replies', limit=1000):
-                    comments.update((int(reply['id']), reply) for reply in page['items'])
+                comments.update((int(reply['id']), reply) for reply in self.http.items(f'{self.path}/{id}/replies', limit=1000))
         except (AssertionError, requests.RequestException):
             return False  # nobody owns the subject just now
         with self._lock:

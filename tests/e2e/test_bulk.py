@@ -3,9 +3,10 @@ import time
 
 import pytest
 
+from harness.command import Running
 from harness.geo import HOME
 from harness.waiting import eventually
-from test_cli import Running, exported
+from test_cli import exported
 
 PEOPLE, FRIENDS = 3000, 80
 

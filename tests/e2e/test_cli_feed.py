@@ -8,6 +8,7 @@ import time
 
 import pytest
 from harness.cluster import build_folder
+from harness.command import fails
 from harness.feed import Feed
 from harness.processes import clean_environment
 from harness.waiting import eventually
@@ -19,14 +20,6 @@ USER_COMMANDS = 'posts', 'feed'
 def feed(make_module_cluster):
     return Feed(make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(
         routers=0, fanouts=0, sinks=0, feeds=1))
-
-
-def fails(cluster, *arguments, code=1):
-    """Its words on standard error when it fails with that exit code."""
-    done = cluster.starling(*arguments, check=False)
-    assert done.returncode == code, done
-    assert 'Sanitizer' not in done.stderr and 'runtime error' not in done.stderr, done.stderr
-    return done.stderr
 
 
 def pairs(text):

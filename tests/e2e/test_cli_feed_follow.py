@@ -4,9 +4,9 @@ import signal
 
 import pytest
 
+from harness.command import Running, fails
 from harness.feed import Feed
-from test_cli import Running
-from test_cli_feed import as_the_owner_says, fails
+from test_cli_feed import as_the_owner_says
 
 
 @pytest.fixture(scope='module')

@@ -1,9 +1,10 @@
 """Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers."""
 import pytest
 
-from harness.commenting import Commenting, refused
+from harness.commenting import Commenting
 from harness.comments_owner import CommentsOwner
 from harness.feed import Feed
+from harness.http import problem
 from harness.waiting import eventually, now_ms
 
 
@@ -69,7 +70,7 @@ def test_a_comment_is_written_and_read(comments, owner, feed, post, users):
     assert comments.http(ada).ok('GET', comments.path(subject, made['id'], 'replies')) == {'items': [reply], 'next': None}
     around = comments.http(ada).ok('GET', comments.path(subject, reply['id']), params={'around': 2})
     assert (around['item'], around['root']['id'], around['around']) == (reply, made['id'], [])
-    refused(comments.http(ada).get(comments.path(subject, 12345)), 404, 'no_comment')
+    problem(comments.http(ada).get(comments.path(subject, 12345)), 404, 'no_comment')
 
 
 def test_the_same_key_is_the_same_comment(comments, owner, post, users):
@@ -81,7 +82,7 @@ def test_the_same_key_is_the_same_comment(comments, owner, post, users):
     assert comments.http(ada).ok('GET', comments.path(subject))['total'] == 1
     outcome = comments.http(ada).get(comments.path(subject, 'outcome').replace('comments', 'subjects'), params={'key': 'k /&='})
     assert (outcome.status_code, outcome.json()) == (201, response.json())
-    refused(comments.http(ada).get(comments.path(subject, 'outcome').replace('comments', 'subjects'), params={'key': 'another'}), 404, 'no_outcome')
+    problem(comments.http(ada).get(comments.path(subject, 'outcome').replace('comments', 'subjects'), params={'key': 'another'}), 404, 'no_outcome')
 
 
 def test_an_undecided_comment_says_where_its_outcome_is(comments, owner, post, users):
@@ -105,7 +106,7 @@ def test_a_silent_owner_holds_no_writer_up(comments, owner, feed, post, users):
     response = comments.http(ada).post(comments.path(subject), json={'text': 'into the dark'})
     assert response.status_code == 202, response.text
     response = comments.http(ada).post('/v1/comments/site/never-seen', json={'text': 'into the dark'})
-    refused(response, 503, 'owner_unavailable')  # nobody can say who owns it
+    problem(response, 503, 'owner_unavailable')  # nobody can say who owns it
     assert int(response.headers['Retry-After']) > 0
     owner.deaf = False
     eventually(lambda: any(c['user'] == ada and c['blocked'] and c['owner'] == author for c in owner.commands))
@@ -117,25 +118,25 @@ def test_facts_about_the_owner_are_in_the_command(comments, owner, feed, subject
     site, name = subject
     ada, ben, cem = users(3)
     comments.register(name, owner=site, who_may='followers')
-    refused(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+    problem(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
     feed.follow(ada, site)
     comments.write(name, ada, 'a')
     assert owner.commands[-1]['follows'] and not owner.commands[-1]['friends']
 
     comments.register(name, owner=site, who_may='friends')
-    refused(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+    problem(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
     comments.cluster.befriend((ben, site))
     comments.write(name, ben, 'b')
     comments.write(name, site, 'the owner may')
 
     comments.register(name, owner=site, who_may='everyone', level=3)
-    refused(comments.http(cem, level=2).post(comments.path(name), json={'text': 'a'}), 403, 'level_too_low')
+    problem(comments.http(cem, level=2).post(comments.path(name), json={'text': 'a'}), 403, 'level_too_low')
     comments.write(name, cem, 'c', level=3)
     comments.register(name, owner=site, level=0)
     for blocker, blocked in ((site, ada), (ben, site)):  # in either direction
         comments.http(blocker).put(f'/v1/blocks/{blocked}').raise_for_status()
     for blocked in (ada, ben):
-        refused(comments.http(blocked).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+        problem(comments.http(blocked).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
 
 
 def test_a_blocked_user_cannot_answer(comments, subject, users):
@@ -167,7 +168,7 @@ def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, 
         response = comments.http(ada).post(comments.path(subject), json={'text': 'a'})
     finally:
         daemon.resume()
-    refused(response, 503, 'owner_unavailable')
+    problem(response, 503, 'owner_unavailable')
     assert int(response.headers['Retry-After']) > 0
     assert all(command['user'] != ada for command in owner.commands)
 
@@ -183,7 +184,7 @@ def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, 
 def test_bad_comments_are_refused(comments, owner, subject, users, body, code):
     _, name = subject
     ada, = users(1)
-    refused(comments.http(ada).post(comments.path(name), json=body), 400, code)
+    problem(comments.http(ada).post(comments.path(name), json=body), 400, code)
     assert all(command['user'] != ada for command in owner.commands)
 
 
@@ -191,7 +192,7 @@ def test_bad_comments_are_refused(comments, owner, subject, users, body, code):
 def test_invalid_text_is_refused(comments, owner, subject, users, body):
     _, name = subject
     ada, = users(1)
-    refused(comments.http(ada).post(comments.path(name), data=body), 400, 'bad_message')
+    problem(comments.http(ada).post(comments.path(name), data=body), 400, 'bad_message')
     assert all(command['user'] != ada for command in owner.commands)
 
 
@@ -210,12 +211,12 @@ def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject,
     for path in ('/v1/comments/Site/1', '/v1/comments/site/%2E%2E', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
         response = http.post(path, json={'text': 'a'})
         assert response.status_code in (400, 404) and response.json()['code'] in ('bad_path', 'no_such_path'), response.text
-    refused(http.post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')
-    refused(http.post(comments.path(other), json={'text': 'a', 'reply_to': '12345'}), 400, 'no_comment')
+    problem(http.post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')
+    problem(http.post(comments.path(other), json={'text': 'a', 'reply_to': '12345'}), 400, 'no_comment')
     assert len(owner.commands) == written
     # The author of this comment is known, so its owner decides.
-    refused(http.post(comments.path(other), json={'text': 'a', 'reply_to': made['id']}), 404, 'no_subject')
-    refused(http.post('/v1/comments/site/nobody', json={'text': 'a'}), 404, 'no_subject')
+    problem(http.post(comments.path(other), json={'text': 'a', 'reply_to': made['id']}), 404, 'no_subject')
+    problem(http.post('/v1/comments/site/nobody', json={'text': 'a'}), 404, 'no_subject')
     assert http.ok('GET', '/v1/comments/site/nobody') == {
         'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': False, 'owner': None, 'pinned': []}
 
@@ -241,14 +242,14 @@ def test_a_closed_subject_takes_no_comments(comments, subject, users):
     answer = comments.register(name, owner=site, closed=True, review='before')
     assert answer == {'type': 'site', 'id': name.removeprefix('site:'), 'owner': site, 'closed': True,
                       'who_may': 'everyone', 'review': 'before', 'level': 0, 'total': 0, 'version': answer['version']}
-    refused(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 409, 'subject_closed')
-    refused(comments.http(ada).put(f'/v1/subjects/{name.replace(":", "/")}', json={'owner': ada}), 403, 'gateways_only')
+    problem(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 409, 'subject_closed')
+    problem(comments.http(ada).put(f'/v1/subjects/{name.replace(":", "/")}', json={'owner': ada}), 403, 'gateways_only')
     gateway = comments.cluster.gateway()
     for body, code in (({'owner': -1}, 'bad_user'), ({'owner': 1, 'who_may': 'me'}, 'bad_subject'),
                        ({'owner': 1, 'review': 5}, 'bad_subject'), ({'owner': 1, 'closed': 'yes'}, 'bad_subject'),
                        ({'owner': 1, 'level': -1}, 'bad_subject')):
-        refused(gateway.put(f'/v1/subjects/{name.replace(":", "/")}', json=body), 400, code)
-    refused(gateway.put('/v1/subjects/site/new-one', json={}), 404, 'no_subject')
+        problem(gateway.put(f'/v1/subjects/{name.replace(":", "/")}', json=body), 400, code)
+    problem(gateway.put('/v1/subjects/site/new-one', json={}), 404, 'no_subject')
 
 
 # ---- what is done to comments ----
@@ -263,19 +264,19 @@ def test_likes_pins_and_deletions(comments, subject, users):
     assert comments.like(name, ada, one['id']) == 2  # one's own
     for _ in range(2):
         assert comments.like(name, ben, one['id'], wanted=False) == 1
-    refused(comments.http(ben).put(comments.path(name, 12345, 'like')), 404, 'no_comment')
+    problem(comments.http(ben).put(comments.path(name, 12345, 'like')), 404, 'no_comment')
 
-    refused(comments.http(ada).put(comments.path(name, one['id'], 'pin')), 403, 'not_your_comment')
-    refused(comments.http(site).put(comments.path(name, reply['id'], 'pin')), 400, 'not_a_root')
+    problem(comments.http(ada).put(comments.path(name, one['id'], 'pin')), 403, 'not_your_comment')
+    problem(comments.http(site).put(comments.path(name, reply['id'], 'pin')), 400, 'not_a_root')
     assert comments.pin(name, site, one['id']) is True
     comments.check(name)
     assert comments.pin(name, site, one['id'], wanted=False) is False
 
-    refused(comments.http(ben).delete(comments.path(name, one['id'])), 403, 'not_your_comment')
+    problem(comments.http(ben).delete(comments.path(name, one['id'])), 403, 'not_your_comment')
     for _ in range(2):
         comments.delete(name, ada, one['id'])
-    refused(comments.http(ben).put(comments.path(name, one['id'], 'like')), 409, 'comment_not_visible')
-    refused(comments.http(ben).post(comments.path(name), json={'text': 'a', 'reply_to': one['id']}), 409, 'comment_not_visible')
+    problem(comments.http(ben).put(comments.path(name, one['id'], 'like')), 409, 'comment_not_visible')
+    problem(comments.http(ben).post(comments.path(name), json={'text': 'a', 'reply_to': one['id']}), 409, 'comment_not_visible')
     shown = comments.http(ben).ok('GET', comments.path(name))
     assert (shown['items'][0]['state'], shown['items'][0]['text'], shown['total']) == ('deleted', None, 1)
     comments.check(name)
@@ -287,11 +288,11 @@ def test_moderators_hide_restore_and_delete(comments, owner, subject, users):
     one = comments.write(name, ada, 'a')
     report = comments.http(mod).post(comments.path(name, one['id'], 'report'), json={'reason': 'spam'})
     assert (report.status_code, owner.commands[-1]['text']) == (202, 'spam')
-    refused(comments.http(mod).post(comments.path(name, one['id'], 'report'), json={'reason': ''}), 400, 'bad_reason')
+    problem(comments.http(mod).post(comments.path(name, one['id'], 'report'), json={'reason': ''}), 400, 'bad_reason')
     path = comments.path(name, one['id']).replace('/v1/', '/v1/moderation/', 1)
-    refused(comments.http(mod).put(path, json={'state': 'hidden', 'reason': 'x'}), 403, 'moderators_only')
-    refused(comments.http(mod, scope='moderator').put(path, json={'state': 'held', 'reason': 'x'}), 400, 'bad_state')
-    refused(comments.http(mod, scope='moderator').put(path, json={'state': 'hidden'}), 400, 'bad_reason')
+    problem(comments.http(mod).put(path, json={'state': 'hidden', 'reason': 'x'}), 403, 'moderators_only')
+    problem(comments.http(mod, scope='moderator').put(path, json={'state': 'held', 'reason': 'x'}), 400, 'bad_state')
+    problem(comments.http(mod, scope='moderator').put(path, json={'state': 'hidden'}), 400, 'bad_reason')
     for state in ('hidden', 'visible', 'deleted'):
         answer = comments.moderate(name, one['id'], state, mod)
         assert (answer['state'], answer['text']) == (state, 'a' if state == 'visible' else None)
@@ -314,11 +315,11 @@ def test_pages_of_every_order(comments, subject, users):
     http = comments.http(people[0])
     page = http.ok('GET', comments.path(name), params={'sort': 'newest', 'limit': 5, 'replies': 0})
     assert [item['floor'] for item in page['items']] == [17, 16, 15, 14, 13]
-    refused(http.get(comments.path(name), params={'sort': 'heat', 'after': page['next']}), 400, 'wrong_cursor')
+    problem(http.get(comments.path(name), params={'sort': 'heat', 'after': page['next']}), 400, 'wrong_cursor')
     for query, code in (({'sort': 'age'}, 'bad_query'), ({'limit': 0}, 'bad_query'), ({'limit': 1001}, 'bad_query'),
                         ({'after': ''}, 'wrong_cursor'), ({'after': 'a' * 300}, 'wrong_cursor'),
                         ({'replies': 21}, 'bad_query'), ({'liked': 'maybe'}, 'bad_query')):
-        refused(http.get(comments.path(name), params=query), 400, code)
+        problem(http.get(comments.path(name), params=query), 400, code)
 
 
 def test_a_page_that_has_not_changed_is_not_sent_again(comments, subject, users):

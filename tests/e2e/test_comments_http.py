@@ -5,8 +5,9 @@ import random
 
 import pytest
 
-from harness.commenting import Commenting, refused
+from harness.commenting import Commenting
 from harness.feed import Feed
+from harness.http import problem
 from harness.waiting import eventually
 
 SESSION = {'kafka.session.timeout.ms': 6000, 'kafka.heartbeat.interval.ms': 500}
@@ -31,7 +32,7 @@ def test_a_post_takes_comments_without_being_registered(comments, users):
     author, ada = users(2)
     post = Feed(comments.cluster).post(author, 'a post')
     subject = f'post:{post["id"]}'
-    refused(comments.http(ada).post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')
+    problem(comments.http(ada).post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')
     made = comments.write(subject, ada, 'Well said, \U0001f30d', owner=author)
     reply = comments.write(subject, author, 'Thanks', reply_to=made['id'])
     comments.write(subject, ada, 'You are welcome', reply_to=reply['id'])
@@ -57,7 +58,7 @@ def test_the_thread_of_a_deleted_post_is_closed_and_stays(comments, users):
     assert [item['id'] for item in page['items']] == [made['id']]
     answers = [comments.http(ada).post(comments.path(subject), json={'text': 'a'}) for _ in range(2)]
     assert {(answer.status_code, answer.json()['code']) for answer in answers} <= {(409, 'subject_closed'), (404, 'no_subject')}
-    eventually(lambda: refused(comments.http(ada).post(comments.path(subject), json={'text': 'a'}), 404, 'no_subject') or True)
+    eventually(lambda: problem(comments.http(ada).post(comments.path(subject), json={'text': 'a'}), 404, 'no_subject') or True)
 
 
 def test_everything_that_is_done_shows_on_every_page(comments, subject, users):
@@ -110,24 +111,24 @@ def test_refusals_have_names(comments, subject, users):
     other, = users(1)
     comments.register('site:other', owner=other)
     http = comments.http(ben)
-    refused(http.post('/v1/comments/site/nobody', json={'text': 'a'}), 404, 'no_subject')
-    refused(http.post('/v1/comments/site/other', json={'text': 'a', 'reply_to': one['id']}), 400, 'no_comment')
-    refused(http.post(comments.path(name), json={'text': 'a', 'reply_to': '12345'}), 400, 'no_comment')
-    refused(http.delete(comments.path(name, one['id'])), 403, 'not_your_comment')
-    refused(http.put(comments.path(name, one['id'], 'pin')), 403, 'not_your_comment')
-    refused(comments.http(site).put(comments.path(name, reply['id'], 'pin')), 400, 'not_a_root')
-    refused(http.get(comments.path(name, 12345)), 404, 'no_comment')
+    problem(http.post('/v1/comments/site/nobody', json={'text': 'a'}), 404, 'no_subject')
+    problem(http.post('/v1/comments/site/other', json={'text': 'a', 'reply_to': one['id']}), 400, 'no_comment')
+    problem(http.post(comments.path(name), json={'text': 'a', 'reply_to': '12345'}), 400, 'no_comment')
+    problem(http.delete(comments.path(name, one['id'])), 403, 'not_your_comment')
+    problem(http.put(comments.path(name, one['id'], 'pin')), 403, 'not_your_comment')
+    problem(comments.http(site).put(comments.path(name, reply['id'], 'pin')), 400, 'not_a_root')
+    problem(http.get(comments.path(name, 12345)), 404, 'no_comment')
     page = http.ok('GET', comments.path(name), params={'limit': 1})
     assert page['next'] is None
     comments.write(name, ada, 'another')
     after = http.ok('GET', comments.path(name), params={'limit': 1})['next']
-    refused(http.get(comments.path(name), params={'sort': 'heat', 'after': after}), 400, 'wrong_cursor')
+    problem(http.get(comments.path(name), params={'sort': 'heat', 'after': after}), 400, 'wrong_cursor')
     comments.register(name, closed=True)
-    refused(http.post(comments.path(name), json={'text': 'a'}), 409, 'subject_closed')
+    problem(http.post(comments.path(name), json={'text': 'a'}), 409, 'subject_closed')
     comments.register(name, closed=False, who_may='followers', level=2)
-    refused(http.post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+    problem(http.post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
     comments.register(name, who_may='everyone')
-    refused(http.post(comments.path(name), json={'text': 'a'}), 403, 'level_too_low')
+    problem(http.post(comments.path(name), json={'text': 'a'}), 403, 'level_too_low')
     comments.write(name, ben, 'c', level=2)
     comments.register(name, level=0, review='before')
     held = comments.write(name, ben, 'held')
@@ -138,7 +139,7 @@ def test_refusals_have_names(comments, subject, users):
     assert comments.moderate(name, held['id'], 'visible', mod)['text'] == 'held'
     comments.check(name)
     comments.http(site).put(f'/v1/blocks/{ben}').raise_for_status()
-    refused(http.post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+    problem(http.post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
 
 
 DECIDED = 'comments', 'comment-texts', 'reactions', 'comments-wide', 'moderation-log'
@@ -175,7 +176,7 @@ def test_bad_input_gets_a_named_error_and_nothing_is_written(comments, subject, 
             (ada, 'PUT', comments.path(name, one['id'], 'pin'), {}, 403, 'not_your_comment'),
             (ben, 'PUT', like.replace(one['id'], '12345'), {}, 404, 'no_comment'),
             (ben, 'PUT', like.replace(name.split(':')[1], elsewhere.split(':')[1]), {}, 404, 'no_comment')):
-        refused(comments.http(user).request(method, where, **rest), status, code)
+        problem(comments.http(user).request(method, where, **rest), status, code)
     assert ends() == before
     for each in (name, elsewhere, closed):
         comments.check(each)

@@ -4,9 +4,9 @@ import pathlib
 import subprocess
 
 from harness.broker import REPOSITORY
+from harness.command import Running
 from harness.comments import Comments
 from harness.waiting import eventually
-from test_cli import Running
 
 SAMPLES = pathlib.Path(__file__).parent / 'samples'
 CONVERT = REPOSITORY / 'tools/starling-comments-convert'

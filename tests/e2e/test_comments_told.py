@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from harness.commenting import Commenting, refused
+from harness.commenting import Commenting
 from harness.feed import Feed
+from harness.http import problem
 from harness.waiting import eventually
 
 RATE = {'comments:comments.user.rate': 1, 'comments:comments.user.burst': 8}
@@ -148,7 +149,7 @@ def test_nobody_sees_whom_he_has_blocked(comments, feed, post, users):
     again = comments.http(cem).get(comments.path(subject), headers={'If-None-Match': after.headers['ETag']})
     assert again.status_code == 304
     for path in ((two['id'],), (under_one['id'],), (under_two['id'],), (two['id'], 'replies')):
-        refused(comments.http(cem).get(comments.path(subject, *path)), 404, 'no_comment')
+        problem(comments.http(cem).get(comments.path(subject, *path)), 404, 'no_comment')
         assert comments.http(ada).get(comments.path(subject, *path)).ok
     around = comments.http(cem).ok('GET', comments.path(subject, three['id']), params={'around': 5})
     assert [item['id'] for item in around['around']] == [one['id']]
@@ -165,7 +166,7 @@ def test_nobody_reads_while_nobody_says_whom_he_has_blocked(comments, post, user
     router = comments.cluster.routers[0]
     router.pause()
     try:
-        refused(comments.http(cem).get(comments.path(subject)), 503, 'owner_unavailable')  # who was never heard of
+        problem(comments.http(cem).get(comments.path(subject)), 503, 'owner_unavailable')  # who was never heard of
         assert comments.http(ben).ok('GET', comments.path(subject))['items'] == []
     finally:
         router.resume()
@@ -186,7 +187,7 @@ def test_a_user_writes_so_fast_under_one_subject(comments, post, users):
     late = {key for key, answer in answers.items() if answer.status_code == 429}
     assert late and {answers[key].status_code for key in answers.keys() - late} == {201}
     for key in late:
-        refused(answers[key], 429, 'too_many_writes')
+        problem(answers[key], 429, 'too_many_writes')
         assert 1 <= int(answers[key].headers['Retry-After']) <= 9
     comments.write(comments.new_subject(ben), ada, 'elsewhere he may')
     key = min(late)  # it is not remembered
@@ -208,4 +209,4 @@ def test_what_the_gateway_knew_of_a_subject_is_not_held_against_the_user(comment
     again = eventually(lambda: (made := comments.http(ada).post(comments.path(subject), json={'text': 'a', 'key': 'k'}))
                        .status_code == 201 and made)
     assert again.json()['text'] == 'a'
-    refused(comments.http(ben).post(comments.path(subject), json={'text': 'b'}), 403, 'not_allowed')
+    problem(comments.http(ben).post(comments.path(subject), json={'text': 'b'}), 403, 'not_allowed')

@@ -42,13 +42,11 @@ def test_a_post_is_made_read_and_deleted(feed, users):
     assert feed.http(ben).ok('GET', f'/v1/posts/{post["id"]}') == post
     assert feed.http(ben).ok('GET', f'/v1/users/{ada}/posts') == {'items': [post], 'next': None}
 
-    refused = feed.http(ben).delete(f'/v1/posts/{post["id"]}')
-    assert (refused.status_code, refused.json()['code']) == (403, 'not_your_post')
+    feed.http(ben).refused('DELETE', f'/v1/posts/{post["id"]}', 403, 'not_your_post')
     for _ in range(2):  # also when it is gone already
         deleted = feed.http(ada).delete(f'/v1/posts/{post["id"]}')
         assert (deleted.status_code, deleted.content) == (204, b'')
-    gone = feed.http(ben).get(f'/v1/posts/{post["id"]}')
-    assert (gone.status_code, gone.json()['code']) == (404, 'no_post')
+    feed.http(ben).refused('GET', f'/v1/posts/{post["id"]}', 404, 'no_post')
     assert feed.http(ben).ok('GET', f'/v1/users/{ada}/posts') == {'items': [], 'next': None}
 
 
@@ -102,15 +100,13 @@ def test_an_author_without_a_profile_has_no_name(feed, users):
 ])
 def test_bad_posts_are_refused(feed, users, body, code):
     ada, = users(1)
-    response = feed.http(ada).post('/v1/posts', json=body)
-    assert (response.status_code, response.json()['code']) == (400, code)
+    feed.http(ada).refused('POST', '/v1/posts', 400, code, json=body)
 
 
 @pytest.mark.parametrize('body', [b'', b'{', b'{"text":"\xff"}', b'{"text":"\\u0000"}', b'{"text":"\\ud800"}'])
 def test_what_is_no_text_is_refused(feed, users, body):
     ada, = users(1)
-    response = feed.http(ada).post('/v1/posts', data=body)
-    assert (response.status_code, response.json()['code']) == (400, 'bad_message')
+    feed.http(ada).refused('POST', '/v1/posts', 400, 'bad_message', data=body)
 
 
 def test_the_longest_post_comes_back_whole(feed, users):
@@ -131,8 +127,7 @@ def test_the_same_key_is_the_same_post(feed, users):
         assert (again.status_code, again.json()) == (201, first)
         assert feed.http(ben).ok('POST', '/v1/posts', json={'text': 'of another', 'key': key})['id'] != first['id']
         feed.delete(ada, first['id'])
-        late = feed.http(ada).post('/v1/posts', json={'text': 'first', 'key': key})
-        assert (late.status_code, late.json()['code']) == (409, 'post_deleted')
+        feed.http(ada).refused('POST', '/v1/posts', 409, 'post_deleted', json={'text': 'first', 'key': key})
     without = [feed.http(ada).ok('POST', '/v1/posts', json={'text': 'no key'})['id'] for _ in range(2)]
     assert without[0] != without[1]
 
@@ -157,12 +152,10 @@ def test_ids_that_are_none_and_posts_that_are_not_there(feed, users):
     http = feed.http(ada)
     for path in ['0', '-1', '07', 'abc', '9223372036854775808', '1x', '%20']:
         for method in ('GET', 'DELETE'):
-            response = http.request(method, f'/v1/posts/{path}')
-            assert (response.status_code, response.json()['code']) == (400, 'bad_path'), path
+            http.refused(method, f'/v1/posts/{path}', 400, 'bad_path')
     nobodys = [1, 3 << 12, 1023 << 12, 2**63 - 1]  # of partitions that there are, and of one that there is not
     for post in nobodys:
-        response = http.get(f'/v1/posts/{post}')
-        assert (response.status_code, response.json()['code']) == (404, 'no_post')
+        http.refused('GET', f'/v1/posts/{post}', 404, 'no_post')
         assert http.delete(f'/v1/posts/{post}').status_code == 204
 
 
@@ -197,12 +190,10 @@ def test_queries_that_are_none(feed, users, query):
     for path in ['/v1/feed', f'/v1/users/{ada}/posts', f'/v1/users/{ada}/followers', f'/v1/users/{ada}/following']:
         if query == 'after=0' and path.endswith(('ing', 'ers')):
             continue  # 0 is a user, and no id
-        response = feed.http(ada).get(f'{path}?{query}')
-        assert (response.status_code, response.json()['code']) == (400, 'bad_query'), path
+        feed.http(ada).refused('GET', f'{path}?{query}', 400, 'bad_query')
     for bad, detail in (('from=x', '"from" is "x"'), ('to=-1', '"to" is "-1"'),
                         ('from=8&to=7', '"from" is 8, but must not be after "to", which is 7')):
-        response = feed.http(ada).get(f'/v1/users/{ada}/posts?{bad}')
-        assert (response.status_code, response.json()['code']) == (400, 'bad_query'), bad
+        response = feed.http(ada).refused('GET', f'/v1/users/{ada}/posts?{bad}', 400, 'bad_query')
         assert response.json()['detail'].startswith(detail), bad
 
 
@@ -233,8 +224,7 @@ def test_nobody_follows_or_mutes_himself(feed, users):
     ada, = users(1)
     for path in ('follows', 'mutes'):
         for method in ('PUT', 'DELETE'):
-            response = feed.http(ada).request(method, f'/v1/{path}/{ada}')
-            assert (response.status_code, response.json()['code']) == (400, 'same_user')
+            feed.http(ada).refused(method, f'/v1/{path}/{ada}', 400, 'same_user')
     assert feed.http(ada).put('/v1/follows/me').json()['code'] == 'bad_user'
 
 
@@ -242,8 +232,7 @@ def test_following_has_a_limit(feed, users):
     ada, *others = users(FOLLOWING_MAX + 2)
     for other in others[:FOLLOWING_MAX]:
         feed.follow(ada, other)
-    refused = feed.http(ada).put(f'/v1/follows/{others[-1]}')
-    assert (refused.status_code, refused.json()['code']) == (409, 'following_limit')
+    feed.http(ada).refused('PUT', f'/v1/follows/{others[-1]}', 409, 'following_limit')
     assert feed.http(ada).ok('PUT', f'/v1/follows/{others[0]}')['following'] is True  # follows him already
     assert feed.http(ada).ok('PUT', f'/v1/mutes/{others[-1]}') == {'user': others[-1], 'muted': True}
     feed.unfollow(ada, others[0])
@@ -308,8 +297,7 @@ def test_blocks_end_follows_both_ways(feed, users):
                feed.listed(ben, 'following', 5) == feed.listed(ben, 'followers', 5) == [], 20)
     assert feed.home(ada) == []
     for user, other in ((ada, ben), (ben, ada)):
-        refused = feed.http(user).put(f'/v1/follows/{other}')
-        assert (refused.status_code, refused.json()['code']) == (403, 'not_allowed')
+        feed.http(user).refused('PUT', f'/v1/follows/{other}', 403, 'not_allowed')
     feed.http(ben).ok('DELETE', f'/v1/blocks/{ada}')
     eventually(lambda: feed.http(ada).put(f'/v1/follows/{ben}').status_code == 200, 20)
 

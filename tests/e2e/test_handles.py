@@ -99,8 +99,7 @@ def test_a_handle_is_chosen_changed_and_given_up(people, users):
     assert people.http(ben).ok('GET', f'/v1/handles/{first.upper()}') == shown
     assert people.gateway().get(f'/v1/handles/{first}').json() == shown
 
-    taken = people.http(ben).put('/v1/handle', json={'handle': first})
-    assert (taken.status_code, taken.json()['code']) == (409, 'handle_taken')
+    people.http(ben).refused('PUT', '/v1/handle', 409, 'handle_taken', json={'handle': first})
     assert own(people, ben) is None
 
     assert put(people, ada, second).status_code == 200
@@ -145,16 +144,14 @@ def test_what_was_answered_can_be_read_at_once(people, users):
 def test_bad_handles_are_refused(people, users, body, code):
     ada, = users(1)
     ends = people.topics.ends('name-commands')
-    response = people.http(ada).put('/v1/handle', json=body)
-    assert (response.status_code, response.json()['code']) == (400, code)
+    people.http(ada).refused('PUT', '/v1/handle', 400, code, json=body)
     assert people.topics.ends('name-commands') == ends
 
 
 def test_handles_that_are_none_or_nobodys(people, users):
     ada, = users(1)
     for path in ['ab', 'a' * 31, 'a-b', '%20ada', 'ad%C3%A4']:
-        response = people.http(ada).get(f'/v1/handles/{path}')
-        assert (response.status_code, response.json()['code']) == (400, 'bad_path'), path
+        people.http(ada).refused('GET', f'/v1/handles/{path}', 400, 'bad_path')
     assert holder(people, fresh()) is None
 
 

@@ -1,4 +1,5 @@
 """The HTTP gateway: every endpoint, every named error, and what happens to it when Kafka or the owners are away."""
+import functools
 import re
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from harness.cluster import build_folder
 from harness.forged import bad_tokens
 from harness.geo import HOME, e7
 from harness.http import Http
+from harness.http import problem as any_problem
 from harness.meanwhile import beside
 from harness.processes import clean_environment
 from harness.records import decode, encode
@@ -21,14 +23,7 @@ def report(**fields):
     return {'lat': HOME[0], 'lng': HOME[1], 'time': now_ms(), **fields}
 
 
-def problem(response, status, code, retry=False):
-    """The response is that problem, as RFC 9457 wants it."""
-    assert (response.status_code, response.json().get('code')) == (status, code), response.text
-    assert response.headers['Content-Type'] == 'application/problem+json'
-    body = response.json()
-    assert body['status'] == status and body['type'] == f'urn:starling:{code}' and body['title'] and body['detail']
-    assert ('Retry-After' in response.headers) == retry
-    return body
+problem = functools.partial(any_problem, retry=False)
 
 
 def said(cluster, user, topic='locations'):

@@ -100,8 +100,7 @@ def test_the_list_of_mutes(cluster, users):
     assert muted(cluster, me, after=first['next']) == {'items': [{'user': rest[3]}], 'next': None}
     assert muted(cluster, others[0]) == {'items': [], 'next': None}
     for method in 'PUT', 'DELETE':
-        answer = http.request(method, f'/v1/nearby/mutes/{me}')
-        assert (answer.status_code, answer.json()['code']) == (400, 'same_user')
+        http.refused(method, f'/v1/nearby/mutes/{me}', 400, 'same_user')
     assert http.get('/v1/nearby/mutes', params={'limit': 0}).status_code == 400
 
 
@@ -114,8 +113,7 @@ def test_there_is_a_limit(cluster, users):
     cluster.topics.produce_all('nearby-mutes', [(key, ('nearby-mute', {'since': 1})) for key in keys], partition)
     eventually(lambda: len(muted(cluster, me, limit=1000)['items']) == 1000)
     assert len(muted(cluster, me)['items']) == 20
-    answer = cluster.http(me).put('/v1/nearby/mutes/5')
-    assert (answer.status_code, answer.json()['code']) == (409, 'mutes_limit')
+    cluster.http(me).refused('PUT', '/v1/nearby/mutes/5', 409, 'mutes_limit')
     mute(cluster, me, 10 ** 9)
     mute(cluster, me, 10 ** 9, False)
     eventually(lambda: cluster.http(me).put('/v1/nearby/mutes/5').status_code == 200)

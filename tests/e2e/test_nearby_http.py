@@ -90,8 +90,7 @@ def test_questions_that_mean_nothing_are_refused(town, users):
     http = town.http(me)
     for query in {'limit': 0}, {'limit': 1001}, {'limit': 'x'}, {'after': 'x'}, {'after': '40c3880000000000'}, {'after': ''}, \
             {'since': -1}, {'since': now_ms() + 90_000}, {'since': 'soon'}, {'since': 1 << 62}:
-        refused = http.get('/v1/nearby', params=query)
-        assert (refused.status_code, refused.json()['code']) == (400, 'bad_query'), query
+        http.refused('GET', '/v1/nearby', 400, 'bad_query', params=query)
 
 
 def test_few_questions_of_a_user_wait_at_once(town, users):
@@ -116,5 +115,4 @@ def test_without_the_owner_it_is_said(make_module_cluster, users):
     cluster = make_module_cluster().start(routers=0, fanouts=0, sinks=0)
     me, = users(1)
     cluster.share(me)
-    answer = cluster.http(me).get('/v1/nearby')
-    assert (answer.status_code, answer.json()['code']) == (503, 'owner_unavailable')
+    cluster.http(me).refused('GET', '/v1/nearby', 503, 'owner_unavailable')

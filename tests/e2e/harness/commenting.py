@@ -6,10 +6,6 @@ from .threads import Threads
 from .waiting import eventually
 
 
-def refused(response, status, code):
-    """Asserts that the answer is that problem."""
-    assert (response.status_code, response.json()['code']) == (status, code), response.text
-    assert response.headers['Content-Type'] == 'application/problem+json'
 
 
 class Commenting:

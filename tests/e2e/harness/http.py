@@ -14,6 +14,17 @@ def pages_of(ask):
         cursor = {'after': page['next']}
 
 
+def problem(response, status, code, retry=None) -> dict:
+    """The response is that problem, as RFC 9457 wants it. retry: whether it says when to come back."""
+    what = f'{response.request.method} {response.url}: {response.status_code} {response.text}'
+    assert response.headers['Content-Type'] == 'application/problem+json', what
+    body = response.json()
+    assert (response.status_code, body['code']) == (status, code), what
+    assert body['status'] == status and body['type'] == f'urn:starling:{code}' and body['title'] and body['detail'], what
+    assert retry is None or ('Retry-After' in response.headers) == retry, what
+    return body
+
+
 class Http(requests.Session):
     """client.get('/v1/friends'), client.put('/v1/sharing', json={...}). The base address and the token go by themselves;
     a request without answer fails after 10 s."""
@@ -34,6 +45,12 @@ class Http(requests.Session):
         response = self.request(method, url, **kwargs)
         assert response.ok, f'{method} {url}: {response.status_code} {response.text}'
         return response.json() if response.content else None
+
+    def refused(self, method, url, status, code, **kwargs) -> requests.Response:
+        """The request, which must be refused, with that problem."""
+        response = self.request(method, url, **kwargs)
+        problem(response, status, code)
+        return response
 
     def pages(self, url, **query):
         """All pages of a list, none of which has more than was asked for."""

@@ -166,6 +166,19 @@ def published(cluster):
     return sum(sink.metrics().total('starling_history_published_rows_total') for sink in cluster.sinks if sink.alive())
 
 
+def wait_published(cluster):
+    """Waits until sinks say that all rows are in files; how many these are."""
+    count = len(wanted_rows(cluster))
+    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    return count
+
+
+def wait_exact(cluster):
+    """Waits until the files hold all rows."""
+    count = len(wanted_rows(cluster))
+    eventually(lambda: check_files(cluster)[0] == count, 40, what='all rows are published')
+
+
 def hidden_files(cluster):
     return [path for path in cluster.history.rglob('.*') if path.is_file()]
 
@@ -222,9 +235,8 @@ def check_answers(cluster, users):
 def test_rows_are_the_reports_and_joins(sinks, users):
     cluster, ours = sinks(), users(20)
     produce(cluster, ours, 3000)
-    count = len(wanted_rows(cluster))
+    count = wait_published(cluster)
     assert 1500 < count < 3000
-    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
     assert not hidden_files(cluster)
     assert check_files(cluster)[0] == count
     check_answers(cluster, ours[:5])
@@ -359,8 +371,7 @@ def test_kill_and_restart(sinks, users):
             time.sleep(pause)  # anywhere in the life of a file
             sink.kill()
             sink.start()
-    count = len(wanted_rows(cluster))
-    eventually(lambda: check_files(cluster)[0] == count, 20, what='all rows are published')
+    wait_exact(cluster)
     assert not hidden_files(cluster)
     check_answers(cluster, ours[:6])
 
@@ -382,13 +393,7 @@ def test_two_sinks_and_rebalances(sinks, users):
         time.sleep(1)
         assert two.stop() == 0
         time.sleep(1.5)
-    count = len(wanted_rows(cluster))
-
-    def exact():
-        assert check_files(cluster)[0] == count
-        return True
-
-    eventually(exact, 40)
+    wait_exact(cluster)
     check_answers(cluster, ours[:10])
     assert not hidden_files(cluster)
 
@@ -428,8 +433,7 @@ def test_the_broker_goes_away_for_a_while(sinks, users, broker):
         broker.start(timeout=150)
         for each in (sink, two):
             each.wait_ready()
-    count = len(wanted_rows(cluster))
-    eventually(lambda: check_files(cluster)[0] == count, 30, what='all rows are published')
+    wait_exact(cluster)
     check_answers(cluster, ours[:6])
 
 
@@ -459,8 +463,7 @@ def test_old_rows_leave_the_store_and_stay_in_files(sinks, users):
     produce(cluster, [ada, ben], 200)  # their times are long ago
     for number in range(3):
         cluster.topics.produce('locations', ada, ('location', location(ada, number)))
-    count = len(wanted_rows(cluster))
-    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    count = wait_published(cluster)
     fresh = [row for row in of_user(wanted_rows(cluster), ada) if row['time'] > 1_700_000_100_000]
     assert len(fresh) == 3
     sink.restart()  # looks at once, and then every hour
@@ -485,8 +488,7 @@ def test_the_folder_goes_away_for_a_while(sinks, users):
         away.rename(cluster.history)
         eventually(lambda: not sink.ready(), 5)
         sink.wait_ready()
-    count = len(wanted_rows(cluster))
-    eventually(lambda: check_files(cluster)[0] == count, 30, what='all rows are published')
+    wait_exact(cluster)
     assert not hidden_files(cluster)
     check_answers(cluster, ours[:5])
 

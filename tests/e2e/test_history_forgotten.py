@@ -2,8 +2,8 @@
 import shutil
 
 from harness.waiting import eventually
-from test_history import (Feed, answer_of, all_pages, location, of_user, owner_says, produce, published, read_file, read_files,
-                          wanted_rows)
+from test_history import (Feed, all_pages, answer_of, location, of_user, owner_says, produce, read_file, read_files,
+                          wait_published, wanted_rows)
 from test_history_hours import check_files_once, merged_files, move_to_another_hour, small_files
 
 # Readers keep using merged files, which must lose the rows as well.
@@ -66,7 +66,7 @@ def test_rows_of_forgotten_users_go_from_everywhere(sinks, users):
     sink, = cluster.sinks
     for rows in 2000, 1500:
         produce(cluster, ours, rows)
-        eventually(lambda: published(cluster) == len(wanted_rows(cluster)), 20, what='all rows are published')
+        wait_published(cluster)
     sink.stop()
     move_to_another_hour(cluster)
     sink.start(wait=False)
@@ -100,7 +100,7 @@ def test_files_made_again_from_the_topic_lack_the_forgotten(sinks, users):
     cluster, ours = sinks(), users(12)
     produce(cluster, ours, 1200)
     sink, = cluster.sinks
-    eventually(lambda: published(cluster) == len(wanted_rows(cluster)), 20, what='all rows are published')
+    wait_published(cluster)
     erase(cluster, *ours[:3])
     eventually(lambda: gone_from_files(cluster), 30, what='no file holds a row of the forgotten')
     assert sink.stop() == 0

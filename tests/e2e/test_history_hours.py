@@ -3,8 +3,8 @@ import datetime
 import shutil
 
 from harness.waiting import eventually
-from test_history import (Feed, away_from_the_hour, check_answers, check_files, location, owner_says, produce, published, read_files,
-                          wanted_rows)
+from test_history import (Feed, away_from_the_hour, check_answers, check_files, location, owner_says, produce, read_files,
+                          wait_published, wanted_rows)
 
 
 def move_to_another_hour(cluster, days=1):
@@ -48,7 +48,7 @@ def test_finished_hours_are_merged(sinks, users):
     sink, = cluster.sinks
     for rows in (2000, 1000, 1500):  # some files a partition
         produce(cluster, ours, rows)
-        eventually(lambda: published(cluster) == len(wanted_rows(cluster)), 20, what='all rows are published')
+        wait_published(cluster)
     assert len(small_files(cluster)) >= 8 and not merged_files(cluster)
     sink.stop()
     move_to_another_hour(cluster)
@@ -80,8 +80,7 @@ def test_a_quiet_partition_is_merged_too(sinks, users):
     cluster, ours = sinks(settings=MERGING), users(20)
     sink, = cluster.sinks
     produce(cluster, ours, 800)
-    count = len(wanted_rows(cluster))
-    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    count = wait_published(cluster)
     sink.stop()
     move_to_another_hour(cluster)
     sink.start()
@@ -98,8 +97,7 @@ def test_old_files_and_rows_are_removed(sinks, users):
     cluster, ours = sinks(settings={**MERGING, 'history-sink:history.retention.days': 30}), users(20)
     sink, = cluster.sinks
     produce(cluster, ours, 800)  # the phones' times are long ago
-    count = len(wanted_rows(cluster))
-    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    wait_published(cluster)
     assert sink.stop() == 0
     move_to_another_hour(cluster, days=40)
     sink.start()

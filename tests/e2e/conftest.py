@@ -173,6 +173,15 @@ def users():
     return lambda count: list(itertools.islice(_next_user, count))
 
 
+@pytest.fixture
+def user(users):
+    """The id of the one user that a test is about; where others are named, too, she is called `ada`."""
+    return users(1)[0]
+
+
+ada = user
+
+
 @pytest.fixture(autouse=True)
 def _daemons_are_well():
     """In every test no daemon may have died by itself, and no sanitizer may have reported."""

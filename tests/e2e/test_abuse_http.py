@@ -65,8 +65,7 @@ HALVES = {'silent': b'', 'heads': b'GET /v1/sharing HTTP/1.1\r\nHost: x\r\nX: ',
 
 @pytest.mark.parametrize('half', HALVES)
 @pytest.mark.parametrize('networks', [1, 40])
-def test_half_requests_keep_nobody_out(gateway, users, half, networks):
-    user, = users(1)
+def test_half_requests_keep_nobody_out(gateway, user, half, networks):
     token = gateway.token(user)
     sources = [f'127.0.{100 + number}.1' for number in range(networks)]
     with connections(gateway.http_url, 3000, HALVES[half], sources) as opened, dripping(opened):
@@ -78,8 +77,7 @@ def test_half_requests_keep_nobody_out(gateway, users, half, networks):
             assert metrics.total('starling_budget_refused_total', what='connections', by='network' if networks == 1 else 'process') > 0
 
 
-def test_bodies_without_a_token_are_not_held(gateway, users):
-    user, = users(1)
+def test_bodies_without_a_token_are_not_held(gateway, users, user):
     token = gateway.token(user)
     before = memory(gateway.ingest)
     body = b'POST /v1/locations HTTP/1.1\r\nHost: x\r\nContent-Length: 261000\r\n\r\n' + b'x' * 260_000
@@ -204,8 +202,7 @@ def test_broken_chunks_are_refused(gateway, users):
             raise AssertionError(name) from failure
 
 
-def test_what_is_allowed_is_understood(gateway, users):
-    user, = users(1)
+def test_what_is_allowed_is_understood(gateway, user):
     token = gateway.token(user).encode()
     body = b'{"name":"Ada"}'
     for target, fields in ((b'/v1/profile', b'Content-Length: 14 \r\nAuthorization: Bearer ' + token + b' \t\r\n'),

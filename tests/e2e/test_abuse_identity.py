@@ -9,10 +9,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from harness.waiting import eventually
 
-def test_being_on_the_machine_is_no_identity(make_cluster, users):
+def test_being_on_the_machine_is_no_identity(make_cluster, user):
     """A page of any origin, and any user of the machine, reach the ports of loopback: neither ends a daemon, nor reads of people."""
     cluster = make_cluster().start()
-    user, = users(1)
     token = {'Authorization': f'Bearer {cluster.keys.peer_token}'}
     for daemon in cluster.daemons:
         drain = f'http://{daemon.ops}/drain'

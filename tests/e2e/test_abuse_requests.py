@@ -55,9 +55,8 @@ def test_bodies_of_tiny_values_are_not_built(make_cluster, users):
     assert memory(cluster.ingest) - before < 64 << 20
 
 
-def test_bad_tokens_are_not_taken_apart_for_ever(make_cluster, users):
+def test_bad_tokens_are_not_taken_apart_for_ever(make_cluster, user):
     cluster = make_cluster(settings={'ingest:ingest.address.rate': 20, 'ingest:ingest.address.burst': 50}).start()
-    user, = users(1)
     good = cluster.token(user)
 
     def part(value):

@@ -75,8 +75,7 @@ def test_decisions_of_moderators_are_exported_without_who_made_them(everything, 
     assert decisions(author) == []
 
 
-def test_the_end_of_sharing_is_exported(everything, users):
-    user, = users(1)
+def test_the_end_of_sharing_is_exported(everything, user):
     until = int(time.time() * 1000) + 3_600_000
     everything.http(user).ok('PUT', '/v1/sharing', json={'mode': 'friends', 'until': until})
     eventually(lambda: next(iter_pages(everything.http(user)))['items'][0]['until'] == until, what='the gateway follows')
@@ -119,8 +118,7 @@ def test_cursors_of_exports_say_nothing_about_others(everything, users):
         assert http.get('/v1/export', params={'after': made_up}).status_code == 400
 
 
-def test_who_has_nothing_exports_nothing(everything, users):
-    user, = users(1)
+def test_who_has_nothing_exports_nothing(everything, user):
     pages = list(iter_pages(everything.http(user)))
     assert list(dict.fromkeys(page['kind'] for page in pages)) == list(KINDS)
     assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],

@@ -66,8 +66,7 @@ def test_the_audience_is_who_has_the_user_on_the_screen(city, users):
     agree(city, ada, phones, {cleo: True, eve: False})
 
 
-def test_a_bad_page_of_the_audience_is_refused(city, users):
-    user, = users(1)
+def test_a_bad_page_of_the_audience_is_refused(city, user):
     for query in {'limit': 0}, {'limit': 1001}, {'limit': 'x'}, {'after': '-1'}, {'after': 'x'}:
         answer = city.http(user).get('/v1/audience', params=query)
         assert answer.status_code == 400 and answer.json()['code'] == 'bad_query'
@@ -169,8 +168,7 @@ def test_strangers_lose_the_user_at_the_end_too(city, users):
 @pytest.mark.parametrize('body', [{'mode': 'friends', 'until': 1}, {'mode': 'friends', 'until': 'tonight'}, {'mode': 'friends', 'until': 0},
                                   {'mode': 'friends', 'until': -5}, {'mode': 'friends', 'until': 2 ** 47}, {'mode': 'friends', 'until': 1e13 + 0.5},
                                   {'mode': 'off', 'until': 2 ** 46}])
-def test_a_bad_end_is_refused(city, users, body):
-    user, = users(1)
+def test_a_bad_end_is_refused(city, user, body):
     answer = city.http(user).put('/v1/sharing', json=body)
     assert answer.status_code == 400 and answer.json()['code'] == 'bad_until'
     assert city.http(user).ok('GET', '/v1/sharing') == {'user': user, 'mode': 'off'}

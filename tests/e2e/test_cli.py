@@ -199,8 +199,7 @@ def test_a_topic_is_replayed_as_json(shared_cluster, users):
     assert {line['partition'] for line in one} == {mine[0].partition}
 
 
-def test_a_replay_is_of_a_range_of_time(shared_cluster, users):
-    ada, = users(1)
+def test_a_replay_is_of_a_range_of_time(shared_cluster, ada):
     shared_cluster.share(ada)
     mine = reported(shared_cluster, ada, 6)
     first, last = mine[2].timestamp, mine[4].timestamp
@@ -261,8 +260,7 @@ def test_deliveries_are_replayed_by_user(shared_cluster, users):
     assert shared_cluster.starling('replay', 'deliveries', '--user', eve).stdout == ''
 
 
-def test_a_replay_follows_until_it_is_interrupted(shared_cluster, users):
-    ada, = users(1)
+def test_a_replay_follows_until_it_is_interrupted(shared_cluster, ada):
     shared_cluster.share(ada)
     reported(shared_cluster, ada, 1)
     for number in signal.SIGINT, signal.SIGTERM:
@@ -410,8 +408,7 @@ def test_history_as_files_by_the_command_and_by_the_api(shared_cluster, users):
     assert (bad.status_code, bad.json()['code']) == (400, 'bad_query')
 
 
-def test_long_histories_come_in_pages(shared_cluster, users):
-    ada, = users(1)
+def test_long_histories_come_in_pages(shared_cluster, ada):
     shared_cluster.share(ada)
     start, count = now_ms() - 10_000_000, 4500
     report(shared_cluster, ada, HOME, time=start - 1)
@@ -438,8 +435,7 @@ def test_history_says_why_there_is_none(make_cluster):
 # status
 
 
-def test_status_tells_members_partitions_and_lag(shared_cluster, users):
-    ada, = users(1)
+def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
     shared_cluster.share(ada)
     reported(shared_cluster, ada, 3)
 
@@ -482,10 +478,9 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
     assert re.search(r'partition 3 +lag 0 +end \d+ +starling-router@', text)
 
 
-def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, users):
+def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, ada):
     cluster = make_cluster()
     cluster.start(routers=1, sinks=0, fanouts=0)
-    ada, = users(1)
     cluster.share(ada)
     report(cluster, ada, HOME)
 
@@ -583,10 +578,9 @@ def test_watch_ends_when_there_is_no_hope(shared_cluster, users):
     assert 'no connection' in fails(shared_cluster, 'watch', ada, '--at', '1,2', '--ws', url)
 
 
-def test_watch_ends_when_the_user_connects_elsewhere(make_cluster, users):
+def test_watch_ends_when_the_user_connects_elsewhere(make_cluster, ada):
     cluster = make_cluster(settings={'fanout:edge.report.every.s': 1})  # the older session hears of it at its next report
     cluster.start(sinks=0)
-    ada, = users(1)
     cluster.share(ada)
     with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url) as running:
         running.wait_line('connected')

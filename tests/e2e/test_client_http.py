@@ -111,8 +111,7 @@ def test_everything_is_exported_and_forgotten(people):
 
 
 @pytest.mark.parametrize('kind', sorted(DOORS))
-def test_what_is_wrong_has_a_name(world, users, kind):
-    user, = users(1)
+def test_what_is_wrong_has_a_name(world, user, kind):
     for token, name, code in ((world.token(user, ttl=-60), 'TokenExpired', 'token_expired'), ('x.y.z', 'TokenRefused', 'bad_token')):
         with Door(kind, world.http_url, token) as api:
             error = refused(api, 'getFriends')
@@ -149,16 +148,14 @@ def secure(world, authority):
 
 
 @pytest.mark.parametrize('kind', sorted(DOORS))
-def test_a_client_that_trusts_the_recipes_authority_connects(world, users, kind, authority, secure):
-    user, = users(1)
+def test_a_client_that_trusts_the_recipes_authority_connects(world, user, kind, authority, secure):
     trusted = {'NODE_EXTRA_CA_CERTS': str(authority / 'authority.pem'), 'SSL_CERT_FILE': str(authority / 'authority.pem')}
     with Driven(kind, f'wss://{secure}/', world.token(user), *HOME, environment=trusted) as client:
         client.wait_state('online')
 
 
 @pytest.mark.parametrize('kind', sorted(DOORS))
-def test_a_connection_that_cannot_be_made_says_why(world, users, kind, secure):
-    user, = users(1)
+def test_a_connection_that_cannot_be_made_says_why(world, user, kind, secure):
     plain = world.fanouts[0].settings['edge.listen']
     for url, error in ((f'wss://{secure}/', 'CertificateRefused'), (f'ws://{secure}/', 'TlsMismatch'), (f'wss://{plain}/', 'TlsMismatch'),
                        (world.http_url.replace('http:', 'ws:'), 'NotAnEdge'), (f'ws://127.0.0.1:{free_port()}/', 'ConnectionRefused')):

@@ -335,9 +335,8 @@ def test_bad_sharing_records_are_set_aside(shared_cluster, users):
         a.wait_screen(set())
 
 
-def test_dead_letters_are_plain_kafka(shared_cluster, users):
+def test_dead_letters_are_plain_kafka(shared_cluster, ada):
     """A letter's bytes, once mended, can be produced to the topic again by whoever mends them."""
-    ada, = users(1)
     topics = shared_cluster.topics
     value = b'\0\0\0\0\x63' + encode('profile', {'name': 'Ada'})[5:]  # right but for the id
     sent = topics.produce('profiles', ada, value)

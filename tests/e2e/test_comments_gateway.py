@@ -36,17 +36,15 @@ def post(feed, users):
 
 
 @pytest.fixture
-def subject(comments, users):
+def subject(comments, user):
     """(owner, subject) of a new subject that is no post."""
-    user, = users(1)
     return user, comments.new_subject(user)
 
 
 # ---- what is written ----
 
-def test_a_comment_is_written_and_read(comments, owner, feed, post, users):
+def test_a_comment_is_written_and_read(comments, owner, feed, post, ada):
     author, subject = post
-    ada, = users(1)
     feed.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': 'https://img.example/ada.png'})
     eventually(lambda: feed.http(author).get(f'/v1/profiles/{ada}').ok)
     before = now_ms()
@@ -73,9 +71,8 @@ def test_a_comment_is_written_and_read(comments, owner, feed, post, users):
     problem(comments.http(ada).get(comments.path(subject, 12345)), 404, 'no_comment')
 
 
-def test_the_same_key_is_the_same_comment(comments, owner, post, users):
+def test_the_same_key_is_the_same_comment(comments, owner, post, ada):
     _, subject = post
-    ada, = users(1)
     for _ in range(2):
         response = comments.http(ada).post(comments.path(subject), json={'text': 'once', 'key': 'k /&='})
         assert response.status_code == 201
@@ -85,9 +82,8 @@ def test_the_same_key_is_the_same_comment(comments, owner, post, users):
     problem(comments.http(ada).get(comments.path(subject, 'outcome').replace('comments', 'subjects'), params={'key': 'another'}), 404, 'no_outcome')
 
 
-def test_an_undecided_comment_says_where_its_outcome_is(comments, owner, post, users):
+def test_an_undecided_comment_says_where_its_outcome_is(comments, owner, post, ada):
     _, subject = post
-    ada, = users(1)
     owner.paused = True
     response = comments.http(ada).post(comments.path(subject), json={'text': 'slow'})
     assert response.status_code == 202, response.text
@@ -98,9 +94,8 @@ def test_an_undecided_comment_says_where_its_outcome_is(comments, owner, post, u
     assert made.json()['text'] == 'slow'
 
 
-def test_a_silent_owner_holds_no_writer_up(comments, owner, feed, post, users):
+def test_a_silent_owner_holds_no_writer_up(comments, owner, feed, post, ada):
     author, subject = post
-    ada, = users(1)
     feed.cluster.http(author).put(f'/v1/blocks/{ada}').raise_for_status()
     owner.deaf = True
     response = comments.http(ada).post(comments.path(subject), json={'text': 'into the dark'})
@@ -159,9 +154,8 @@ def test_a_blocked_user_cannot_answer(comments, subject, users):
     assert comments.http(cem).put(comments.path(name, made['id']) + '/like').status_code == 200
 
 
-def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, users):
+def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, ada):
     _, subject = post
-    ada, = users(1)
     daemon = feed.cluster.feeds[0]
     daemon.pause()
     try:
@@ -181,31 +175,27 @@ def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, 
     ({'text': 'a', 'reply_to': 5}, 'bad_reply_to'), ({'text': 'a', 'reply_to': '0'}, 'bad_reply_to'),
     ({'text': 'a', 'reply_to': None}, 'bad_reply_to'), ([], 'bad_message'),
 ])
-def test_bad_comments_are_refused(comments, owner, subject, users, body, code):
+def test_bad_comments_are_refused(comments, owner, subject, ada, body, code):
     _, name = subject
-    ada, = users(1)
     problem(comments.http(ada).post(comments.path(name), json=body), 400, code)
     assert all(command['user'] != ada for command in owner.commands)
 
 
 @pytest.mark.parametrize('body', [b'', b'{', b'{"text":"\xff"}', b'{"text":"\\u0000"}', b'{"text":"\\ud800"}'])
-def test_invalid_text_is_refused(comments, owner, subject, users, body):
+def test_invalid_text_is_refused(comments, owner, subject, ada, body):
     _, name = subject
-    ada, = users(1)
     problem(comments.http(ada).post(comments.path(name), data=body), 400, 'bad_message')
     assert all(command['user'] != ada for command in owner.commands)
 
 
-def test_the_longest_comment_comes_back_whole(comments, subject, users):
+def test_the_longest_comment_comes_back_whole(comments, subject, ada):
     _, name = subject
-    ada, = users(1)
     assert comments.write(name, ada, '\U0001f30d' * 10000)['text'] == '\U0001f30d' * 10000
 
 
-def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject, post, users):
+def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject, post, ada):
     _, name = subject
     _, other = post
-    ada, = users(1)
     made = comments.write(name, ada, 'a')
     http, written = comments.http(ada), len(owner.commands)
     for path in ('/v1/comments/Site/1', '/v1/comments/site/%2E%2E', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
@@ -221,9 +211,8 @@ def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject,
         'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': False, 'owner': None, 'pinned': []}
 
 
-def test_a_deleted_post_takes_no_comments(comments, feed, post, users):
+def test_a_deleted_post_takes_no_comments(comments, feed, post, ada):
     author, subject = post
-    ada, = users(1)
     first = comments.http(ada).post(comments.path(subject), json={'text': 'a', 'key': 'early'})
     feed.delete(author, subject.removeprefix('post:'))
 
@@ -236,9 +225,8 @@ def test_a_deleted_post_takes_no_comments(comments, feed, post, users):
     assert (again.status_code, again.json()['id']) == (201, first.json()['id'])
 
 
-def test_a_closed_subject_takes_no_comments(comments, subject, users):
+def test_a_closed_subject_takes_no_comments(comments, subject, ada):
     site, name = subject
-    ada, = users(1)
     answer = comments.register(name, owner=site, closed=True, review='before')
     assert answer == {'type': 'site', 'id': name.removeprefix('site:'), 'owner': site, 'closed': True,
                       'who_may': 'everyone', 'review': 'before', 'level': 0, 'total': 0, 'version': answer['version']}

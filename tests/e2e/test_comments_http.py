@@ -22,9 +22,8 @@ def comments(make_module_cluster):
 
 
 @pytest.fixture
-def subject(comments, users):
+def subject(comments, user):
     """(owner, subject) of a new subject that is no post."""
-    user, = users(1)
     return user, comments.new_subject(user)
 
 

@@ -131,8 +131,7 @@ def test_a_held_comment_is_told_when_it_is_approved(cluster, comments, subject, 
     assert all(item['text'] != 'never shown' for frame in watcher.told() for item in frame['items'])
 
 
-def test_who_asks_for_what_cannot_be_watched_is_told_so(cluster, comments, users):
-    ada, = users(1)
+def test_who_asks_for_what_cannot_be_watched_is_told_so(cluster, comments, ada):
     with cluster.phone(ada) as phone:
         phone.send({'type': 'hello', 'token': phone.token})
         phone.expect('welcome')

@@ -78,8 +78,7 @@ def test_commands_that_are_too_large_are_dead_letters_cut(cluster, users, throw)
     assert counted(cluster.routers[0], 'starling_dead_letters_lost_total', 'friend-commands') == 0
 
 
-def test_state_that_is_too_large_is_a_dead_letter_cut(cluster, users, throw):
-    ada, = users(1)
+def test_state_that_is_too_large_is_a_dead_letter_cut(cluster, ada, throw):
     partition = partition_of(cluster, ada)
     for topic in ('profiles', 'sharing', 'locations'):
         value = os.urandom(LARGEST)
@@ -108,9 +107,8 @@ def test_a_queue_that_takes_less_is_no_trouble(cluster, users, throw):
     assert_cut(*letter_of(cluster, 'profiles', partition, throw('profiles', partition, again)), b'abcdefgh', again)
 
 
-def test_numbers_that_nobody_can_calculate_with_are_dead_letters(cluster, users):
+def test_numbers_that_nobody_can_calculate_with_are_dead_letters(cluster, ada):
     """Valid Avro, but until - now and its like would overflow."""
-    ada, = users(1)
     for topic, record in (('sharing', ('sharing', {'mode': 'FRIENDS', 'until': -2**63})),
                           ('locations', ('location', {'user': ada, 'lat': 2**31 - 1, 'lng': 0, 'time': 2**63 - 1, 'kind': 'REPORT',
                                                       'session': 0, 'route': -1, 'opted': -1, 'accuracy': -1})),
@@ -123,8 +121,7 @@ def test_numbers_that_nobody_can_calculate_with_are_dead_letters(cluster, users)
     eventually(lambda: cluster.http(ada).ok('GET', '/v1/sharing')['mode'] == 'friends', what='it goes on')
 
 
-def test_records_in_a_wrong_partition_are_not_taken(cluster, users):
-    ada, = users(1)
+def test_records_in_a_wrong_partition_are_not_taken(cluster, ada):
     cluster.topics.produce('profiles', ada, ('profile', {'name': 'Ada'}))
     eventually(lambda: cluster.http(ada).ok('GET', '/v1/profile')['name'] == 'Ada')
     wrong = (partition_of(cluster, ada) + 1) % 4

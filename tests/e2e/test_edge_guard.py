@@ -191,7 +191,7 @@ class Rotating:
         return (body + b'.' + part(hmac.new(pem, body, hashlib.sha256).digest())).decode()
 
 
-def test_keys_rotate_under_gateway_and_edge(make_cluster, users, tmp_path):
+def test_keys_rotate_under_gateway_and_edge(make_cluster, user, tmp_path):
     rotating = Rotating(tmp_path / 'jwks.json')
     for kid, kind in [('old', 'RS256'), ('new', 'ES256')]:
         rotating.add(kid, kind)
@@ -199,7 +199,6 @@ def test_keys_rotate_under_gateway_and_edge(make_cluster, users, tmp_path):
     cluster = make_cluster(settings={'fanout:edge.first.page.ms': 200, 'fanout:auth.jwks.file': rotating.path,
                                      'ingest:auth.jwks.file': rotating.path})
     cluster.start(routers=0, sinks=0)
-    user, = users(1)
 
     def taken(token) -> bool:
         """By gateway and edge alike."""
@@ -388,11 +387,9 @@ def test_a_flood_of_pings_ends_and_others_do_not_notice(guarded, users):
         eventually(lambda: floods.value() == before + 1)
 
 
-def test_a_flood_of_messages_ends(guarded, users):
-    user, = users(1)
+def test_a_flood_of_messages_ends(guarded, user):
     floods = Counter(guarded, 'starling_edge_floods_total')
-    with guarded.cluster.phone(user) as phone:
-        phone.hello(*HOME)
+    with guarded.cluster.online(user, *HOME) as phone:
         for _ in range(30):  # a burst is fine
             phone.send({'type': 'more'})
         for _ in range(30):
@@ -408,8 +405,7 @@ def test_a_flood_of_messages_ends(guarded, users):
     floods.wait(1)
 
 
-def test_garbage_ends_its_connection_alone(guarded, users):
-    user, = users(1)
+def test_garbage_ends_its_connection_alone(guarded, user):
     guarded.share(user)
     chance = random.Random(7)
     frame = Wire.frame
@@ -539,8 +535,7 @@ def test_a_storm_comes_back_as_a_ramp(make_cluster, users):
 def test_an_edge_that_is_behind_lets_nobody_in_until_it_has_caught_up(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.loop.lag.ms': 100}))
     inside, user = users(2)
-    with stage.cluster.phone(inside) as phone:
-        phone.hello(*HOME)
+    with stage.cluster.online(inside, *HOME) as phone:
         stage.edge.pause()
         time.sleep(2)
         stage.edge.resume()
@@ -634,16 +629,14 @@ def test_an_edge_that_cannot_listen_again_keeps_its_phones_and_tries_on(make_clu
 # one user, two devices, two edges
 
 
-def test_the_older_of_two_devices_on_two_edges_ends_and_nothing_goes_round(make_cluster, users):
+def test_the_older_of_two_devices_on_two_edges_ends_and_nothing_goes_round(make_cluster, user):
     cluster = make_cluster(settings={'fanout:edge.min.report.ms': 0}).start(ingests=0, sinks=0)
     second = cluster.add('fanout', settings={'edge.listen': f'127.0.0.1:{free_port()}'})
-    user, = users(1)
     cluster.topics.produce('sharing', user, ('sharing', {'mode': 'FRIENDS'}))
     for daemon in *cluster.fanouts, *cluster.routers:
         eventually(lambda d=daemon: d.kind == 'router'
                    or d.metrics().total('starling_copies_records_total', topic='sharing') >= 1)
-    older = cluster.phone(user)
-    older.hello(*HOME)
+    older = cluster.online(user, *HOME)
     newer = Phone(f'ws://{second.settings["edge.listen"]}/', user, cluster.token(user))
     newer.hello(*HOME)
     assert older.wait_closed() == 4001

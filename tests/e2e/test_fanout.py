@@ -28,8 +28,7 @@ def pair(stage, users):
 # what the edge tells Kafka
 
 
-def test_a_session_is_join_reports_and_quit(stage, users):
-    user, = users(1)
+def test_a_session_is_join_reports_and_quit(stage, user):
     opted = stage.share(user)[user]
     phone = stage.cluster.phone(user)
     start = now_ms()
@@ -52,8 +51,7 @@ def test_a_session_is_join_reports_and_quit(stage, users):
     assert stage.kinds(user) == ['JOIN', 'REPORT', 'REPORT', 'QUIT']
 
 
-def test_a_phone_that_vanishes_has_quit(stage, users):
-    user, = users(1)
+def test_a_phone_that_vanishes_has_quit(stage, user):
     stage.share(user)
     phone = stage.cluster.phone(user)
     stage.join(phone, *HOME)
@@ -61,8 +59,7 @@ def test_a_phone_that_vanishes_has_quit(stage, users):
     stage.wait_said(user, 'QUIT')
 
 
-def test_locations_are_keyed_as_java_does(stage, users):
-    user, = users(1)
+def test_locations_are_keyed_as_java_does(stage, user):
     stage.share(user)
     with stage.cluster.phone(user) as phone:
         stage.join(phone, *HOME)
@@ -261,8 +258,7 @@ def test_a_session_that_was_answered_gives_way_to_a_greater_one(stage, pair):
     assert stage.kinds(phone.user) == ['JOIN']  # no QUIT
 
 
-def test_a_session_superseded_before_its_first_roster_tries_once_more(stage, users):
-    user, = users(1)
+def test_a_session_superseded_before_its_first_roster_tries_once_more(stage, user):
     stage.share(user)
     with stage.cluster.phone(user) as phone:
         phone.hello(*HOME, wait=False)
@@ -278,8 +274,7 @@ def test_a_session_superseded_before_its_first_roster_tries_once_more(stage, use
         assert stage.kinds(user) == ['JOIN', 'JOIN']
 
 
-def test_nobody_outbids_the_greatest_session(stage, users):
-    user, = users(1)
+def test_nobody_outbids_the_greatest_session(stage, user):
     stage.share(user)
     with stage.cluster.phone(user) as phone:
         phone.hello(*HOME, wait=False)

@@ -37,8 +37,7 @@ BAD_REPORTS = [
 ]
 
 
-def test_bad_reports_are_named_and_produce_nothing(stage, users):
-    user, = users(1)
+def test_bad_reports_are_named_and_produce_nothing(stage, user):
     stage.share(user)
     with stage.cluster.phone(user) as phone:
         stage.join(phone, *HOME)
@@ -63,8 +62,7 @@ def test_bad_reports_are_named_and_produce_nothing(stage, users):
         eventually(lambda: stage.kinds(user) == ['JOIN', 'REPORT', 'REPORT'])
 
 
-def test_a_first_hello_with_a_bad_place_ends(stage, users):
-    user, = users(1)
+def test_a_first_hello_with_a_bad_place_ends(stage, user):
     stage.share(user)
     for code, fields in BAD_REPORTS[:3]:
         with stage.cluster.phone(user) as phone:
@@ -74,8 +72,7 @@ def test_a_first_hello_with_a_bad_place_ends(stage, users):
     assert stage.kinds(user) == []
 
 
-def test_a_hello_from_a_fast_clock_learns_the_time(stage, users):
-    user, = users(1)
+def test_a_hello_from_a_fast_clock_learns_the_time(stage, user):
     stage.share(user)
     with stage.cluster.phone(user) as phone:
         phone.hello(*HOME, time=now_ms() + 3_600_000, wait=False)
@@ -86,10 +83,8 @@ def test_a_hello_from_a_fast_clock_learns_the_time(stage, users):
         stage.wait_said(user, 'JOIN')
 
 
-def test_too_many_errors_in_a_row_end_the_connection(stage, users):
-    user, = users(1)
-    with stage.cluster.phone(user) as phone:
-        phone.hello(*HOME)
+def test_too_many_errors_in_a_row_end_the_connection(stage, user):
+    with stage.cluster.online(user, *HOME) as phone:
         for _ in range(15):
             phone.send_raw('?')
         phone.report(*HOME)  # a good one between
@@ -102,22 +97,18 @@ def test_too_many_errors_in_a_row_end_the_connection(stage, users):
         assert phone.wait_closed() == 1008
 
 
-def test_oversized_and_binary_frames(stage, users):
-    user, = users(1)
+def test_oversized_and_binary_frames(stage, user):
     for data, code in [('x' * 8193, 1009), ('x' * 2_000_000, 1009), (b'{"type":"more"}', 1003)]:
-        with stage.cluster.phone(user) as phone:
-            phone.hello(*HOME)
+        with stage.cluster.online(user, *HOME) as phone:
             phone.send_raw(data)
             assert phone.wait_closed() == code
-    with stage.cluster.phone(user) as phone:
-        phone.hello(*HOME)
+    with stage.cluster.online(user, *HOME) as phone:
         phone.send_raw(json.dumps({'type': 'location', **place(note='x' * 8000)}))
         phone.send({'type': 'more'})
         phone.expect('nearby')
 
 
-def test_hello_comes_first_and_soon(stage, users):
-    user, = users(1)
+def test_hello_comes_first_and_soon(stage, user):
     with stage.cluster.phone(user) as phone:
         phone.report(*HOME)
         assert phone.expect('error')['code'] == 'no_hello'
@@ -127,8 +118,7 @@ def test_hello_comes_first_and_soon(stage, users):
         assert phone.closed()[1] == 'no_hello'
 
 
-def test_only_the_subprotocol_is_spoken(stage, users):
-    user, = users(1)
+def test_only_the_subprotocol_is_spoken(stage, user):
     for subprotocol in None, 'starling.v9':
         with pytest.raises((InvalidHandshake, ConnectionError, EOFError)):
             Phone(stage.cluster.ws_url, user, stage.cluster.token(user), subprotocol=subprotocol).close()
@@ -137,8 +127,7 @@ def test_only_the_subprotocol_is_spoken(stage, users):
 # tokens
 
 
-def test_bad_tokens_are_named_and_produce_nothing(stage, users):
-    user, = users(1)
+def test_bad_tokens_are_named_and_produce_nothing(stage, user):
     stage.share(user)
     nobody = 'bad_token', stage.cluster.keys.token('app', scope='gateway')
     for code, token in [*bad_tokens(stage.cluster.keys, user), nobody]:
@@ -154,8 +143,7 @@ def test_bad_tokens_are_named_and_produce_nothing(stage, users):
     assert 'eyJ' not in stage.edge.log()  # no token is ever logged
 
 
-def test_rs256_is_accepted_with_its_own_key(stage, users):
-    user, = users(1)
+def test_rs256_is_accepted_with_its_own_key(stage, user):
     stage.share(user)
     with stage.cluster.phone(user, token=stage.cluster.keys.token(user, algorithm='RS256')) as phone:
         stage.join(phone, *HOME)
@@ -231,8 +219,7 @@ def test_poison_goes_to_the_dead_letters_and_reading_goes_on(stage, users):
             assert headers['__connect.errors.exception.message']
 
 
-def test_poison_in_sharing_and_profiles_is_passed_over(stage, users):
-    user, = users(1)
+def test_poison_in_sharing_and_profiles_is_passed_over(stage, user):
     before = len(stage.topics.read('sharing.dlq')) + len(stage.topics.read('profiles.dlq'))
     stage.topics.produce('sharing', user, b'?')
     stage.topics.produce('profiles', b'key', ('profile', {'name': 'x', 'avatar_url': ''}))
@@ -423,9 +410,8 @@ def test_only_sessions_whose_route_is_lost_rejoin(make_cluster, users):
         stage.join(again, *HOME)
 
 
-def test_an_edge_without_a_route_lets_nobody_in(make_cluster, users):
+def test_an_edge_without_a_route_lets_nobody_in(make_cluster, user):
     stage = Stage(make_cluster(delivery_partitions=1, settings=SETTINGS))
-    user, = users(1)
     spare = stage.cluster.add('fanout', wait=False)
     spare.wait_for_log('no route is left', 60)
     holder = next(edge for edge in stage.cluster.fanouts if edge.metrics().total('starling_edge_routes') == 1)
@@ -485,9 +471,8 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
             broker.start()
 
 
-def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, users):
+def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, user):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 1}))
-    user, = users(1)
     stage.share(user)
     try:
         with stage.cluster.phone(user) as phone:

@@ -70,8 +70,7 @@ def test_what_was_answered_can_be_read_at_once(feed, users):
     assert not failures, failures
 
 
-def test_an_author_without_a_profile_has_no_name(feed, users):
-    ada, = users(1)
+def test_an_author_without_a_profile_has_no_name(feed, ada):
     post = feed.post(ada, 'hello')
     assert post['name'] is None and post['avatar_url'] is None and post['media'] == []
 
@@ -98,14 +97,12 @@ def test_an_author_without_a_profile_has_no_name(feed, users):
     ({'text': 'a', 'key': 'ü'}, 'bad_key'),
     ([], 'bad_message'),
 ])
-def test_bad_posts_are_refused(feed, users, body, code):
-    ada, = users(1)
+def test_bad_posts_are_refused(feed, ada, body, code):
     feed.http(ada).refused('POST', '/v1/posts', 400, code, json=body)
 
 
 @pytest.mark.parametrize('body', [b'', b'{', b'{"text":"\xff"}', b'{"text":"\\u0000"}', b'{"text":"\\ud800"}'])
-def test_what_is_no_text_is_refused(feed, users, body):
-    ada, = users(1)
+def test_what_is_no_text_is_refused(feed, ada, body):
     feed.http(ada).refused('POST', '/v1/posts', 400, 'bad_message', data=body)
 
 
@@ -132,9 +129,8 @@ def test_the_same_key_is_the_same_post(feed, users):
     assert without[0] != without[1]
 
 
-def test_a_repeated_post_has_the_outcome_of_its_key_although_it_waits_itself(feed, users):
+def test_a_repeated_post_has_the_outcome_of_its_key_although_it_waits_itself(feed, ada):
     """A gateway that does not wait at all stands for commands that wait for longer than gateways do."""
-    ada, = users(1)
     impatient = feed.cluster.add('ingest', settings={'ingest.outcome.wait.ms': 0})
     http = feed.cluster.http(ada)
     http.base = f'http://{impatient.settings["ingest.listen"]}'
@@ -147,8 +143,7 @@ def test_a_repeated_post_has_the_outcome_of_its_key_although_it_waits_itself(fee
     assert feed.http(ada).ok('GET', f'/v1/posts/{eventually(posted)["id"]}')['text'] == 'a'
 
 
-def test_ids_that_are_none_and_posts_that_are_not_there(feed, users):
-    ada, = users(1)
+def test_ids_that_are_none_and_posts_that_are_not_there(feed, ada):
     http = feed.http(ada)
     for path in ['0', '-1', '07', 'abc', '9223372036854775808', '1x', '%20']:
         for method in ('GET', 'DELETE'):
@@ -159,8 +154,7 @@ def test_ids_that_are_none_and_posts_that_are_not_there(feed, users):
         assert http.delete(f'/v1/posts/{post}').status_code == 204
 
 
-def test_a_users_posts_by_time(feed, users):
-    ada, = users(1)
+def test_a_users_posts_by_time(feed, ada):
     posts = []
     for number in range(12):
         posts.append(feed.post(ada, str(number)))
@@ -185,8 +179,7 @@ def test_a_users_posts_by_time(feed, users):
 
 @pytest.mark.parametrize('query', ['limit=0', 'limit=1001', 'limit=a', 'limit=', 'limit=-1', 'after=abc', 'after=0', 'after=',
                                    'after=-5', 'after=9223372036854775808'])
-def test_queries_that_are_none(feed, users, query):
-    ada, = users(1)
+def test_queries_that_are_none(feed, ada, query):
     for path in ['/v1/feed', f'/v1/users/{ada}/posts', f'/v1/users/{ada}/followers', f'/v1/users/{ada}/following']:
         if query == 'after=0' and path.endswith(('ing', 'ers')):
             continue  # 0 is a user, and no id
@@ -220,8 +213,7 @@ def test_follows_in_both_directions(feed, users):
     assert feed.counts(star) == (6, 0, 1)
 
 
-def test_nobody_follows_or_mutes_himself(feed, users):
-    ada, = users(1)
+def test_nobody_follows_or_mutes_himself(feed, ada):
     for path in ('follows', 'mutes'):
         for method in ('PUT', 'DELETE'):
             feed.http(ada).refused(method, f'/v1/{path}/{ada}', 400, 'same_user')
@@ -335,8 +327,7 @@ def test_a_block_that_is_carried_out_late_ends_no_later_follow(feed, users):
     assert feed.listed(ada, 'following', 5) == feed.listed(ben, 'followers', 5) == []
 
 
-def test_who_may_ask(feed, users):
-    ada, = users(1)
+def test_who_may_ask(feed, ada):
     nobody, backend = feed.http(None), feed.cluster.gateway()
     for method, path in [('GET', '/v1/feed'), ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('PUT', f'/v1/follows/{ada}'),
                          ('DELETE', f'/v1/mutes/{ada}')]:

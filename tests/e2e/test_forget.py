@@ -162,14 +162,12 @@ def test_it_goes_on_after_the_gateway_was_killed(everything, users):
     check_gone(some)
 
 
-def test_who_has_nothing_is_forgotten_at_once(everything, users):
-    user, = users(1)
+def test_who_has_nothing_is_forgotten_at_once(everything, user):
     report = forget(everything.http(user))
     assert set(report['removed']) == NOTHING and set(report['removed'].values()) == {0}
 
 
-def test_who_had_switched_sharing_off_leaves_no_record_of_it(everything, users):
-    user, = users(1)
+def test_who_had_switched_sharing_off_leaves_no_record_of_it(everything, user):
     everything.share(user, mode='off')
     assert newest(everything, 'sharing')[user.to_bytes(8, 'big')] is not None
     forget(everything.http(user))

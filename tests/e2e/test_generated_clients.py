@@ -35,7 +35,7 @@ def import_all(package):
     return [importlib.import_module(module.name) for module in pkgutil.walk_packages(found.__path__, package + '.')]
 
 
-def test_openapi_python_client(shared_cluster, users, generated):
+def test_openapi_python_client(shared_cluster, user, generated):
     pytest.importorskip('openapi_python_client')
     (generated / 'config.yaml').write_text('post_hooks: []\n')
     said = run(PROGRAMS / 'openapi-python-client', 'generate', '--path', DESCRIPTION, '--output-path', generated / 'by_one', '--meta', 'none',
@@ -47,7 +47,6 @@ def test_openapi_python_client(shared_cluster, users, generated):
     from by_one.api.history import get_history
     from by_one.api.locations import post_locations
     from by_one.api.people import put_sharing
-    user, = users(1)
     client, time = AuthenticatedClient(shared_cluster.http_url, shared_cluster.token(user)), now_ms()
     assert put_sharing.sync(client=client, body=models.NewSharing(mode=models.Mode.FRIENDS)).mode == 'friends'
     report = models.Report(lat=PLACE[0], lng=PLACE[1], time=time)
@@ -58,13 +57,12 @@ def test_openapi_python_client(shared_cluster, users, generated):
     assert (refused.code, refused.index) == ('bad_location', 1)
 
 
-def test_openapi_generator(shared_cluster, users, generated):
+def test_openapi_generator(shared_cluster, user, generated):
     jar = pytest.importorskip('openapi_generator_cli')
     program = next(pathlib.Path(jar.__file__).parent.glob('*.jar'))
     run('java', '-jar', program, 'generate', '-i', DESCRIPTION, '-g', 'python', '-o', generated, '--package-name', 'by_two')
     assert len(import_all('by_two')) > 80
     import by_two
-    user, = users(1)
     with by_two.ApiClient(by_two.Configuration(shared_cluster.http_url, access_token=shared_cluster.token(user))) as client:
         assert by_two.PeopleApi(client).put_sharing(by_two.NewSharing(mode='friends')).mode == 'friends'
         report = by_two.Report(lat=PLACE[0], lng=PLACE[1], time=now_ms())
@@ -87,14 +85,13 @@ console.log(JSON.stringify([sharing.data?.mode, taken.data?.accepted, friends.da
 '''
 
 
-def test_openapi_ts(shared_cluster, users, generated):
+def test_openapi_ts(shared_cluster, user, generated):
     programs = WEB / 'node_modules/.bin'
     if not (programs / 'openapi-ts').exists():
         pytest.skip('web/node_modules has no @hey-api/openapi-ts: npm ci there')
     node = subprocess.run(['node', '--version'], capture_output=True, text=True, check=True).stdout
     if int(node[1:].split('.')[0]) < 20:
         pytest.skip(f'openapi-ts needs node 20, and this is {node.strip()}')
-    user, = users(1)
     run(programs / 'openapi-ts', '-i', DESCRIPTION, '-o', generated / 'sdk', '-c', '@hey-api/client-fetch', cwd=generated)
     (generated / 'use.mts').write_text(SCRIPT)
     run(programs / 'tsc', '--noEmit', '--strict', '--target', 'es2022', '--module', 'preserve', '--moduleResolution', 'bundler', '--lib',

@@ -141,15 +141,13 @@ def test_what_was_answered_can_be_read_at_once(people, users):
     ({'handle': '\u212aelvin'}, 'bad_handle'),
     ([], 'bad_message'),
 ])
-def test_bad_handles_are_refused(people, users, body, code):
-    ada, = users(1)
+def test_bad_handles_are_refused(people, ada, body, code):
     ends = people.topics.ends('name-commands')
     people.http(ada).refused('PUT', '/v1/handle', 400, code, json=body)
     assert people.topics.ends('name-commands') == ends
 
 
-def test_handles_that_are_none_or_nobodys(people, users):
-    ada, = users(1)
+def test_handles_that_are_none_or_nobodys(people, ada):
     for path in ['ab', 'a' * 31, 'a-b', '%20ada', 'ad%C3%A4']:
         people.http(ada).refused('GET', f'/v1/handles/{path}', 400, 'bad_path')
     assert holder(people, fresh()) is None
@@ -185,8 +183,7 @@ def test_changes_of_mind_leave_one_handle(people, users):
         assert put(people, ben, handle).status_code == (409 if handle == left else 200)
 
 
-def test_records_that_are_no_steps_are_dead_letters(people, users):
-    ada, = users(1)
+def test_records_that_are_no_steps_are_dead_letters(people, ada):
     step = {'kind': 'WISH', 'user': ada, 'handle': fresh(), 'number': 0, 'time': 1}
     bad = [{**step, 'handle': 'A-B'}, {**step, 'user': -1}, {**step, 'number': 5}, {**step, 'kind': 'GRANTED'}]
     for record in bad:

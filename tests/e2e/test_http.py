@@ -84,8 +84,7 @@ def test_large_answers_are_packed_for_who_accepts_it(gateway):
     assert 'Content-Encoding' not in headers  # too small to be worth it
 
 
-def test_a_profile_that_has_not_changed_is_not_sent_again(gateway, users):
-    user, = users(1)
+def test_a_profile_that_has_not_changed_is_not_sent_again(gateway, user):
     http = gateway.http(user)
     http.ok('PUT', '/v1/profile', json={'name': 'Ada'})
     eventually(lambda: http.get('/v1/profile').ok)
@@ -159,8 +158,7 @@ def test_a_user_who_changes_too_much_waits(gateway, limited, users):
     eventually(lambda: changes[0]().status_code == 200, 5)
 
 
-def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited, users):
-    user, = users(1)
+def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited, user):
     bad = gateway.token(user, ttl=-5)
     kinds = [{'method': 'GET', 'path': '/v1/nothing'}, {'method': 'PATCH', 'path': '/v1/profile'}, {'method': 'OPTIONS', 'path': '/v1/profile'},
              {'method': 'GET', 'path': '/v1/config'}, {'method': 'GET', 'path': '/v1/sharing', 'headers': {'Authorization': f'Bearer {bad}'}}]

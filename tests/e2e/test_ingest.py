@@ -31,9 +31,8 @@ def said(cluster, user, topic='locations'):
 
 
 @pytest.fixture
-def member(shared_cluster, users):
+def member(shared_cluster, user):
     """A user who shares, and a session as that user."""
-    user, = users(1)
     shared_cluster.share(user)
     return user, shared_cluster.http(user)
 
@@ -173,8 +172,7 @@ def test_an_oversized_body_is_refused(shared_cluster, member):
     assert len(said(shared_cluster, user)) == 1
 
 
-def test_who_does_not_share_reports_nothing(shared_cluster, users):
-    user, = users(1)
+def test_who_does_not_share_reports_nothing(shared_cluster, user):
     http = shared_cluster.http(user)
     problem(http.post('/v1/locations', json=report()), 403, 'sharing_off')
     shared_cluster.share(user)
@@ -224,8 +222,7 @@ OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
 WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands', 'name-commands', 'comment-commands', 'bans', 'nearby-mutes'
 
 
-def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
-    user, = users(1)
+def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, user):
     ends = {topic: shared_cluster.topics.ends(topic) for topic in WRITTEN}
     http = shared_cluster.http(None)
     body = {'mode': 'friends', 'name': 'X', 'a': 1, 'b': 2, **report()}
@@ -244,8 +241,7 @@ def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
     assert 'eyJ' not in shared_cluster.ingest.log()
 
 
-def test_rs256_is_accepted_with_its_own_key(shared_cluster, users):
-    user, = users(1)
+def test_rs256_is_accepted_with_its_own_key(shared_cluster, user):
     assert shared_cluster.http(user, algorithm='RS256').get('/v1/sharing').ok
 
 
@@ -273,8 +269,7 @@ def test_profiles(shared_cluster, users):
     eventually(lambda: http.ok('GET', '/v1/profile') == {'user': user, 'name': 'Z', 'avatar_url': ''})
 
 
-def test_bad_profiles_are_named(shared_cluster, users):
-    user, = users(1)
+def test_bad_profiles_are_named(shared_cluster, user):
     http = shared_cluster.http(user)
     for body in [{}, {'name': ''}, {'name': None}, {'name': 'x', 'avatar_url': None}, {'name': 5}, {'name': 'x' * 201}, {'name': 'x', 'avatar_url': 7},
                  {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000}]:
@@ -283,8 +278,7 @@ def test_bad_profiles_are_named(shared_cluster, users):
     assert said(shared_cluster, user, 'profiles') == []
 
 
-def test_sharing(shared_cluster, users):
-    user, = users(1)
+def test_sharing(shared_cluster, user):
     http = shared_cluster.http(user)
     assert http.ok('GET', '/v1/sharing') == {'user': user, 'mode': 'off'}
     for mode in 'friends', 'public', 'off':
@@ -364,8 +358,7 @@ def test_a_gateway_makes_friends(shared_cluster, users):
     eventually(lambda: state(shared_cluster.http(b), a) == 'friends')
 
 
-def test_bad_friend_commands_are_named_and_produce_nothing(shared_cluster, users):
-    user, = users(1)
+def test_bad_friend_commands_are_named_and_produce_nothing(shared_cluster, user):
     http = shared_cluster.http(user)
     ends = shared_cluster.topics.ends('friend-commands')
     for method, path in ('PUT', 'friends'), ('DELETE', 'friends'), ('PUT', 'blocks'), ('DELETE', 'blocks'):
@@ -632,9 +625,8 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
     assert said(cluster, user, 'profiles') == [{'name': 'Ada', 'avatar_url': ''}]
 
 
-def test_a_frozen_broker_is_503_in_time(make_cluster, broker, users):
+def test_a_frozen_broker_is_503_in_time(make_cluster, broker, user):
     cluster = make_cluster(settings={'ingest:ingest.produce.timeout.ms': 1500}).start(routers=0, sinks=0, fanouts=0)
-    user, = users(1)
     http = cluster.http(user)
     eventually(lambda: http.put('/v1/profile', json={'name': 'Ada'}).ok, 30)  # a busy broker's first answer may take as long
     try:
@@ -676,8 +668,7 @@ def test_a_gateway_that_could_serve_nobody_does_not_start(shared_cluster, tmp_pa
         assert start_of(other, '--check')[0] == 0
 
 
-def test_tokens_of_other_audiences_and_issuers_are_refused(make_cluster, users):
-    user, = users(1)
+def test_tokens_of_other_audiences_and_issuers_are_refused(make_cluster, user):
     cluster = make_cluster(settings={'ingest:auth.audience': 'starling', 'ingest:auth.issuer': 'https://id.example.org',
                                      'report.past.days': 30})
     cluster.start(routers=0, sinks=0, fanouts=0)

@@ -134,9 +134,8 @@ CUTS = {'the controller': of_the_controller, 'another broker': of_another(0), 't
 @pytest.mark.skipif(not os.environ.get('STARLING_CUTS'), reason='takes minutes, and is measured alone on a machine: set STARLING_CUTS')
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize('of', CUTS)
-def test_everything_is_served_again_after_a_long_cut(spread, busy, brokers, network, users, of):
+def test_everything_is_served_again_after_a_long_cut(spread, busy, brokers, network, user, of):
     """Of a broker from the other two, which clients do reach; or of daemons from all brokers."""
-    user, = users(1)
     spread.share(user)
 
     def trouble():

@@ -101,8 +101,7 @@ def test_the_newest_200_are_kept_also_on_an_empty_disk(feed, users):
 
 
 @pytest.mark.parametrize('query', ['limit=0', 'limit=1001', 'limit=x', 'after=', 'after=5', 'after=5.0.5', 'after=5.1', 'after=a.1.5'])
-def test_queries_that_are_none(feed, users, query):
-    ada, = users(1)
+def test_queries_that_are_none(feed, ada, query):
     feed.http(ada).refused('GET', f'/v1/notices?{query}', 400, 'bad_query')
 
 

@@ -21,8 +21,7 @@ def every_product(make_module_cluster):
 
 @pytest.mark.timeout(400)
 @pytest.mark.slow
-def test_schemathesis_finds_nothing(every_product, users, tmp_path):
-    user, = users(1)
+def test_schemathesis_finds_nothing(every_product, user, tmp_path):
     every_product.share(user)
     every_product.http(user).ok('PUT', '/v1/profile', json={'name': 'Ada'})
     done = subprocess.run([

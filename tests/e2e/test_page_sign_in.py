@@ -98,9 +98,8 @@ def test_whoever_does_not_sign_in_is_told_so(stage, tab):
     assert tab.evaluate('sessionStorage.getItem("starling.token")') is None
 
 
-def test_in_a_demonstration_anybody_is_somebody(stage, browser, users):
+def test_in_a_demonstration_anybody_is_somebody(stage, browser, ada):
     cluster, issuer, people = stage
-    ada, = users(1)
     token = cluster.token(ada, iss=issuer, aud='starling')
     people.write_text(json.dumps({'people': [{'user': ada, 'name': 'Ada', 'friends': 3, 'token': token}]}))
     assert cluster.http(None).ok('GET', '/v1/config')['demo'] is True

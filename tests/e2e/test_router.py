@@ -226,8 +226,7 @@ def test_friends_hear_of_each_other(stage, users):
     assert not [item for _, kind, item in stage.deliveries() if kind == 'Move' and eve in item['recipients']]
 
 
-def test_a_later_session_supersedes_and_http_tells_the_session(stage, users):
-    ada, = users(1)
+def test_a_later_session_supersedes_and_http_tells_the_session(stage, ada):
     stage.share(ada)
     first = stage.join(ada, route=0)
     stage.roster(ada, first)
@@ -315,8 +314,7 @@ def test_bad_locations_go_to_the_dead_letters(stage, users):
     stage.event(other, 'REPORT', HOME)
 
 
-def test_reports_from_the_future_are_ignored(stage, users):
-    ada, = users(1)
+def test_reports_from_the_future_are_ignored(stage, ada):
     stage.share(ada)
     stage.event(ada, 'REPORT', HOME, at=now_ms() + 120_000)
     session = stage.join(ada)
@@ -424,8 +422,7 @@ def test_an_answer_waits_for_its_command(stage, users):
     assert answer.result().json()['state'] == 'friends'
 
 
-def test_peers_ask_politely(stage, users):
-    ada, = users(1)
+def test_peers_ask_politely(stage, ada):
     assert requests.get(f'http://{stage.routers[0].peer}/peer/friends/{ada}', timeout=10).status_code == 401
     assert stage.peer(f'/peer/friends/{ada}').json() == {'items': [], 'next': None}
     for path, status in [(f'/peer/friends/{ada}?state=foes', 400), (f'/peer/friends/{ada}?limit=0', 400),

@@ -133,8 +133,7 @@ def test_the_command_works(secured, users, tmp_path):
                      secured.delivery_partitions, '--min-insync', 1)
 
 
-def test_the_command_removes_letters(secured, users):
-    ada, = users(1)
+def test_the_command_removes_letters(secured, ada):
     def letters():
         return secured.starling('dlq', 'show', 'profiles').stdout.count(f'"key":{ada},')
     secured.topics.produce('profiles', ada, b'\x07no record')
@@ -224,8 +223,7 @@ def test_a_daemon_says_which_acl_it_lacks(secured, secured_broker):
     assert sink.stop() == 0
 
 
-def test_a_write_without_its_acl_is_told(secured, secured_broker, users):
-    user, = users(1)
+def test_a_write_without_its_acl_is_told(secured, secured_broker, user):
     path, body = f'/v1/moderation/bans/{user}', {'reason': 'noise'}
     acl = {one for one in secured_broker.acls() if one[1] == secured.topics.name('bans') and one[3] == 'User:starling-ingest'}
     assert len(acl) == 1

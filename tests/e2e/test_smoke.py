@@ -35,8 +35,7 @@ def test_strangers_do_not_see_each_other(shared_cluster, users):
         assert e.friends() == set()
 
 
-def test_reports_are_in_kafka_and_in_history(shared_cluster, users):
-    ada, = users(1)
+def test_reports_are_in_kafka_and_in_history(shared_cluster, ada):
     shared_cluster.share(ada)
     with shared_cluster.online(ada, *HOME) as a:
         before = a.frames[0]['server_time']

@@ -153,8 +153,7 @@ def test_a_comment_is_followed_to_the_screen(cluster, collector, users):
     check(spans, cluster, traced)
 
 
-def test_what_nobody_traces_has_no_headers(cluster, users):
-    ada, = users(1)
+def test_what_nobody_traces_has_no_headers(cluster, ada):
     cluster.share(ada)
     with cluster.online(ada, *HOME) as phone:
         phone.report(*at(10))

@@ -58,7 +58,7 @@ def cut_history(world):
 
     def refused():
         with contextlib.suppress(OSError, KeyError):  # they are only starting, and have no metrics yet
-            return sum(sink.metrics().total('starling_history_refused_partitions') for sink in cluster.sinks)
+            return sum(sink.total('starling_history_refused_partitions') for sink in cluster.sinks)
         return None
 
     with world.traffic() as noticed:

@@ -25,7 +25,7 @@ def of_use(world, kind):
     daemons = world.cluster.of(kind)
     if kind != EDGE.kind:
         return daemons[0]
-    sessions = {daemon: daemon.metrics().total('starling_edge_sessions') for daemon in daemons}
+    sessions = {daemon: daemon.total('starling_edge_sessions') for daemon in daemons}
     busiest = max(daemons, key=sessions.get)
     assert sessions[busiest] > 0, 'nobody is connected'
     return busiest

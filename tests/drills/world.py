@@ -199,7 +199,7 @@ class World:
 
         def settled():
             nonlocal first
-            if any(router.metrics().total('starling_router_digesting') != 1 for router in routers):
+            if any(router.total('starling_router_digesting') != 1 for router in routers):
                 first = self.walkers.rounds
             return self.walkers.rounds > first + ROUNDS
 

@@ -93,8 +93,8 @@ def test_one_token_does_not_take_all_sessions(make_cluster, users):
             if answers[-1] == 'reconnect':
                 assert wire.closing() == (1013, 'too_many_sessions')
     assert answers[:16] == ['welcome'] * 16 and set(answers[16:]) == {'reconnect'}
-    assert stage.edge.metrics().total('starling_budget_refused_total', what='sessions', by='user') == 284
-    assert stage.edge.metrics().total('starling_access_refused_total', reason='too_many_sessions') == 284
+    assert stage.edge.total('starling_budget_refused_total', what='sessions', by='user') == 284
+    assert stage.edge.total('starling_access_refused_total', reason='too_many_sessions') == 284
     assert len(refusals(stage.edge, 'too_many_sessions')) == 10
 
 
@@ -110,8 +110,8 @@ def test_one_network_does_not_take_all_connections(make_cluster, users):
                 other.say({'type': 'hello', 'token': stage.cluster.token(*users(1))})
                 assert hear(other)['type'] == 'welcome'
     refused = {'what': 'connections', 'by': 'network'}
-    assert eventually(lambda: stage.edge.metrics().total('starling_budget_refused_total', **refused)) == 10
-    assert stage.edge.metrics().total('starling_access_refused_total', reason='overloaded') == 10
+    assert eventually(lambda: stage.edge.total('starling_budget_refused_total', **refused)) == 10
+    assert stage.edge.total('starling_access_refused_total', reason='overloaded') == 10
     assert [line.split('network=')[1].split()[0] for line in refusals(stage.edge, 'overloaded')] == ['127.0.2.0/24', '198.51.100.0/24']
 
 
@@ -122,7 +122,7 @@ def test_silent_sockets_and_sessions_make_room_for_those_who_come(make_cluster, 
             stack.enter_context(From(stage.cluster.ws_url))
         for i in range(600):
             stack.enter_context(From(stage.cluster.ws_url, f'127.0.{10 + i % 10}.1').upgrade())
-    assert stage.edge.metrics().total('starling_edge_handshakes_refused_total', reason='crowded') >= 100
+    assert stage.edge.total('starling_edge_handshakes_refused_total', reason='crowded') >= 100
 
 
 def test_sessions_of_a_user_are_begun_and_report_at_a_rate(make_cluster, users):
@@ -173,8 +173,8 @@ def test_those_who_do_not_read_are_kept_few_bytes(make_cluster, users):
             wire.say({'type': 'watch', 'what': 'feed'})
             wires.append(wire)
         edge, lats = cluster.fanouts[0], iter(range(10_000))
-        eventually(lambda: edge.metrics().total('starling_edge_feed_watching_sessions') == 300)
-        before = edge.metrics().total('process_resident_memory_bytes')
+        eventually(lambda: edge.total('starling_edge_feed_watching_sessions') == 300)
+        before = edge.total('process_resident_memory_bytes')
 
         def moves():
             lat = 10 + next(lats) * 1e-5
@@ -196,7 +196,7 @@ DOOR = {'edge.hello.rate': 60, 'edge.network.rate': 15, 'edge.network.burst': 60
 
 
 def turned_away(stage: Stage) -> float:
-    return stage.edge.metrics().total('starling_budget_refused_total', what='new_connections', by='network')
+    return stage.edge.total('starling_budget_refused_total', what='new_connections', by='network')
 
 
 def test_upgrades_of_one_network_do_not_take_the_door(make_cluster, users):
@@ -206,7 +206,7 @@ def test_upgrades_of_one_network_do_not_take_the_door(make_cluster, users):
     with attacked(stage, *users(1)) as stack:
         stack.enter_context(storm(stage.cluster.ws_url, first))
         eventually(lambda: turned_away(stage) >= 200, timeout=20)
-    assert stage.edge.metrics().total('starling_edge_overloaded_total') == 0
+    assert stage.edge.total('starling_edge_overloaded_total') == 0
     before = turned_away(stage)
     answers = []
     for _ in range(100):  # behind a balancer

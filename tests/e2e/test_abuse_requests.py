@@ -35,7 +35,7 @@ def test_a_user_who_asks_as_fast_as_possible_is_refused(make_cluster, users):
         statuses = attack_with(lambda number: sessions[number].get('/v1/feed'), len(sessions))
     assert set(statuses) == {200, 429}
     assert statuses.count(200) <= 500 + 50 * (ATTACK_S + 2)
-    assert cluster.ingest.metrics().total('starling_budget_refused_total', what='requests', by='user') == statuses.count(429)
+    assert cluster.ingest.total('starling_budget_refused_total', what='requests', by='user') == statuses.count(429)
 
 
 def test_bodies_of_tiny_values_are_not_built(make_cluster, users):
@@ -65,7 +65,7 @@ def test_bad_tokens_are_not_taken_apart_for_ever(make_cluster, user):
     dear = f'{good.split(".")[0]}.{part({"sub": "1", "x": [1] * 1800})}.{good.split(".")[2]}'
     sessions = [Http(cluster.http_url, dear) for _ in range(4)]
     statuses = attack_with(lambda number: sessions[number].get('/v1/friends'), len(sessions), 2)
-    refused = cluster.ingest.metrics().total('starling_budget_refused_total', what='bad_tokens', by='address')
+    refused = cluster.ingest.total('starling_budget_refused_total', what='bad_tokens', by='address')
     assert set(statuses) == {401, 429} and refused > 0
     fresh = Http(cluster.http_url, cluster.token(user, ttl=77))
     answer = fresh.get('/v1/friends')

@@ -12,7 +12,7 @@ PEOPLE, FRIENDS = 3000, 80
 
 
 def applied(cluster):
-    return sum(router.metrics().total('starling_router_friendships_applied_total') for router in cluster.routers)
+    return sum(router.total('starling_router_friendships_applied_total') for router in cluster.routers)
 
 
 def rises(cluster, by):
@@ -76,5 +76,5 @@ def test_news_is_not_held_up_by_bulk_for_long(make_cluster, users, tmp_path):
         cluster.http(ada).ok('DELETE', f'/v1/friends/{ben}')
         phone.wait_screen(set(), 15)
         assert running.wait(60)[0] == 0
-    eventually(lambda: cluster.routers[0].metrics().total('starling_router_overlay_halves') == 0, 30,
+    eventually(lambda: cluster.routers[0].total('starling_router_overlay_halves') == 0, 30,
                what='everything is read back')

@@ -26,8 +26,8 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, 
     stage.befriend(*((hub, other) for other in people[1:-1]))
 
     # One that was begun after all that was applied.
-    made = router.metrics().total('starling_router_checkpoints_total', result='made')
-    eventually(lambda: router.metrics().total('starling_router_checkpoints_total', result='made') >= made + 2, 20)
+    made = router.total('starling_router_checkpoints_total', result='made')
+    eventually(lambda: router.total('starling_router_checkpoints_total', result='made') >= made + 2, 20)
     assert len([path for path in checkpoints.iterdir() if '.' not in path.name]) <= 2
     router.kill()
     shutil.rmtree(router.folder / 'data')
@@ -50,7 +50,7 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, 
     for other in people[2:-1]:
         assert friends(stage, other) == [hub]
     # The two commands' halves, and not the others, which the checkpoint had.
-    assert router.metrics().total(APPLIED) == 4
+    assert router.total(APPLIED) == 4
     assert 'the store begins with a checkpoint' in router.log()
 
 
@@ -61,7 +61,7 @@ def test_it_lives_while_a_checkpoint_is_copied(make_cluster, tmp_path, ends):
     cluster = make_cluster()
     cluster.create_topics()
     router = cluster.add('router', settings={'checkpoint.dir': checkpoints, 'checkpoint.every.s': 3600})
-    eventually(lambda: router.metrics().total('starling_router_checkpoints_total', result='made') == 1, 20)
+    eventually(lambda: router.total('starling_router_checkpoints_total', result='made') == 1, 20)
     router.kill()
     shutil.rmtree(router.folder / 'data')
     slow = next(checkpoints.iterdir()) / 'zz-slow'

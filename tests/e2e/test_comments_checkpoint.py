@@ -28,7 +28,7 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path):
     write_some(comments, first, people, site)
 
     def made():
-        return process.metrics().total('starling_comments_checkpoints_total', result='made')
+        return process.total('starling_comments_checkpoints_total', result='made')
 
     before = made()
     eventually(lambda: made() >= before + 2, 30)  # the second one from now on was begun after all that was applied
@@ -50,5 +50,5 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path):
     comments.check(second)
     for (name, sort), wanted in pages.items():
         assert comments.pages(site, name, sort) == wanted
-    read = process.metrics().total('starling_comments_restore_records_total')
+    read = process.total('starling_comments_restore_records_total')
     assert 0 < read <= records(*STATE) - saved + records('comment-offsets')  # offsets of commands are in memory, and always read

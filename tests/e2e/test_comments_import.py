@@ -90,7 +90,7 @@ def test_an_import_that_is_killed_is_done_again_and_an_export_of_it_gives_the_sa
             line['reply_to'] = None
     file.write_text(''.join(json.dumps(line) + '\n' for line in lines))
     running = Running(cluster, 'comments', 'import', file)
-    eventually(lambda: cluster.of('comments')[0].metrics().total('starling_comments_commands_total') > 2000, 60, every=0.02,
+    eventually(lambda: cluster.of('comments')[0].total('starling_comments_commands_total') > 2000, 60, every=0.02,
                what='some are decided')
     running._child.kill()
     running.wait()

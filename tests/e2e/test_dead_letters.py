@@ -55,7 +55,7 @@ def partition_of(cluster, user):
 
 
 def counted(daemon, name, topic):
-    return daemon.metrics().total(name, topic=topic)
+    return daemon.total(name, topic=topic)
 
 
 def take_less(cluster, size, *topics):

@@ -2,6 +2,7 @@
 many processes, drain. Tests play the routers where one is needed."""
 import base64
 import contextlib
+import functools
 import hashlib
 import hmac
 import itertools
@@ -87,8 +88,7 @@ def test_certificates_are_renewed_under_living_sessions(make_cluster, users, tmp
     stage = Stage(make_cluster(settings={**SETTINGS, **{f'fanout:{k}': v for k, v in first.write(tmp_path).items()}}))
     user, other, friend = users(3)
     stage.share(user, other, friend)
-    def end():
-        return stage.edge.metrics().total('starling_edge_certificate_end_seconds')
+    end = functools.partial(stage.edge.total, 'starling_edge_certificate_end_seconds')
     assert end() == pytest.approx(first.end.timestamp(), abs=2)
     with secure_phone(stage, user, first) as phone:
         join = stage.join(phone, *HOME)
@@ -222,14 +222,14 @@ def test_keys_rotate_under_gateway_and_edge(make_cluster, user, tmp_path):
     rotating.write('old', 'new')
     for daemon in cluster.ingest, cluster.fanouts[0]:
         daemon.wait_for_log('keys of tokens read again')  # nobody told it
-        assert daemon.metrics().total('starling_auth_keys') == 4  # with the two files
+        assert daemon.total('starling_auth_keys') == 4  # with the two files
     assert taken(rotating.token('old', user)) and taken(rotating.token('new', user))
     assert not any(taken(token) for token in forged)
 
     rotating.path.write_text('{"keys":[')
     for daemon in cluster.ingest, cluster.fanouts[0]:
         daemon.wait_for_log('keys of tokens stay as they were')
-        assert daemon.metrics().total('starling_auth_reload_failures_total') == 1
+        assert daemon.total('starling_auth_reload_failures_total') == 1
     assert taken(rotating.token('new', user))
     with cluster.phone(user, token=rotating.token('old', user)) as phone:
         phone.hello(*HOME)
@@ -237,7 +237,7 @@ def test_keys_rotate_under_gateway_and_edge(make_cluster, user, tmp_path):
         cluster.fanouts[0].signal(signal.SIGHUP)  # at once
         cluster.ingest.signal(signal.SIGHUP)
         for daemon in cluster.ingest, cluster.fanouts[0]:
-            eventually(lambda d=daemon: d.metrics().total('starling_auth_keys') == 3)
+            eventually(lambda d=daemon: d.total('starling_auth_keys') == 3)
         assert phone.wait_closed() == 1008  # its key is gone
     assert not taken(rotating.token('old', user)) and taken(rotating.token('new', user))
 
@@ -258,7 +258,7 @@ class Counter:
     """How much a metric has risen since."""
 
     def __init__(self, stage, name, **labels):
-        self.value = lambda: stage.edge.metrics().total(name, **labels)
+        self.value = lambda: stage.edge.total(name, **labels)
         self.before, self.name = self.value(), name
 
     def wait(self, rise):
@@ -291,7 +291,7 @@ def test_what_is_no_upgrade_is_refused_and_counted(guarded):
 
 
 def test_endless_headers_end(guarded):
-    before = guarded.edge.metrics().total('process_resident_memory_bytes')
+    before = guarded.edge.total('process_resident_memory_bytes')
     for _ in range(20):
         with Wire(guarded.cluster.ws_url) as wire:
             wire.send(b'GET / HTTP/1.1\r\nHost: localhost\r\n')
@@ -299,7 +299,7 @@ def test_endless_headers_end(guarded):
                 if not wire.send(b'X-%d: %s\r\n' % (number, b'y' * 500)):
                     break
             assert wire.closed()
-    assert guarded.edge.metrics().total('process_resident_memory_bytes') - before < 4 << 20
+    assert guarded.edge.total('process_resident_memory_bytes') - before < 4 << 20
 
 
 def test_a_handshake_that_is_dribbled_is_dropped(guarded):
@@ -415,7 +415,7 @@ def test_garbage_ends_its_connection_alone(guarded, user):
                *(chance.randbytes(400) for _ in range(40))]
     with guarded.cluster.phone(user) as phone:
         guarded.join(phone, *HOME)
-        sessions = guarded.edge.metrics().total('starling_edge_sessions')
+        sessions = guarded.edge.total('starling_edge_sessions')
         for data in garbage:
             with Wire(guarded.cluster.ws_url) as wire:
                 wire.upgrade()
@@ -427,7 +427,7 @@ def test_garbage_ends_its_connection_alone(guarded, user):
                     wire.socket.recv(100)
                 except OSError:
                     pass
-        eventually(lambda: guarded.edge.metrics().total('starling_edge_sessions') == sessions)
+        eventually(lambda: guarded.edge.total('starling_edge_sessions') == sessions)
         phone.report(*at(3))
         guarded.wait_said(user, 'REPORT')
 
@@ -456,7 +456,7 @@ def test_reports_that_come_too_soon_take_the_place_of_each_other(make_cluster, u
         assert [r['time'] for r in reports] == sorted(r['time'] for r in reports)
         kafka = [m.timestamp for m in stage.topics.read('locations')]
         assert all(later - earlier >= period * 1000 - 100 for earlier, later in itertools.pairwise(kafka))
-        replaced = stage.edge.metrics().total('starling_edge_reports_replaced_total')
+        replaced = stage.edge.total('starling_edge_reports_replaced_total')
         assert replaced == sent + 1 - len(reports)  # nothing else became of any
     phone = stage.cluster.phone(leaver)
     join = stage.join(phone, *HOME)
@@ -498,7 +498,7 @@ def test_a_full_edge_says_when_to_come_back(make_cluster, users):
                 delays.append(phone.expect('reconnect')['after_ms'])
                 assert phone.wait_closed() == 1013
         assert all(5000 <= delay <= 6000 for delay in delays) and len(set(delays)) > 1
-    assert stage.edge.metrics().total('starling_edge_overloaded_total', reason='full') == 5
+    assert stage.edge.total('starling_edge_overloaded_total', reason='full') == 5
 
 
 def test_a_storm_comes_back_as_a_ramp(make_cluster, users):
@@ -528,7 +528,7 @@ def test_a_storm_comes_back_as_a_ramp(make_cluster, users):
     for second in range(int(arrivals[-1]) + 1):
         assert sum(second <= arrival < second + 1 for arrival in arrivals) <= 2 * rate + 2
     assert arrivals[-1] < 3 * crowd / rate
-    assert stage.edge.metrics().total('starling_edge_overloaded_total', reason='storm') >= crowd - 2 * rate * (burst_s + 1)
+    assert stage.edge.total('starling_edge_overloaded_total', reason='storm') >= crowd - 2 * rate * (burst_s + 1)
     assert all(phone.closed() is None for phone in phones)
 
 
@@ -539,12 +539,12 @@ def test_an_edge_that_is_behind_lets_nobody_in_until_it_has_caught_up(make_clust
         stage.edge.pause()
         time.sleep(2)
         stage.edge.resume()
-        eventually(lambda: stage.edge.metrics().total('starling_edge_loop_lag_seconds') > 0.1)
+        eventually(lambda: stage.edge.total('starling_edge_loop_lag_seconds') > 0.1)
         with stage.cluster.phone(user) as late:
             assert late.expect('reconnect')['after_ms'] >= 2000
             assert late.wait_closed() == 1013
-        assert stage.edge.metrics().total('starling_edge_overloaded_total', reason='behind') == 1
-        eventually(lambda: stage.edge.metrics().total('starling_edge_loop_lag_seconds') < 0.05, 20)
+        assert stage.edge.total('starling_edge_overloaded_total', reason='behind') == 1
+        eventually(lambda: stage.edge.total('starling_edge_loop_lag_seconds') < 0.05, 20)
         with stage.cluster.phone(user) as again:
             again.hello(*HOME)
         assert phone.closed() is None
@@ -569,15 +569,17 @@ def test_what_held_an_edge_up_before_it_let_people_in_keeps_nobody_out(make_clus
     edge.wait_ready()
     with cluster.phone(*users(1)) as phone:
         phone.hello(*HOME)
-    assert edge.metrics().total('starling_edge_overloaded_total', reason='behind') == 0
+    assert edge.total('starling_edge_overloaded_total', reason='behind') == 0
 
 
 def test_a_full_edge_leaves_its_share_of_the_port_to_others(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.sessions': 2}))
     large = stage.cluster.add('fanout', settings={'edge.max.sessions': 100})
     crowd = users(30)
+
     def sessions(edge):
-        return edge.metrics().total('starling_edge_sessions')
+        return edge.total('starling_edge_sessions')
+
     phones = []
     while sessions(stage.edge) < 2:
         phone = stage.cluster.phone(crowd.pop())
@@ -635,20 +637,22 @@ def test_the_older_of_two_devices_on_two_edges_ends_and_nothing_goes_round(make_
     cluster.topics.produce('sharing', user, ('sharing', {'mode': 'FRIENDS'}))
     for daemon in *cluster.fanouts, *cluster.routers:
         eventually(lambda d=daemon: d.kind == 'router'
-                   or d.metrics().total('starling_copies_records_total', topic='sharing') >= 1)
+                   or d.total('starling_copies_records_total', topic='sharing') >= 1)
     older = cluster.online(user, *HOME)
     newer = Phone(f'ws://{second.settings["edge.listen"]}/', user, cluster.token(user))
     newer.hello(*HOME)
     assert older.wait_closed() == 4001
+
     def said():
-        return [record['kind'] for record in (decode(m.value) for m in cluster.topics.read('locations'))]
+        return [decode(m.value)['kind'] for m in cluster.topics.read('locations')]
+
     before = said()
     for step in range(8):
         newer.report(*at(step))
         time.sleep(0.25)
     assert newer.closed() is None
     assert [kind for kind in said()[len(before):] if kind != 'REPORT'] == []
-    assert sum(e.metrics().total('starling_edge_superseded_total') for e in cluster.fanouts) == 1
+    assert sum(e.total('starling_edge_superseded_total') for e in cluster.fanouts) == 1
     newer.close()
 
 
@@ -704,7 +708,7 @@ def test_edges_share_a_port_and_go_on_without_one(make_cluster, users):
     assert len({edge.settings['edge.listen'] for edge in edges}) == 1
 
     def sessions():
-        return [edge.metrics().total('starling_edge_sessions') for edge in edges if edge.alive()]
+        return [edge.total('starling_edge_sessions') for edge in edges if edge.alive()]
     phones = [stage.cluster.phone(user) for user in users(60)]
     for phone in phones:
         phone.hello(*HOME)

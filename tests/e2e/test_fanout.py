@@ -75,7 +75,7 @@ def test_the_first_page_is_sorted_and_follows_the_roster(stage, users):
     user, *friends = users(4)
     stage.share(user, *friends)
     stage.topics.produce('profiles', friends[0], ('profile', {'name': 'Zoë "Z"', 'avatar_url': 'https://e.org/z.png'}))
-    eventually(lambda: stage.edge.metrics().total('starling_copies_records_total', topic='profiles') >= 1)
+    eventually(lambda: stage.edge.total('starling_copies_records_total', topic='profiles') >= 1)
     with stage.cluster.phone(user) as phone:
         phone.hello(*HOME, wait=False)
         join = stage.wait_said(user, 'JOIN')
@@ -171,7 +171,7 @@ def test_left_and_parted_hide_and_the_parted_stay_hidden(stage, pair):
 def test_items_that_cannot_be_read_cost_only_themselves(stage, pair):
     """Another product's, or a later release's: the edge leaves them out, and the dead letters do not hear of it."""
     phone, join, friend = pair
-    skipped = [stage.edge.metrics().total('starling_edge_delivery_items_skipped_total', reason=reason)
+    skipped = [stage.edge.total('starling_edge_delivery_items_skipped_total', reason=reason)
                for reason in ('unknown_kind', 'malformed')]
     dead = len(stage.topics.read('deliveries.dlq'))
     envelope = {'kind': NEARBY, 'recipients': [phone.user], 'payload': b''}
@@ -183,7 +183,7 @@ def test_items_that_cannot_be_read_cost_only_themselves(stage, pair):
                   {**envelope, 'payload': b'\x0a\x02', 'recipients': []},  # Parted, and nobody is parted
                   left(friend, phone.user))
     phone.wait_screen(set())
-    assert [stage.edge.metrics().total('starling_edge_delivery_items_skipped_total', reason=reason) - before
+    assert [stage.edge.total('starling_edge_delivery_items_skipped_total', reason=reason) - before
             for reason, before in zip(('unknown_kind', 'malformed'), skipped)] == [3, 4]
     assert len(stage.topics.read('deliveries.dlq')) == dead
 
@@ -432,7 +432,7 @@ def test_the_stream_says_what_time_it_is(make_cluster, users):
         phone.wait_screen({friend, other})
         stage.deliver(join['route'], stream_time=t + 599_999)
         stage.deliver((join['route'] + 1) % 4, stream_time=t + 599_999)
-        eventually(lambda: stage.edge.metrics().total('starling_edge_stream_time_seconds') == (t + 599_999) / 1000)
+        eventually(lambda: stage.edge.total('starling_edge_stream_time_seconds') == (t + 599_999) / 1000)
         assert phone.friends() == {friend, other}
         stage.deliver((join['route'] + 1) % 4, stream_time=t + 600_000)  # any route's
         phone.wait_screen({other})

@@ -1,5 +1,6 @@
 """The edge and bad input, forged and old tokens, slow readers, overload, drain, rebalances, poison and a broker that is
 away. Tests play the routers where one is needed."""
+import functools
 import json
 import time
 
@@ -193,8 +194,7 @@ def test_poison_goes_to_the_dead_letters_and_reading_goes_on(stage, users):
             'stream_time': 0, 'oldest_received': 0, 'items': []}), partition=join['route'])
         poison = [b'', b'\0', b'not avro at all', good.value[:-1], good.value + b'\0', b'\0\0\0\0\x63' + good.value[5:],
                   b'\0\0\0\0\x06\0\0\x02\x20', b'\0\0\0\0\x09\0\0\x02\x02\0\x20']
-        def undecodable():
-            return stage.edge.metrics().total('starling_edge_deliveries_undecodable_total')
+        undecodable = functools.partial(stage.edge.total, 'starling_edge_deliveries_undecodable_total')
         before = undecodable()
         sent = [stage.topics.produce('deliveries', None, value, partition=join['route']) for value in poison]
         stage.deliver(join['route'], ('Move', {'user': friend, 'lat': 2**31 - 1, 'lng': 0, 'time': 0, 'recipients': [user]}),
@@ -239,10 +239,10 @@ def test_overload_is_said(make_cluster, users):
         with stage.cluster.phone(c) as third:
             assert third.wait_closed() == 1013
         second.close()
-        eventually(lambda: stage.edge.metrics().total('starling_edge_sessions') == 1)
+        eventually(lambda: stage.edge.total('starling_edge_sessions') == 1)
         with stage.cluster.online(c, *HOME):
             pass
-    assert stage.edge.metrics().total('starling_edge_overloaded_total') == 1
+    assert stage.edge.total('starling_edge_overloaded_total') == 1
 
 
 CROWD = 400
@@ -264,8 +264,7 @@ def test_for_a_slow_reader_nothing_is_queued_and_it_gets_the_newest_truth(make_c
     slow = SlowPhone(stage.cluster, user, *HOME)
     join = stage.wait_said(user, 'JOIN')
     stage.deliver(join['route'], roster(join, []))
-    def frames():
-        return stage.edge.metrics().total('starling_edge_frames_total')
+    frames = functools.partial(stage.edge.total, 'starling_edge_frames_total')
     last, told = 0, frames()
     for _ in range(60):  # until rounds bring no frame any more
         last = fill(stage, user, friends, join['route'], 5)
@@ -300,9 +299,9 @@ def test_who_reads_nothing_for_too_long_is_closed(make_cluster, users):
     stage.deliver(join['route'], roster(join, []))
     for _ in range(60):
         fill(stage, user, friends, join['route'], 5)
-        if stage.edge.metrics().total('starling_edge_slow_closed_total'):
+        if stage.edge.total('starling_edge_slow_closed_total'):
             break
-    eventually(lambda: stage.edge.metrics().total('starling_edge_slow_closed_total') == 1)
+    eventually(lambda: stage.edge.total('starling_edge_slow_closed_total') == 1)
     assert slow.hear_close() == 4002
     slow.socket.close()
     stage.wait_said(user, 'QUIT')
@@ -369,8 +368,8 @@ def test_sessions_share_a_route_and_move_together(make_cluster, users):
     phones = {user: stage.cluster.phone(user) for user in crowd}
     assert len({stage.join(phone, *HOME)['route'] for phone in phones.values()}) == 1
     second = stage.cluster.add('fanout')
-    eventually(lambda: stage.edge.metrics().total('starling_edge_routes') == 2, 30)
-    eventually(lambda: stage.edge.metrics().total('starling_edge_rejoins_total') in (0, 4))
+    eventually(lambda: stage.edge.total('starling_edge_routes') == 2, 30)
+    eventually(lambda: stage.edge.total('starling_edge_rejoins_total') in (0, 4))
     assert len({stage.said(user)[-1]['route'] for user in crowd}) == 1
     for user in crowd:
         reachable(stage, phones[user], friend)
@@ -386,8 +385,8 @@ def test_only_sessions_whose_route_is_lost_rejoin(make_cluster, users):
     assert sorted(join['route'] for join in joins.values()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
     second = stage.cluster.add('fanout')
-    eventually(lambda: stage.edge.metrics().total('starling_edge_routes') == 2, 30)
-    eventually(lambda: stage.edge.metrics().total('starling_edge_rejoins_total') == 4)
+    eventually(lambda: stage.edge.total('starling_edge_routes') == 2, 30)
+    eventually(lambda: stage.edge.total('starling_edge_rejoins_total') == 4)
     mine = {said[-1]['route'] for user in crowd if len(said := stage.said(user)) == 1}
     assert len(mine) == 2
     for user in crowd:
@@ -401,11 +400,11 @@ def test_only_sessions_whose_route_is_lost_rejoin(make_cluster, users):
         reachable(stage, phones[user], friend)
 
     second.kill()
-    eventually(lambda: stage.edge.metrics().total('starling_edge_routes') == 4, 30)
+    eventually(lambda: stage.edge.total('starling_edge_routes') == 4, 30)
     for user in crowd:
         reachable(stage, phones[user], friend)
         assert phones[user].closed() is None
-    assert stage.edge.metrics().total('starling_edge_rejoins_total') == 4
+    assert stage.edge.total('starling_edge_rejoins_total') == 4
     with stage.cluster.phone(crowd[0]) as again:
         stage.join(again, *HOME)
 
@@ -414,7 +413,7 @@ def test_an_edge_without_a_route_lets_nobody_in(make_cluster, user):
     stage = Stage(make_cluster(delivery_partitions=1, settings=SETTINGS))
     spare = stage.cluster.add('fanout', wait=False)
     spare.wait_for_log('no route is left', 60)
-    holder = next(edge for edge in stage.cluster.fanouts if edge.metrics().total('starling_edge_routes') == 1)
+    holder = next(edge for edge in stage.cluster.fanouts if edge.total('starling_edge_routes') == 1)
     spare = next(edge for edge in stage.cluster.fanouts if edge is not holder)
     assert not spare.ready()
     stage.share(user)
@@ -450,7 +449,7 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
             page = phone_c.hello(*at(77))  # welcome, though nobody can say who is near
             assert page['items'] == []
             latest[late] = e7(at(77)[0])
-            eventually(lambda: stage.edge.metrics().total('starling_edge_unsent_sessions') == 3)
+            eventually(lambda: stage.edge.total('starling_edge_unsent_sessions') == 3)
             unstarted = stage.cluster.add('fanout', wait=False)
             unstarted.wait_for_log('waiting for Kafka', 20)
             eventually(lambda: unstarted.get('/readyz').status_code == 503)
@@ -465,7 +464,7 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
                 reachable(stage, phone, friend)
             assert stage.kinds(late) == ['JOIN']
             assert stage.said(a)[-1]['session'] == joins[a]['session']
-            assert stage.edge.metrics().total('starling_edge_unsent_sessions') == 0
+            assert stage.edge.total('starling_edge_unsent_sessions') == 0
     finally:
         if not broker.alive():
             broker.start()

@@ -188,7 +188,7 @@ def quiet(cluster, timeout=60):
     def caught_up():
         for router in cluster.routers:
             if router.alive():
-                assert router.metrics().total('starling_router_caught_up') == 1, router.name
+                assert router.total('starling_router_caught_up') == 1, router.name
         return True
 
     for router in cluster.routers:

@@ -163,7 +163,7 @@ def check_files(cluster, hours=True):
 
 
 def published(cluster):
-    return sum(sink.metrics().total('starling_history_published_rows_total') for sink in cluster.sinks if sink.alive())
+    return sum(sink.total('starling_history_published_rows_total') for sink in cluster.sinks if sink.alive())
 
 
 def wait_published(cluster):
@@ -248,9 +248,9 @@ def test_sigterm_publishes_what_is_open(sinks, users):
     produce(cluster, users(20), 500)
     sink, = cluster.sinks
     count = len(wanted_rows(cluster))
-    eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, what='all rows are in open files')
+    eventually(lambda: sink.total('starling_history_rows_total') == count, what='all rows are in open files')
     assert not read_files(cluster.history) and not hidden_files(cluster), 'rows wait in memory'
-    assert sink.metrics().total('starling_history_oldest_unpublished_seconds') > 0
+    assert sink.total('starling_history_oldest_unpublished_seconds') > 0
     assert published(cluster) == 0
     assert sink.stop() == 0
     assert check_files(cluster) == (count, 4)
@@ -283,7 +283,7 @@ def test_undecodable_records_go_to_the_dead_letters(sinks, users):
     eventually(lambda: published(cluster) == 3, what='the good rows are published')
     assert check_files(cluster)[0] == 3
     sink, = cluster.sinks
-    assert sink.metrics().total('starling_history_undecodable_total') == len(bad)
+    assert sink.total('starling_history_undecodable_total') == len(bad)
     dead = eventually(lambda: (found := cluster.topics.read('locations.dlq')) and len(found) == len(bad) and found)
     assert sorted(message.value or b'' for message in dead) == sorted(message.value or b'' for message in bad)
     headers = [dict(message.headers) for message in dead]
@@ -386,9 +386,9 @@ def test_two_sinks_and_rebalances(sinks, users):
         three = cluster.add('history-sink')
         time.sleep(1.5)
         one.kill()
-        eventually(lambda: all(sink.metrics().total('starling_history_partitions') for sink in (two, three)) and
-                   two.metrics().total('starling_history_partitions') +
-                   three.metrics().total('starling_history_partitions') == 4, 30, what='the dead one is replaced')
+        eventually(lambda: all(sink.total('starling_history_partitions') for sink in (two, three)) and
+                   two.total('starling_history_partitions') +
+                   three.total('starling_history_partitions') == 4, 30, what='the dead one is replaced')
         one.start()
         time.sleep(1)
         assert two.stop() == 0
@@ -404,13 +404,13 @@ def test_a_sink_that_slept_does_no_harm(sinks, users):
     cluster, ours = sinks(2), users(40)
     sleeper, other = cluster.sinks
     with Feed(cluster, ours):
-        eventually(lambda: all(sink.metrics().total('starling_history_files_total') > 0 for sink in cluster.sinks), 20)
+        eventually(lambda: all(sink.total('starling_history_files_total') > 0 for sink in cluster.sinks), 20)
         sleeper.pause()
-        eventually(lambda: other.metrics().total('starling_history_partitions') == 4, 40, what='the other takes over')
-        seen = other.metrics().total('starling_history_files_total')
-        eventually(lambda: other.metrics().total('starling_history_files_total') > seen + 4, 20)
+        eventually(lambda: other.total('starling_history_partitions') == 4, 40, what='the other takes over')
+        seen = other.total('starling_history_files_total')
+        eventually(lambda: other.total('starling_history_files_total') > seen + 4, 20)
         sleeper.resume()
-        eventually(lambda: sleeper.metrics().total('starling_history_partitions') == 2, 40, what='it is back')
+        eventually(lambda: sleeper.total('starling_history_partitions') == 2, 40, what='it is back')
         time.sleep(2)
     count = len(wanted_rows(cluster))
     eventually(lambda: published(cluster) >= count, 30, what='all is published')
@@ -453,7 +453,7 @@ def test_a_new_store_is_rebuilt_from_the_files(sinks, users):
     check_answers(cluster, ours)
     # The same store again: nothing to load.
     sink.restart()
-    assert sink.metrics().total('starling_history_rebuilt_rows_total') == 0
+    assert sink.total('starling_history_rebuilt_rows_total') == 0
     check_answers(cluster, ours[:3])
 
 
@@ -473,7 +473,7 @@ def test_old_rows_leave_the_store_and_stay_in_files(sinks, users):
     shutil.rmtree(sink.settings['data.dir'])
     sink.start()
     assert all_pages(cluster, ada, '', 1000) == answer_of(fresh)
-    assert sink.metrics().total('starling_history_rebuilt_rows_total') == 3
+    assert sink.total('starling_history_rebuilt_rows_total') == 3
     assert check_files(cluster)[0] == count
 
 
@@ -532,7 +532,7 @@ def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     sink, = cluster.sinks
     produce(cluster, ours, 30_000)  # some blocks a file
     count = len(wanted_rows(cluster))
-    eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, 30)
+    eventually(lambda: sink.total('starling_history_rows_total') == count, 30)
     sink.stop()
     victim = largest(cluster)
     broken = Broken(*files_of(cluster, victim), in_head=True)
@@ -541,7 +541,7 @@ def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     sink.wait_for_log('partition refused', 30)
     assert broken.path.name in sink.log()
     assert not sink.ready()
-    assert sink.metrics().total('starling_history_refused_partitions') == 1
+    assert sink.total('starling_history_refused_partitions') == 1
     produce(cluster, ours, 200)
     eventually(lambda: len(files_of(cluster, (victim + 1) % 4)) > 1, 20, what='other partitions go on')
 
@@ -557,7 +557,7 @@ def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     eventually(lambda: len(files_of(cluster, victim)) > 1, 20, what='it goes on')
     eventually(lambda: check_files(cluster)[0] == count, 20, what='the rest is published')
     check_answers(cluster, ours[:8])
-    assert sink.metrics().total('starling_history_refused_partitions') == 0
+    assert sink.total('starling_history_refused_partitions') == 0
 
 
 def test_an_unreadable_older_file_refuses_queries(sinks, users):
@@ -579,7 +579,7 @@ def test_an_unreadable_older_file_refuses_queries(sinks, users):
     sink.start(wait=False, **SECONDS_OF_SINK)
     sink.wait_for_log('cannot be loaded', 30)
     assert not sink.ready()
-    assert sink.metrics().total('starling_history_refused_partitions') == 1
+    assert sink.total('starling_history_refused_partitions') == 1
     produce(cluster, ours, 200)
     eventually(lambda: len(files_of(cluster, victim)) > 2, 20, what='records are written')
     assert {peer(cluster, sink, f'/peer/history/{user}').status_code for user in ours} == {200, 503}
@@ -603,7 +603,7 @@ def test_files_of_another_topic_are_refused(sinks, users):
     sink = new.add('history-sink', wait=False)
     sink.wait_for_log('was it made anew?', 20)
     assert not sink.ready()
-    assert sink.metrics().total('starling_history_refused_partitions') == 4
+    assert sink.total('starling_history_refused_partitions') == 4
     sink.stop()
     assert read_files(old.history) == before
 
@@ -615,7 +615,7 @@ def test_rows_that_wait_are_bounded(sinks, users):
     eventually(lambda: published(cluster) > 0, 20, what='a file')
     count = len(wanted_rows(cluster))
     sink, = cluster.sinks
-    eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, 20, what='all is read')
+    eventually(lambda: sink.total('starling_history_rows_total') == count, 20, what='all is read')
     assert count - published(cluster) < 9_500
     assert sink.stop() == 0
     assert check_files(cluster)[0] == count

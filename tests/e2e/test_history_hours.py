@@ -70,7 +70,7 @@ def test_finished_hours_are_merged(sinks, users):
     for each in (sink, other):
         shutil.rmtree(each.settings['data.dir'])
     sink.start()
-    assert sink.metrics().total('starling_history_rebuilt_rows_total') == count
+    assert sink.total('starling_history_rebuilt_rows_total') == count
     check_answers(cluster, ours)
 
 

@@ -78,10 +78,10 @@ def test_what_waits_grows_old_while_partitions_are_refused(make_cluster, users):
     sink = cluster.add('history-sink', wait=False)
     produce(cluster, users(5), 20)
     sink.wait_for_log('partition refused', 30)
-    eventually(lambda: sink.metrics().total('starling_history_refused_partitions') == 2)
+    eventually(lambda: sink.total('starling_history_refused_partitions') == 2)
 
     def oldest():
-        return sink.metrics().total('starling_history_oldest_unpublished_seconds')
+        return sink.total('starling_history_oldest_unpublished_seconds')
 
     eventually(lambda: oldest() > 2, 10, what='it shows')
     before = oldest()

@@ -92,7 +92,7 @@ def served(spread, user):
     with concurrent.futures.ThreadPoolExecutor() as pool:
         list(pool.map(lambda gateway: takes_writes(spread, gateway, user), spread.of('ingest')))
     for edge in spread.fanouts:
-        unsent = edge.metrics().total('starling_edge_unsent_sessions')
+        unsent = edge.total('starling_edge_unsent_sessions')
         assert unsent == 0, f'{edge.name}: {unsent} sessions'
     assert all(daemon.ready() for daemon in spread.daemons), [daemon.name for daemon in spread.daemons if not daemon.ready()]
     return True

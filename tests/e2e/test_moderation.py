@@ -79,7 +79,7 @@ def test_conditions_hold_together(searched):
         comments.put(number, user=chance.randrange(3), state=chance.choice(STATES[:3]), reports=chance.randrange(2),
                      text=' '.join(chance.sample(words, 2)))
     eventually(lambda: ids(search(moderator, limit=7)) == comments.ids(), what='all comments are found')
-    eventually(lambda: cluster.moderators[0].metrics().total('starling_moderation_comments') == 60)
+    eventually(lambda: cluster.moderators[0].total('starling_moderation_comments') == 60)
     assert ids(search(moderator, text='中国')) == comments.ids(lambda c: '中国' in c['text'])
     assert ids(search(moderator, text='CAFE')) == comments.ids(lambda c: 'Café' in c['text'])
     assert ids(search(moderator, text='国人 "hello" OR')) == []
@@ -176,7 +176,7 @@ def test_a_killed_process_goes_on_where_it_was(fresh):
     process.start()
     eventually(lambda: ids(search(moderator)) == comments.ids())
     assert ids(search(moderator, state='hidden')) == comments.ids(lambda c: c['state'] == 'HIDDEN')
-    assert process.metrics().total('starling_moderation_records_total') == 41
+    assert process.total('starling_moderation_records_total') == 41
 
 
 @pytest.mark.parametrize('damage', ['lost', 'damaged'])

@@ -114,18 +114,18 @@ def test_a_receiver_that_is_away_is_tried_again_and_what_it_refuses_is_not(town,
     town.befriend((ada, ben), (cleo, ben))
     report(town, ben, 0)
     receiver.answers = [503]
-    failed = sum(router.metrics().total('starling_router_notify_posts_failed_total') for router in town.routers)
+    failed = sum(router.total('starling_router_notify_posts_failed_total') for router in town.routers)
     with town.online(ada, *at(800)):
         told(receiver, ben, ada)
         same = eventually(lambda: [body for body, _ in receiver.posts if (f'"friend":{ada},' in body.decode())][1:])
         assert len(set(same)) == 1
-        eventually(lambda: sum(router.metrics().total('starling_router_notify_posts_failed_total') for router in town.routers) == failed + 1)
-        assert sum(router.metrics().total('starling_router_notices_dropped_total') for router in town.routers) == 0
+        eventually(lambda: sum(router.total('starling_router_notify_posts_failed_total') for router in town.routers) == failed + 1)
+        assert sum(router.total('starling_router_notices_dropped_total') for router in town.routers) == 0
         receiver.answers = [400]
         with town.online(cleo, *at(900)):
             told(receiver, ben, cleo)
-            eventually(lambda: sum(router.metrics().total('starling_router_notices_dropped_total') for router in town.routers) == 1)
-    posted = sum(router.metrics().total('starling_router_notices_total') for router in town.routers)
+            eventually(lambda: sum(router.total('starling_router_notices_dropped_total') for router in town.routers) == 1)
+    posted = sum(router.total('starling_router_notices_total') for router in town.routers)
     assert posted == sum(len(items) for items in notices(receiver).values()) - 1  # one of them came twice
 
 

@@ -53,8 +53,8 @@ def test_far_behind_only_the_newest_report_of_each_is_joined(make_cluster, users
     router.resume()
     eventually(lambda: joins_and_events()[1] >= seen + sent, 30, what='the backlog is read')
     eventually(lambda: caught_up(router), 30)
-    skipped = router.metrics().total('starling_router_reports_skipped_total')
-    assert router.metrics().total('starling_router_reports_held') == 0
+    skipped = router.total('starling_router_reports_skipped_total')
+    assert router.total('starling_router_reports_held') == 0
     assert skipped > sent / 2, 'hardly a report was superseded'
     assert joins_and_events()[0] - joined <= sent - skipped + 10  # and what rosters were asked for
 
@@ -90,7 +90,7 @@ def test_users_with_very_many_friends_hold_up_nobody(make_cluster, users, tmp_pa
     graph.write_text(f'{first} {second}\n' + ''.join(f'{big} {friend}\n' for big in (first, second) for friend in friends))
     cluster.starling('graph', 'import', graph, '--wait', 60, timeout=120)
     eventually(lambda: caught_up(router), 60)
-    assert router.metrics().total('starling_router_friend_changes_total', change='made') == 2 * (2 * (BIG - 1) + 1)
+    assert router.total('starling_router_friend_changes_total', change='made') == 2 * (2 * (BIG - 1) + 1)
 
     producer = Producer({'bootstrap.servers': cluster.topics.bootstrap, 'partitioner': 'murmur2_random', 'log_level': 2})
     start = now_ms()
@@ -104,7 +104,7 @@ def test_users_with_very_many_friends_hold_up_nobody(make_cluster, users, tmp_pa
 
     def handled(count):
         producer.flush(30)
-        eventually(lambda: router.metrics().total('starling_router_events_total', partition='owned') >= count, 60)
+        eventually(lambda: router.total('starling_router_events_total', partition='owned') >= count, 60)
         eventually(lambda: caught_up(router), 60)
 
     everybody = [first, second, lonely, *friends]

@@ -111,7 +111,7 @@ class Stage:
         def quiet():
             for router in self.routers:
                 if router.alive():
-                    assert router.metrics().total('starling_router_caught_up') == 1, router.name
+                    assert router.total('starling_router_caught_up') == 1, router.name
             return True
 
         eventually(quiet, timeout)
@@ -323,7 +323,7 @@ def test_reports_from_the_future_are_ignored(stage, ada):
     stage.event(ada, 'REPORT', HOME, session, 0, at=at)  # a Digest: the future did not become ada's last report
     stage.wait_applied()
     stage.delivered(lambda route, kind, item: kind in ('Digest', 'Roster') and item['recipient'] == ada and item.get('time', at) == at)
-    assert stage.routers[0].metrics().total('starling_router_refused_total', reason='time') >= 1
+    assert stage.routers[0].total('starling_router_refused_total', reason='time') >= 1
 
 
 def test_the_streams_clock(make_stage, users):
@@ -340,7 +340,7 @@ def test_the_streams_clock(make_stage, users):
     c = stage.join(ben, at=1_060_001)
     stage.roster(ben, c, set())
     stage.event(ben, 'REPORT', HOME, c, 0, at=9_000_000)  # too far a jump
-    eventually(lambda: stage.routers[0].metrics().total('starling_router_refused_total', reason='time') == 1)
+    eventually(lambda: stage.routers[0].total('starling_router_refused_total', reason='time') == 1)
 
     def times():
         """The latest stream_time of every route: carried by empty batches, too."""
@@ -491,7 +491,7 @@ def test_kill_and_restart(make_stage, users):
     digest = stage.delivered(lambda route, kind, item: kind == 'Digest' and item['recipient'] == ada and item['time'] == at)
     assert digest['hash'] == set_hash([ben, eve])
     # The friend lists were on disk: only what was new was read.
-    assert router.metrics().total('starling_router_friendships_applied_total') <= 4
+    assert router.total('starling_router_friendships_applied_total') <= 4
 
 
 def test_an_orderly_end_commits_everything(make_stage, users):
@@ -515,7 +515,7 @@ def test_two_routers_share_the_work(make_stage, users):
     people = users(20)
     pairs = [(people[i], people[(i + step) % 20]) for i in range(20) for step in (1, 3)]
     stage.share(*people)
-    owned = [router.metrics().total('starling_router_partitions_owned') for router in stage.routers]
+    owned = [router.total('starling_router_partitions_owned') for router in stage.routers]
     assert owned == [4, 4]
     stage.befriend(*pairs)
     sessions = {user: stage.join(user, route=user % 4) for user in people}
@@ -543,7 +543,7 @@ def test_two_routers_share_the_work(make_stage, users):
 
     # One dies; the other takes over within its session timeout, and it all goes on.
     stage.routers[1].kill()
-    eventually(lambda: stage.routers[0].metrics().total('starling_router_partitions_restored') == 8, 30)
+    eventually(lambda: stage.routers[0].total('starling_router_partitions_restored') == 8, 30)
     stage.wait_applied()
     since = stage.topics.ends('deliveries')
     for user in people:
@@ -552,7 +552,7 @@ def test_two_routers_share_the_work(make_stage, users):
 
     # It comes back, and takes its part.
     stage.routers[1].start()
-    eventually(lambda: [router.metrics().total('starling_router_partitions_restored') for router in stage.routers] == [4, 4], 30)
+    eventually(lambda: [router.total('starling_router_partitions_restored') for router in stage.routers] == [4, 4], 30)
     stage.wait_applied()
     since = stage.topics.ends('deliveries')
     for user in people:
@@ -643,7 +643,7 @@ def test_a_lost_store_is_restored(make_stage, users):
     metrics = router.metrics()
     assert metrics.total('starling_router_restore_records_total') >= 2 * len(people[1:])
     assert metrics.total('starling_router_store_cache_reads_total') > 0
-    eventually(lambda: router.metrics().total('starling_router_restore_left_records') == 0)  # counted now and then
+    eventually(lambda: router.total('starling_router_restore_left_records') == 0)  # counted now and then
 
 
 def test_topics_made_anew(make_stage, users):
@@ -700,7 +700,7 @@ def test_lost_deliveries_are_made_again(make_stage, broker, users):
     sessions = {}
 
     def lost():
-        return router.metrics().total('starling_router_batches_lost_total')
+        return router.total('starling_router_batches_lost_total')
 
     for _ in range(8):
         going = threading.Event()

@@ -57,9 +57,7 @@ def test_friends_near_see_each_other_and_have_a_past(secured, users):
         b.wait_screen({ada})
         assert abs(a.screen[ben]['distance_m'] - 1_000) < 0.2
     secured.report_http(ben, *HOME).raise_for_status()
-    def rows():
-        return secured.http(ben).ok('GET', '/v1/history', params={'from': 0, 'to': 2**52})['items']
-    eventually(rows, what='a row of history')
+    eventually(lambda: secured.http(ben).items('/v1/history', **{'from': 0, 'to': 2**52}), what='a row of history')
     secured.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada'})
     secured.http(ada).ok('PUT', f'/v1/nearby/mutes/{ben}')
     secured.share(ada, mode='public')
@@ -108,15 +106,13 @@ def test_comments_are_read_and_found(secured, users):
         eventually(live, 30, what='new comments come to him who watches them')
     comments.check(subject)
     eventually(lambda: secured.http(author).ok('GET', '/v1/notices')['items'], what='the author hears of it')
-    def found():
-        return secured.http(moderator, scope='moderator').ok('GET', '/v1/moderation/comments',
-                                                                      params={'text': 'unheard'})['items']
-    eventually(lambda: [item['id'] for item in found()] == [made['id']], what='the comment is found')
+    office = secured.http(moderator, scope='moderator')
+    eventually(lambda: [item['id'] for item in office.items('/v1/moderation/comments', text='unheard')] == [made['id']],
+               what='the comment is found')
     comments.moderate(subject, made['id'], 'hidden', moderator)
-    secured.http(moderator, scope='moderator').ok('PUT', f'/v1/moderation/bans/{ada}', json={'reason': 'noise'})
-    def again():
-        return comments.http(ada).post(comments.path(subject), json={'text': 'a', 'key': 'banned'})
-    eventually(lambda: again().status_code == 403, what='she may write no more')
+    office.ok('PUT', f'/v1/moderation/bans/{ada}', json={'reason': 'noise'})
+    again = {'text': 'a', 'key': 'banned'}
+    eventually(lambda: comments.http(ada).post(comments.path(subject), json=again).status_code == 403, what='she may write no more')
 
 
 def test_the_command_works(secured, users, tmp_path):
@@ -134,8 +130,10 @@ def test_the_command_works(secured, users, tmp_path):
 
 
 def test_the_command_removes_letters(secured, ada):
+
     def letters():
         return secured.starling('dlq', 'show', 'profiles').stdout.count(f'"key":{ada},')
+
     secured.topics.produce('profiles', ada, b'\x07no record')
     eventually(lambda: letters() == 2, 30, what="the edge's letter and the gateway's are there")
     secured.starling('forget', ada, '--http', secured.http_url)
@@ -182,10 +180,9 @@ def test_every_acl_is_needed_and_none_is_missing(secured, secured_broker):
                 for one in secured_broker.decisions()}
         left = []
         for principal, operation, kind, pattern, name in acls:
-            def fits(one):
-                return one[:3] == (principal, operation, kind) and (
-                            one[3] == name if pattern == 'literal' else one[3].startswith(name))
-            if not any(map(fits, used)) and (principal, operation, name.removeprefix(secured.prefix)) not in RARE:
+            fitting = [one[3] for one in used if one[:3] == (principal, operation, kind)]
+            fits = name in fitting if pattern == 'literal' else any(one.startswith(name) for one in fitting)
+            if not fits and (principal, operation, name.removeprefix(secured.prefix)) not in RARE:
                 left.append(f'{principal} {operation} {kind} {name}')
         assert not left, '\n'.join(left)
         return True

@@ -1,6 +1,7 @@
 """Phones that stop reading: they cost the edge a bounded piece of memory, get the newest truth in one frame when they read
 again, are closed with 4002 if they do not, and nobody else notices."""
 import contextlib
+import functools
 import json
 import re
 import time
@@ -64,7 +65,7 @@ class Scene:
         return longest
 
     def frames(self):
-        return self.stage.edge.metrics().total('starling_edge_frames_total')
+        return self.stage.edge.total('starling_edge_frames_total')
 
     def stuff(self):
         """Rounds until a round brings a frame to the reader only."""
@@ -113,13 +114,12 @@ def test_bounded_memory_the_newest_truth_in_one_frame_and_nobody_notices(make_sc
             assert newest in (0, CROWD)  # what was on its way is old, and then all comes at once
         assert set(screen) == set(scene.crowd)
     assert scene.frames() == told + SLOW
-    assert scene.stage.edge.metrics().total('starling_edge_slow_closed_total') == 0
+    assert scene.stage.edge.total('starling_edge_slow_closed_total') == 0
 
 
 def test_who_does_not_read_at_all_is_closed_and_counted_and_nobody_notices(make_scene):
     scene = make_scene(**{'edge.slow.close.s': NOTICED_S})
-    def closed():
-        return scene.stage.edge.metrics().total('starling_edge_slow_closed_total')
+    closed = functools.partial(scene.stage.edge.total, 'starling_edge_slow_closed_total')
     before, nobody_closed = scene.rounds(10), time.monotonic()
     scene.stuff()
     deadline = time.monotonic() + 60
@@ -139,4 +139,4 @@ def test_who_does_not_read_at_all_is_closed_and_counted_and_nobody_notices(make_
         scene.stage.wait_said(phone.user, 'QUIT', timeout=30)
     scene.rounds(5)
     assert closed() == SLOW and scene.phone.closed() is None
-    assert scene.stage.edge.metrics().total('starling_edge_sessions') == 1
+    assert scene.stage.edge.total('starling_edge_sessions') == 1

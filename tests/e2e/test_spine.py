@@ -112,7 +112,7 @@ def test_a_paused_owner_answers_nothing_old_and_writes_nothing(make_spine):
 
 
 def restored(daemon, whose):
-    return daemon.metrics().total('counter_restore_records_total', **{'for': whose})
+    return daemon.total('counter_restore_records_total', **{'for': whose})
 
 
 def test_restores_from_nothing_and_a_stand_by_takes_over_without_reading_again(make_spine):
@@ -128,11 +128,11 @@ def test_restores_from_nothing_and_a_stand_by_takes_over_without_reading_again(m
     # All of it was read by somebody who had nothing: before it joined, or as a stand-by.
     eventually(lambda: restored(second, 'owned') + restored(second, 'standby') >= total, 20)
     pages = {name: eventually(lambda n=name: spine.page(n), 10) for name in NAMES}
-    eventually(lambda: second.metrics().total('counter_partitions_standby_current') == 2, 20)
+    eventually(lambda: second.total('counter_partitions_standby_current') == 2, 20)
     before = restored(second, 'owned'), restored(second, 'standby')
     first.kill()
     assert {name: eventually(lambda n=name: spine.page(n), 30) for name in NAMES} == pages
-    assert second.metrics().total('counter_partitions_restored') == 4
+    assert second.total('counter_partitions_restored') == 4
     assert (restored(second, 'owned'), restored(second, 'standby')) == before
     first.start()
 

@@ -33,11 +33,11 @@ def settled(routers, partitions, replicas=1, timeout=60):
 
 
 def restored(routers):
-    return sum(router.metrics().total('starling_router_restore_records_total', **{'for': 'owned'}) for router in routers)
+    return sum(router.total('starling_router_restore_records_total', **{'for': 'owned'}) for router in routers)
 
 
 def joined(routers):
-    return sum(router.metrics().total('starling_router_joins_total') for router in routers)
+    return sum(router.total('starling_router_joins_total') for router in routers)
 
 
 def no_complaints(routers):

@@ -99,6 +99,10 @@ class Daemon(Process):
     def metrics(self) -> Metrics:
         return Metrics.parse(self.get('/metrics').text)
 
+    def total(self, name: str, **labels) -> float:
+        """Of the metrics as they are now."""
+        return self.metrics().total(name, **labels)
+
 
 class Cluster:
     """

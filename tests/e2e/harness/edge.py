@@ -24,7 +24,7 @@ class Stage:
         written = sum(self.topics.ends('sharing').values())
         for edge in self.cluster.fanouts:
             if edge.alive():
-                eventually(lambda e=edge: e.metrics().total('starling_copies_records_total', topic='sharing') >= written,
+                eventually(lambda e=edge: e.total('starling_copies_records_total', topic='sharing') >= written,
                            what=f'{edge.name} has read sharing')
         return offsets
 
@@ -45,7 +45,7 @@ class Stage:
         return eventually(there, timeout)
 
     def _items_read(self) -> float:
-        return sum(edge.metrics().total('starling_edge_delivery_items_total')
+        return sum(edge.total('starling_edge_delivery_items_total')
                    for edge in self.cluster.fanouts if edge.alive())
 
     def deliver(self, route, *items, stream_time=0, oldest_received=0):

@@ -32,7 +32,7 @@ def honest(base: str, token: str | None = None, address: str = HONEST) -> Http:
 
 def memory(daemon) -> float:
     """Bytes that the process holds."""
-    return daemon.metrics().total('process_resident_memory_bytes')
+    return daemon.total('process_resident_memory_bytes')
 
 
 @contextlib.contextmanager

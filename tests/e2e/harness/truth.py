@@ -98,7 +98,7 @@ def settle(simulation, routers, going, rounds=SETTLE, timeout=120):
         nonlocal disturbed
         if simulation.process.poll() is not None:  # not an assertion: there is nothing to wait for any more
             raise RuntimeError(f'the simulation ended by itself:\n{simulation.said()[-2000:]}')
-        if any(router.metrics().total('starling_router_digesting') != 1 for router in routers):
+        if any(router.total('starling_router_digesting') != 1 for router in routers):
             disturbed = simulation.rounds()
         return simulation.rounds() > disturbed + rounds  # the next one has begun, so that those are over
 

@@ -81,8 +81,7 @@ def test_bodies_without_a_token_are_not_held(gateway, users, user):
     token = gateway.token(user)
     before = memory(gateway.ingest)
     body = b'POST /v1/locations HTTP/1.1\r\nHost: x\r\nContent-Length: 261000\r\n\r\n' + b'x' * 260_000
-    with connections(gateway.http_url, 1400, body), \
-            served(lambda: honest(gateway.http_url, token).ok('GET', '/v1/sharing')):
+    with connections(gateway.http_url, 1400, body), served(lambda: honest(gateway.http_url, token).ok('GET', '/v1/sharing')):
         time.sleep(2)
         assert memory(gateway.ingest) < before + 40 * MB
     mine = body.replace(b'Host: x', b'Host: x\r\nAuthorization: Bearer ' + token.encode())
@@ -110,8 +109,7 @@ def test_who_does_not_read_is_not_waited_for_in_memory(make_cluster, users):
     before = memory(cluster.ingest)
     text = f'GET {path}?limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {cluster.token(reader)}\r\n\r\n'.encode()
     token = cluster.token(other)
-    with connections(cluster.http_url, 300, text, read=4096), \
-            served(lambda: honest(cluster.http_url, token).ok('GET', path)):
+    with connections(cluster.http_url, 300, text, read=4096), served(lambda: honest(cluster.http_url, token).ok('GET', path)):
         eventually(lambda: cluster.ingest.total('starling_budget_refused_total', what='reply_bytes', by='caller') > 0, 10)
         assert memory(cluster.ingest) < before + 60 * MB
         assert cluster.ingest.total('starling_budget_used', what='reply_bytes') <= 9 * MB

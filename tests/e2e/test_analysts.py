@@ -61,8 +61,7 @@ def test_ranges_and_users(tmp_path):
     start, end = NOON * HOUR_MS + 1_700_000, (NOON + 2) * HOUR_MS + 1_100_000
     assert plain(starling_history.read(start, end, directory=archive.root)) == archive.between(start, end)
     chosen = {3, 7, 11, 999}
-    assert (plain(starling_history.read(start, end, chosen, directory=archive.root))
-            == archive.between(start, end, chosen) != [])
+    assert (plain(starling_history.read(start, end, chosen, directory=archive.root)) == archive.between(start, end, chosen) != [])
     assert starling_history.read(start, end, [], directory=archive.root).num_rows == 0
     assert starling_history.read(start, start, directory=archive.root).num_rows == 0
     with pytest.raises(ValueError, match='before the start'):

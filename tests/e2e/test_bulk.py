@@ -76,5 +76,4 @@ def test_news_is_not_held_up_by_bulk_for_long(make_cluster, users, tmp_path):
         cluster.http(ada).ok('DELETE', f'/v1/friends/{ben}')
         phone.wait_screen(set(), 15)
         assert running.wait(60)[0] == 0
-    eventually(lambda: cluster.routers[0].total('starling_router_overlay_halves') == 0, 30,
-               what='everything is read back')
+    eventually(lambda: cluster.routers[0].total('starling_router_overlay_halves') == 0, 30, what='everything is read back')

@@ -57,8 +57,7 @@ def befriended(cluster, *pairs):
 
 
 def exported(cluster, *arguments):
-    return {tuple(map(int, line.split())) for line in
-            cluster.starling('graph', 'export', *arguments).stdout.splitlines()}
+    return {tuple(map(int, line.split())) for line in cluster.starling('graph', 'export', *arguments).stdout.splitlines()}
 
 
 def test_friendships_go_in_and_come_out(shared_cluster, users, tmp_path):
@@ -150,8 +149,7 @@ def test_an_import_that_no_router_handles_says_so(make_cluster, tmp_path):
     file = tmp_path / 'friends'
     file.write_text('1 2\n')
     reason = fails(cluster, 'graph', 'import', file, '--wait', 2)
-    assert '1 friend commands are not handled after 2 s: does a router of group ' \
-        f'{cluster.group("router")} run?' in reason
+    assert '1 friend commands are not handled after 2 s: does a router of group ' f'{cluster.group("router")} run?' in reason
 
 
 # replay
@@ -244,8 +242,7 @@ def test_friendships_tombstones_and_what_cannot_be_read_are_replayed(shared_clus
 
     letter = eventually(lambda: lines(shared_cluster.starling('replay', 'profiles.dlq', '--user', ada).stdout), 20)[0]
     assert letter['topic'] == shared_cluster.topics.name('profiles') + '.dlq' and letter['bytes'] == found[-1]['bytes']
-    assert letter['reason'] and (letter['from_partition'], letter['from_offset']) == (
-        str(message.partition), str(message.offset))
+    assert letter['reason'] and (letter['from_partition'], letter['from_offset']) == (str(message.partition), str(message.offset))
     assert 'has the partitions 0 to 0' in fails(shared_cluster, 'replay', 'profiles.dlq', '--partition', 1)
 
 

@@ -17,8 +17,7 @@ HEADERS = {'topic', 'partition', 'offset', 'connector.name', 'task.id', 'stage',
 def location(user, place, at=None, **fields) -> tuple:
     """A report as somebody writes it who knows the schema and nothing else: the other fields have defaults."""
     lat, lng = map(e7, place)
-    return 'location', {'user': user, 'lat': lat, 'lng': lng, 'time': now_ms() if at is None else at, 'kind': 'REPORT',
-                        **fields}
+    return 'location', {'user': user, 'lat': lat, 'lng': lng, 'time': now_ms() if at is None else at, 'kind': 'REPORT', **fields}
 
 
 def records_of(cluster, topic, user):
@@ -293,8 +292,7 @@ def test_bad_friend_commands_are_set_aside(shared_cluster, users):
     topics = shared_cluster.topics
     good = {'kind': 'REQUEST', 'from': ada, 'to': ben, 'time': now_ms()}
     bad = [*unreadable(encode('friend-command', good)).values(), encode('sharing', {'mode': 'OFF'}), None]
-    bad += [encode('friend-command', {**good, **wrong}) for wrong in (
-        {'to': ada}, {'from': -1}, {'time': 0}, {'since': -1})]
+    bad += [encode('friend-command', {**good, **wrong}) for wrong in ({'to': ada}, {'from': -1}, {'time': 0}, {'since': -1})]
     sent = [topics.produce('friend-commands', ada, value) for value in bad]
     elsewhere = (sent[0].partition + 1) % shared_cluster.partitions
     sent.append(topics.produce('friend-commands', ada, ('friend-command', good), partition=elsewhere))

@@ -45,8 +45,7 @@ def test_wordpress_and_disqus(make_cluster, tmp_path):
     moved(cluster, 'disqus.xml', '--authors', authors, '--type', 'recipe', '--owner', 41)
 
     thread = comments.thread('article:17', limit=1000, replies=3)
-    assert [(c['text'], c['floor'], c['state']) for c in thread] == [
-        ('Also in the north?', 1, 'visible'), (None, 2, 'deleted')]
+    assert [(c['text'], c['floor'], c['state']) for c in thread] == [('Also in the north?', 1, 'visible'), (None, 2, 'deleted')]
     assert thread[0]['time'] == 1399291200000
     assert [(c['text'], c['user'] == 7, c['state']) for c in thread[0]['replies']] == [
         ('Yes, but not in frost & snow.\nSee this page (https://rhs.example/roses).', True, 'visible'),

@@ -95,8 +95,7 @@ def test_certificates_are_renewed_under_living_sessions(make_cluster, users, tmp
         with pytest.raises((OSError, WebSocketException)):
             connect(stage.cluster.ws_url, subprotocols=['starling.v1'], open_timeout=3, proxy=None)  # not without TLS
         with pytest.raises(ssl.SSLError):  # nor for who trusts another
-            connect(stage.cluster.ws_url.replace('ws:', 'wss:'), subprotocols=['starling.v1'], proxy=None,
-                    ssl=second.trusting())
+            connect(stage.cluster.ws_url.replace('ws:', 'wss:'), subprotocols=['starling.v1'], proxy=None, ssl=second.trusting())
 
         (tmp_path / 'edge.pem').write_bytes(second.pem)  # without its key: not a pair
         stage.edge.signal(signal.SIGHUP)
@@ -636,8 +635,7 @@ def test_the_older_of_two_devices_on_two_edges_ends_and_nothing_goes_round(make_
     second = cluster.add('fanout', settings={'edge.listen': f'127.0.0.1:{free_port()}'})
     cluster.topics.produce('sharing', user, ('sharing', {'mode': 'FRIENDS'}))
     for daemon in *cluster.fanouts, *cluster.routers:
-        eventually(lambda d=daemon: d.kind == 'router'
-                   or d.total('starling_copies_records_total', topic='sharing') >= 1)
+        eventually(lambda d=daemon: d.kind == 'router' or d.total('starling_copies_records_total', topic='sharing') >= 1)
     older = cluster.online(user, *HOME)
     newer = Phone(f'ws://{second.settings["edge.listen"]}/', user, cluster.token(user))
     newer.hello(*HOME)

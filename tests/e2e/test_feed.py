@@ -162,8 +162,7 @@ def test_a_users_posts_by_time(feed, ada):
     newest_first = posts[::-1]
 
     def by(limit, **query):
-        return [item for page in feed.pages(ada, f'/v1/users/{ada}/posts', limit=limit, **query)
-                for item in page['items']]
+        return [item for page in feed.pages(ada, f'/v1/users/{ada}/posts', limit=limit, **query) for item in page['items']]
 
     for limit in (1, 5, 12, 1000):
         assert by(limit) == newest_first

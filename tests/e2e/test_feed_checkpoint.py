@@ -18,8 +18,7 @@ def test_a_lost_disk_is_replaced_by_checkpoints(make_cluster, users, tmp_path):
     feed.wait_home(ada)
 
     def made():
-        return [process.total(f'starling_feed_{store}_checkpoints_total', result='made')
-                for store in ('follows', 'posts')]
+        return [process.total(f'starling_feed_{store}_checkpoints_total', result='made') for store in ('follows', 'posts')]
 
     before = made()  # the second one from now on was begun after all that was applied
     eventually(lambda: all(now >= then + 2 for now, then in zip(made(), before)), 30)

@@ -12,8 +12,7 @@ DAMAGED = 'state is read anew: a value is damaged on the disk'
 
 @pytest.mark.parametrize('reader', ['a command', 'a page'])
 def test_a_damaged_list_is_read_anew(make_cluster, users, reader):
-    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000})
-                .start(routers=0, fanouts=0, sinks=0, feeds=1))
+    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}) .start(routers=0, fanouts=0, sinks=0, feeds=1))
     ada, ben, cleo = users(3)
     feed.follow(ada, ben)
     feed.post(ben, 'hello')

@@ -86,8 +86,7 @@ def test_asking_each_other_at_the_same_moment(make_cluster, users):
     for a, b in pairs:
         assert halves[a, b]['state'] == 'FRIENDS' and halves[a, b] == halves[b, a]
         for user, other in ((a, b), (b, a)):
-            eventually(lambda: views(cluster, user) == {other: ('friends', halves[a, b]['since'])},
-                       what=f'{user} sees {other}')
+            eventually(lambda: views(cluster, user) == {other: ('friends', halves[a, b]['since'])}, what=f'{user} sees {other}')
 
 
 class Crowd:
@@ -208,8 +207,7 @@ def quiet(cluster, timeout=60):
 @pytest.mark.timeout(300)
 def test_both_halves_or_neither_whatever_races(make_cluster, users):
     chance = random.Random(11)
-    cluster = make_cluster(settings={'router:friends.cap': CAP, 'router:commands.batch': 9,
-                                    'ingest:ingest.outcome.wait.ms': 500})
+    cluster = make_cluster(settings={'router:friends.cap': CAP, 'router:commands.batch': 9, 'ingest:ingest.outcome.wait.ms': 500})
     cluster.start(routers=0, fanouts=0, sinks=0, wait=False)
     # One of them static, whose partitions wait for it when it is killed, one that leaves and comes as it likes.
     first = cluster.add('router', settings={'group.instance.id': 'router-0'})

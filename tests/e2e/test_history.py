@@ -50,8 +50,7 @@ class Feed:
 
     def _run(self):
         chance = random.Random(1)
-        producer = Producer({'bootstrap.servers': self.cluster.broker.bootstrap, 'partitioner': 'murmur2_random',
-                             'linger.ms': 0})
+        producer = Producer({'bootstrap.servers': self.cluster.broker.bootstrap, 'partitioner': 'murmur2_random', 'linger.ms': 0})
         number = 0
         while not self._stop.wait(self.pause):
             for _ in range(10):

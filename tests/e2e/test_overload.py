@@ -38,8 +38,7 @@ def test_far_behind_only_the_newest_report_of_each_is_joined(make_cluster, users
 
     def joins_and_events():
         metrics = router.metrics()
-        return metrics.total('starling_router_joins_total'), metrics.total('starling_router_events_total',
-                                                                           partition='owned')
+        return metrics.total('starling_router_joins_total'), metrics.total('starling_router_events_total', partition='owned')
 
     joined, seen = joins_and_events()
     router.pause()  # for less than its session lasts: it comes back to what it owns, and to a backlog
@@ -127,7 +126,6 @@ def test_users_with_very_many_friends_hold_up_nobody(make_cluster, users, tmp_pa
     assert metrics.total('starling_router_batches_lost_total') == 0
     assert metrics.total('starling_router_join_seconds_count') > 0
     # Nearly all joins were of people with two friends; of those that had thousands, none was slow enough to be felt.
-    over = metrics.total('starling_router_join_seconds_count') - metrics.total('starling_router_join_seconds_bucket',
-                                                                               le='0.1')
+    over = metrics.total('starling_router_join_seconds_count') - metrics.total('starling_router_join_seconds_bucket', le='0.1')
     assert over == 0
     assert metrics.total('starling_router_candidates_bucket', le='1600') < metrics.total('starling_router_candidates_count')

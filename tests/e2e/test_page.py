@@ -107,8 +107,7 @@ def test_lists_twenty_and_more_exactly_as_the_server_says(shared_cluster, screen
         shown = screen.wait_list(positions, total=45)
         screen.page.wait_for_selector('#more', state='hidden')
         assert screen.faces() == set(friends)
-        assert {row['user']: row['time'] for row in shown} == {
-            friend: item['time'] for friend, item in screen.told().items()}
+        assert {row['user']: row['time'] for row in shown} == {friend: item['time'] for friend, item in screen.told().items()}
         assert screen.row(friends[3])['name'] == 'Ines Åberg'
         assert screen.row(friends[4])['name'] == f'User {friends[4]}'
         if screen.page.viewport_size == PHONE:

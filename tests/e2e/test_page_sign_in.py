@@ -59,8 +59,7 @@ def test_somebody_signs_in_with_a_provider(stage, tab, users):
     me, = users(1)
     said = []
     tab.on('console', lambda message: said.append(message.text) if cluster.http_url in message.location['url'] else None)
-    assert cluster.http(None).ok('GET', '/v1/config')['oidc'] == {
-        'issuer': issuer, 'client_id': 'starling', 'scope': 'openid'}
+    assert cluster.http(None).ok('GET', '/v1/config')['oidc'] == {'issuer': issuer, 'client_id': 'starling', 'scope': 'openid'}
     assert tab.text_content('#provider') == f'Sign in with {issuer.removeprefix("http://")}'
     assert not tab.is_visible('#token')  # folded away
     tab.click('#provider')

@@ -79,8 +79,7 @@ def test_the_phone_moves(world, kind, users):
     me, ben, cleo = users(3)
     acquaint(world, (me, ben), (me, cleo))
     positions = {ben: at(500), cleo: at(2000)}
-    with online(world, positions) as phones, Between(world.ws_url) as between, \
-            start(world, kind, me, url=between.url) as client:
+    with online(world, positions) as phones, Between(world.ws_url) as between, start(world, kind, me, url=between.url) as client:
         client.wait_list(positions, HOME)
         between.mute = True  # without a word from the server
         client.do('move', lat=at(1900)[0], lng=HOME[1])
@@ -143,8 +142,7 @@ def crowd(cluster, me, friends):
     eventually(lambda: len(cluster.friends_of(me)) == len(friends), 30, every=0.2, what='all are friends')
     gateway = cluster.gateway()
     eventually(lambda: cluster.http(friends[-1]).ok('GET', '/v1/sharing')['mode'] == 'friends', what='the gateway knows')
-    reports = [{'user': friend, 'lat': at(10 * (i + 1))[0], 'lng': HOME[1], 'time': now_ms()}
-               for i, friend in enumerate(friends)]
+    reports = [{'user': friend, 'lat': at(10 * (i + 1))[0], 'lng': HOME[1], 'time': now_ms()} for i, friend in enumerate(friends)]
     for i in range(0, len(reports), 50):
         gateway.ok('POST', '/v1/locations', json={'locations': reports[i:i + 50]})
 

@@ -150,8 +150,7 @@ def test_an_id_means_for_ever_what_it_meant_first():
     def fingerprint(schema):
         return fastavro.schema.fingerprint(fastavro.schema.to_parsing_canonical_form(schema), 'CRC-64-AVRO')
 
-    now = [[str(number), record, str(version), fingerprint(schema)]
-           for number, record, version, schema in versions(SCHEMAS)]
+    now = [[str(number), record, str(version), fingerprint(schema)] for number, record, version, schema in versions(SCHEMAS)]
     assert now == lines_of(FINGERPRINTS)
 
 

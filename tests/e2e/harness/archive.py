@@ -92,8 +92,7 @@ class Archive:
 
     def between(self, start: int, end: int, users=None) -> list[dict]:
         """What was published of that range of `received`, as `plain` gives what was read."""
-        return sort_rows(row for row in self.rows
-                         if start <= row['received'] < end and (users is None or row['user'] in users))
+        return sort_rows(row for row in self.rows if start <= row['received'] < end and (users is None or row['user'] in users))
 
 
 def sort_rows(rows) -> list[dict]:

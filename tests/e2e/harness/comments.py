@@ -47,8 +47,7 @@ class Comments:
 
     def outcome(self, subject, user, key, offset=None, comment=0):
         known = {} if offset is None else {'offset': offset}
-        return self.ask(f'outcome/{subject.replace(":", "/")}', user=user, key=key, comment=int(comment), wait_ms=2000,
-                        **known)
+        return self.ask(f'outcome/{subject.replace(":", "/")}', user=user, key=key, comment=int(comment), wait_ms=2000, **known)
 
     def tell(self, kind, subject, user, **fields) -> dict:
         """Writes a command and waits for its outcome."""

@@ -33,8 +33,7 @@ class CommentsOwner:
                                    'client.id': f'stand-in@127.0.0.1:{port}', 'auto.offset.reset': 'earliest',
                                    'enable.auto.commit': False, 'isolation.level': 'read_uncommitted'})
         self._assigned = threading.Event()
-        self._consumer.subscribe([cluster.topics.name('comment-commands')],
-                                 on_assign=lambda *_: self._assigned.set())
+        self._consumer.subscribe([cluster.topics.name('comment-commands')], on_assign=lambda *_: self._assigned.set())
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         assert self._assigned.wait(30)

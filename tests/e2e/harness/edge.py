@@ -45,8 +45,7 @@ class Stage:
         return eventually(there, timeout)
 
     def _items_read(self) -> float:
-        return sum(edge.total('starling_edge_delivery_items_total')
-                   for edge in self.cluster.fanouts if edge.alive())
+        return sum(edge.total('starling_edge_delivery_items_total') for edge in self.cluster.fanouts if edge.alive())
 
     def deliver(self, route, *items, stream_time=0, oldest_received=0):
         """A DeliveryBatch of (kind, fields) items, as move(), roster() and the others make them, or of envelopes. Returns
@@ -88,8 +87,7 @@ def digest(join, time, *friends):
 
 
 def myself(join, at, time):
-    return 'Self', {'recipient': join['user'], 'session': join['session'], 'lat': e7(at[0]), 'lng': e7(at[1]),
-                    'time': time}
+    return 'Self', {'recipient': join['user'], 'session': join['session'], 'lat': e7(at[0]), 'lng': e7(at[1]), 'time': time}
 
 
 def left(user, *recipients):

@@ -82,8 +82,7 @@ class Feed:
 
     def expected(self, user) -> list[int]:
         """The home timeline as it must be: ids, newest first."""
-        return sorted((post for author in self.following[user] - self.muted[user] for post in self.posts[author]),
-                      reverse=True)
+        return sorted((post for author in self.following[user] - self.muted[user] for post in self.posts[author]), reverse=True)
 
     def wait_home(self, user, limit=20, timeout=30):
         def right():

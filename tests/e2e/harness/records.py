@@ -56,8 +56,7 @@ def _from_envelope(envelope: dict):
     if envelope['kind'] != NEARBY:
         return envelope
     rest = io.BytesIO(envelope['payload'])
-    kind, fields = fastavro.schemaless_reader(rest, _by_id[_newest['nearby-item']][1], None,
-                                              return_record_name=True)['item']
+    kind, fields = fastavro.schemaless_reader(rest, _by_id[_newest['nearby-item']][1], None, return_record_name=True)['item']
     assert not rest.read(), 'bytes left over behind the payload'
     kind = kind.rpartition('.')[2]
     if kind in _MANY:
@@ -173,8 +172,7 @@ class Topics:
     def produce_all(self, topic: str, records: list, partition=None, headers=None) -> list[Message]:
         """The same for many: [(key, value)]."""
         if self._producer is None:
-            self._producer = Producer({**self._client, 'partitioner': 'murmur2_random',
-                                       'linger.ms': 0})
+            self._producer = Producer({**self._client, 'partitioner': 'murmur2_random', 'linger.ms': 0})
         done = []
         where = {} if partition is None else {'partition': partition}
         for key, value in records:

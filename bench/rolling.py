@@ -65,8 +65,10 @@ def table(rows) -> str:
 
 
 def run(options, folder):
+
     def say(line):
         print(line, flush=True)
+
     jars = pathlib.Path(os.environ['STARLING_KAFKA_LIB'])
     load = os.getloadavg()[0]
     say(f'machine: {machine()}; Kafka {kafka_version()}; load {load:.0f}')

@@ -65,7 +65,6 @@ def table(rows) -> str:
 
 
 def run(options, folder):
-
     def say(line):
         print(line, flush=True)
 

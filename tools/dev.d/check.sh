@@ -6,8 +6,9 @@ command_check() {
     lock
     need_packages "${BUILD_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" libcmocka-dev
     build_sanitized # makes compile_commands.json and the generated headers
+    fetch_page_libraries # among them the linter
     local failed=() name
-    for name in include-law format docs length names circles shell analysis; do
+    for name in include-law format docs version length names circles shell javascript analysis; do
         say "Check: $name"
         "$ROOT/tools/check/$name" || failed+=("$name")
     done

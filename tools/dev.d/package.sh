@@ -22,8 +22,7 @@ package_in() {
     local folder=$1 build=$1/build-package debs version symbols
     SOURCE_DATE_EPOCH=$(package_epoch)
     export SOURCE_DATE_EPOCH CCACHE_DISABLE=1 # a cache of the compiler may put other names of files into the debug symbols
-    quietly "Configuring $build" cmake -S "$folder" -B "$build" -G Ninja -DWARNINGS_AS_ERRORS=OFF -DCMAKE_BUILD_TYPE=Release \
-        -DSTARLING_TESTS=OFF -DPACKAGING=ON
+    quietly "Configuring $build" cmake -S "$folder" --preset package -DWARNINGS_AS_ERRORS=OFF
     quietly "Building $build" cmake --build "$build" --target "${PACKAGE_PROGRAMS[@]}" pages
     debs=$build/packaging/debs
     rm -f "$debs"/*.deb "$debs"/*.ddeb

@@ -36,7 +36,7 @@ function(starling_document)
         foreach(page configuration questions)
             add_test(NAME ${page}_page COMMAND "${CMAKE_COMMAND}" ${${page}} -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
         endforeach()
-        foreach(what ports processes)
+        foreach(what ports processes release)
             add_test(NAME dev_${what} COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/dev/test_${what}.py")
         endforeach()
         add_test(NAME packaging COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/package/test_packaging.py"

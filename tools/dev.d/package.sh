@@ -28,8 +28,8 @@ package_in() {
     rm -f "$debs"/*.deb "$debs"/*.ddeb
     quietly "Packing $build" env -C "$build" cpack
     for symbols in "$debs"/*.ddeb; do repack_symbols "$symbols"; done
-    mkdir -p "$build/debs"
-    rm -f "$build"/debs/*.deb "$build"/debs/*.ddeb "$build"/debs/*.json
+    rm -rf "$build/debs"
+    mkdir "$build/debs"
     mv "$debs"/*.deb "$debs"/*.ddeb "$build/debs"
     version=$(dpkg-deb -f "$build"/debs/starling_*.deb Version)
     (cd "$build" && "$folder/packaging/sbom.py" "$version" "$folder/web/package-lock.json" "${PACKAGE_PROGRAMS[@]}" \

@@ -3,6 +3,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+DATA = re.compile(r'\{".*|[a-z0-9]+(\.[a-z0-9]+)+=.*|')  # JSON, settings: no command
 HEREDOC = re.compile(r"<<-?'?([A-Z]+)'?")
 
 
@@ -23,7 +24,8 @@ def blocks(text):
         elif line.startswith('    ') and (start == 0 or not lines[start - 1]):
             while at < len(lines) and (lines[at].startswith('    ') or (not lines[at] and lines[at + 1:at + 2] and lines[at + 1].startswith('    '))):
                 at += 1
-            found.append((start + 1, heading, lines[start:at]))
+            if not all(DATA.fullmatch(each.strip()) for each in lines[start:at]):
+                found.append((start + 1, heading, lines[start:at]))
     return found
 
 
@@ -39,7 +41,7 @@ def commands(lines):
         if open_line.endswith('\\'):
             line = open_line[:-1].rstrip() + ' ' + line
         open_line = line
-        if not line or line.endswith('\\'):
+        if not line or DATA.fullmatch(line) or line.endswith('\\'):
             continue
         if match := HEREDOC.search(line):
             end = match[1]

@@ -1,4 +1,4 @@
-"""The commands of README's "Five minutes" and of docs/CLI.md, taken from the pages and run as they stand there."""
+"""Commands of README's "Five minutes", docs/CLI.md and others, taken from the pages and run as they stand there (tests/pages.txt)."""
 import gzip
 import pathlib
 import re
@@ -9,12 +9,13 @@ import sys
 import pages
 import pytest
 from harness.broker import REPOSITORY
+from harness.certificate import Certificate
 from harness.cluster import build_folder
 from harness.processes import clean_environment
 from harness.waiting import eventually
 
 SAMPLES = pathlib.Path(__file__).parent / 'samples'
-README, CLI = 'README.md', 'docs/CLI.md'
+README, CLI, SCALING, OPERATIONS = 'README.md', 'docs/CLI.md', 'docs/SCALING.md', 'docs/OPERATIONS.md'
 MARK = '### block '
 # `./dev` and the programs, against a cluster of the tests. What goes on until somebody interrupts it is interrupted.
 PROGRAMS = r'''
@@ -62,6 +63,7 @@ class Shell:
         return printed
 
 
+@pytest.mark.slow
 def test_the_five_minutes_of_the_readme(make_cluster, tmp_path):
     cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, moderators=1)
     blocks = pages.section(README, 'Five minutes')
@@ -95,6 +97,7 @@ def test_the_five_minutes_of_the_readme(make_cluster, tmp_path):
     assert 'rows, the last:' in rows and "'user'" in rows
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_examples_of_the_commands(make_cluster, tmp_path):
     cluster = make_cluster(partitions=16, delivery_partitions=64, settings={'history-sink:history.roll.s': 1})
@@ -126,7 +129,7 @@ def test_the_examples_of_the_commands(make_cluster, tmp_path):
     status, watch, replay, copying, history, posts, thread = shell.run(
         *of('status', 'watch', 'replay', 'Copying topics', 'history', 'posts and feed', 'comments'))
     assert status.startswith('healthy') and 'fanout' in status
-    assert re.search(r' near 8 11\d\.\d m$', watch, re.MULTILINE), watch
+    assert re.search(r' near 8 11\d\.\d m *$', watch, re.MULTILINE), watch
     assert {line.split(',')[0] for line in replay.split()} == {'7', '8'}
     assert '<gpx' in history and '39.98' in history
     assert [line.split()[-2:] for line in posts.splitlines()][:2] == [['"from', 'seven"'], ['"from', 'eight"']], posts
@@ -138,7 +141,45 @@ def test_the_examples_of_the_commands(make_cluster, tmp_path):
     assert cluster.friends_of(22) == {21, 23}
     assert sorted(cluster.starling('follows', 'export').stdout.split('\n')) == ['', '21 22', '22 23', '7 8']
     assert 'kafka-acls' in topics and 'User:starling-router' in topics
-    assert 'feed-commands' in trace and 'locations' in letters
+    assert 'post-commands' in trace and ' posts ' in trace, trace
+    assert '{' not in letters and '0 records' in letters, letters
     exported, = shell.run(*of('export and forget'))
     assert '"account"' in exported and re.search(r'^.*friends.*8', exported, re.MULTILINE)
     assert cluster.friends_of(7) == set()
+
+
+def commands_of(page, beginning):
+    return [command for _, _, lines in pages.blocks((REPOSITORY / page).read_text()) for command in pages.commands(lines)
+            if command.startswith(beginning)]
+
+
+@pytest.mark.parametrize('page', (CLI, SCALING))
+def test_plans(page):
+    found = commands_of(page, 'starling-plan')
+    assert found
+    for command in found:
+        words = re.sub(r' \[[^\]]*\]|\b[NPQ]\b', lambda match: '' if match[0].startswith(' ') else '1000', command).split()
+        done = subprocess.run([REPOSITORY / 'tools' / words[0], *words[1:]], capture_output=True, text=True)
+        assert done.returncode == 0 and 'router' in done.stdout, done
+
+
+def test_metrics_that_operators_look_for(make_cluster, tmp_path):
+    """Those of a deployment with the packages' ports, whose edge has a certificate."""
+    settings = {f'fanout:{key}': value for key, value in Certificate().write(tmp_path).items()}
+    cluster = make_cluster(settings=settings).start(sinks=0)
+    ops = {'9120': cluster.routers[0].ops, '9130': cluster.fanouts[0].ops}
+    found = commands_of(OPERATIONS, 'curl -s http')
+    assert len(found) == 2
+    for command in found:
+        command, changed = re.subn(r'[0-9.]+:(\d+)/metrics', lambda match: f'{ops[match[1]]}/metrics', command)
+        assert changed == 1
+        subprocess.run(['bash', '-euc', f'set -o pipefail; {command}'], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_certificates_of_a_secured_broker(tmp_path):
+    recipe = pages.section(OPERATIONS, 'A secured cluster')[0]
+    subprocess.run(['bash', '-euc', recipe], cwd=tmp_path, check=True, capture_output=True)
+    assert 'broker.pem: OK' in subprocess.run(['openssl', 'verify', '-CAfile', 'authority.pem', 'broker.pem'], cwd=tmp_path, check=True,
+                                              capture_output=True, text=True).stdout
+    text = subprocess.run(['openssl', 'x509', '-in', 'broker.pem', '-noout', '-text'], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert 'DNS:kafka-1.example, IP Address:10.0.0.1' in text

@@ -8,7 +8,7 @@ command_check() {
     build_sanitized # makes compile_commands.json and the generated headers
     fetch_page_libraries # among them the linter
     local failed=() name
-    for name in include-law format docs version length names circles shell javascript analysis; do
+    for name in include-law format docs commands version length names circles shell javascript analysis; do
         say "Check: $name"
         "$ROOT/tools/check/$name" || failed+=("$name")
     done

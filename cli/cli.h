@@ -1,7 +1,6 @@
 /* A program of subcommands: `starling` itself, one file (or a few) a subcommand, listed in main.c, and starling-load (tools/load).
  * Single-threaded; each run is one subcommand and then exits, with 0, 1 (it failed: the reason is on standard error) or 2 (wrong usage). */
-#ifndef CLI_CLI_H
-#define CLI_CLI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64
 extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, WATCH_COMMAND, REPLAY_COMMAND, HISTORY_COMMAND,
     STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND, COMMENTS_COMMAND, TRACE_COMMAND,
     USER_EXPORT_COMMAND, FORGET_COMMAND;
-
-#endif

@@ -182,6 +182,9 @@ def command_page(program, commands, daemons, version, date):
         page.text(f'\\fB{roff(command["name"])}\\fR: {roff(command["summary"])}.')
         for each in command['tables']['options']:
             page.entry(option(each['name'], each['value']), roff(each['help']))
+        if command['tables']['notes']:
+            page.lines.append('.PP')
+            page.text(*map(roff, command['tables']['notes'].split('\n\n')))
     page.head('OPTIONS')
     page.text('Every command takes:')
     page.entry(option('config', 'FILE'), 'settings from a .properties file; repeatable')
@@ -271,10 +274,12 @@ def print_table(head, rows):
         print('\n'.join(f'| `{escaped(term)}` | {markdown(text)} |' for term, text in rows))
 
 
-def print_command(name, synopsis, summary, options):
+def print_command(name, synopsis, summary, options, notes=None):
     usage = textwrap.fill(f'{name} {synopsis}', 120, subsequent_indent='    ', break_long_words=False, break_on_hyphens=False)
     print(f'\n### {name}\n\n```\n{usage}\n```\n\n{markdown(summary[0].upper() + summary[1:])}.')
     print_table('option', [(f'--{option} {value}' if value else f'--{option}', text) for option, value, text in options])
+    if notes:
+        print('\n' + markdown(notes))
 
 
 def print_reference(programs):
@@ -284,7 +289,7 @@ def print_reference(programs):
         commands = list(commands_of(program))
         for each in commands:
             options = [(option['name'], option['value'], option['help']) for option in each['tables']['options']]
-            print_command(f'{program.name} {each["name"]}', each['synopsis'], each['summary'], options)
+            print_command(f'{program.name} {each["name"]}', each['synopsis'], each['summary'], options, each['tables']['notes'])
     print('\n## Other programs')
     for name, script in scripts():
         print_command(name, script['SYNOPSIS'], script['SUMMARY'], options_of(script))

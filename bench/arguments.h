@@ -1,6 +1,5 @@
 /* Arguments of a bench's loader: --NAME VALUE, after the word that says what is loaded. Header-only, for bench programs. */
-#ifndef BENCH_ARGUMENTS_H
-#define BENCH_ARGUMENTS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ static inline void arguments_read(int argc, char **argv, const struct argument *
             *known[k].number = atoll(argv[i + 1]);
     }
 }
-
-#endif

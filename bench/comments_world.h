@@ -4,8 +4,7 @@
  *     subjects    0 to subjects - 1; the first one gets half of everything
  *     comments    number 0 and so on: of a user, under a subject, of COMMENTS_TEXT bytes
  */
-#ifndef BENCH_COMMENTS_WORLD_H
-#define BENCH_COMMENTS_WORLD_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,5 +55,3 @@ static inline struct event_text comments_world_key(int64_t number, char key[COMM
     int size = snprintf(key, COMMENTS_KEY + 1, "key-%016" PRIx64, hash_u64((uint64_t)number));
     return (struct event_text){key, (size_t)size};
 }
-
-#endif

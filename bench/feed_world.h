@@ -5,8 +5,7 @@
  *     follows   each reader follows `following` people, drawn evenly from all
  *     posts     number 0 and so on, each of a person drawn evenly, one a step; so ids rise with the number
  */
-#ifndef BENCH_FEED_WORLD_H
-#define BENCH_FEED_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -77,5 +76,3 @@ static inline int64_t feed_world_post_id(const struct feed_world *world, int64_t
     int64_t time = world->begin_ms + post * world->step_us / 1000;
     return ids_make(ids_tick(time, post, -1), feed_world_partition(world, feed_world_author(world, post)));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Clients of bare librdkafka, for the floors in Kafka's part. Header-only, for bench programs. */
-#ifndef BENCH_FLOOR_H
-#define BENCH_FLOOR_H
+#pragma once
 
 #include <librdkafka/rdkafka.h>
 
@@ -26,5 +25,3 @@ static inline rd_kafka_t *floor_client(rd_kafka_type_t type, const char *const *
     floor_configure(conf, settings);
     return floor_client_of(type, conf);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * of differences: what a process sees that owns a part of so large a network). The number of friends follows a power law
  * (exponent 2.5, 5,000 at most).
  */
-#ifndef BENCH_GRAPH_DATA_H
-#define BENCH_GRAPH_DATA_H
+#pragma once
 
 #include <errno.h>
 #include <math.h>
@@ -129,5 +128,3 @@ static inline void bench_graph_free(struct bench_graph *graph) {
     free(graph->halves);
     *graph = (struct bench_graph){.halves = NULL};
 }
-
-#endif

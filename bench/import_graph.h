@@ -1,7 +1,6 @@
 /* The graph of bench/import: friendships between users 0..users-1, of which few have many friends and many have few. The
  * same seed gives the same friendships in the same order, which is no order at all: the hardest one for a store. */
-#ifndef BENCH_IMPORT_GRAPH_H
-#define BENCH_IMPORT_GRAPH_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ static inline bool bench_graph_next(struct bench_graph *graph, uint64_t *a, uint
     }
     return false;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What every bench prints first: the machine and the versions; how CPU is counted; and how a bench that cannot go on ends. Header-only,
  * for bench programs. */
-#ifndef BENCH_MACHINE_H
-#define BENCH_MACHINE_H
+#pragma once
 
 #include <errno.h>
 #include <limits.h>
@@ -73,5 +72,3 @@ static inline void bench_print_machine(FILE *table, FILE *json, const char *benc
             "\"bench\":\"%s\",\"cpu\":\"%s\",\"cores\":%ld,\"kernel\":\"%s\",\"compiler\":\"%s\",\"version\":\"%s\",",
             bench, model, cores, system.release, __VERSION__, STARLING_VERSION);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Users stand in a ring; a user's friends are those at K/2 random distances to either side, so that friendship goes both
  * ways and a list is spread over the server's whole memory. Everybody is within the radius of everybody.
  */
-#ifndef BENCH_PEOPLE_H
-#define BENCH_PEOPLE_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -82,5 +81,3 @@ static inline char *people_hello(struct token_issuer *issuer, size_t index, int6
     free(token);
     return mem_string(text);
 }
-
-#endif

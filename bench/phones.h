@@ -8,8 +8,7 @@
  * phones_start runs a thread of its own; counters are read from any thread. phones_say may be called from any thread, by
  * one at a time for each phone; with TLS in the phones' own thread only.
  */
-#ifndef BENCH_PHONES_H
-#define BENCH_PHONES_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -384,5 +383,3 @@ static inline double phones_cpu_of(int pid) {
     fclose(file);
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Header-only, for bench programs.
  */
-#ifndef BENCH_ROUTER_WORLD_H
-#define BENCH_ROUTER_WORLD_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -94,5 +93,3 @@ static inline struct location world_location(const struct world *world, int64_t 
 static inline int64_t world_speaker(const struct world *world, int64_t round, int64_t turn) {
     return (turn * 1000003 + round * 7919) % world->reporters;
 }
-
-#endif

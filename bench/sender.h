@@ -1,7 +1,6 @@
 /* Sends the records of a bench's world to Kafka, and waits for them at the end. A failure ends the program. Header-only, for bench
  * programs. */
-#ifndef BENCH_SENDER_H
-#define BENCH_SENDER_H
+#pragma once
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,5 +61,3 @@ static inline void sender_close(struct sender *sender) {
     uv_loop_close(&sender->loop);
     if (sender->lost) sender_fail("sending", "records were lost");
 }
-
-#endif

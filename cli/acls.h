@@ -1,6 +1,5 @@
 /* The ACLs that starling's programs need, made of the tables that hold the programs to them (event/programs.h). Pure; any thread. */
-#ifndef CLI_ACLS_H
-#define CLI_ACLS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "cli/cli.h"
@@ -39,5 +38,3 @@ void acls_put_json(struct buffer *out, const struct acls *acls, const char *prog
 
 /* The subcommand: ACLs of the daemons that are named; of all and of the command where none is. An exit code. */
 int acls_show(const struct cli *cli, char *const *names, int count, const struct acls_form *form, bool json);
-
-#endif

@@ -1,6 +1,5 @@
 /* Asks the process of a group that owns a partition, over its peer HTTP. Blocking, with a loop of its own; one thread. */
-#ifndef CLI_ASKING_H
-#define CLI_ASKING_H
+#pragma once
 
 #include "base/buffer.h"
 #include "cli/cli.h"
@@ -30,5 +29,3 @@ int asking_get(struct asking *asking, int32_t partition, const char *path, int p
 /* The same, of the owner of the question's key. */
 int asking_ask(struct asking *asking, const struct rpc_question *question, const struct rpc_value *values,
                int patience_ms, const char *what, struct buffer *reply, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* A part of the Earth between two parallels and two meridians, as people write it on a command line. Pure; any thread. */
-#ifndef CLI_BOX_H
-#define CLI_BOX_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool box_read(const char *text, struct box *box);
 
 /* The edges are within. */
 bool box_holds(const struct box *box, struct geo_point at);
-
-#endif

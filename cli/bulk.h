@@ -3,8 +3,7 @@
  *
  *     FILE --import--> commands --their deciders--> compacted halves --export--> FILE
  */
-#ifndef CLI_BULK_H
-#define CLI_BULK_H
+#pragma once
 
 #include "cli/cli.h"
 #include "cli/half_records.h"
@@ -33,5 +32,3 @@ int bulk_export(const struct bulk *bulk, const struct cli *cli, const char *path
 
 /* The command: "import FILE [--resume STATE] [--wait SECONDS] | export [FILE] | verify". Returns the exit code. */
 int bulk_run(const struct bulk *bulk, int argc, char **argv);
-
-#endif

@@ -86,9 +86,11 @@ static void print_help(const struct cli_command *command, const struct cli_optio
                  options[i].value_name ? options[i].value_name : "");
         printf("  %-26s %s\n", left, options[i].help);
     }
-    printf("  %-26s %s\n  %-26s %s\n  %-26s %s\n\nSettings:\n", "--config FILE", "settings from a .properties file",
+    printf("  %-26s %s\n  %-26s %s\n  %-26s %s\n\n", "--config FILE", "settings from a .properties file",
            "--set KEY=VALUE", "one setting; stronger than files and than STARLING_... in the environment",
            "-h, --help, --version", "this; the version");
+    if (command->notes) printf("%s\n\n", command->notes);
+    printf("Settings:\n");
     for (size_t i = 0; i < ARRAY_SIZE(PROPERTIES); i++) {
         printf("  %-26s %s (%s)\n", PROPERTIES[i].name, PROPERTIES[i].doc,
                *PROPERTIES[i].fallback ? PROPERTIES[i].fallback : "none");
@@ -109,9 +111,10 @@ static void put_member(struct buffer *out, const char *before, const char *key, 
 }
 
 /* The same as JSON. */
-static void print_tables(const struct cli_option *options, size_t count) {
+static void print_tables(const struct cli_command *command, const struct cli_option *options, size_t count) {
     struct buffer out = {.size = 0};
-    buffer_string(&out, "{\"options\":[");
+    put_member(&out, "{", "notes", command->notes);
+    buffer_string(&out, ",\"options\":[");
     for (size_t i = 0; i < count; i++) {
         put_member(&out, i ? ",{" : "{", "name", options[i].name);
         put_member(&out, ",", "value", options[i].value_name);
@@ -241,7 +244,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         if (parse.version)
             printf("%s %s\n", program_of(command), STARLING_VERSION);
         else if (parse.tables)
-            print_tables(options, count);
+            print_tables(command, options, count);
         else
             print_help(command, options, count);
         *done = true;

@@ -1,7 +1,6 @@
 /* A program of subcommands: `starling` itself, one file (or a few) a subcommand, listed in main.c, and starling-load (tools/load).
  * Single-threaded; each run is one subcommand and then exits, with 0, 1 (it failed: the reason is on standard error) or 2 (wrong usage). */
-#ifndef CLI_CLI_H
-#define CLI_CLI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,8 +47,9 @@ struct cli {
 
 struct cli_command {
     const char *name;
-    const char *synopsis;              /* "FILE [--dry-run]" */
-    const char *summary;               /* one line */
+    const char *synopsis; /* "FILE [--dry-run]" */
+    const char *summary;  /* one line */
+    const char *notes;    /* what else people have to know: paragraphs with an empty line between; NULL: nothing */
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
     int refused_code;                  /* the exit code when the broker refuses the connection; 0 stands for 1 */
     int usage_code;                    /* the exit code of wrong usage; 0 stands for CLI_WRONG_USAGE */
@@ -62,8 +62,8 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
 
 /* Parses options and configuration (--config FILE, --set key=value, --help and --version may stand anywhere, before or after arguments).
  * 0, or the exit code to return (wrong usage), after the reason was printed. --help (-h) and --version print, and set *done for exit
- * code 0; --help=json does so for programs: {"options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, value null
- * for a flag. cli_close frees everything. */
+ * code 0; --help=json does so for programs: {"notes","options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, notes
+ * null where there are none, value null for a flag. cli_close frees everything. */
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done);
 void cli_close(struct cli *cli);
@@ -104,5 +104,3 @@ int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64
 extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, WATCH_COMMAND, REPLAY_COMMAND, HISTORY_COMMAND,
     STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND, COMMENTS_COMMAND, TRACE_COMMAND,
     USER_EXPORT_COMMAND, FORGET_COMMAND;
-
-#endif

@@ -1,9 +1,6 @@
 /* `starling comments import` and `export`: whole threads, from a file to Kafka and back. Blocking; one thread. Each returns the exit code;
  * argv[0] is "import" or "export". */
-#ifndef CLI_COMMENTS_BULK_H
-#define CLI_COMMENTS_BULK_H
+#pragma once
 
 int comments_import(int argc, char **argv);
 int comments_export(int argc, char **argv);
-
-#endif

@@ -28,6 +28,26 @@ static const struct cli_command IMPORT_COMMAND = {
     .name = "comments import",
     .synopsis = "FILE|- [--authors FILE] [--salt TEXT] [--skip] [--wait SECONDS]",
     .summary = "comments from lines of JSON (starling-comments-convert makes them of WordPress's export or Disqus's)",
+    .notes = "A file may be imported again, also after a kill: no comment is made twice. It sets settings, likes\n"
+             "and pins anew, so finish it before you open the site. Do not change --authors and --salt: with\n"
+             "another author it is another comment.\n\n"
+             "Authors' case does not matter. Most exports hold addresses and names that nobody has checked: if you\n"
+             "list one, you trust all who wrote under it. All other authors become guests: users from 2^52 to\n"
+             "2^53-1, with the author's name in the profile. A guest's number is a hash of the e-mail address\n"
+             "(else the login or the name) and --salt: without a salt, anybody who guesses an address finds the\n"
+             "guest.\n\n"
+             "Texts of more than 10,000 characters are cut. Deleted comments keep their number. The import stays\n"
+             "at most 100,000 commands ahead of the daemons. A file that is wrong ends the import with the file's\n"
+             "name, the line and a reason; lines before may be imported already. With --skip, what is wrong is\n"
+             "left out with its replies, and counted.\n\n"
+             "Each line is an object, with a type. A comment belongs to the subject before it, and stands before\n"
+             "its replies, likes and pins.\n\n"
+             "subject: subject, owner, who_may (everyone, followers, friends, nobody), review (after, before),\n"
+             "closed, level.\n\n"
+             "comment: id; key, its idempotency key (without it, id); reply_to, an id, or null; user, or one of\n"
+             "email, login and name; time (ms); state (visible, held, hidden, deleted); text; root and floor are\n"
+             "ignored.\n\n"
+             "like: comment, user. pin: comment; the oldest pin first.",
 };
 
 static int send_command(void *context, const struct comment_command *command, struct error *error) {

@@ -1,8 +1,7 @@
 /* The threads of a partition, from the records of `comments`, `comment-texts` and `reactions` to the lines that `starling comments import`
  * reads: a subject, its comments in the order of their ids, each with its likes behind it, and at last its pins, the oldest first. Pure; one
  * thread. */
-#ifndef CLI_COMMENTS_RECORDS_H
-#define CLI_COMMENTS_RECORDS_H
+#pragma once
 
 #include "event/codec.h"
 #include "kafka/consumer.h"
@@ -24,5 +23,3 @@ struct comments_records_counts {
 int comments_records_each(struct comments_records *records, struct codec *codec,
                           int (*line)(void *context, const struct buffer *line), void *context,
                           struct comments_records_counts *counts);
-
-#endif

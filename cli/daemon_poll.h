@@ -1,6 +1,5 @@
 /* Asks daemons for /readyz and /metrics on their ops addresses. Loop's thread. */
-#ifndef CLI_DAEMON_POLL_H
-#define CLI_DAEMON_POLL_H
+#pragma once
 
 #include "base/error.h"
 #include "base/loop.h"
@@ -32,5 +31,3 @@ void daemon_poll_free(struct daemon_poll *poll); /* closes it if need be; NULL i
 
 /* One reading, with a loop of its own. Blocking; the poll is closed, and the caller frees it. Errors as daemon_poll_new. */
 int daemon_poll_once(const char *list, struct daemon_poll **made, struct error *error);
-
-#endif

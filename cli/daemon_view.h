@@ -1,6 +1,5 @@
 /* The state of one daemon by its ops address (/readyz, /metrics), and its change between two readings. Pure; one thread. */
-#ifndef CLI_DAEMON_VIEW_H
-#define CLI_DAEMON_VIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ bool daemon_view_readiness(struct daemon_view *view, unsigned status, const char
 void daemon_view_numbers(struct daemon_view *view, const char *text, double now_s);
 /* It gave no answer; why: for people. */
 void daemon_view_away(struct daemon_view *view, const char *why);
-
-#endif

@@ -283,5 +283,12 @@ const struct cli_command DLQ_COMMAND = {
         "list | show TOPIC [--offsets N[-M]] [--reason TEXT] | replay TOPIC (--all | --offsets N[-M] | --reason TEXT) "
         "[--dry-run]",
     .summary = "dead letters: counts, records, sending them again",
+    .notes = "A daemon that cannot use a record puts it unchanged into the topic's dead letter queue.\n"
+             "command-offsets, feed-offsets, comment-offsets, moderation-log and audit have none. Each daemon that\n"
+             "reads a topic writes its own letter.\n\n"
+             "show prints records as starling replay does, also with the daemon that refused it (by), and the size\n"
+             "before it was cut (whole_size). replay sends records to their original partition again. It leaves\n"
+             "out, and counts, records that were cut, and those of users who were forgotten since. Sent records\n"
+             "stay in the queue, so they can be sent twice.",
     .run = run,
 };

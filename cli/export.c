@@ -324,5 +324,9 @@ const struct cli_command USER_EXPORT_COMMAND = {
     .name = "export",
     .synopsis = "USER [--kinds KIND,...]",
     .summary = "everything that is kept of a user",
+    .notes = "Prints lines of JSON {\"kind\", \"item\"}; the description of the HTTP API has the items. It fails if a\n"
+             "daemon that it asks is away: leave out kinds that a deployment does not have. Only here are\n"
+             "decisions, {what, mine, subject, comment, reason, time, until}: bans, what moderators did to the\n"
+             "user's comments, and what the user told moderators or decided (mine).",
     .run = run,
 };

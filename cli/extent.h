@@ -1,6 +1,5 @@
 /* When a topic begins and ends, by Kafka's timestamps. Blocking, with a loop of its own. */
-#ifndef CLI_EXTENT_H
-#define CLI_EXTENT_H
+#pragma once
 
 #include "cli/reader.h"
 
@@ -12,5 +11,3 @@ struct extent {
 /* Of the one topic that the options name, of all its partitions or of one. It asks the brokers for offsets by time, some eighty times,
  * and reads no record. A transaction's marker, which nobody sees, counts as a record; it is milliseconds younger than the last one. -EHOSTDOWN, ... */
 int extent_find(const struct reader_options *options, struct extent *extent, struct error *error);
-
-#endif

@@ -264,5 +264,9 @@ const struct cli_command FORGET_COMMAND = {
     .name = "forget",
     .synopsis = "USER [--http URL] [--token TOKEN] [--wait SECONDS]",
     .summary = "removes everything that is kept of a user",
+    .notes = "Asks a gateway until nothing is left of the user, and prints how many items it found, and when the\n"
+             "rest is gone. It may be repeated. It also removes the user's dead letters. In such a queue it copies\n"
+             "others' letters to the end, which gives them new offsets, and then deletes what was before. If it is\n"
+             "killed, letters may be there twice.",
     .run = run,
 };

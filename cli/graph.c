@@ -282,5 +282,12 @@ const struct cli_command GRAPH_COMMAND = {
     .name = "graph",
     .synopsis = "import FILE [--resume STATE] [--wait SECONDS] | export [FILE] | verify",
     .summary = "friendships in bulk: two user ids a line, .gz too",
+    .notes = "A line is two user ids, with blanks or a comma between; # begins a comment. import sets both\n"
+             "consents at once: use it for graphs that come from elsewhere. It stays at most 100,000 commands\n"
+             "ahead of the daemons; if no router runs, it sends everything. It may be repeated: existing\n"
+             "friendships keep their date. The file of --resume is for one FILE only, and is removed at the end.\n\n"
+             "export writes each friendship once, \"a b\" with a < b, sorted within a partition. verify looks\n"
+             "several times for halves of friendships and follows without their mirror. It prints a line for each,\n"
+             "and exits with 1 if there is one.",
     .run = run,
 };

@@ -1,6 +1,5 @@
 /* Reads from records of compacted topics which pairs of users there are. Pure; a codec is for one thread. */
-#ifndef CLI_HALF_RECORDS_H
-#define CLI_HALF_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ half_reader half_of_follow;     /* of `follows`: a follows b */
 half_reader own_half_of_friendship; /* a has the friend b */
 half_reader mirror_of_friendship;   /* b has the friend a: the same records, with the users swapped */
 half_reader mirror_of_follow;       /* b has the follower a; half_of_follow reads the own half */
-
-#endif

@@ -2,8 +2,7 @@
  *
  *     entries: [ (a,b,is) (a,b,is) ... | newest ]     sorted, and outdated ones dropped, whenever they have doubled
  */
-#ifndef CLI_HALVES_H
-#define CLI_HALVES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void halves_put(struct halves *halves, int64_t a, int64_t b, bool is);
 int halves_each(struct halves *halves, int (*fn)(void *context, int64_t a, int64_t b), void *context);
 
 void halves_clear(struct halves *halves);
-
-#endif

@@ -1,7 +1,6 @@
 /* A page of a home timeline while it is put together: first the ids, by the reader's owner, then the posts, by their authors' owners.
  * Pure; one thread. */
-#ifndef CLI_HOME_PAGE_H
-#define CLI_HOME_PAGE_H
+#pragma once
 
 #include "cli/post_lines.h"
 
@@ -55,5 +54,3 @@ int home_page_answer(struct home_page *page, const char *reply, size_t size, str
 /* Appends lines for the newest `limit` posts that are there; how many. *unavailable: how many of these have no text. */
 size_t home_page_print(const struct home_page *page, size_t limit, const struct post_style *style, struct buffer *out,
                        size_t *unavailable);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads a page of a home timeline from the feed processes that have its parts. Blocking; one thread. */
-#ifndef CLI_HOME_READING_H
-#define CLI_HOME_READING_H
+#pragma once
 
 #include "cli/asking.h"
 #include "cli/home_page.h"
@@ -10,5 +9,3 @@
  * answer, its authors' posts stay without text, and the reason is printed on standard error. If the reader's owner does not answer,
  * the code is that of asking_get. */
 int home_read(struct asking *asking, int64_t user, size_t limit, struct home_page *page, struct error *error);
-
-#endif

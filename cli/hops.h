@@ -1,6 +1,5 @@
 /* The records of traces, for `starling trace`: gathered from topics in any order, told trace by trace. Pure; one thread. */
-#ifndef CLI_HOPS_H
-#define CLI_HOPS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "topics/topic.h"
@@ -24,5 +23,3 @@ void hops_add(struct hops *hops, const struct hop *hop);
  * are. */
 size_t hops_text(struct buffer *out, struct hops *hops, size_t latest);
 size_t hops_json(struct buffer *out, struct hops *hops, size_t latest);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Copies records. Pure; one thread.
  */
-#ifndef CLI_LANES_H
-#define CLI_LANES_H
+#pragma once
 
 #include "kafka/consumer.h"
 
@@ -30,5 +29,3 @@ const struct kafka_record *lanes_first(const struct lanes *lanes, size_t *lane);
 void lanes_next(struct lanes *lanes, size_t lane);
 /* All lanes have ended, and nothing waits. */
 bool lanes_over(const struct lanes *lanes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads the text of a /metrics page (Prometheus' format), sample by sample. Pure; any thread. */
-#ifndef CLI_METRICS_TEXT_H
-#define CLI_METRICS_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool metrics_text_named(const struct metrics_sample *sample, const char *name);
 
 /* Appends the value of a label to out; false: the sample has no such label. */
 bool metrics_text_label(const struct metrics_sample *sample, const char *key, struct buffer *out);
-
-#endif

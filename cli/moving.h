@@ -6,8 +6,7 @@
  * again, whole or in part: nothing is made twice. An author is a user whom the file names, or one whom the list of authors names, or a
  * guest: a user whose number is a hash of what is known of the author, and whose profile has the author's name. One thread.
  */
-#ifndef CLI_MOVING_H
-#define CLI_MOVING_H
+#pragma once
 
 #include "base/error.h"
 #include "event/codec.h"
@@ -71,5 +70,3 @@ int moving_pin(struct moving *moving, const char *comment, struct error *error);
 int moving_pass(struct moving *moving, int code, const char *path, long line, struct error *error);
 
 const struct moving_counts *moving_counts(const struct moving *moving);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files of pairs: two user ids a line, plain or gzip. Reading is cli_read_pairs (cli.h). One thread. */
-#ifndef CLI_PAIRS_H
-#define CLI_PAIRS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int pairs_out_write(struct pairs_out *out, const void *bytes, size_t size,
                     struct error *error); /* something else, below 2 GiB */
 /* Writes the rest, closes and frees; not 0: the file is not whole. NULL is fine. */
 int pairs_out_close(struct pairs_out *out, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Asks the history sinks for users' stored reports. Blocking, with a loop of its own. */
-#ifndef CLI_PAST_H
-#define CLI_PAST_H
+#pragma once
 
 #include "cli/cli.h"
 #include "tracks/track.h"
@@ -20,5 +19,3 @@ void past_free(struct past *past);
 
 /* The same, or -EHOSTUNREACH: no sink has this user's history now. */
 int past_read(struct past *past, const struct past_question *question, struct error *error);
-
-#endif

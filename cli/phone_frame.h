@@ -1,6 +1,5 @@
 /* The frames that a phone sends (docs/PROTOCOL.md). Each function makes the buffer a frame for ws_send. Any thread. */
-#ifndef CLI_PHONE_FRAME_H
-#define CLI_PHONE_FRAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void phone_frame_hello_alone(struct buffer *frame, const char *token);  /* witho
 void phone_frame_watch_feed(struct buffer *frame, const char *version); /* "": of no page yet */
 void phone_frame_location(struct buffer *frame, struct geo_point at, int64_t time);
 void phone_frame_more(struct buffer *frame, const char *after); /* the next page, from the cursor of the last one on */
-
-#endif

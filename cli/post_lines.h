@@ -3,8 +3,7 @@
  *     2026-01-31T12:00:00.123Z 2147483648123 5 "Hello\n"        time, id, author (if wanted), text as a JSON string
  *     {"id":"2147483648123","user":5,"text":"Hello\n","media":[],"time":1769860800123}
  */
-#ifndef CLI_POST_LINES_H
-#define CLI_POST_LINES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void post_line_unavailable(struct buffer *out, int64_t id, int64_t user, const s
 
 /* An id of a post: a JSON string. -EINVAL or -ENOENT with the reason. */
 int post_want_id(const json_t *object, const char *key, int64_t *id, struct error *error);
-
-#endif

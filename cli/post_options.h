@@ -1,6 +1,5 @@
 /* `starling posts USER` and `starling feed USER` share their options, and whom they ask. */
-#ifndef CLI_POST_OPTIONS_H
-#define CLI_POST_OPTIONS_H
+#pragma once
 
 #include "cli/asking.h"
 
@@ -19,5 +18,3 @@ typedef int post_options_fn(const struct post_options *options, struct asking *a
  * that its output is written. Returns the exit code: 1 with the reason on standard error if that returns not 0. */
 int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
                      char **argv);
-
-#endif

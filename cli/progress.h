@@ -1,7 +1,6 @@
 /* Shows the progress of a long job on standard error: a line rewritten in place on a terminal, else a line every few seconds. One
  * thread. */
-#ifndef CLI_PROGRESS_H
-#define CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void progress_show(struct progress_meter *progress, int64_t done, const char *wh
 void progress_bar(struct progress_meter *progress, double share, int64_t done, const char *what);
 /* Shows it a last time, and ends the line. */
 void progress_end(struct progress_meter *progress, int64_t done, const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading topics from a place to their end, or one for ever: for replay and export. Blocking, with a loop of its own. */
-#ifndef CLI_READER_H
-#define CLI_READER_H
+#pragma once
 
 #include "cli/cli.h"
 #include "kafka/admin.h"
@@ -45,5 +44,3 @@ int reader_run(const struct reader_options *options, struct error *error);
 
 /* How many partitions the topics have. -EHOSTDOWN within 10 s when no broker answers, with a reason that names it. */
 int reader_shape(const struct cli *cli, struct topics_shape *shape, struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * The branches of `value` are all versions of those records that the first values hold, each in a namespace of its schema id
  * (starling.schema1.Location). Another value, or a damaged one, is its bytes, with the header of Confluent's wire format.
  */
-#ifndef CLI_RECORD_CONTAINER_H
-#define CLI_RECORD_CONTAINER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -25,5 +24,3 @@ void record_container_put(struct record_container *container, const struct kafka
 
 /* Writes what is not written yet. -EIO. */
 int record_container_finish(struct record_container *container, struct error *error);
-
-#endif

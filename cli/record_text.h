@@ -1,6 +1,5 @@
 /* Kafka records as lines of JSON, for people and their tools. */
-#ifndef CLI_RECORD_TEXT_H
-#define CLI_RECORD_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void record_text(struct buffer *out, const struct kafka_settings *settings, stru
 
 /* Is it about that user: the key's user, or anybody whom a command or a batch of envelopes names. */
 bool record_concerns(struct codec *codec, const struct kafka_record *record, int64_t user);
-
-#endif

@@ -6,8 +6,7 @@
  *     moderation-log      entries are numbered by their time instead of their command's offset, as offsets come again
  *
  * Pure; one thread. */
-#ifndef CLI_REPARTITION_H
-#define CLI_REPARTITION_H
+#pragma once
 
 #include "kafka/admin.h"
 #include "kafka/consumer.h"
@@ -28,5 +27,3 @@ struct repartition_counts {
     int64_t newest_ms; /* the time of the newest id of a post or comment; 0: no such id */
 };
 struct repartition_counts repartition_counts(const struct repartition *repartition);
-
-#endif

@@ -312,5 +312,22 @@ const struct cli_command REPLAY_COMMAND = {
                 "[TOPIC...] --into PREFIX " PERIOD_SYNOPSIS " [--speed X] | "
                 "[TOPIC...] --into PREFIX --partitions N [--delivery-partitions N] [--placed-among N] [--from TIME]",
     .summary = "a topic as lines of JSON or as Avro, by Kafka's time; or topics copied into others",
+    .notes = "Prints the committed records, in order within a partition; the range is of Kafka's timestamps.\n\n"
+             "key is a user, a name such as \"@handle\" or \"post:1\", or a list of such parts: [user, friend],\n"
+             "[\"post:1\", \"id\"].\n\n"
+             "value is Avro's JSON, in the version that was written; null for a tombstone. A value that cannot be\n"
+             "read is null, with the reason in error and the bytes in bytes (hexadecimal). A delivery batch has\n"
+             "items, each {kind, recipients, payload}; payloads of kinds 1 and 3 (nearby; between feed processes)\n"
+             "are JSON, others hexadecimal.\n\n"
+             "--format avro writes one Avro container; a value that cannot be decoded is bytes there.\n\n"
+             "--user also finds commands, deliveries, timelines and records about comments that name the user.\n\n"
+             "Dead letters (locations.dlq and so on) also have the reason and their origin (from_partition,\n"
+             "from_offset, as texts). If one was cut, the headers starling.cut.key.size and\n"
+             "starling.cut.value.size hold the original sizes.\n\n"
+             "--into copies sharing, profiles, friendships and locations, of which lists and history are made, if\n"
+             "no topic is named; the others are made empty. Partitions, keys, values, order and Kafka's times are\n"
+             "the same; headers are not copied. Of compacted topics, everything before --to is copied. Copies\n"
+             "delete nothing by age. A target that has a record is refused, so an interrupted run cannot be\n"
+             "continued: it says how to delete what it has copied.",
     .run = run,
 };

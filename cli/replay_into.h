@@ -11,8 +11,7 @@
  * partitions are copied, each record goes where its key belongs now (cli/repartition.h), and in the end all topics have the settings that
  * daemons rely on.
  */
-#ifndef CLI_REPLAY_INTO_H
-#define CLI_REPLAY_INTO_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -34,5 +33,3 @@ bool into_prefix_good(const char *prefix);
 /* -EINVAL: the topics cannot be copied so. -EEXIST: there are copies already; -EINTR: SIGINT or SIGTERM came. The reason then says how to begin again. Others as reader_run and
  * sender_put. Prints how many records were copied. */
 int into_run(const struct into_options *options, struct error *error);
-
-#endif

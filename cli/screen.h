@@ -1,6 +1,5 @@
 /* One user's list, kept up to date by the server's frames, and its picture in a terminal. One thread. */
-#ifndef CLI_SCREEN_H
-#define CLI_SCREEN_H
+#pragma once
 
 #include "geo/geo.h"
 #include "json/json.h"
@@ -45,5 +44,3 @@ void screen_put_age(struct buffer *out, int64_t age_ms);
 
 /* A full picture, `rows` lines at most (heading included), separated by '\n'. */
 void screen_draw(struct watch_screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Records put on Kafka in bulk. Blocking, with a loop of its own. */
-#ifndef CLI_SENDER_H
-#define CLI_SENDER_H
+#pragma once
 
 #include "kafka/producer.h"
 
@@ -22,5 +21,3 @@ int sender_put_whole(struct sender *sender, const struct kafka_record *record, s
 
 /* Waits until everything sent is acknowledged. */
 int sender_flush(struct sender *sender, struct error *error);
-
-#endif

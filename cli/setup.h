@@ -1,6 +1,5 @@
 /* Friendships, follows and opt-ins put on Kafka in bulk: for imports and for the simulator. Blocking, with a loop of its own. */
-#ifndef CLI_SETUP_H
-#define CLI_SETUP_H
+#pragma once
 
 #include "event/records.h"
 #include "kafka/settings.h"
@@ -35,5 +34,3 @@ extern const struct setup_deciders SETUP_ROUTERS, SETUP_FEEDS, SETUP_COMMENTS;
 int setup_wait_decided(struct setup *setup, const struct setup_deciders *deciders, const char *group, int timeout_s,
                        void (*progress)(void *context, int64_t left, const char *what), void *context,
                        struct error *error);
-
-#endif

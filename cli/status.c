@@ -228,6 +228,24 @@ const struct cli_command STATUS_COMMAND = {
     .name = "status",
     .synopsis = "[--json] [--partitions] | --watch [--every SECONDS] | --live [--every SECONDS] [HOST:PORT...]",
     .summary = "healthy, degraded or down, and why; groups, members, lag and rates; or the daemons, live",
+    .notes = "The first line is the verdict.\n\n"
+             "degraded (exit code 1): nobody owns a partition, a group is rebalancing, more records wait than the\n"
+             "group handles in half a minute, a gateway or an edge is not ready, no daemon answers at one of\n"
+             "ops.addresses, or none of them is a gateway's.\n\n"
+             "down (2): no broker answers, no daemon runs, a group has no member although its topics hold records,\n"
+             "or no gateway or no edge is ready.\n\n"
+             "healthy (0): else.\n\n"
+             "Exit code 3 is wrong usage: nothing is known.\n\n"
+             "Set ops.addresses to the addresses of all daemons. With its default, only gateways and edges that\n"
+             "answer are judged. The lag of edges is in their metrics only. A partition has a line of its own\n"
+             "where much waits, or nobody owns it, or nothing was ever committed.\n\n"
+             "--live needs no broker: it asks the daemons themselves. One that does not answer within two seconds\n"
+             "is away.\n\n"
+             "PARTS: partitions that it owns, + those that it stands by for.\n\n"
+             "LAG: age of the oldest input that waits (router, feed); records that wait (comments, history-sink,\n"
+             "moderation); how late the event loop is (fanout).\n\n"
+             "REC/S: requests (ingest), reports of owned users (router), items of deliveries (fanout), commands\n"
+             "(feed, comments), rows (history-sink), records (moderation).",
     .run = run,
     .refused_code = STATUS_DOWN,
     .usage_code = STATUS_UNUSABLE,

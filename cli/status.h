@@ -1,6 +1,5 @@
 /* The data of `starling status`: status.c gathers it from the broker, status_text.c prints it. One thread. */
-#ifndef CLI_STATUS_H
-#define CLI_STATUS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "cli/status_front.h"
@@ -56,5 +55,3 @@ struct status_verdict; /* cli/status_verdict.h */
 void status_text(struct buffer *out, const struct status *status, const struct status_verdict *verdict,
                  bool all_partitions);
 void status_json(struct buffer *out, const struct status *status, const struct status_verdict *verdict); /* one line */
-
-#endif

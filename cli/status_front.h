@@ -1,6 +1,5 @@
 /* Gateways and edges, which no consumer group of Kafka tells about in full: what they say on their ops addresses. Pure; one thread. */
-#ifndef CLI_STATUS_FRONT_H
-#define CLI_STATUS_FRONT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void status_front_summary(struct buffer *out, const struct status_front *front);
 void status_front_text(struct buffer *out, const struct status_front *front);
 /* "gateways":{"ready","count"},"edges":{"ready","count","sessions"},"silent": the first two null where they are not known. */
 void status_front_json(struct buffer *out, const struct status_front *front);
-
-#endif

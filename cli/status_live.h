@@ -1,6 +1,5 @@
 /* `starling status --live`: asks the daemons themselves, not Kafka, and shows them as a page. Blocking, with a loop of its own. */
-#ifndef CLI_STATUS_LIVE_H
-#define CLI_STATUS_LIVE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct status_live_options {
 /* In a terminal: until q, Ctrl-C or another signal to end. Else it prints the page once, after two readings. -EINVAL: an address is wrong,
  * -EIO standard output cannot be written. */
 int status_live(const struct status_live_options *options, struct error *error);
-
-#endif

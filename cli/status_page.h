@@ -1,6 +1,5 @@
 /* The page of `starling status --live`: daemons as a table that fits a terminal. Pure; one thread. */
-#ifndef CLI_STATUS_PAGE_H
-#define CLI_STATUS_PAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct status_page {
  * A narrow page leaves out columns, the least important first. */
 void status_page(struct buffer *out, const struct daemon_view *const *views, size_t count,
                  const struct status_page *page);
-
-#endif

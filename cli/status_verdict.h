@@ -1,6 +1,5 @@
 /* The verdict of `starling status`: is everything well, and if not, what is wrong? Pure; one thread. */
-#ifndef CLI_STATUS_VERDICT_H
-#define CLI_STATUS_VERDICT_H
+#pragma once
 
 #include "cli/status.h"
 
@@ -27,5 +26,3 @@ const char *status_level_name(enum status_level level); /* "healthy" */
 /* Records that wait for the group: of a partition, or of all. STATUS_UNKNOWN where the group has committed nothing. */
 int64_t status_lag(const struct status_topic *topic, int partition);
 int64_t status_lag_total(const struct status_topic *topic);
-
-#endif

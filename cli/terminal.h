@@ -1,7 +1,6 @@
 /* The terminal as one page that is drawn again and again. It takes over standard output, with the terminal's second screen, until it is
  * freed; Ctrl-Z gives the terminal back for as long as the program is stopped. Loop's thread. */
-#ifndef CLI_TERMINAL_H
-#define CLI_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void terminal_fit(struct buffer *out, size_t start, int columns);
 
 /* Appends a text from outside, with '?' in place of characters that a terminal would obey. */
 void terminal_put_text(struct buffer *out, const char *text);
-
-#endif

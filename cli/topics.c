@@ -301,5 +301,12 @@ const struct cli_command TOPICS_COMMAND = {
     .summary =
         "makes the topics with the right settings, safe to repeat; compares them with what this version needs; prints "
         "ACLs",
+    .notes = "create makes missing topics and dead letter queues, and corrects settings. It never changes a number\n"
+             "of partitions.\n\n"
+             "check says what to do: run it before an upgrade. It changes nothing, and exits with 1 if something\n"
+             "is to be done. It also finds records in wrong partitions, and unknown schemas among the newest 200\n"
+             "offsets of each.\n\n"
+             "acls prints commands that may be repeated. The ACLs of starling, this command, are wide: leave them\n"
+             "out where nobody needs it.",
     .run = run,
 };

@@ -126,5 +126,10 @@ const struct cli_command TRACE_COMMAND = {
     .name = "trace",
     .synopsis = "(ID | new | --latest N) " PERIOD_SYNOPSIS " [--json]",
     .summary = "where the time of a traced request went, record by record",
+    .notes = "Shows all records that carry the context of the request, in the order of their Kafka timestamps,\n"
+             "with the milliseconds since the first one and since the one before. It reads the topics of the last\n"
+             "ten minutes (--from). A time is of the writer's clock; for locations, of the broker's. The last\n"
+             "record is the one for the edge. What the edge did then, only a collector is told (otlp.url), by\n"
+             "spans whose ids are in the last column. new prints a context for a request.",
     .run = run,
 };

@@ -1,6 +1,5 @@
 /* Times as people write them on a command line. Pure, but for what is wrong; any thread. */
-#ifndef CLI_WHEN_H
-#define CLI_WHEN_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -28,5 +27,3 @@ struct period {
 
 /* 0, or the exit code after the reason was printed: an option is wrong, or the period ends before it begins. */
 int period_read(struct period *period, const struct cli_command *command, int64_t now_ms);
-
-#endif

@@ -1,8 +1,10 @@
-# docs/CONFIGURATION.md and docs/QUESTIONS.md are printed by tools/document from the tables of the code. Included by
+# docs/CONFIGURATION.md and docs/QUESTIONS.md are printed by tools/document from the tables of the code, docs/COMMANDS.md by
+# packaging/pages.py from those of the commands, and docs/decisions/README.md by tools/decisions from the decisions. Included by
 # CMakeLists.txt, where it makes the target `docs`, which writes the pages, and tests which fail when a page is not what
-# would be written; and run by both as a script (cmake -DPRINT=... [-DWHAT=questions] -DPAGE=... [-DWRITE=ON] -P Document.cmake).
+# would be written; and run by both as a script (cmake -DPRINT=... [-DWHAT=ARGUMENTS] -DPAGE=... [-DWRITE=ON] -P Document.cmake).
 if(CMAKE_SCRIPT_MODE_FILE)
-    execute_process(COMMAND "${PRINT}" ${WHAT} OUTPUT_VARIABLE wanted RESULT_VARIABLE failed)
+    separate_arguments(arguments UNIX_COMMAND "${WHAT}")
+    execute_process(COMMAND "${PRINT}" ${arguments} OUTPUT_VARIABLE wanted RESULT_VARIABLE failed)
     if(failed)
         message(FATAL_ERROR "${PRINT} failed: ${failed}")
     endif()
@@ -29,14 +31,19 @@ function(starling_document)
     add_dependencies(document event_codecs)
     set(configuration "-DPRINT=$<TARGET_FILE:document>" "-DPAGE=${CMAKE_SOURCE_DIR}/docs/CONFIGURATION.md")
     set(questions "-DPRINT=$<TARGET_FILE:document>" -DWHAT=questions "-DPAGE=${CMAKE_SOURCE_DIR}/docs/QUESTIONS.md")
-    add_custom_target(docs
-        COMMAND "${CMAKE_COMMAND}" ${configuration} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}"
-        COMMAND "${CMAKE_COMMAND}" ${questions} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" DEPENDS document VERBATIM)
+    set(commands "-DPRINT=${CMAKE_SOURCE_DIR}/packaging/pages.py" "-DPAGE=${CMAKE_SOURCE_DIR}/docs/COMMANDS.md"
+        "-DWHAT=--commands $<TARGET_FILE:starling> $<TARGET_FILE:starling-load>")
+    set(decisions "-DPRINT=${CMAKE_SOURCE_DIR}/tools/decisions" "-DPAGE=${CMAKE_SOURCE_DIR}/docs/decisions/README.md")
+    set(written configuration questions commands decisions)
+    foreach(page IN LISTS written)
+        list(APPEND writing COMMAND "${CMAKE_COMMAND}" ${${page}} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
+    endforeach()
+    add_custom_target(docs ${writing} DEPENDS document starling starling-load VERBATIM)
     if(STARLING_TESTS)
-        foreach(page configuration questions)
+        foreach(page IN LISTS written)
             add_test(NAME ${page}_page COMMAND "${CMAKE_COMMAND}" ${${page}} -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
         endforeach()
-        foreach(what ports processes)
+        foreach(what ports processes release)
             add_test(NAME dev_${what} COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/dev/test_${what}.py")
         endforeach()
         add_test(NAME packaging COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/package/test_packaging.py"

@@ -54,7 +54,7 @@ endforeach()
 # ---- what goes where ----
 
 install(CODE "
-    execute_process(COMMAND gzip -9nc \"${packaging}/debian/changelog\" OUTPUT_FILE \"${made}/changelog.gz\" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND gzip -9nc \"${CMAKE_SOURCE_DIR}/CHANGELOG.md\" OUTPUT_FILE \"${made}/changelog.gz\" COMMAND_ERROR_IS_FATAL ANY)
     file(GLOB pages \"${made}/man/*.[0-9]\")
     foreach(page IN LISTS pages)
         execute_process(COMMAND gzip -9nc \"\${page}\" OUTPUT_FILE \"\${page}.gz\" COMMAND_ERROR_IS_FATAL ANY)
@@ -104,7 +104,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_STRIP_FILES OFF)
-# Libraries differ between releases of Debian, so packages do too: 0.1.0~deb12.
+# Libraries differ between releases of Debian, so packages do too: 1.0.0~deb12.
 file(STRINGS /etc/os-release release REGEX "^VERSION_ID=")
 string(REGEX MATCH "[0-9]+" release "${release}")
 set(CPACK_DEBIAN_PACKAGE_VERSION "${PROJECT_VERSION}~deb${release}")

@@ -1,6 +1,5 @@
 /* Users who may not write comments: a copy of the topic `bans` in memory, whole, in every comments process. Loop's thread. */
-#ifndef COMMENTS_BANS_H
-#define COMMENTS_BANS_H
+#pragma once
 
 #include "copies/copies.h"
 
@@ -11,5 +10,3 @@ void bans_free(struct bans *bans); /* NULL is fine */
 
 struct copy_definition bans_copy(struct bans *bans);
 bool bans_has(const struct bans *bans, int64_t user, int64_t now_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* The commands about comments, as a product of lib/decider: comment-commands are decided by comments/decisions.h, and all that a command
  * writes is in one transaction. Loop's thread. */
-#ifndef COMMENTS_COMMANDS_H
-#define COMMENTS_COMMANDS_H
+#pragma once
 
 #include "comments/bans.h"
 #include "comments/decisions.h"
@@ -28,5 +27,3 @@ void comment_commands_free(struct comment_commands *commands); /* not while the 
 
 struct decider *comment_commands_decider(struct comment_commands *commands);     /* lives as long */
 struct decisions *comment_commands_decisions(struct comment_commands *commands); /* lives as long */
-
-#endif

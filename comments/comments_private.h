@@ -1,6 +1,5 @@
 /* Between comments/comments.c, comments_store.c and topology.c. */
-#ifndef COMMENTS_COMMENTS_PRIVATE_H
-#define COMMENTS_COMMENTS_PRIVATE_H
+#pragma once
 
 #include "base/loop.h"
 #include "comments/comments.h"
@@ -46,5 +45,3 @@ int comments_open_store(struct comments *comments, struct error *error);
 void comments_store_opened(void *comments, int code, const struct error *error);
 /* State that was last up to date longer ago is read anew. */
 int64_t comments_max_age_ms(const struct comments *comments);
-
-#endif

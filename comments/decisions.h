@@ -13,8 +13,7 @@
  *
  * Loop's thread.
  */
-#ifndef COMMENTS_DECISIONS_H
-#define COMMENTS_DECISIONS_H
+#pragma once
 
 #include "comments/threads.h"
 #include "decider/decider.h"
@@ -96,5 +95,3 @@ int decisions_passing(const struct decisions *decisions, int32_t partition, int6
  * `comment` (0: none). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */
 int decisions_is_read(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t offset,
                       int64_t user, const struct event_text *key, int64_t comment, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between comments/decisions*.c. */
-#ifndef COMMENTS_DECISIONS_PRIVATE_H
-#define COMMENTS_DECISIONS_PRIVATE_H
+#pragma once
 
 #include "base/map.h"
 #include "comments/decisions.h"
@@ -85,5 +84,3 @@ int decisions_text(struct decisions *decisions, const struct decision *decided, 
                    struct error *error);
 void decisions_forget_texts(struct decisions *decisions, bool all); /* else those that are read back */
 int decisions_write_wide(struct decisions *decisions, const struct decision *decided, struct error *error);
-
-#endif

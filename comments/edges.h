@@ -1,7 +1,6 @@
 /* Sends changes of watched comments to the edges that show them, gathered by route (lib/deliver), and tombstones of watches whose edge is
  * gone. A delivery may get lost: roll calls find that out (watch/watch.h). Loop's thread. */
-#ifndef COMMENTS_EDGES_H
-#define COMMENTS_EDGES_H
+#pragma once
 
 #include "base/loop.h"
 #include "base/metrics.h"
@@ -33,5 +32,3 @@ void edges_forget_watch(void *edges, int32_t partition, const void *key, size_t 
 void edges_flush_old(struct edges *edges, int64_t now_us);
 void edges_flush(struct edges *edges);
 bool edges_blocked(struct edges *edges); /* offers what waits once more; true: the producer still has no room */
-
-#endif

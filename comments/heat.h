@@ -6,13 +6,10 @@
  * The steps keep writes few: of a thousand likes, the last two per cent move a comment once. Computed in integers, so that the index
  * of one machine is right on another. Pure; any thread.
  */
-#ifndef COMMENTS_HEAT_H
-#define COMMENTS_HEAT_H
+#pragma once
 
 #include <stdint.h>
 
 enum { HEAT_FORMULA = 1 }; /* an index of another formula is built anew */
 
 int64_t heat_of(int64_t likes, int64_t time_ms);
-
-#endif

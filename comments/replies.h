@@ -50,8 +50,7 @@
  * 400 bad-query: a value is missing or out of range; 400 wrong-cursor: `after` is of another sorting, or no cursor at all. 421
  * not-the-owner: another process owns the subject; 503 restoring: not now.
  */
-#ifndef COMMENTS_REPLIES_H
-#define COMMENTS_REPLIES_H
+#pragma once
 
 #include "comments/commands.h"
 #include "service/http.h"
@@ -72,5 +71,3 @@ void comment_replies_handle(struct comment_replies *replies, struct http_request
 
 /* State has changed: questions that wait for it may be answered. To be called ten times a second, too, for those that wait in vain. */
 void comment_replies_look_again(struct comment_replies *replies);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between comments/replies*.c. */
-#ifndef COMMENTS_REPLIES_PRIVATE_H
-#define COMMENTS_REPLIES_PRIVATE_H
+#pragma once
 
 #include "comments/replies.h"
 #include "rpc/serve.h"
@@ -48,5 +47,3 @@ comment_replies_answer comment_replies_page, comment_replies_under, comment_repl
     comment_replies_outcome, comment_replies_of_user;
 
 void comment_replies_waiting_free(struct comment_replies *replies);
-
-#endif

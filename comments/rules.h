@@ -10,8 +10,7 @@
  * Floors are dense: a new root gets the subject's next one, a new reply its root's next one, and neither is ever given again. `visible`
  * of the subject and `replies` of comments count visible comments only, whatever state the comments above them have.
  */
-#ifndef COMMENTS_RULES_H
-#define COMMENTS_RULES_H
+#pragma once
 
 #include "event/codec.h"
 #include "ids/ids.h"
@@ -99,5 +98,3 @@ int thread_decide(const struct comment_command *command, struct thread *thread);
 
 /* The name of a refusal in answers: "not_yours". */
 const char *comment_refusal_name(int refused);
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of starling-comments. */
-#ifndef COMMENTS_SETTINGS_H
-#define COMMENTS_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 
@@ -10,5 +9,3 @@ struct comments_settings {
 };
 
 extern const struct config_section COMMENTS_SECTION;
-
-#endif

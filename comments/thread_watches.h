@@ -7,8 +7,7 @@
  * likes and numbers of replies as counters. Other changes of pages (pins, closing) are told as a version: phones read their page
  * again. Loop's thread.
  */
-#ifndef COMMENTS_THREAD_WATCHES_H
-#define COMMENTS_THREAD_WATCHES_H
+#pragma once
 
 #include "base/loop.h"
 #include "comments/edges.h"
@@ -38,5 +37,3 @@ extern const struct state_kind THREAD_WATCHES_KIND;
 void thread_watches_comments(struct thread_watches *watches, const struct kafka_record *record);
 
 void thread_watches_second(struct thread_watches *watches); /* metrics */
-
-#endif

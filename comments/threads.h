@@ -14,8 +14,7 @@
  *
  * Numbers in keys are big-endian. Tasks own it (state/kind.h): a part whose index is of another formula is emptied, too. One thread.
  */
-#ifndef COMMENTS_THREADS_H
-#define COMMENTS_THREADS_H
+#pragma once
 
 #include "comments/rules.h"
 #include "comments/threads_rows.h"
@@ -126,5 +125,3 @@ void threads_many_release(struct threads_row *rows, size_t count);
 int threads_first_replies(struct threads *threads, int32_t partition, const struct event_text *subject,
                           struct threads_row *roots, size_t count, size_t first, struct threads_row *replies,
                           size_t *found, struct error *error);
-
-#endif

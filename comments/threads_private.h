@@ -1,6 +1,5 @@
 /* Between comments/threads*.c. */
-#ifndef COMMENTS_THREADS_PRIVATE_H
-#define COMMENTS_THREADS_PRIVATE_H
+#pragma once
 
 #include "base/map.h"
 #include "comments/threads.h"
@@ -87,5 +86,3 @@ bool threads_refused_has(const struct threads_part *part, const void *key, size_
 /* The record of a comment in the store: 1, 0 or a negative code. */
 int threads_read_comment(struct threads *threads, const struct threads_part *part, const struct event_text *subject,
                          int64_t id, struct comment *comment, struct error *error);
-
-#endif

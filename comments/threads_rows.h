@@ -1,7 +1,6 @@
 /* Comments that pages have shown lately, with their texts: looking one up in the store takes a microsecond or two, and a page has up to
  * eighty. The longest unread ones go first. A comment that changes is dropped, and found in the store again. One thread. */
-#ifndef COMMENTS_THREADS_ROWS_H
-#define COMMENTS_THREADS_ROWS_H
+#pragma once
 
 #include "comments/rules.h"
 
@@ -31,5 +30,3 @@ void threads_rows_give(struct kept_row *row); /* NULL is fine */
 void threads_rows_drop(struct threads_rows *rows, int64_t id); /* of whichever subject */
 void threads_rows_clear(struct threads_rows *rows);
 size_t threads_rows_bytes(const struct threads_rows *rows);
-
-#endif

@@ -15,8 +15,7 @@
  * comments that are gone are told as always. Once everything has fitted for a while, the version is named; of a fire that goes on, once a
  * minute, as deliveries may get lost and counters may wait for ever.
  */
-#ifndef COMMENTS_WATCHED_THREADS_H
-#define COMMENTS_WATCHED_THREADS_H
+#pragma once
 
 #include "comments/rules.h"
 
@@ -106,5 +105,3 @@ struct thread_news {
 struct thread_news watched_thread_news(struct watched_threads *threads, struct watched_thread *thread, int64_t now_ms,
                                        int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id),
                                        void *context);
-
-#endif

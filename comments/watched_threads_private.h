@@ -1,6 +1,5 @@
 /* Shared by the files of watched threads: the table and what is gathered (watched_threads.c), and what is told (watched_threads_news.c). */
-#ifndef COMMENTS_WATCHED_THREADS_PRIVATE_H
-#define COMMENTS_WATCHED_THREADS_PRIVATE_H
+#pragma once
 
 #include "base/map.h"
 #include "comments/watched_threads.h"
@@ -59,5 +58,3 @@ struct thread_change *watched_thread_add(struct watched_thread *thread, int64_t 
 static inline bool watched_comment_gone(const struct comment *comment) {
     return comment->state == COMMENT_HIDDEN || comment->state == COMMENT_DELETED;
 }
-
-#endif

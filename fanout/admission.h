@@ -9,8 +9,7 @@
  *
  * Pure: no clock. Times in ms that never go back. One thread.
  */
-#ifndef FANOUT_ADMISSION_H
-#define FANOUT_ADMISSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool admission_take(struct admission *admission, int64_t now_ms);
  * ADMISSION_DELAY_MAX_MS (the places begin again there). `chance` is any random number; with a rate of 0 it spreads the delay over
  * another second. */
 int64_t admission_delay(struct admission *admission, int64_t now_ms, int64_t least_ms, uint32_t chance);
-
-#endif

@@ -3,8 +3,7 @@
  * Times in ms since 1970. Deadlines that have nothing to do with reports go by clock_coarse_ms, which no date set by hand
  * moves. One thread.
  */
-#ifndef FANOUT_CLOCK_H
-#define FANOUT_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ static inline bool protocol_clock_advance(struct protocol_clock *clock, int64_t 
     clock->stream_time = stream_time;
     return true;
 }
-
-#endif

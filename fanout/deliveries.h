@@ -1,8 +1,7 @@
 /* Reads the batches of deliveries that routers send, and gives each item to the screen of its kind. Items of no screen's kind
  * are skipped: an older edge does not stumble over what a newer router says. Loop's thread.
  */
-#ifndef FANOUT_DELIVERIES_H
-#define FANOUT_DELIVERIES_H
+#pragma once
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -28,5 +27,3 @@ struct deliveries *deliveries_new(const struct deliveries_options *options);
 void deliveries_free(struct deliveries *deliveries); /* NULL is fine */
 
 void deliveries_apply(struct deliveries *deliveries, const struct kafka_record *records, size_t count);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Loop's thread.
  */
-#ifndef FANOUT_DOOR_H
-#define FANOUT_DOOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int64_t door_delay(struct door *door, int64_t least_ms); /* when a phone that is
 int64_t door_delay_alone(struct door *door);
 /* The connection's session. NULL: it was told when to come back, and is being closed. */
 struct session *door_admit(struct door *door, struct ws_connection *connection);
-
-#endif

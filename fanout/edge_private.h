@@ -1,6 +1,5 @@
 /* Shared by edge.c (the daemon) and edge_parts.c (makes its parts). */
-#ifndef FANOUT_EDGE_PRIVATE_H
-#define FANOUT_EDGE_PRIVATE_H
+#pragma once
 
 #include "fanout/deliveries.h"
 #include "fanout/door.h"
@@ -39,5 +38,3 @@ struct edge {
 /* Makes all parts and connects them; phones may come then. When it fails, edge_free_parts frees those that are there. */
 int edge_make_parts(struct edge *edge, struct error *error);
 void edge_free_parts(struct edge *edge);
-
-#endif

@@ -1,8 +1,7 @@
 /* The core's own frames: those of starling.v1 that belong to no screen, written straight into a frame buffer
  * (docs/PROTOCOL.md). Each function starts the frame anew (ws_frame_start). Loop's thread.
  */
-#ifndef FANOUT_FRAMES_H
-#define FANOUT_FRAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct welcome {
 void frame_welcome(struct buffer *frame, const struct welcome *welcome);
 void frame_error(struct buffer *frame, const char *code, const char *message);
 void frame_reconnect(struct buffer *frame, int64_t after_ms);
-
-#endif

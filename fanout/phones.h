@@ -2,8 +2,7 @@
  * is the screens'.
  * Loop's thread.
  */
-#ifndef FANOUT_PHONES_H
-#define FANOUT_PHONES_H
+#pragma once
 
 #include "fanout/clock.h"
 #include "fanout/door.h"
@@ -38,5 +37,3 @@ void phones_check_keys(struct phone_server *phones);
 /* Closes all connections with 1012 and calls closed then; phones_free comes after that. */
 void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context);
 void phones_free(struct phone_server *phones); /* NULL is fine */
-
-#endif

@@ -1,8 +1,7 @@
 /* Reads phones' messages as far as the core understands them: a JSON object with a type, and the token of a hello. The rest is
  * the screens' (docs/PROTOCOL.md). Pure; any thread.
  */
-#ifndef FANOUT_REQUEST_H
-#define FANOUT_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void request_free(struct request *request);
 /* Refuses a message that is no screen's: its type is unknown, or it wants to watch what nobody can. -EINVAL, with *code and error as
  * above. */
 int request_unknown(const struct request *request, const char **code, struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Loop's thread.
  */
-#ifndef FANOUT_ROUTES_H
-#define FANOUT_ROUTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ size_t routes_count(const struct routes *routes);
 bool routes_has(const struct routes *routes, int32_t route);
 int32_t routes_first(const struct routes *routes); /* stays the same while the process has it; -1: it has none */
 int32_t routes_choose(struct routes *routes);      /* one for a session; -1: the process has none */
-
-#endif

@@ -12,8 +12,7 @@
  * `product` is what start made, one a process. Callbacks may be NULL, but for start, stop, fill and free. The loop's thread calls
  * all of them.
  */
-#ifndef FANOUT_SCREEN_H
-#define FANOUT_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ struct screen {
     void (*closed)(void *product, struct session *session);
     void (*free)(void *product, struct session *session);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The screens of a process with their products, and each callback for all of them. Loop's thread. */
-#ifndef FANOUT_SCREEN_SET_H
-#define FANOUT_SCREEN_SET_H
+#pragma once
 
 #include "fanout/screen.h"
 
@@ -32,5 +31,3 @@ void screens_stop(struct screen_set *set);
             if (at_->product && at_->screen->callback) at_->screen->callback(at_->product, ##__VA_ARGS__);             \
         }                                                                                                              \
     } while (0)
-
-#endif

@@ -5,8 +5,7 @@
  *                                              ^-- a slice a turn of the loop, while there is work; else when it wants one
  *
  * A session is known to the watch_edge by its address. The loop's thread. */
-#ifndef FANOUT_SCREEN_WATCH_H
-#define FANOUT_SCREEN_WATCH_H
+#pragma once
 
 #include "base/loop.h"
 #include "deliver/envelope.h"
@@ -34,5 +33,3 @@ void screen_watch_stats(const struct screen_watch *watch, struct watch_edge_stat
 
 /* The session of a number that the watch_edge's callbacks are given. */
 static inline struct session *screen_watch_session(uint64_t number) { return (struct session *)(uintptr_t)number; }
-
-#endif

@@ -1,6 +1,5 @@
 /* Which screens there are, and their sections of the edge's configuration. */
-#ifndef FANOUT_SCREENS_H
-#define FANOUT_SCREENS_H
+#pragma once
 
 #include "fanout/screen.h"
 
@@ -18,5 +17,3 @@ extern const struct config_section FEED_SCREEN_SECTION, COMMENTS_SCREEN_SECTION,
 
 extern const struct screen *const SCREENS[]; /* NULL behind the last; at most SCREENS_MAX (screen_set.h) */
 extern const struct config_section *const SCREEN_SECTIONS[]; /* of the configuration; NULL behind the last */
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Loop's thread. Nothing here is called back by lib/ws before it returns.
  */
-#ifndef FANOUT_SESSIONS_H
-#define FANOUT_SESSIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ static inline void *session_part(const struct session *session, size_t offset) {
 static inline struct session *session_of_part(const void *part, size_t offset) {
     return (struct session *)((uintptr_t)part - offset);
 }
-
-#endif

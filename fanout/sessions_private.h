@@ -1,6 +1,5 @@
 /* The parts of sessions.h share this: sessions.c (the table, deadlines, a session's life) and sessions_flush.c (frames out). */
-#ifndef FANOUT_SESSIONS_PRIVATE_H
-#define FANOUT_SESSIONS_PRIVATE_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/pool.h"
@@ -84,5 +83,3 @@ static inline int64_t flush_due(const struct sessions *sessions, const struct re
 void session_ready_add(struct sessions *sessions, struct session *session);
 void session_ready_remove(struct sessions *sessions, struct session *session);
 void sessions_flush_more(void *context); /* the flusher: the rest of the batch */
-
-#endif

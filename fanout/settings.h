@@ -1,6 +1,5 @@
 /* The edge's own section of the configuration. */
-#ifndef FANOUT_SETTINGS_H
-#define FANOUT_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 
@@ -22,5 +21,3 @@ struct fanout_settings {
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */
 extern const struct config_section FANOUT_SECTION;
-
-#endif

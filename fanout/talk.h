@@ -1,6 +1,5 @@
 /* How much one phone says: its messages against the limit of a second, and its bad ones in a row. Pure. */
-#ifndef FANOUT_TALK_H
-#define FANOUT_TALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ bool talk_floods(struct talk *talk, int64_t now_us, int64_t per_second);
 
 void talk_was_good(struct talk *talk);
 bool talk_was_bad(struct talk *talk); /* true: there were too many bad messages in a row */
-
-#endif

@@ -9,8 +9,7 @@
  * A deadline beyond the wheel's horizon waits in its last slot and is put again from there. Time is whatever the owner says
  * (wall or stream), in ms, and never goes back. A timer is part of the struct it belongs to. One thread.
  */
-#ifndef FANOUT_WHEEL_H
-#define FANOUT_WHEEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline bool wheel_is_set(const struct wheel_timer *timer) { return timer-
 /* Calls fire for every timer that is due at `now`; it is clear by then, and fire may set, clear or free any timer. */
 void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context, struct wheel_timer *timer),
                    void *context);
-
-#endif

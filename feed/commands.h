@@ -8,8 +8,7 @@
  * A refused follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
  * follow or of a post that mentions users. Loop's thread.
  */
-#ifndef FEED_COMMANDS_H
-#define FEED_COMMANDS_H
+#pragma once
 
 #include "decider/decider.h"
 #include "feed/blocks.h"
@@ -51,5 +50,3 @@ bool feed_commands_refused(const struct feed_commands *commands, int32_t partiti
                            enum follow_refusal_reason *reason);
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);
 bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by feed/commands*.c: state that is decided and not read back yet, and the functions that decide. */
-#ifndef FEED_COMMANDS_PRIVATE_H
-#define FEED_COMMANDS_PRIVATE_H
+#pragma once
 
 #include "feed/commands.h"
 #include "feed/rules.h"
@@ -46,5 +45,3 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
 
 /* Sets the error, and returns the code. */
 int commands_not_written(int code, struct error *error);
-
-#endif

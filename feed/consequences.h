@@ -1,7 +1,6 @@
 /* The effects of a record of state, once it is stored: the functions of feed/topology.c's table (tasks/tasks.h). Pushes, backlogs and
  * requests are carried out by feed/effects.h. The context is the feed. */
-#ifndef FEED_CONSEQUENCES_H
-#define FEED_CONSEQUENCES_H
+#pragma once
 
 #include "kafka/consumer.h"
 
@@ -14,5 +13,3 @@ int feed_timeline_is(void *feed, const struct kafka_record *record, struct error
 int feed_notice_is(void *feed, const struct kafka_record *record, struct error *error);
 
 int64_t feed_posts_held(void *feed, int32_t partition); /* pushes that take longer */
-
-#endif

@@ -21,8 +21,7 @@
  *
  * One thread.
  */
-#ifndef FEED_EFFECTS_H
-#define FEED_EFFECTS_H
+#pragma once
 
 #include "feed/hot.h"
 #include "feed/posts.h"
@@ -83,5 +82,3 @@ int64_t effects_drop(struct effects *effects, int32_t partition);
 /* The partitions of those whom a reader follows, rising: for a Begin. wanted: room for all partitions. */
 int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, int64_t *wanted, size_t *count,
                    struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by feed/effects*.c. */
-#ifndef FEED_EFFECTS_PRIVATE_H
-#define FEED_EFFECTS_PRIVATE_H
+#pragma once
 
 #include "feed/effects.h"
 #include "feed/newest.h"
@@ -63,5 +62,3 @@ void effects_put_backlog(struct effects *effects, struct newest *newest, int64_t
 int effects_run_requests(struct effects *effects, size_t work, struct error *error); /* 0, or a negative code */
 int64_t requests_drop(struct asked_queue *queue, int32_t partition);
 void requests_free(struct asked_queue *queue);
-
-#endif

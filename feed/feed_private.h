@@ -1,6 +1,5 @@
 /* Shared by feed/feed*.c, topology.c, consequences.c and keeping.c. */
-#ifndef FEED_FEED_PRIVATE_H
-#define FEED_FEED_PRIVATE_H
+#pragma once
 
 #include "base/loop.h"
 #include "feed/blocks.h"
@@ -79,5 +78,3 @@ void feed_keep(struct feed *feed);      /* once a second */
 void feed_go_on(struct feed *feed);     /* a slice of the pushes and answers that are under way */
 void feed_turn_soon(struct feed *feed); /* calls feed_go_on soon */
 void feed_stored(void *feed);           /* a batch of state: none of its notices' users was looked at yet */
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Posts may come twice and in any order. Ids at or below the horizon are forgotten: the topic keeps records for `feed.hot.days`.
  */
-#ifndef FEED_HOT_H
-#define FEED_HOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct hot_usage {
     size_t authors, ids, gone, bytes;
 };
 struct hot_usage hot_used(const struct hot *hot);
-
-#endif

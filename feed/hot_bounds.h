@@ -7,8 +7,7 @@
  * A post beyond the last step moves the base so far that 9 days lie between it and that post: older bounds become 1, which is later than
  * they were, and so still a bound.
  */
-#ifndef FEED_HOT_BOUNDS_H
-#define FEED_HOT_BOUNDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline uint16_t hot_bound(const struct hot_bounds *bounds, int64_t id) {
 static inline uint16_t hot_bound_of(const struct hot_bounds *bounds, int64_t author) {
     return bounds->items[hash_fold((uint64_t)author + 1) >> (64 - bounds->bits)];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads the topic `hot-posts`, all partitions, from the beginning, into the lists of hot posts (feed/hot.h). Loop's thread. */
-#ifndef FEED_HOT_POSTS_H
-#define FEED_HOT_POSTS_H
+#pragma once
 
 #include "copies/copies.h"
 #include "feed/hot.h"
@@ -27,5 +26,3 @@ void hot_posts_free(struct hot_posts *posts); /* NULL is fine */
 struct hot *hot_posts_lists(struct hot_posts *posts);
 
 void hot_posts_second(struct hot_posts *posts); /* forgets what is too old */
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Ids are not negative. Items begin with zeros. Pointers to slots are valid until the next put or remove. One thread at a time.
  */
-#ifndef FEED_ID_TABLE_H
-#define FEED_ID_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ static inline void *id_table_find(const struct id_table *table, int64_t id) { /*
         if (!found || id_table_home(table, found) > home) return NULL;
     }
 }
-
-#endif

@@ -18,8 +18,7 @@
  * Records may be applied again, in their order, from any of them on that is not before the newest Begin: that changes nothing, except that
  * after a Gone the horizon may come out higher, and other posts may stand at or below it, where nobody looks.
  */
-#ifndef FEED_INBOX_H
-#define FEED_INBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ void inbox_cut(struct inbox *inbox, size_t newest);
  * then the highest id that was passed by, if that is above the inbox's own. */
 void inbox_write(const struct inbox *inbox, struct buffer *out);
 int inbox_read(struct inbox *inbox, const void *bytes, size_t size, size_t newest);
-
-#endif

@@ -4,8 +4,7 @@
  *     event       kind and count, then what the record says; ids as differences from the one before
  *     pushes      one event for all that follow one another: some 10 bytes each
  */
-#ifndef FEED_INBOX_LOG_H
-#define FEED_INBOX_LOG_H
+#pragma once
 
 #include "event/codec.h"
 #include "feed/inbox.h"
@@ -49,5 +48,3 @@ void inbox_log_settle(struct inbox *inbox, size_t max, struct inbox_gathered *ga
 /* Appends one event to others, by the same gathering; inbox_log_end appends what is gathered in the end. */
 void inbox_log_join(struct buffer *out, const uint8_t *event, size_t size, struct inbox_gathered *gathered);
 void inbox_log_end(struct buffer *out, struct inbox_gathered *gathered);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * So a push to a thousand readers is one event and a thousand links of 8 bytes. One thread.
  */
-#ifndef FEED_INBOX_LOT_H
-#define FEED_INBOX_LOT_H
+#pragma once
 
 #include "feed/id_table.h"
 #include "feed/inbox_log.h"
@@ -53,5 +52,3 @@ void inbox_past_apply(const struct inbox_lot *lot, const struct inbox_past *past
 /* Appends it as bytes of inbox_log.h. */
 void inbox_past_write(const struct inbox_lot *lot, const struct inbox_past *past, struct buffer *out,
                       struct inbox_gathered *gathered);
-
-#endif

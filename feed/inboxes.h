@@ -18,8 +18,7 @@
  *
  * Functions return 0 or a negative errno code; -EBADMSG: the store is damaged.
  */
-#ifndef FEED_INBOXES_H
-#define FEED_INBOXES_H
+#pragma once
 
 #include "event/codec.h"
 #include "feed/inbox.h"
@@ -94,5 +93,3 @@ struct inboxes_usage {
     struct recent_usage cache;   /* of pages */
 };
 struct inboxes_usage inboxes_used(const struct inboxes *inboxes);
-
-#endif

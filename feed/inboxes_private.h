@@ -1,6 +1,5 @@
 /* Shared by feed/inboxes*.c. */
-#ifndef FEED_INBOXES_PRIVATE_H
-#define FEED_INBOXES_PRIVATE_H
+#pragma once
 
 #include "feed/inbox_lot.h"
 #include "feed/inboxes.h"
@@ -63,5 +62,3 @@ struct recent_key inboxes_row_key(const struct inboxes *inboxes, const struct in
 
 void inboxes_put_merged(struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader,
                         const struct inbox *inbox, struct store_batch *batch);
-
-#endif

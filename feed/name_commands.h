@@ -6,8 +6,7 @@
  * The state and the commands that follow are in one transaction with the command's offset, so that each step between two owners is
  * taken once. Loop's thread.
  */
-#ifndef FEED_NAME_COMMANDS_H
-#define FEED_NAME_COMMANDS_H
+#pragma once
 
 #include "decider/decider.h"
 #include "feed/names.h"
@@ -31,5 +30,3 @@ bool name_commands_settled(const struct name_commands *commands, int64_t user);
 /* Finds the user who has the handle by the newest decision, whether it is read back or not. */
 int name_commands_holder(struct name_commands *commands, int32_t partition, const char *handle,
                          struct name_of_handle *name, struct error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; table_store_reset and reading the topic from its beginning mend
  * it.
  */
-#ifndef FEED_NAMES_H
-#define FEED_NAMES_H
+#pragma once
 
 #include "feed/names_rules.h"
 #include "state/table_store.h"
@@ -22,5 +21,3 @@ table_store_take names_complaint; /* of a record of the topic; context: the name
 int names_of_user(struct names *names, int32_t partition, int64_t user, struct name_of_user *name, struct error *error);
 int names_of_handle(struct names *names, int32_t partition, const char *handle, struct name_of_handle *name,
                     struct error *error);
-
-#endif

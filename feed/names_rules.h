@@ -13,8 +13,7 @@
  * before. The user's owner gives back each grant that does not count, or counts no longer. A command that comes twice, or late, or
  * before another one does no harm, because of the numbers. Pure; any thread.
  */
-#ifndef FEED_NAMES_RULES_H
-#define FEED_NAMES_RULES_H
+#pragma once
 
 #include "event/codec.h"
 #include "users/handle.h"
@@ -55,5 +54,3 @@ static inline bool name_is_for_handle(enum name_command_kind kind) {
  * follow; each is for the user or the handle that it names. */
 bool name_decide_user(struct name_of_user *name, const struct name_step *step, struct name_steps *out);
 bool name_decide_handle(struct name_of_handle *name, const struct name_step *step, struct name_steps *out);
-
-#endif

@@ -5,8 +5,7 @@
  * The cut is the highest id of a post that was left out: all live posts of these authors above it are there. Posts that
  * come between two slices may be missing: an inbox gets them by a push. One thread.
  */
-#ifndef FEED_NEWEST_H
-#define FEED_NEWEST_H
+#pragma once
 
 #include "feed/posts.h"
 
@@ -31,5 +30,3 @@ int newest_read(struct newest *newest, struct posts *posts, int32_t partition, c
 
 /* Returns the posts, newest first, once all is read. They are valid until the next newest_begin. */
 const struct post_ref *newest_posts(struct newest *newest, size_t *count, int64_t *cut);
-
-#endif

@@ -4,8 +4,7 @@
  * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; table_store_reset and reading the topic from its beginning mend
  * it.
  */
-#ifndef FEED_NOTICES_H
-#define FEED_NOTICES_H
+#pragma once
 
 #include "decider/decider.h"
 #include "event/codec.h"
@@ -48,5 +47,3 @@ int notices_trim(struct notices *notices, int32_t partition, int64_t user, const
 int notices_write_follow(struct decider *decider, int32_t partitions, int64_t user, int64_t follower, int64_t since);
 int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post,
                            const struct event_longs *mentioned);
-
-#endif

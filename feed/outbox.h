@@ -6,8 +6,7 @@
  *     watches  --> the same by route, for edges -----------------------------+
  *     commands --> in order; those that the producer has no room for wait ----+--> producer --> acknowledged: the epoch
  */
-#ifndef FEED_OUTBOX_H
-#define FEED_OUTBOX_H
+#pragma once
 
 #include "base/loop.h"
 #include "deliver/epochs.h"
@@ -55,5 +54,3 @@ void outbox_flush_deliveries(struct outbox *outbox);
 void outbox_forget_watch(void *outbox, int32_t partition, const void *key, size_t size);
 
 struct kafka_producer *outbox_producer(struct outbox *outbox); /* for dead letters */
-
-#endif

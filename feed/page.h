@@ -8,8 +8,7 @@
  *
  * If that is fewer than wanted, older posts may exist at the authors' owners: page->horizon says below which id to ask them.
  */
-#ifndef FEED_PAGE_H
-#define FEED_PAGE_H
+#pragma once
 
 #include "feed/hot.h"
 #include "feed/inbox.h"
@@ -29,5 +28,3 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
                 const int64_t *following, size_t following_count, const int64_t *muted, size_t muted_count,
                 int64_t before, size_t wanted, struct page *page);
 void page_free(struct page *page); /* what it points to */
-
-#endif

@@ -15,8 +15,7 @@
  * All of a record's changes and the offset behind it are in one write. Functions return 0 or a negative errno code. -EBADMSG: the
  * store is damaged; posts_reset and reading both topics from their beginnings mend it. -ESTALE: the partition is not attached.
  */
-#ifndef FEED_POSTS_H
-#define FEED_POSTS_H
+#pragma once
 
 #include "event/codec.h"
 #include "state/kind.h"
@@ -100,5 +99,3 @@ int posts_cool(struct posts *posts, int32_t partition, int64_t below, size_t max
 /* Posts that were deleted before this time (ms), the first `max` of them. */
 int posts_forgettable(struct posts *posts, int32_t partition, int64_t before_ms, struct post_found *found, size_t max,
                       size_t *count, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by posts.c and posts_read.c, and private to them: the keys and values of the families. */
-#ifndef FEED_POSTS_PRIVATE_H
-#define FEED_POSTS_PRIVATE_H
+#pragma once
 
 #include "feed/posts.h"
 
@@ -80,5 +79,3 @@ void posts_put_texts(struct posts *posts);
 int posts_get_long(struct posts *posts, struct store_family *family, const void *key, size_t size, int64_t *value,
                    struct error *error);
 int posts_damaged(struct error *error); /* -EBADMSG */
-
-#endif

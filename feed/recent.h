@@ -5,8 +5,7 @@
  *              ^ head                                            ^ tail     asked for in the meantime goes to the head once more
  *     map    hash of (reader, kind) -> place in the ring
  */
-#ifndef FEED_RECENT_H
-#define FEED_RECENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct recent_usage {
     uint64_t hits, misses;
 };
 struct recent_usage recent_used(const struct recent *rows);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     partition 3   [ command 512 BLOCKED 10:02 | command 530 FULL 10:05 | ... ]    rising, as commands are decided in order
  */
-#ifndef FEED_REFUSALS_H
-#define FEED_REFUSALS_H
+#pragma once
 
 #include "event/codec.h"
 #include "state/kind.h"
@@ -28,5 +27,3 @@ bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t c
                    enum follow_refusal_reason *reason);
 extern const struct state_kind REFUSALS_KIND;
 void refusals_forget(struct refusals *refusals, int64_t now_ms); /* those that are older than an hour */
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Functions return the codes of lib/adjacency.
  */
-#ifndef FEED_RELATIONS_H
-#define FEED_RELATIONS_H
+#pragma once
 
 #include "adjacency/adjacency.h"
 #include "event/codec.h"
@@ -56,5 +55,3 @@ struct adjacency *relation_lists_adjacency(struct relation_lists *lists);
 struct list_store *relation_lists_store(struct relation_lists *lists);
 /* The half of a record of that time, as the store takes it. */
 struct list_entry relation_entry(int32_t partition, const struct relation_half *half, int64_t time_ms, bool set);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * 421: another process owns the key; 503: not now; 404: there is none; 202: it was not decided in time.
  */
-#ifndef FEED_REPLIES_H
-#define FEED_REPLIES_H
+#pragma once
 
 #include "feed/blocks.h"
 #include "feed/commands.h"
@@ -57,5 +56,3 @@ void replies_handle(struct replies *replies, struct http_request *request);
  * for an inbox, and for those that wait in vain. */
 void replies_look_again(struct replies *replies);
 void replies_tenth(struct replies *replies);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between feed/replies*.c. */
-#ifndef FEED_REPLIES_PRIVATE_H
-#define FEED_REPLIES_PRIVATE_H
+#pragma once
 
 #include "base/map.h"
 #include "feed/newest.h"
@@ -76,5 +75,3 @@ int replies_wish(struct replies *replies, int32_t partition, int64_t user, const
 void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
                        size_t limit);
 void replies_waiting_free(struct replies *replies);
-
-#endif

@@ -1,6 +1,5 @@
 /* The rules by which commands of the feed are decided. Pure; any thread. */
-#ifndef FEED_RULES_H
-#define FEED_RULES_H
+#pragma once
 
 #include "event/codec.h"
 #include "feed/relations.h"
@@ -42,5 +41,3 @@ struct post_now {
 };
 enum { POST_KEPT_MS = 86400000 }; /* a deleted post may be asked for that long */
 enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of starling-feed. */
-#ifndef FEED_SETTINGS_H
-#define FEED_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 
@@ -11,5 +10,3 @@ struct feed_settings {
 };
 
 extern const struct config_section FEED_SECTION;
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Each part of a database says up to which offset it reflects its topic, so the two need not be of the same moment. Loop's thread.
  */
-#ifndef FEED_STORES_H
-#define FEED_STORES_H
+#pragma once
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -44,5 +43,3 @@ void stores_second(struct stores *stores, bool whole, int64_t now_ms); /* as che
 
 struct relation_lists *stores_relations(const struct stores *stores);
 struct store *stores_posts(const struct stores *stores);
-
-#endif

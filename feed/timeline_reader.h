@@ -1,7 +1,6 @@
 /* Reads the items of the batches that feed processes send each other: in `timelines`, `timeline-requests` and `hot-posts`. An item that
  * cannot be read is passed by, and the others of its batch count: the caller sends the record to the dead letters, too. One thread. */
-#ifndef FEED_TIMELINE_READER_H
-#define FEED_TIMELINE_READER_H
+#pragma once
 
 #include "deliver/envelope.h"
 #include "event/codec.h"
@@ -20,5 +19,3 @@ int timeline_reader_each(struct timeline_reader *reader, const struct kafka_reco
                                      const struct deliver_envelope *envelope, const struct timeline_item *item,
                                      struct error *error),
                          void *context, const char **unread, struct error *error);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Functions return 0 or a negative errno code; -EBADMSG: a value in the store is damaged. Loop's thread.
  */
-#ifndef FEED_TIMELINES_H
-#define FEED_TIMELINES_H
+#pragma once
 
 #include "feed/effects.h"
 #include "feed/inboxes.h"
@@ -53,5 +52,3 @@ int timelines_complete(struct timelines *timelines, int32_t partition, int64_t u
 struct watch_version timeline_version(const struct inbox_post *posts, size_t count);
 
 void timelines_second(struct timelines *timelines); /* forgets the Begins of long ago */
-
-#endif

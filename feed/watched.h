@@ -11,8 +11,7 @@
  * Jobs visit many readers in slices: those of a hot author's post, or all of them for an author who has just become hot. A reader
  * may go away while a job is under way.
  */
-#ifndef FEED_WATCHED_H
-#define FEED_WATCHED_H
+#pragma once
 
 #include "feed/inbox.h"
 
@@ -98,5 +97,3 @@ void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_
  * of the budget: more than 0 means that no job is left. */
 size_t watched_work(struct watched_table *table, size_t visits,
                     bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context);
-
-#endif

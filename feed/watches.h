@@ -10,8 +10,7 @@
  * A new post or a deletion is told with its ids. A follow, an unfollow, a mute and a backlog change the version only: phones read their
  * page again. The first watch of a reader has the inbox begun, if there is none, and keeps it from being given up. Loop's thread.
  */
-#ifndef FEED_WATCHES_H
-#define FEED_WATCHES_H
+#pragma once
 
 #include "base/loop.h"
 #include "feed/timelines.h"
@@ -43,5 +42,3 @@ void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first
 void watches_hot_gone(struct watches *watches, int64_t author, int64_t id);
 
 void watches_second(struct watches *watches);
-
-#endif

@@ -1,6 +1,5 @@
 /* The insides of watches: watches.c hears of changes and takes turns, watches_tell.c tells edges what one reader's timeline has become. */
-#ifndef FEED_WATCHES_PRIVATE_H
-#define FEED_WATCHES_PRIVATE_H
+#pragma once
 
 #include "feed/watched.h"
 #include "feed/watches.h"
@@ -30,5 +29,3 @@ int watches_shows(struct watches *watches, const struct watched *watched, int64_
 
 /* Tells edges the changes that are due, or the version. */
 int watches_tell(struct watches *watches, struct watched *watched, struct error *error);
-
-#endif

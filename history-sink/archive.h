@@ -32,8 +32,7 @@
  *
  * Blocking calls; any thread, as the storage allows.
  */
-#ifndef HISTORY_SINK_ARCHIVE_H
-#define HISTORY_SINK_ARCHIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ static inline bool archive_covers(const struct archive_file *merged, const struc
  * negative code: the storage's trouble. */
 int archive_publish(struct storage *storage, int32_t partition, const struct chain_end *before,
                     struct storage_writer *writer, struct error *error);
-
-#endif

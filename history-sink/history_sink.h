@@ -1,9 +1,6 @@
 /* starling-history-sink: every report once, in files that analysts open and in a store that answers queries. */
-#ifndef HISTORY_SINK_HISTORY_SINK_H
-#define HISTORY_SINK_HISTORY_SINK_H
+#pragma once
 
 #include "service/service.h"
 
 extern const struct service_definition HISTORY_SINK_SERVICE;
-
-#endif

@@ -1,8 +1,7 @@
 /* A look at where partitions stand: their files, which may be many, slow and far away, where the newest of them ends, and then where they
  * begin and end in Kafka, which therefore is no earlier. On the worker, one at a time, behind the files that are to be published
  * before. Loop's thread. */
-#ifndef HISTORY_SINK_LOOK_H
-#define HISTORY_SINK_LOOK_H
+#pragma once
 
 #include "base/worker.h"
 #include "history-sink/archive.h"
@@ -42,5 +41,3 @@ bool look_busy(const struct look *look);
 
 /* Not while one is under way. Sweeps hidden files (archive_scan). Copies wanted. */
 void look_start(struct look *look, const struct archive_wanted *wanted, size_t count);
-
-#endif

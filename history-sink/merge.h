@@ -11,8 +11,7 @@
  *
  * Blocking calls; any thread, as the storages allow.
  */
-#ifndef HISTORY_SINK_MERGE_H
-#define HISTORY_SINK_MERGE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -41,5 +40,3 @@ int merge_round(const struct merge_options *options, const int32_t *partitions, 
 
 /* Removes what a process that was killed has left in the scratch. */
 int merge_clean(struct storage *scratch, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Several sorted files of one partition as one sorted stream of rows. Blocking calls; any thread, as the storages allow. */
-#ifndef HISTORY_SINK_MERGE_ROWS_H
-#define HISTORY_SINK_MERGE_ROWS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -20,5 +19,3 @@ int merge_rows(const struct merge_source *sources, size_t count, int32_t partiti
 /* Reads a file of version 0.1, whose rows are in order of offsets, whole, and writes them sorted. *end: where the file ends. */
 int merge_sort_rows(const struct merge_source *source, int32_t partition, struct segment_writer *writer, int64_t *end,
                     struct error *error);
-
-#endif

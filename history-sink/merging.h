@@ -1,7 +1,6 @@
 /* Every history.merge.s, the files of finished hours of the owned partitions are merged (history-sink/merge.h), and old ones removed
  * (history-sink/retention.h), by a worker and a storage of its own. Before that, hours are closed in which nothing more can arrive. Loop's thread. */
-#ifndef HISTORY_SINK_MERGING_H
-#define HISTORY_SINK_MERGING_H
+#pragma once
 
 #include "history-sink/sink.h"
 
@@ -17,5 +16,3 @@ bool merging_busy(const struct merging *merging);
 void merging_stop(struct merging *merging);
 void merging_free(struct merging *merging); /* not while it is busy; NULL is fine */
 void merging_tick(struct merging *merging); /* begins what is due */
-
-#endif

@@ -15,8 +15,7 @@
  * If the one on its way fails, both are dropped: the partition looks again where its files end, and reads on from there. Loop's
  * thread.
  */
-#ifndef HISTORY_SINK_PARTITION_H
-#define HISTORY_SINK_PARTITION_H
+#pragma once
 
 #include "base/metrics.h"
 #include "history-sink/publishing.h"
@@ -61,5 +60,3 @@ void sink_partition_clear(struct sink_partition *partition); /* drops and frees 
 
 /* When the oldest row arrived that may be in no published file (ms); `now` if all are published. */
 int64_t sink_partition_oldest(const struct sink_partition *partition, int64_t now);
-
-#endif

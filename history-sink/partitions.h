@@ -1,6 +1,5 @@
 /* The owned partitions, and the work that is due for each: looking, reading, publishing, committing, readiness. Loop's thread. */
-#ifndef HISTORY_SINK_PARTITIONS_H
-#define HISTORY_SINK_PARTITIONS_H
+#pragma once
 
 #include "history-sink/look.h"
 #include "history-sink/sink.h"
@@ -14,5 +13,3 @@ void partitions_seen(void *sink, const struct look_seen *seen);
 void partitions_tick(struct sink *sink);    /* whatever is due */
 void partitions_publish(struct sink *sink); /* all open files, by the worker */
 void partitions_clear(struct sink *sink);   /* drops what is open */
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Loop's thread.
  */
-#ifndef HISTORY_SINK_PUBLISHING_H
-#define HISTORY_SINK_PUBLISHING_H
+#pragma once
 
 #include "base/worker.h"
 #include "history-sink/segment.h"
@@ -28,5 +27,3 @@ typedef void publish_told(void *context, const struct publish_line *line, int32_
 /* Publishes a segment, and takes it over. Worker and storage, which is the worker's, are the same for all of a line. */
 void publish_line_add(struct publish_line *line, struct worker *worker, struct storage *storage,
                       struct history_segment *segment, publish_told *told, void *context);
-
-#endif

@@ -1,8 +1,7 @@
 /* GET /peer/history/{user}?from=&to=&after=&limit=, times in ms: from <= time < to. A cursor is the time and the offset of the
  * last row before it, TIME-OFFSET. Long answers are made in slices, in turn. And GET /peer/wiped/{user} (history-sink/wiping.h). Loop's
  * thread. */
-#ifndef HISTORY_SINK_QUERY_H
-#define HISTORY_SINK_QUERY_H
+#pragma once
 
 #include "history-sink/sink.h"
 
@@ -11,5 +10,3 @@ struct queries *queries_new(struct sink *sink);
 void queries_free(struct queries *queries); /* answers all; NULL is fine */
 
 void query_answer(void *sink, struct http_request *request); /* service_definition's peer */
-
-#endif

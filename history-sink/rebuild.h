@@ -1,7 +1,6 @@
 /* Files that the store misses are read back. Records come in already meanwhile, so that Kafka never has to wait. A worker of its
  * own reads some rows at a time, and the loop stores them. Loop's thread. */
-#ifndef HISTORY_SINK_REBUILD_H
-#define HISTORY_SINK_REBUILD_H
+#pragma once
 
 #include "history-sink/look.h"
 #include "history-sink/sink.h"
@@ -19,5 +18,3 @@ void rebuild_begin(struct sink *sink, struct sink_partition *partition, const st
 
 void rebuild_go_on(struct rebuild *rebuild); /* reads what is due, unless it does already */
 size_t rebuild_files_left(const struct sink *sink);
-
-#endif

@@ -1,6 +1,5 @@
 /* Records become rows, in the open file of their partition and in the store; files that are full are published. Loop's thread. */
-#ifndef HISTORY_SINK_RECORDS_H
-#define HISTORY_SINK_RECORDS_H
+#pragma once
 
 #include "history-sink/sink.h"
 
@@ -15,5 +14,3 @@ void records_close_hour(struct sink *sink, struct sink_partition *partition);
 void records_bound(struct sink *sink);
 void records_publish_full(struct sink *sink);
 void records_publish_all(struct sink *sink);
-
-#endif

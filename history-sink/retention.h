@@ -1,7 +1,6 @@
 /* Files that are older than history.retention.days are removed, whole hours of them, oldest first. Blocking calls; any thread, as the
  * storage allows. */
-#ifndef HISTORY_SINK_RETENTION_H
-#define HISTORY_SINK_RETENTION_H
+#pragma once
 
 #include "history-sink/archive.h"
 
@@ -15,5 +14,3 @@ struct retention_partition {
  * such a file finds it gone. */
 int retention_remove(struct storage *storage, int64_t before, const struct retention_partition *partitions,
                      size_t count, int64_t *removed, struct error *error);
-
-#endif

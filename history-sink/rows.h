@@ -10,8 +10,7 @@
  *
  * Writing a row again writes the same key: reading a partition twice does no harm. A row's partition follows from its user.
  */
-#ifndef HISTORY_SINK_ROWS_H
-#define HISTORY_SINK_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ int rows_put_wiped_mark(struct rows *rows, int32_t partition, struct rows_wiped 
                         struct error *error); /* writes it */
 
 uint64_t rows_bytes(struct rows *rows); /* on disk */
-
-#endif

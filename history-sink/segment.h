@@ -4,8 +4,7 @@
  *     loop:    segment_new --> segment_append ...     rows are in memory, SEGMENT_ROW_MEMORY bytes each; no call waits
  *     worker:  segment_publish                        sorts, writes and publishes: as long as that takes
  */
-#ifndef HISTORY_SINK_SEGMENT_H
-#define HISTORY_SINK_SEGMENT_H
+#pragma once
 
 #include "event/records.h"
 #include "history-sink/archive.h"
@@ -79,5 +78,3 @@ void segment_reader_free(struct segment_reader *reader); /* NULL is fine */
 /* The end of a file: its head says it; a file of version 0.1 is read whole. */
 int segment_measure(struct storage *storage, int32_t partition, struct archive_file file, int64_t *end,
                     struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The sink's own section of the configuration. */
-#ifndef HISTORY_SINK_SETTINGS_H
-#define HISTORY_SINK_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 #include "storage/storage.h"
@@ -20,5 +19,3 @@ struct storage_options history_storage_options(const struct history_settings *se
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */
 extern const struct config_section HISTORY_SECTION;
-
-#endif

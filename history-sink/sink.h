@@ -12,8 +12,7 @@
  *
  * Loop's thread.
  */
-#ifndef HISTORY_SINK_SINK_H
-#define HISTORY_SINK_SINK_H
+#pragma once
 
 #include "base/metrics.h"
 #include "base/worker.h"
@@ -83,5 +82,3 @@ void sink_look_again(struct sink *sink, struct sink_partition *partition);
 int64_t sink_horizon(const struct sink *sink);
 
 struct sink_metrics sink_metrics_new(struct metrics *metrics);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Blocking calls; any thread, as the storage allows.
  */
-#ifndef HISTORY_SINK_WIPE_H
-#define HISTORY_SINK_WIPE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -47,5 +46,3 @@ struct wipe_done {
  * done does not keep the others: it is counted, and `error` says why. Adds to done what was done, also on failure. */
 int wipe_files(const struct wipe_options *options, int32_t partition, struct wipe_position *position,
                struct wipe_done *done, struct error *error);
-
-#endif

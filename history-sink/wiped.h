@@ -6,8 +6,7 @@
  *
  * Loop's thread.
  */
-#ifndef HISTORY_SINK_WIPED_H
-#define HISTORY_SINK_WIPED_H
+#pragma once
 
 #include "copies/copies.h"
 #include "history-sink/rows.h"
@@ -40,5 +39,3 @@ size_t wiped_count(const struct wiped *wiped, int32_t partition);
 void wiped_drop(struct wiped *wiped, int32_t partition, int64_t before);
 /* The users of all records from an offset on, as wipe_files wants them. The caller frees. */
 struct wipe_user *wiped_users(const struct wiped *wiped, int32_t partition, int64_t from, size_t *count);
-
-#endif

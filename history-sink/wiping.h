@@ -14,8 +14,7 @@
  *
  * Nothing is read before all of `erasures` is known. Loop's thread.
  */
-#ifndef HISTORY_SINK_WIPING_H
-#define HISTORY_SINK_WIPING_H
+#pragma once
 
 #include "history-sink/sink.h"
 #include "history-sink/wiped.h"
@@ -51,5 +50,3 @@ void wiping_answer(struct wiping *wiping, struct http_request *request, const st
 
 /* For gauges: erasures that are not done in the owned partitions, and when the oldest of them was written (ms; 0: all are done). */
 size_t wiping_left(const struct wiping *wiping, int64_t *oldest);
-
-#endif

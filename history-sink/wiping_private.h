@@ -1,6 +1,5 @@
 /* Between history-sink/wiping*.c. */
-#ifndef HISTORY_SINK_WIPING_PRIVATE_H
-#define HISTORY_SINK_WIPING_PRIVATE_H
+#pragma once
 
 #include "history-sink/wiping.h"
 
@@ -55,5 +54,3 @@ struct wiping {
 /* A user whose rows are to leave the files of an owned partition. */
 void wiping_files_learnt(struct wiping *wiping, struct sink_partition *partition, const struct wipe_user *who);
 void wiping_files_tick(struct wiping *wiping);
-
-#endif

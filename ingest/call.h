@@ -1,7 +1,6 @@
 /* A request with who sent it, as endpoints see it; and what many endpoints do first. The functions that return false, NULL or -1
  * have answered the request. Loop's thread. */
-#ifndef INGEST_CALL_H
-#define INGEST_CALL_H
+#pragma once
 
 #include "ingest/path.h"
 #include "json/json.h"
@@ -32,5 +31,3 @@ bool call_query_times(const struct call *call, int64_t *from, int64_t *to);
 
 /* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is no cursor. *id unchanged if absent. */
 bool call_query_id(const struct call *call, const char *name, int64_t *id);
-
-#endif

@@ -1,6 +1,5 @@
 /* Texts and idempotency keys as clients give them. Any thread, a chance for each. */
-#ifndef INGEST_CLIENT_TEXT_H
-#define INGEST_CLIENT_TEXT_H
+#pragma once
 
 #include "base/chance.h"
 #include "event/types.h"
@@ -19,5 +18,3 @@ bool client_key_valid(const char *key);
 
 /* The client's key, or a random one of 32 hexadecimal digits if `given` is NULL. */
 void client_key_choose(struct chance *chance, const char *given, char key[CLIENT_KEY_MAX + 1]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The table of everything that the gateway answers: products add their endpoints, requests find them, and each answer is counted by
  * endpoint and status, with how long it took. Loop's thread. */
-#ifndef INGEST_ENDPOINTS_H
-#define INGEST_ENDPOINTS_H
+#pragma once
 
 #include "base/metrics.h"
 #include "ingest/call.h"
@@ -56,5 +55,3 @@ const char *endpoints_name(const struct endpoints *endpoints, const struct http_
 
 /* The request has been answered with that status. */
 void endpoints_count(struct endpoints *endpoints, const struct http_request *request, unsigned status);
-
-#endif

@@ -1,7 +1,6 @@
 /* Several questions to owners at once: each answer is handed over as it comes, and the end is said when all have come.
  * Loop's thread. */
-#ifndef INGEST_GATHER_H
-#define INGEST_GATHER_H
+#pragma once
 
 #include "json/scan.h"
 #include "rpc/ask.h"
@@ -20,5 +19,3 @@ struct gather_options {
 struct gather *gather_new(const struct gather_options *options);
 void gather_ask(struct gather *gather, const struct rpc_question *question, const struct rpc_value *values, size_t tag);
 void gather_end(struct gather *gather);
-
-#endif

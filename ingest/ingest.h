@@ -1,10 +1,7 @@
 /* starling-ingest, the HTTP gateway: writes records to Kafka, and asks the owners of state for answers. docs/openapi.yaml describes its
  * API. */
-#ifndef INGEST_INGEST_H
-#define INGEST_INGEST_H
+#pragma once
 
 #include "service/service.h"
 
 extern const struct service_definition INGEST_SERVICE;
-
-#endif

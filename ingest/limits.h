@@ -4,8 +4,7 @@
  * A request counts by the work that it makes: once, and once more for each LIMITS_ROWS of the page that it asks for (`limit`). If the bytes
  * of its body and its answer by LIMITS_BYTES, and the work that its handler adds, are more than that, the difference is charged when it is
  * answered. Loop's thread. */
-#ifndef INGEST_LIMITS_H
-#define INGEST_LIMITS_H
+#pragma once
 
 #include "base/metrics.h"
 #include "ingest/call.h"
@@ -38,5 +37,3 @@ bool limits_change(struct limits *limits, const struct call *call);
 
 /* It is answered. change: it was one, and its bytes count as such. */
 void limits_answered(struct limits *limits, const struct http_request *request, bool change);
-
-#endif

@@ -1,6 +1,5 @@
 /* The users whom a text mentions: finds the @handles in it, and asks their owners who has them. Loop's thread. */
-#ifndef INGEST_MENTIONS_H
-#define INGEST_MENTIONS_H
+#pragma once
 
 #include "service/peers.h"
 #include "users/handle.h"
@@ -21,5 +20,3 @@ struct mentions {
  * nobody. stopping: the gateway ends, and nothing more may be asked or written. */
 void mentions_ask(struct peers *feeds, int32_t partitions, char handles[][HANDLE_SIZE], size_t count, void *context,
                   void (*done)(void *context, const struct mentions *mentions, bool stopping));
-
-#endif

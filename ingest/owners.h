@@ -1,6 +1,5 @@
 /* Answers that come from the owner of a key, passed on to the client. Loop's thread. */
-#ifndef INGEST_OWNERS_H
-#define INGEST_OWNERS_H
+#pragma once
 
 #include "json/json.h"
 #include "rpc/ask.h"
@@ -22,5 +21,3 @@ bool owners_answered(struct http_request *request, int code, unsigned status);
 
 /* Answers 503 owner_unavailable: the owner is away. */
 void owners_away(struct http_request *request, int retry_after_s);
-
-#endif

@@ -6,8 +6,7 @@
  *     word   1 to 32 of a-z, 0-9, - and _, a letter first
  *     text   1 to 256 bytes of valid UTF-8 without control characters
  */
-#ifndef INGEST_PATH_H
-#define INGEST_PATH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ int path_match(const char *pattern, const char *path, struct path_value values[P
 
 /* The pattern without types, as the API's description has it: "/v1/comments/{type}/{id}/like". */
 void path_put(struct buffer *out, const char *pattern);
-
-#endif

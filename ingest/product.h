@@ -1,7 +1,6 @@
 /* A product's part of the gateway: its endpoints, what they need, and its state. The gateway itself (server, routing, tokens, writes,
  * questions to owners, metrics) knows no product; ingest/products.c lists those that there are. Loop's thread. */
-#ifndef INGEST_PRODUCT_H
-#define INGEST_PRODUCT_H
+#pragma once
 
 #include "ingest/endpoints.h"
 #include "ingest/write.h"
@@ -40,5 +39,3 @@ struct product {
     void (*cannot_serve)(void *state, service_namer *name, void *context);
     void (*blocks)(void *state, int64_t user); /* a user has blocked somebody through this gateway, or has ended that */
 };
-
-#endif

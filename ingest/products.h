@@ -1,6 +1,5 @@
 /* The products that this gateway serves, and what they need of the daemon. */
-#ifndef INGEST_PRODUCTS_H
-#define INGEST_PRODUCTS_H
+#pragma once
 
 #include "ingest/product.h"
 
@@ -25,5 +24,3 @@ extern const struct config_section *const PRODUCT_SECTIONS[]; /* NULL-terminated
 struct product_groups product_groups(void);
 
 extern const char *const PRODUCT_CONDITIONS[]; /* NULL-terminated, with the gateway's own */
-
-#endif

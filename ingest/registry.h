@@ -10,8 +10,7 @@
  * A subject is TOPIC-value (with the prefix of topics) where all values of a topic are of one record, and TOPIC-RECORD for each of
  * several: the registry's strategies TopicName and TopicRecordName. Each record is a subject by its full name, too (RecordName).
  * Errors are the registry's: {"error_code":40401,"message":}. Loop's thread. */
-#ifndef INGEST_REGISTRY_H
-#define INGEST_REGISTRY_H
+#pragma once
 
 #include "event/types.h"
 #include "ingest/endpoints.h"
@@ -30,5 +29,3 @@ struct registry_entry {
 struct registry_entry registry_entry(const struct registry *registry, size_t subject, int64_t version);
 
 extern const struct endpoint_list REGISTRY_ENDPOINTS; /* state: struct registry */
-
-#endif

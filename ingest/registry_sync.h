@@ -7,8 +7,7 @@
  *
  * Ids are fixed (schemas/ids.txt), because records with them lie on topics and in files already. So a registry that has
  * another schema under one of them cannot be used. The registry's answer about it is logged. Loop's thread. */
-#ifndef INGEST_REGISTRY_SYNC_H
-#define INGEST_REGISTRY_SYNC_H
+#pragma once
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -27,5 +26,3 @@ struct registry_sync_options {
 
 struct registry_sync *registry_sync_new(const struct registry_sync_options *options);
 void registry_sync_free(struct registry_sync *sync); /* NULL is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* Avro schemas as JSON texts. Pure but for allocation; one thread. */
-#ifndef INGEST_SCHEMA_TEXT_H
-#define INGEST_SCHEMA_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool schema_text_valid(const char *text); /* it is a JSON object or list */
 
 /* Two texts are the same schema: equal but for documentation, and the order of members. */
 bool schema_text_same(const char *a, const char *b);
-
-#endif

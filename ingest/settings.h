@@ -1,6 +1,5 @@
 /* The gateway's own section of the configuration; each product has one beside it. */
-#ifndef INGEST_SETTINGS_H
-#define INGEST_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 
@@ -16,5 +15,3 @@ struct ingest_settings {
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */
 extern const struct config_section INGEST_SECTION;
-
-#endif

@@ -1,7 +1,6 @@
 /* The web page as the gateway serves it: its files, its map, the policy on images that browsers hold it to, and GET /v1/config, which
  * tells what the page must know before anybody has signed in. Loop's thread. */
-#ifndef INGEST_WEB_PAGE_H
-#define INGEST_WEB_PAGE_H
+#pragma once
 
 #include "ingest/endpoints.h"
 #include "ingest/settings.h"
@@ -19,5 +18,3 @@ extern const struct endpoint_list WEB_PAGE_ENDPOINTS; /* state: struct web_page 
 
 /* Answers GET, HEAD and OPTIONS for all paths but those of the API. False: the request is not for the page, and not answered. */
 bool web_page_serve(const struct web_page *page, struct http_request *request);
-
-#endif

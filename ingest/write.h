@@ -1,6 +1,5 @@
 /* Answers that wait for Kafka: a request's records are produced, and it is answered when all are acknowledged. Loop's thread. */
-#ifndef INGEST_WRITE_H
-#define INGEST_WRITE_H
+#pragma once
 
 #include "json/json.h"
 #include "json/scan.h"
@@ -68,5 +67,3 @@ struct command_write {
 
 /* The sender must live until the answer. */
 void command_send(const struct command_sender *sender, const struct command_write *write);
-
-#endif

@@ -8,12 +8,9 @@
  *     after      `next` of the page before;   limit: 1 to 1000, default 20; a page also ends at 1 MiB
  *
  * 400 bad_query, or no_words: the text has no word; 503 restoring, search_too_slow, busy. */
-#ifndef MODERATION_ANSWERS_H
-#define MODERATION_ANSWERS_H
+#pragma once
 
 #include "moderation/searches.h"
 
 /* ready: the index is up to date. */
 void answers_answer(struct searches *searches, bool ready, struct http_request *request);
-
-#endif

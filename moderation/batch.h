@@ -1,7 +1,6 @@
 /* Records of the topic of wide comments on their way into the search index: copied on the loop, written by a worker thread. One thread
  * at a time. */
-#ifndef MODERATION_BATCH_H
-#define MODERATION_BATCH_H
+#pragma once
 
 #include "kafka/consumer.h"
 #include "moderation/index.h"
@@ -22,5 +21,3 @@ void batch_clear(struct batch *batch);
 
 /* Writes all records and their offsets in one transaction; may be tried again when it fails, as index_commit does. */
 int batch_write(const struct batch *batch, struct codec *codec, struct index *index, struct error *error);
-
-#endif

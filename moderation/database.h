@@ -1,7 +1,6 @@
 /* Connections to the search index, for its writer and its readers, and SQLite's errors as errno codes. One thread at a time per
  * connection. */
-#ifndef MODERATION_DATABASE_H
-#define MODERATION_DATABASE_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -25,5 +24,3 @@ int database_finish(sqlite3 *db, sqlite3_stmt *statement, struct error *error);
 
 /* The bytes of a result's column, valid until the statement's next step; empty where it is null. */
 struct event_text database_text(sqlite3_stmt *statement, int column);
-
-#endif

@@ -1,8 +1,7 @@
 /* Text as the search knows it, whatever its normal form: characters of which people think as the same one are the same. Compatibility
  * forms (full width, ligatures) are taken apart, case is folded, and accents, vowel points, skin tones and invisible characters are left
  * out, as are strokes of Latin letters. Hangul and voiced kana are put together. So are NFC and NFD the same. One thread per object. */
-#ifndef MODERATION_FOLDING_H
-#define MODERATION_FOLDING_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -25,5 +24,3 @@ void folding_put(struct buffer *out, int32_t sign); /* as UTF-8 */
 
 /* Which version of Unicode's tables it goes by. */
 const char *folding_version(void);
-
-#endif

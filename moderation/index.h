@@ -15,8 +15,7 @@
  * failure of any of these the transaction is gone, and the next call is begin. Failures: -EBADMSG: the file is damaged (index_forget
  * helps); -ENOSPC: the disk is full; -EIO.
  */
-#ifndef MODERATION_INDEX_H
-#define MODERATION_INDEX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ const char *index_path(const struct index *index);
 
 /* Appends a subject as its term has it, without the kind. Pure. */
 void index_put_encoded(struct buffer *out, const char *text, size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  * A batch that the disk refuses is tried again each second. An index that is damaged, as its writer or a search noticed, or that has
  * read further than the topic goes (the topic was made anew), is begun anew. Loop's thread. All that the options name must outlive the intake.
  */
-#ifndef MODERATION_INTAKE_H
-#define MODERATION_INTAKE_H
+#pragma once
 
 #include "kafka/producer.h"
 #include "moderation/index.h"
@@ -32,5 +31,3 @@ void intake_damaged(struct intake *intake);    /* a search found the index damag
 void intake_stop(struct intake *intake);       /* begins no more work */
 bool intake_busy(const struct intake *intake); /* a worker thread is at it; not to be freed */
 void intake_free(struct intake *intake);       /* NULL is fine */
-
-#endif

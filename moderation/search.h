@@ -1,6 +1,5 @@
 /* A reader of the search index (moderation/index.h). Several may read while the index is written. One thread at a time per reader. */
-#ifndef MODERATION_SEARCH_H
-#define MODERATION_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void search_free(struct search *search); /* NULL is fine */
 int search_run(struct search *search, const struct search_query *query, int64_t deadline_us,
                bool (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
                struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Searches of peers, done by threads of their own, each with its reader of the index. Loop's thread. */
-#ifndef MODERATION_SEARCHES_H
-#define MODERATION_SEARCHES_H
+#pragma once
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -31,5 +30,3 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
 /* A comment that a search found, as peers get it: {id, user, text, time, floor, root, reply_to, likes, reply_count, replies: [], state,
  * subject, reports}. text is null for a deleted comment; root and reply_to are null for roots. */
 void found_json_put(struct buffer *out, const struct comment_wide *comment);
-
-#endif

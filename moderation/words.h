@@ -13,8 +13,7 @@
  * A text matches a query if it has all of the query's words (whole words, of which WORDS_SIZE_MAX bytes count) and, for each of the
  * query's runs, a run that contains it. One thread at a time per object.
  */
-#ifndef MODERATION_WORDS_H
-#define MODERATION_WORDS_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -31,5 +30,3 @@ void words_put_terms(struct words *words, struct buffer *out, const char *text, 
 /* Appends the expression for a query, with " AND " before each condition where out is not empty. Returns the number of its
  * conditions; 0: the query has no word, and nothing was appended. */
 size_t words_put_query(struct words *words, struct buffer *out, const char *query, size_t size);
-
-#endif

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Manual pages and completion, from the tables that the programs read their settings and arguments by.
+"""Manual pages, completion and docs/COMMANDS.md, from the tables that the programs read their settings and arguments by.
 
-    pages.py DOCUMENT STARLING OUT_DIR DATE      the two programs; the date of the pages, as 2026-01-31
+    pages.py DOCUMENT STARLING STARLING_LOAD OUT_DIR DATE   the programs; the date of the pages, as 2026-01-31
+    pages.py --commands STARLING STARLING_LOAD              prints docs/COMMANDS.md
 
-Writes OUT_DIR/man/starling.1, SCRIPT.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
+Writes OUT_DIR/man/PROGRAM.1, SCRIPT.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
 """
 import json
 import pathlib
@@ -11,6 +12,7 @@ import re
 import runpy
 import subprocess
 import sys
+import textwrap
 
 COMMON = 'All daemons'
 
@@ -180,6 +182,9 @@ def command_page(program, commands, daemons, version, date):
         page.text(f'\\fB{roff(command["name"])}\\fR: {roff(command["summary"])}.')
         for each in command['tables']['options']:
             page.entry(option(each['name'], each['value']), roff(each['help']))
+        if command['tables']['notes']:
+            page.lines.append('.PP')
+            page.text(*map(roff, command['tables']['notes'].split('\n\n')))
     page.head('OPTIONS')
     page.text('Every command takes:')
     page.entry(option('config', 'FILE'), 'settings from a .properties file; repeatable')
@@ -194,6 +199,29 @@ def command_page(program, commands, daemons, version, date):
     see_also(page, *((name, 1) for name in (*PROGRAMS, *SCRIPTS) if name != program), ('starling.properties', 5),
              *((daemon['name'], 8) for daemon in daemons))
     return page
+
+
+def first_words(synopsis):
+    """The words with which a command's arguments may begin: of 'list | show TOPIC', list and show."""
+    starts = (part.strip().split(' ')[0] for part in synopsis.split(' | '))
+    return [word for word in starts if re.fullmatch('[a-z]+', word)]
+
+
+def said(*words):
+    return subprocess.check_output(words, text=True)
+
+
+def commands_of(program):
+    """The program's commands; behind one, those of its first words that have options of their own, as `comments import` has."""
+    for command in json.loads(said(program, '--help=json'))['commands']:
+        yield command
+        usual = said(program, command['name'], '--help')
+        for word in first_words(command['synopsis']):
+            usage, _, summary, *_ = help_text = said(program, command['name'], word, '--help').splitlines()
+            if help_text != usual.splitlines():
+                name = f'{command["name"]} {word}'
+                yield {'name': name, 'synopsis': usage.partition(f' {name} ')[2], 'summary': summary,
+                       'tables': json.loads(said(program, command['name'], word, '--help=json'))}
 
 
 def options_of(script):
@@ -214,6 +242,60 @@ def script_page(name, script, version, date):
     page.text(status)
     see_also(page, ('starling', 1))
     return page
+
+
+def scripts():
+    return ((name, runpy.run_path(str(pathlib.Path(__file__).parents[1] / 'tools' / name))) for name in SCRIPTS)
+
+
+# ---- docs/COMMANDS.md ----
+
+REFERENCE = '''# Commands
+
+<!-- Generated from the tables of the programs: change those, not this page. -->
+
+What each command takes, as its `--help` says. [CLI.md](CLI.md) has examples, and what is behind them. All commands of `starling` and
+`starling-load` take `--config FILE` and `--set KEY=VALUE`, and have the [settings](#settings) below.
+'''
+
+
+def escaped(text):
+    """Within a table of Markdown, in code spans, too."""
+    return text.replace('|', '\\|')
+
+
+def markdown(text):
+    return escaped(re.sub(r'([<>*_])', r'\\\1', text))
+
+
+def print_table(head, rows):
+    if rows:
+        print(f'\n| {head} | |\n|---|---|')
+        print('\n'.join(f'| `{escaped(term)}` | {markdown(text)} |' for term, text in rows))
+
+
+def print_command(name, synopsis, summary, options, notes=None):
+    usage = textwrap.fill(f'{name} {synopsis}', 120, subsequent_indent='    ', break_long_words=False, break_on_hyphens=False)
+    print(f'\n### {name}\n\n```\n{usage}\n```\n\n{markdown(summary[0].upper() + summary[1:])}.')
+    print_table('option', [(f'--{option} {value}' if value else f'--{option}', text) for option, value, text in options])
+    if notes:
+        print('\n' + markdown(notes))
+
+
+def print_reference(programs):
+    print(REFERENCE, end='')
+    for program in programs:
+        print(f'\n## {program.name}')
+        commands = list(commands_of(program))
+        for each in commands:
+            options = [(option['name'], option['value'], option['help']) for option in each['tables']['options']]
+            print_command(f'{program.name} {each["name"]}', each['synopsis'], each['summary'], options, each['tables']['notes'])
+    print('\n## Other programs')
+    for name, script in scripts():
+        print_command(name, script['SYNOPSIS'], script['SUMMARY'], options_of(script))
+    print('\n## Settings')
+    print_table('setting', [(each['name'], f'{each["help"]} {"Default: " + each["default"] if each["default"] else "Default: empty"}.')
+                            for each in commands[0]['tables']['settings']])
 
 
 # ---- completion ----
@@ -256,12 +338,6 @@ def daemon_completion(daemon):
                            words='    words=' + quoted(['--config', '--set', '--check', '--help', '--version']))
 
 
-def first_words(synopsis):
-    """The words with which a command's arguments may begin: of 'list | show TOPIC', list and show."""
-    starts = (part.strip().split(' ')[0] for part in synopsis.split(' | '))
-    return [word for word in starts if re.fullmatch('[a-z]+', word)]
-
-
 def command_completion(program, commands):
     options = [option for command in commands for option in command['tables']['options']]
     files = sorted({option['name'] for option in options if option['value'] in ('FILE', 'STATE')})
@@ -269,10 +345,13 @@ def command_completion(program, commands):
                if re.fullmatch(r'[a-z]+(\|[a-z]+)+', option['value'] or '')}
     cases = []
     for command in commands:
-        own = ['--' + option['name'] for option in command['tables']['options']]
-        cases.append(f'    {command["name"]}) words={quoted(first_words(command["synopsis"]) + own)} ;;\n')
+        if ' ' in command['name']:
+            continue
+        words = first_words(command['synopsis'])
+        own = ['--' + option['name'] for each in commands if each['name'].split()[0] == command['name'] for option in each['tables']['options']]
+        cases.append(f'    {command["name"]}) words={quoted(words + list(dict.fromkeys(own)))} ;;\n')
     words = ('    if [ "$COMP_CWORD" = 1 ]; then\n'
-             f'        words={quoted([command["name"] for command in commands] + ["--help", "--version"])}\n'
+             f'        words={quoted([command["name"] for command in commands if " " not in command["name"]] + ["--help", "--version"])}\n'
              '    else\n        case ${COMP_WORDS[1]} in\n' + ''.join('    ' + case for case in cases) +
              '        esac\n        words="$words --config --set --help"\n    fi')
     return FUNCTION.format(
@@ -290,6 +369,9 @@ def script_completion(name, script):
 
 
 def main():
+    if sys.argv[1:2] == ['--commands']:
+        print_reference(map(pathlib.Path, sys.argv[2:]))
+        return
     document, *programs, out, date = sys.argv[1:]
     out = pathlib.Path(out)
     tables = json.loads(subprocess.check_output([document, 'tables']))
@@ -297,11 +379,10 @@ def main():
     (out / 'man').mkdir(parents=True, exist_ok=True)
     (out / 'completion').mkdir(exist_ok=True)
     for program in map(pathlib.Path, programs):
-        commands = json.loads(subprocess.check_output([program, '--help=json']))['commands']
+        commands = list(commands_of(program))
         command_page(program.name, commands, daemons, version, date).write(out / 'man' / f'{program.name}.1')
         (out / 'completion' / program.name).write_text(command_completion(program.name, commands))
-    for name in SCRIPTS:
-        script = runpy.run_path(str(pathlib.Path(__file__).parents[1] / 'tools' / name))
+    for name, script in scripts():
         script_page(name, script, version, date).write(out / 'man' / f'{name}.1')
         (out / 'completion' / name).write_text(script_completion(name, script))
     settings_page(daemons, version, date).write(out / 'man' / 'starling.properties.5')

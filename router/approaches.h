@@ -4,8 +4,7 @@
  *
  *     the join of A's report finds F newly near:   F has no route: {F, friend A}     A has no route: {A, friend F}
  */
-#ifndef ROUTER_APPROACHES_H
-#define ROUTER_APPROACHES_H
+#pragma once
 
 #include "router/join.h"
 
@@ -27,5 +26,3 @@ void approaches_take(struct approaches *approaches, const struct join_result *re
                      void (*tell)(void *context, const struct approach *approach));
 
 size_t approaches_count(const struct approaches *approaches); /* pairs that are remembered */
-
-#endif

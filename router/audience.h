@@ -6,8 +6,7 @@
  * A place that the user sees only rounded must not be found out by asking who is near from many places. So for such a friend `near` is
  * judged from the rounded place, though the friend's list goes by the exact one.
  */
-#ifndef ROUTER_AUDIENCE_H
-#define ROUTER_AUDIENCE_H
+#pragma once
 
 #include "router/presence.h"
 #include "router/rounding.h"
@@ -37,5 +36,3 @@ bool audience_visible(const struct audience_context *context, int64_t user);
  * user's, in rising order, with the roundings of some of them. entries has room for limit, which is at least 1. Returns how many; *more: there are further ones. */
 size_t audience_page(const struct audience_context *context, int64_t user, const struct audience_friends *friends,
                      int64_t after, struct audience_entry *entries, size_t limit, bool *more);
-
-#endif

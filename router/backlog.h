@@ -7,8 +7,7 @@
  * Presence does not know of held reports, because the join needs the position before. So every other event of a user is handled after
  * the user's held report, and no offset may be committed past a held report.
  */
-#ifndef ROUTER_BACKLOG_H
-#define ROUTER_BACKLOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool backlog_take_oldest(struct backlog *backlog, struct backlog_item *item);
 
 /* Lowers each partition's offset to that of its first held report. */
 void backlog_lower(const struct backlog *backlog, int64_t *offsets, int32_t partitions);
-
-#endif

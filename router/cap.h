@@ -1,8 +1,7 @@
 /* Keeps friend lists within the cap. The owner notices friendships beyond it when it applies them, and sends REMOVE commands for the
  * newest ones (router/excess.h keeps the list). Loop's thread.
  */
-#ifndef ROUTER_CAP_H
-#define ROUTER_CAP_H
+#pragma once
 
 #include "base/log.h"
 #include "router/graph.h"
@@ -27,5 +26,3 @@ void cap_free(struct cap *cap); /* NULL is fine */
  * that no longer are. 0, or the graph's failure. */
 int cap_remove(struct cap *cap, int32_t partition, struct error *error);
 int cap_prune(struct cap *cap, int32_t partition, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sets of small numbers by cell: the users who are there. A set of a million changes one number. Pure but for allocation; one thread. */
-#ifndef ROUTER_CELLS_H
-#define ROUTER_CELLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ uint32_t cells_remove(struct cells *cells, uint64_t cell, uint32_t place);
 
 /* The members of a cell, valid until the next change; NULL and 0: none. */
 const uint32_t *cells_members(const struct cells *cells, uint64_t cell, size_t *count);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Loop's thread.
  */
-#ifndef ROUTER_COMMANDS_H
-#define ROUTER_COMMANDS_H
+#pragma once
 
 #include "decider/decider.h"
 #include "router/graph.h"
@@ -37,5 +36,3 @@ struct decider *commands_decider(struct commands *commands); /* lives as long */
 /* The lower user's half as the next command will find it. */
 int commands_half(struct commands *commands, int32_t partition, int64_t lower, int64_t other, struct friendship *half,
                   struct error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * compared with presence, by this owner or the next. As thousands may end in the same second, each call works on a number of them that
  * the caller sets. Bookkeeping only: no I/O. Times in ms, by the router's clock. One thread.
  */
-#ifndef ROUTER_CONSENTS_H
-#define ROUTER_CONSENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ bool consents_acknowledge(struct consents *consents, uint64_t ticket, bool store
 
 int64_t consents_next(const struct consents *consents, int32_t partition); /* behind the last record; 0: none */
 size_t consents_count(const struct consents *consents);                    /* users with a record */
-
-#endif

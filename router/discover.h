@@ -2,8 +2,7 @@
  * topic sharing, of which it keeps these users only, and where they are by presence. router/strangers.h has the rules about what may be
  * told. Loop's thread.
  */
-#ifndef ROUTER_DISCOVER_H
-#define ROUTER_DISCOVER_H
+#pragma once
 
 #include "base/log.h"
 #include "kafka/settings.h"
@@ -48,5 +47,3 @@ void discover_tenth(struct discover *discover);
 /* Answers GET /peer/discover/USER?after&limit, of a user whose friend lists this process serves. warm: presence is complete.
  * 403 not-public; 409 no-position: the user has not reported recently. */
 void discover_answer(struct discover *discover, struct http_request *request, const struct rpc_asked *asked, bool warm);
-
-#endif

@@ -7,8 +7,7 @@
  * counts as removed already. Bookkeeping only; one thread. Each step takes logarithmic time, except those that walk through a
  * partition once (hold, expire, detach, renotice).
  */
-#ifndef ROUTER_EXCESS_H
-#define ROUTER_EXCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ size_t excess_on_the_way(const struct excess *excess,
                          int64_t user); /* sent or asked items: they will soon be removed */
 int64_t excess_hold(const struct excess *excess, int32_t partition); /* lowest offset noticed or sent; INT64_MAX */
 size_t excess_count(const struct excess *excess);
-
-#endif

@@ -6,8 +6,7 @@
  * A user may choose that the other sees the user's place only rounded as soon as one of them has asked the other, so that there is no
  * moment in which a new friend sees it exactly. The choice ends with the friendship, or with what was asked.
  */
-#ifndef ROUTER_FRIENDSHIP_H
-#define ROUTER_FRIENDSHIP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline bool friendship_view_rounds(enum friendship_view view) {
     return view == FRIENDSHIP_VIEW_REQUESTED || view == FRIENDSHIP_VIEW_INVITED || view == FRIENDSHIP_VIEW_FRIENDS;
 }
 const char *friendship_view_name(enum friendship_view view); /* "none", "requested", ... */
-
-#endif

@@ -7,8 +7,7 @@
  * Functions return the codes of lib/adjacency. When a list is damaged on disk they return -EBADMSG and call on_damaged;
  * adjacency_rebuild and reading the topic anew mend it.
  */
-#ifndef ROUTER_GRAPH_H
-#define ROUTER_GRAPH_H
+#pragma once
 
 #include "router/friendship.h"
 #include "state/list_store.h"
@@ -80,5 +79,3 @@ struct graph_entry {
 };
 int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned views, int64_t after,
                struct graph_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The form in which friend lists are kept: for graph.c, its tests and benches. */
-#ifndef ROUTER_GRAPH_PRIVATE_H
-#define ROUTER_GRAPH_PRIVATE_H
+#pragma once
 
 #include "router/graph.h"
 
@@ -16,5 +15,3 @@ static inline void graph_add(struct graph *graph, int32_t partition, int64_t off
     struct list_entry entry = graph_entry(partition, user, other, half);
     adjacency_add(graph->lists, entry.list, entry.id, entry.tag, entry.stamp, offset);
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * All numbers are exact. Pure; any thread.
  */
-#ifndef ROUTER_GRID_H
-#define ROUTER_GRID_H
+#pragma once
 
 #include "geo/geo.h"
 
@@ -30,5 +29,3 @@ size_t grid_around(const struct grid *grid, uint64_t cell, uint64_t cells[GRID_A
 
 /* The point is a good way outside of the cell: more than an eighth of its height north or south, or of its width east or west. */
 bool grid_well_outside(const struct grid *grid, uint64_t cell, struct geo_point point);
-
-#endif

@@ -12,8 +12,7 @@
  * Users who see a friend rounded are told of the rounded place only, and it decides whether the friend is near. So of two friends one
  * may see the other, and not the other way round.
  */
-#ifndef ROUTER_JOIN_H
-#define ROUTER_JOIN_H
+#pragma once
 
 #include "deliver/deliver.h"
 #include "router/presence.h"
@@ -107,5 +106,3 @@ void join_befriended(const struct join_context *context, int64_t user, int64_t o
 /* The other sees the user otherwise from now on: a Move or RoundedMove to the other, near or not, if both are active. */
 void join_rounded(const struct join_context *context, int64_t user, int64_t other, bool rounded,
                   struct join_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* The router's metrics: one field a series, made once. Loop's thread. */
-#ifndef ROUTER_METRICS_H
-#define ROUTER_METRICS_H
+#pragma once
 
 #include "base/metrics.h"
 
@@ -24,5 +23,3 @@ struct router_metrics {
 };
 
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics);
-
-#endif

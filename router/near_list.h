@@ -1,7 +1,6 @@
 /* The friends near a user now, for a question without a session: the same ones that the join and the edges put on a session's list.
  * Pure but for allocation; one thread. */
-#ifndef ROUTER_NEAR_LIST_H
-#define ROUTER_NEAR_LIST_H
+#pragma once
 
 #include "router/presence.h"
 #include "router/rounding.h"
@@ -39,5 +38,3 @@ struct near_question {
 /* Fills entries (room for friend_count), nearest first, and returns how many; those before `after` are left out. None if the user is not
  * active. */
 size_t near_list(const struct near_question *question, struct near_entry *entries);
-
-#endif

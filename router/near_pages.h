@@ -5,8 +5,7 @@
  * With `since`, the answer waits until presence has a report of the user of that time or a later one, up to wait_ms, and is
  * given then in any case. Two questions of a user wait at once, and NEAR_WAITING_MAX of all; others are answered at once. Loop's thread.
  */
-#ifndef ROUTER_NEAR_PAGES_H
-#define ROUTER_NEAR_PAGES_H
+#pragma once
 
 #include "owner/owner.h"
 #include "router/graph.h"
@@ -36,5 +35,3 @@ void near_pages_free(struct near_pages *pages); /* what waits is answered 503; N
 
 void near_pages_ask(struct near_pages *pages, struct http_request *request, const struct rpc_asked *asked);
 void near_pages_tenth(struct near_pages *pages); /* ten times a second: looks at what waits */
-
-#endif

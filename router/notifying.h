@@ -4,8 +4,7 @@
  *
  * At most once: an approach that is queued, or under way, when the process ends is lost, and a report that is read again makes none.
  */
-#ifndef ROUTER_NOTIFYING_H
-#define ROUTER_NOTIFYING_H
+#pragma once
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -34,5 +33,3 @@ void notifying_free(struct notifying *notifying); /* posts what is left, for a s
 
 /* Of a join that has newcomers. */
 void notifying_joined(struct notifying *notifying, const struct join_result *result);
-
-#endif

@@ -2,8 +2,7 @@
  * its partitions, refuses reports of users who have not opted in, and produces a LEAVE event for each opt-out (an effect of its task), and
  * for each sharing that comes to its end. Loop's thread.
  */
-#ifndef ROUTER_OPTING_H
-#define ROUTER_OPTING_H
+#pragma once
 
 #include "deliver/epochs.h"
 #include "router/presence.h"
@@ -50,5 +49,3 @@ bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user
 
 /* The user's mode, by the newest record that was read; OFF without one. */
 enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user);
-
-#endif

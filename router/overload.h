@@ -2,8 +2,7 @@
  * report of the same user supersedes them, or until reading has caught up. So the backlog costs one join a user and not one a
  * report. The same is done with the reports of one user whose joins have compared more friends than joins.user.rate allows: they are
  * joined once a second. The history, which other processes write, has all of them. Loop's thread. */
-#ifndef ROUTER_OVERLOAD_H
-#define ROUTER_OVERLOAD_H
+#pragma once
 
 #include "base/loop.h"
 #include "budget/rates.h"
@@ -45,5 +44,3 @@ bool overload_holding(const struct overload *overload);
 
 /* Lowers the partitions' next offsets to what may be committed. */
 void overload_lower(const struct overload *overload, int64_t *offsets);
-
-#endif

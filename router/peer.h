@@ -6,8 +6,7 @@
  *     GET /peer/audience/USER?after&limit                 GET /peer/discover/USER?after&limit
  *     GET /peer/nearby/USER?after&limit&since&wait_ms     (router/near_pages.h)
  */
-#ifndef ROUTER_PEER_H
-#define ROUTER_PEER_H
+#pragma once
 
 #include "owner/owner.h"
 #include "router/commands.h"
@@ -37,5 +36,3 @@ struct peer_options {
 struct peer *peer_new(const struct peer_options *options);
 void peer_free(struct peer *peer); /* after the commands, which answer waiting questions; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);
-
-#endif

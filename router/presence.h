@@ -16,8 +16,7 @@
  * Pure but for allocation: no clock, no I/O. Pointers to slots are valid until the next presence_apply or presence_sweep.
  * One thread.
  */
-#ifndef ROUTER_PRESENCE_H
-#define ROUTER_PRESENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ size_t presence_sweep(struct presence *presence, int64_t before, size_t budget);
 
 size_t presence_count(const struct presence *presence); /* users known, opted-out ones included */
 size_t presence_bytes(const struct presence *presence); /* memory in use, all included */
-
-#endif

@@ -1,8 +1,7 @@
 /* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events and REMOVE commands; and
  * reports which of them were stored. Loop's thread.
  */
-#ifndef ROUTER_RECORD_COLLECTOR_H
-#define ROUTER_RECORD_COLLECTOR_H
+#pragma once
 
 #include "kafka/producer.h"
 #include "router/excess.h"
@@ -40,5 +39,3 @@ int record_collector_leave(struct record_collector *collector, int64_t user, int
 
 /* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */
 int record_collector_remove(struct record_collector *collector, const struct excess_item *item);
-
-#endif

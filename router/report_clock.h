@@ -2,8 +2,7 @@
  *
  * Times in ms. Pure but for the machine's clock; one thread.
  */
-#ifndef ROUTER_REPORT_CLOCK_H
-#define ROUTER_REPORT_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void report_clock_tick(struct report_clock *timeline);
 int64_t report_clock_now(
     const struct report_clock *timeline); /* as of the last tick, or the stream's; 0: no report yet */
 int64_t report_clock_stream(const struct report_clock *timeline); /* highest REPORT or JOIN time seen; 0: none yet */
-
-#endif

@@ -1,8 +1,7 @@
 /* Turns locations into deliveries. Each believable location feeds presence; those of owned partitions are joined with the friend list of
  * their user and with the friends' presence, and the results go to the outbox. Loop's thread.
  */
-#ifndef ROUTER_REPORTS_H
-#define ROUTER_REPORTS_H
+#pragma once
 
 #include "deliver/deliver.h"
 #include "router/discover.h"
@@ -61,5 +60,3 @@ bool reports_lagging(const struct reports *reports);
  * held report. */
 void reports_settle(struct reports *reports);
 void reports_lower(const struct reports *reports, int64_t *offsets);
-
-#endif

@@ -1,8 +1,7 @@
 /* Friends of whom one sees the other's place only rounded, or both do: to the centre of a cell of a grid that never moves (grid.h), and so
  * the same whoever asks and from wherever. Pure; any thread.
  */
-#ifndef ROUTER_ROUNDING_H
-#define ROUTER_ROUNDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ static inline uint8_t rounding_next(const struct rounding_list *list, size_t *at
 static inline struct geo_point rounding_place(const struct grid *grid, struct geo_point at, bool rounded) {
     return rounded ? grid_centre(grid, grid_cell(grid, at)) : at;
 }
-
-#endif

@@ -11,8 +11,7 @@
  * Those that decide things (presence, join, friendship, backlog, consents, excess, report_clock, approaches) know none of these.
  * Loop's thread.
  */
-#ifndef ROUTER_ROUTER_PRIVATE_H
-#define ROUTER_ROUTER_PRIVATE_H
+#pragma once
 
 #include "event/codec.h"
 #include "owner/checkpoints.h"
@@ -73,5 +72,3 @@ void router_failed(void *router, const char *doing, const struct error *error); 
 void router_warm_up(void *router); /* begins it, if what must come before is there */
 struct list_store *router_friends_new(struct router *router);
 int router_start_tasks(struct router *router, const struct owner_options *owner, struct error *error);
-
-#endif

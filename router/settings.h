@@ -1,6 +1,5 @@
 /* The router's own settings. */
-#ifndef ROUTER_SETTINGS_H
-#define ROUTER_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 
@@ -24,5 +23,3 @@ struct router_settings {
 
 /* The section, and the one instance of the values that the process's configuration fills. */
 extern const struct config_section ROUTER_SECTION;
-
-#endif

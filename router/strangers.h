@@ -15,8 +15,7 @@
  * Work that one call does is bounded: a list looks at no more than STRANGERS_LOOKS members of a cell, others in each turn.
  * Pure but for allocation: times come from the caller. One thread.
  */
-#ifndef ROUTER_STRANGERS_H
-#define ROUTER_STRANGERS_H
+#pragma once
 
 #include "router/grid.h"
 
@@ -75,5 +74,3 @@ size_t strangers_list(const struct strangers *strangers, const struct strangers_
 const struct grid *strangers_grid(const struct strangers *strangers);
 size_t strangers_count(const struct strangers *strangers);  /* who share publicly */
 size_t strangers_placed(const struct strangers *strangers); /* of these, who are somewhere */
-
-#endif

@@ -1,6 +1,5 @@
 /* Tells edges the result of a join, as nearby-items in envelopes of the outbox. Pure except for the outbox. */
-#ifndef ROUTER_TELLING_H
-#define ROUTER_TELLING_H
+#pragma once
 
 #include "deliver/deliver.h"
 #include "event/records.h"
@@ -19,5 +18,3 @@ size_t telling_result(struct deliver *outbox, const struct join_result *result, 
 
 /* The user, whose session is behind that route, and the friend are no longer friends. */
 void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us);
-
-#endif

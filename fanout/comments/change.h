@@ -1,6 +1,5 @@
 /* A change of a thread, read once for all sessions that are told of it. Its items are kept as apps see them. The loop's thread. */
-#ifndef FANOUT_COMMENTS_CHANGE_H
-#define FANOUT_COMMENTS_CHANGE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "event/codec.h"
@@ -31,5 +30,3 @@ struct thread_told { /* read by all; its references are counted */
 struct thread_told *thread_told_new(struct codec *codec, const void *content, size_t size, struct profiles *profiles);
 struct thread_told *thread_told_take(struct thread_told *told); /* one more reference */
 void thread_told_give(struct thread_told *told);                /* one less; NULL is fine */
-
-#endif

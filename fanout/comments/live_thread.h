@@ -10,8 +10,7 @@
  * - Of a sampled frame, the oldest new comments are left out where they are too many. Else the phone then reads its page.
  *
  * Pure. One thread. */
-#ifndef FANOUT_COMMENTS_LIVE_THREAD_H
-#define FANOUT_COMMENTS_LIVE_THREAD_H
+#pragma once
 
 #include "fanout/comments/change.h"
 #include "subjects/subject.h"
@@ -62,5 +61,3 @@ static inline const struct thread_item *live_comment_item(const struct live_comm
 /* Writes a frame (docs/PROTOCOL.md): begins with ws_frame_start, and replaces the buffer's content. */
 void frame_comments(struct buffer *frame, const struct live_thread *thread); /* a change is pending */
 void frame_stale_thread(struct buffer *frame, const struct live_thread *thread);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads the messages of phones about live threads (docs/PROTOCOL.md). Pure. */
-#ifndef FANOUT_COMMENTS_REQUEST_H
-#define FANOUT_COMMENTS_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct thread_request {
 /* 0; -ENOENT: the message is of another type; -EINVAL with *code the error's name for the phone. */
 int thread_request_parse(const char *type, const json_t *message, struct thread_request *request, const char **code,
                          struct error *error);
-
-#endif

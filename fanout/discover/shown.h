@@ -6,8 +6,7 @@
  *
  * A viewer remembers SHOWN_MAX entries at most, the newest ones. Pure but for allocation; one thread.
  */
-#ifndef FANOUT_DISCOVER_SHOWN_H
-#define FANOUT_DISCOVER_SHOWN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void shown_take_user(struct shown *shown, int64_t user,
 /* Forgets all that the viewer was shown, and calls seen for each entry. */
 void shown_take_all(struct shown *shown, struct shown_viewer *viewer,
                     void (*seen)(void *context, struct shown_viewer *viewer, int64_t user), void *context);
-
-#endif

@@ -8,8 +8,7 @@
  * A session's part of the memory is a pointer, NULL until the session watches for the first time. A session watches one thing at
  * most, "feed:USER" of its user. The watch_edge does its work in turns (fanout/screen_watch.h). The loop's thread.
  */
-#ifndef FANOUT_FEED_FEEDS_H
-#define FANOUT_FEED_FEEDS_H
+#pragma once
 
 #include "base/metrics.h"
 #include "fanout/screen.h"
@@ -55,5 +54,3 @@ struct screen_filled feeds_fill(void *feeds, struct session *session, struct buf
  * repeated call names the version of the phone's new page. 0, or -ENOSPC: too many sessions watch. */
 int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version);
 void feeds_unwatch(struct feeds *feeds, struct session *session);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Texts are those of posts/texts.h: the pending posts hold references. Pure otherwise. One thread.
  */
-#ifndef FANOUT_FEED_LIVE_H
-#define FANOUT_FEED_LIVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ struct live_post *live_unsettled(const struct live_feed *live);
 void live_sort(struct live_feed *live);
 /* A frame told what was pending. Posts whose text is NONE were left out. */
 void live_told(struct live_feed *live);
-
-#endif

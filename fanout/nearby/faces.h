@@ -7,8 +7,7 @@
  * A cache of bounded size over the local copy of the profiles. It drops the entry that was not used for longest (roughly: a
  * second-chance round). One thread.
  */
-#ifndef FANOUT_FACES_H
-#define FANOUT_FACES_H
+#pragma once
 
 #include "base/buffer.h"
 #include "users/profiles.h"
@@ -44,5 +43,3 @@ void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame
 void faces_forget(struct faces *faces, int64_t user); /* the profile has changed */
 size_t faces_bytes(const struct faces *faces);        /* memory in use */
 size_t faces_count(const struct faces *faces);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Every function starts the frame anew (ws_frame_start). Loop's thread.
  */
-#ifndef FANOUT_NEARBY_FRAMES_H
-#define FANOUT_NEARBY_FRAMES_H
+#pragma once
 
 #include "base/buffer.h"
 #include "fanout/nearby/faces.h"
@@ -16,5 +15,3 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
 
 /* All that is dirty; tells it. Returns how many entries it holds (0: nothing was to be told, the frame is empty). */
 size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces);
-
-#endif

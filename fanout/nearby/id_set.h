@@ -1,6 +1,5 @@
 /* A few ids, rising. All zero: empty. Pure but for allocation; one thread. */
-#ifndef FANOUT_NEARBY_ID_SET_H
-#define FANOUT_NEARBY_ID_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ void id_set_free(struct id_set *set); /* the memory; empty afterwards */
 bool id_set_has(const struct id_set *set, int64_t id);
 void id_set_put(struct id_set *set, int64_t id);    /* does nothing if it is there */
 void id_set_remove(struct id_set *set, int64_t id); /* does nothing if it is not */
-
-#endif

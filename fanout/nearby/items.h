@@ -1,6 +1,5 @@
 /* Applies the routers' nearby items to the views that they are for (docs/ARCHITECTURE.md). Loop's thread. */
-#ifndef FANOUT_NEARBY_ITEMS_H
-#define FANOUT_NEARBY_ITEMS_H
+#pragma once
 
 #include "event/delivery.h"
 #include "fanout/clock.h"
@@ -23,5 +22,3 @@ struct items { /* where they are applied; all of it borrowed */
 
 /* The item in the envelope's payload. 0; -EBADMSG: it is malformed, or is for one recipient and has another number of them. */
 int items_apply(const struct items *items, int32_t route, const struct deliver_envelope *envelope);
-
-#endif

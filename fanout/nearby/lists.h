@@ -7,8 +7,7 @@
  *
  * One thread.
  */
-#ifndef FANOUT_LISTS_H
-#define FANOUT_LISTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ void lists_asked_end(struct lists *lists, const void *list);
 /* `size` bytes for a table of so many slots (a power of two), zeroed. */
 void *lists_table_new(struct lists *lists, uint32_t slots, size_t size);
 void lists_table_free(struct lists *lists, uint32_t slots, void *table); /* NULL is fine */
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
-#ifndef FANOUT_NEARBY_H
-#define FANOUT_NEARBY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -139,5 +138,3 @@ static inline bool nearby_note(struct nearby *nearby, uint32_t move, int64_t tim
     nearby_settle(nearby);
     return true;
 }
-
-#endif

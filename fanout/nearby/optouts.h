@@ -12,8 +12,7 @@
  *
  * One thread.
  */
-#ifndef FANOUT_NEARBY_OPTOUTS_H
-#define FANOUT_NEARBY_OPTOUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ bool optouts_begin(struct optouts *optouts, int64_t now_ms);
 bool optouts_slice(struct optouts *optouts); /* false: the pass is at its end */
 /* The next view that the pass looks at; NULL: no pass is under way. */
 const struct view *optouts_next(const struct optouts *optouts);
-
-#endif

@@ -1,6 +1,5 @@
 /* When a list that differs from what digests say is asked for again. Pure. */
-#ifndef FANOUT_NEARBY_REPAIR_H
-#define FANOUT_NEARBY_REPAIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ struct repair {           /* of one list; all zero: nothing yet */
 bool repair_is_due(struct repair *repair, bool agrees, uint32_t strikes);
 
 void repair_roster(struct repair *repair); /* a complete Roster has come */
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads phones' messages to the nearby screen: the place in a hello, location, and more (docs/PROTOCOL.md). Pure; any thread. */
-#ifndef FANOUT_NEARBY_REQUEST_H
-#define FANOUT_NEARBY_REQUEST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ int nearby_hello_parse(const json_t *hello, struct report *report, const char **
 enum { CURSOR_TEXT_MAX = 64 };
 void cursor_format(struct nearby_cursor cursor, char text[CURSOR_TEXT_MAX]);
 int cursor_parse(const char *text, struct nearby_cursor *cursor);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Pure. One thread.
  */
-#ifndef FANOUT_NEARBY_RIVAL_H
-#define FANOUT_NEARBY_RIVAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ enum rival_verdict { RIVAL_STAYS, RIVAL_JOINS_AGAIN /* its number is another now
 
 /* A router says that the session `winner` has the screen. */
 enum rival_verdict rival_beaten(struct rival *rival, int64_t winner);
-
-#endif

@@ -13,8 +13,7 @@
  * entries, as growing and sweeping do. Pointers to entries are valid until the next of these. Memory comes from the lists' pools.
  * Pure. One thread.
  */
-#ifndef FANOUT_NEARBY_TABLE_H
-#define FANOUT_NEARBY_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ static inline uint32_t table_likely(const struct nearby_table *table, int64_t us
         if (bits) return (from + table_which(bits)) & mask;
     }
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Loop's thread.
  */
-#ifndef FANOUT_NEARBY_UPLINK_H
-#define FANOUT_NEARBY_UPLINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ void uplink_produced(struct uplink *uplink, void *opaque, int code);
 
 static inline bool uplink_joined(const struct reporter *reporter) { return reporter->joined; }
 static inline int64_t uplink_number(const struct reporter *reporter) { return reporter->rival.number; }
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Loop's thread.
  */
-#ifndef FANOUT_NEARBY_VIEW_H
-#define FANOUT_NEARBY_VIEW_H
+#pragma once
 
 #include "fanout/clock.h"
 #include "fanout/nearby/faces.h"
@@ -100,5 +99,3 @@ size_t views_count(const struct views *views);           /* open ones */
 static inline struct view *view_of_reporter(struct reporter *reporter) {
     return (struct view *)(void *)((char *)reporter - offsetof(struct view, reporter));
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Nothing of this is kept: an erasure that breaks off (the gateway dies) is asked for again, at any gateway, and goes on with what is
  * left; two at once do no harm. Memory is bounded by a page for each erasure, and by how many there are. Loop's thread. */
-#ifndef INGEST_ACCOUNT_ERASING_H
-#define INGEST_ACCOUNT_ERASING_H
+#pragma once
 
 #include "ingest/account/parts.h"
 #include "ingest/endpoints.h"
@@ -38,5 +37,3 @@ void erasing_stop(
 void erasing_free(struct erasing *erasing); /* after the peers were freed. NULL is fine */
 
 extern const struct endpoint_list ERASING_ENDPOINTS; /* state: a struct erasing */
-
-#endif

@@ -1,6 +1,5 @@
 /* Between ingest/account/erasing*.c. */
-#ifndef INGEST_ACCOUNT_ERASING_PRIVATE_H
-#define INGEST_ACCOUNT_ERASING_PRIVATE_H
+#pragma once
 
 #include "ingest/account/erasing.h"
 #include "budget/held.h"
@@ -87,5 +86,3 @@ bool erasing_remove(struct erasure *erasure, const json_t *page);
 void erasing_remove_account(struct erasure *erasure, bool has_handle);
 /* The question for the erasure's next page; its owners and the partition. */
 struct peers *erasing_question(struct erasure *erasure, struct buffer *path, int32_t *partition);
-
-#endif

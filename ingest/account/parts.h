@@ -1,6 +1,5 @@
 /* The state that all endpoints of accounts share, and the processes that they ask. Loop's thread. */
-#ifndef INGEST_ACCOUNT_PARTS_H
-#define INGEST_ACCOUNT_PARTS_H
+#pragma once
 
 #include "base/chance.h"
 #include "ingest/endpoints.h"
@@ -21,5 +20,3 @@ struct account_gateway {
 /* GET /v1/export: everything that is kept of the caller, in pages. The first page is the account itself; then come the kinds of
  * users/belongings.h in their order, each from its own owner, as the owner says it. A page is held in memory, and nothing else is. */
 extern const struct endpoint_list EXPORT_ENDPOINTS; /* state: struct account_gateway */
-
-#endif

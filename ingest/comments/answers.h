@@ -1,6 +1,5 @@
 /* Answers to commands about comments: what their owner says became of them (comments/replies.h). Loop's thread. */
-#ifndef INGEST_COMMENTS_ANSWERS_H
-#define INGEST_COMMENTS_ANSWERS_H
+#pragma once
 
 #include "ingest/client_text.h"
 #include "ingest/comments/parts.h"
@@ -37,5 +36,3 @@ void comment_no_outcome(struct http_request *request); /* 404 */
 /* Answers with the problem of that refusal, or of one that this version does not know. A comment that is not there is 400 for a new
  * reply, which names it in the body, and else 404. retry_s: after which the command may be sent again; 0: it may not. */
 void comment_refused(struct http_request *request, const char *refusal, enum answer_form form, int retry_s);
-
-#endif

@@ -5,8 +5,7 @@
  * waits for this owner for two seconds. Memory is bounded: a list goes when another reader needs its place, or when all have too many
  * users.
  */
-#ifndef INGEST_COMMENTS_BLOCKED_H
-#define INGEST_COMMENTS_BLOCKED_H
+#pragma once
 
 #include "rpc/ask.h"
 
@@ -32,5 +31,3 @@ void blocked_lists_ask(struct blocked_lists *lists, int64_t reader, void *contex
 void blocked_lists_changed(struct blocked_lists *lists, int64_t reader);
 
 size_t blocked_lists_users(const struct blocked_lists *lists); /* in all lists: what takes memory */
-
-#endif

@@ -1,8 +1,7 @@
 /* Comments as clients see them: what the subject's owner says, with the names of the authors. Places for the reader's own likes are
  * kept, and where each comment lies, so that one rendered answer serves every reader: those who have blocked an author, too. Loop's
  * thread. */
-#ifndef INGEST_COMMENTS_COMMENT_JSON_H
-#define INGEST_COMMENTS_COMMENT_JSON_H
+#pragma once
 
 #include "ingest/comments/known.h"
 #include "json/scan.h"
@@ -66,5 +65,3 @@ uint64_t shown_left_out(const struct shown_comments *shown, const struct shown_r
 
 /* The reader has blocked an author of what the answer is about. */
 bool shown_is_blocked(const struct shown_comments *shown, const struct shown_reader *reader);
-
-#endif

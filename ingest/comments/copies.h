@@ -4,8 +4,7 @@
  *     asked --> under way already: wait with the others        hot, and younger than a second: the copy
  *           \-> else a question to the owner --> rendered, to all who wait --> kept if the subject is hot --> the next page, too
  */
-#ifndef INGEST_COMMENTS_COPIES_H
-#define INGEST_COMMENTS_COPIES_H
+#pragma once
 
 #include "ingest/comments/comment_json.h"
 #include "ingest/comments/hot.h"
@@ -50,5 +49,3 @@ void page_copies_changed(struct page_copies *copies, const char *subject);
 
 /* Drops copies that are too old; once a second. */
 void page_copies_tick(struct page_copies *copies);
-
-#endif

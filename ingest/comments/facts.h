@@ -10,8 +10,7 @@
  * two seconds without a question. A comments process that does not answer holds few up: its decision may come later, so what is
  * known of the subject counts, however old, and a post's author owns the post. It is FACTS_AWAY only where the
  * subject is no post and its owner is not known, or the author of the answered comment is not known. Loop's thread. */
-#ifndef INGEST_COMMENTS_FACTS_H
-#define INGEST_COMMENTS_FACTS_H
+#pragma once
 
 #include "ingest/comments/parts.h"
 
@@ -39,5 +38,3 @@ struct facts_wish {
 };
 
 void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish);
-
-#endif

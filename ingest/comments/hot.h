@@ -1,8 +1,7 @@
 /* Finds subjects that very many read just now: counts reads of each in a window that slides by the second, and keeps those with the
  * highest counts in a heap. Memory is bounded: of subjects that there is no room for, those with the fewest reads are forgotten. One
  * thread. */
-#ifndef INGEST_COMMENTS_HOT_H
-#define INGEST_COMMENTS_HOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool hot_subjects_read(struct hot_subjects *hot, const char *subject, int64_t no
 
 /* The subject is hot. Counts no read. */
 bool hot_subjects_is(struct hot_subjects *hot, const char *subject, int64_t now_ms);
-
-#endif

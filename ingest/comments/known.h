@@ -1,7 +1,6 @@
 /* Tables of subjects and authors that the gateway has heard of lately. Both are of a fixed size: an entry goes when another one needs
  * its place. One thread. */
-#ifndef INGEST_COMMENTS_KNOWN_H
-#define INGEST_COMMENTS_KNOWN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ void known_authors_free(struct known_authors *known); /* NULL is fine */
 bool known_authors_find(const struct known_authors *known, int64_t comment, struct comment_authors *authors);
 /* comment: not 0. root: the comment that it is under; 0: it is a root. */
 void known_authors_put(struct known_authors *known, int64_t comment, int64_t user, int64_t root);
-
-#endif

@@ -4,8 +4,7 @@
  *     writing.c  comments that are written: POST, and GET of the outcome
  *     acts.c     acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered
  */
-#ifndef INGEST_COMMENTS_PARTS_H
-#define INGEST_COMMENTS_PARTS_H
+#pragma once
 
 #include "base/chance.h"
 #include "ingest/call.h"
@@ -47,5 +46,3 @@ void comments_owner_away(struct http_request *request);
 
 /* Their state is struct comments_gateway. */
 extern const struct endpoint_list COMMENT_PAGES_ENDPOINTS, COMMENT_WRITING_ENDPOINTS, COMMENT_ACTS_ENDPOINTS;
-
-#endif

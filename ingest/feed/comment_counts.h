@@ -9,8 +9,7 @@
  * time is asked once in two seconds, and nobody waits for it, until it answers again: where no process has comments, pages lose no time.
  * The table is of a fixed size: a post goes when another one needs its place.
  */
-#ifndef INGEST_FEED_COMMENT_COUNTS_H
-#define INGEST_FEED_COMMENT_COUNTS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/loop.h"
@@ -31,5 +30,3 @@ void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, siz
 
 /* Appends ,"comments":NUMBER to the post that ends the body, if the number is known. */
 void comment_counts_put(const struct comment_counts *counts, int64_t post, struct buffer *body);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Some more ids are asked for than the page holds, because posts may be gone.
  */
-#ifndef INGEST_FEED_HOME_H
-#define INGEST_FEED_HOME_H
+#pragma once
 
 #include "ingest/endpoints.h"
 
@@ -22,5 +21,3 @@ struct feed_gateway;
 struct texts *home_texts_new(struct feed_gateway *gateway, uv_loop_t *loop);
 
 extern const struct endpoint_list HOME_ENDPOINTS; /* state: struct feed_gateway */
-
-#endif

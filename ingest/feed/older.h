@@ -1,7 +1,6 @@
 /* Questions for older posts of many authors: grouped by the partition of the authors, and cut so that each fits into a URL. Pure; one
  * thread. */
-#ifndef INGEST_FEED_OLDER_H
-#define INGEST_FEED_OLDER_H
+#pragma once
 
 #include "json/json.h"
 
@@ -20,5 +19,3 @@ enum { OLDER_AUTHORS_MAX = 400 }; /* of one question: 8 KB of a URL */
 /* For posts of these authors, a list of user ids; others in it are passed by. */
 void older_questions_new(struct older_questions *questions, const json_t *authors, int32_t partitions);
 void older_questions_free(struct older_questions *questions);
-
-#endif

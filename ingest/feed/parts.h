@@ -10,8 +10,7 @@
  *
  *         GET --> the handle's owner: who has it --> the user's owner: is it the handle that counts? --> the user, or 404
  */
-#ifndef INGEST_FEED_PARTS_H
-#define INGEST_FEED_PARTS_H
+#pragma once
 
 #include "base/chance.h"
 #include "ingest/write.h"
@@ -50,5 +49,3 @@ static inline void feed_owner_away(struct http_request *request) { owners_away(r
 
 /* Their state is struct feed_gateway. */
 extern const struct endpoint_list POSTS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads what a client wants to post. The owner checks the same once more (feed/rules.h), and calls what fails there a dead letter; so
  * nothing that is refused there may be accepted here. Pure; any thread. */
-#ifndef INGEST_FEED_POST_BODY_H
-#define INGEST_FEED_POST_BODY_H
+#pragma once
 
 #include "event/types.h"
 #include "json/json.h"
@@ -21,5 +20,3 @@ struct post_body {
 
 /* {text, media?, key?}. NULL: *body points into the object. Else the code of the problem, with the reason in error. */
 const char *post_body_read(const json_t *object, struct post_body *body, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The posts of a page: ids with their authors, as owners list them. Pure; one thread. */
-#ifndef INGEST_FEED_REFS_H
-#define INGEST_FEED_REFS_H
+#pragma once
 
 #include "json/scan.h"
 
@@ -20,5 +19,3 @@ bool page_refs_read(struct page_refs *refs, struct json_bytes posts);
 
 /* Sorts by falling id, and keeps the first `max`. Each id is kept once. */
 void page_refs_merge(struct page_refs *refs, size_t max);
-
-#endif

@@ -1,6 +1,5 @@
 /* A user as others see him: profile and counts, posts, followers, and whom he follows. */
-#ifndef INGEST_FEED_USERS_H
-#define INGEST_FEED_USERS_H
+#pragma once
 
 #include "ingest/endpoints.h"
 #include "ingest/feed/parts.h"
@@ -11,5 +10,3 @@ extern const struct endpoint_list USERS_ENDPOINTS; /* state: struct feed_gateway
  * was found by the handle: 404 if the user has another one, 503 if the owner is away. */
 void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle);
 void users_none(struct http_request *request); /* 404: nobody has the handle */
-
-#endif

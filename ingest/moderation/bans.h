@@ -1,9 +1,6 @@
 /* PUT and DELETE /v1/moderation/bans/{user}: a moderator forbids a user to write comments, and allows it again. */
-#ifndef INGEST_MODERATION_BANS_H
-#define INGEST_MODERATION_BANS_H
+#pragma once
 
 #include "ingest/endpoints.h"
 
 extern const struct endpoint_list BANS_ENDPOINTS; /* state: struct writer (ingest/write.h) */
-
-#endif

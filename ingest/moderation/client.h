@@ -1,6 +1,5 @@
 /* Questions to any of the moderation processes, each of which knows all comments. Loop's thread. */
-#ifndef INGEST_MODERATION_CLIENT_H
-#define INGEST_MODERATION_CLIENT_H
+#pragma once
 
 #include "base/chance.h"
 #include "json/json.h"
@@ -24,5 +23,3 @@ struct moderation_client {
 void moderation_client_ask(struct moderation_client *client, const char *path, struct http_request *request,
                            void (*answered)(void *context, struct http_request *request, const json_t *reply),
                            void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* Comments that a search found, as clients see them. Pure but for the names. Loop's thread. */
-#ifndef INGEST_MODERATION_FOUND_H
-#define INGEST_MODERATION_FOUND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * reader's own comments: without the text of hidden ones, and without reports. False: the page cannot be understood, and a part of it was
  * appended. */
 bool found_page_put(struct buffer *body, const json_t *page, struct profiles *profiles, bool own);
-
-#endif

@@ -1,6 +1,5 @@
 /* GET /v1/history: the caller's own reports, read out by the sink that owns them. */
-#ifndef INGEST_NEARBY_HISTORY_H
-#define INGEST_NEARBY_HISTORY_H
+#pragma once
 
 #include "ingest/product.h"
 #include "service/peers.h"
@@ -12,5 +11,3 @@ bool history_busy(const struct history *history); /* its thread is still at it *
 void history_free(struct history *history);       /* after the sinks, and not while busy; NULL is fine */
 
 extern const struct endpoint_list HISTORY_ENDPOINTS; /* state: struct history */
-
-#endif

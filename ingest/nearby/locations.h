@@ -1,7 +1,6 @@
 /* POST /v1/locations: one report, or several; by their user, or by a gateway for anybody. All are checked before any is
  * produced. The body is JSON, or (Content-Type application/avro) a LocationReports in Confluent's wire format. */
-#ifndef INGEST_NEARBY_LOCATIONS_H
-#define INGEST_NEARBY_LOCATIONS_H
+#pragma once
 
 #include "users/sharing_modes.h"
 #include "ingest/endpoints.h"
@@ -22,5 +21,3 @@ struct locations *locations_new(const struct locations_options *options);
 void locations_free(struct locations *locations); /* NULL is fine */
 
 extern const struct endpoint_list LOCATIONS_ENDPOINTS; /* state: struct locations */
-
-#endif

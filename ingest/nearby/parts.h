@@ -14,8 +14,7 @@
  * (docs/EXACTNESS.md, rule 6), because a router hears of that later: whoever has been answered that sharing is off is in no later answer of
  * the same gateway.
  */
-#ifndef INGEST_NEARBY_PARTS_H
-#define INGEST_NEARBY_PARTS_H
+#pragma once
 
 #include "ingest/owners.h"
 #include "ingest/product.h"
@@ -54,5 +53,3 @@ void nearby_ask(const struct nearby_gateway *nearby, const struct call *call, in
 /* Their state is struct nearby_gateway. */
 extern const struct endpoint_list FRIENDS_ENDPOINTS, NEAR_ENDPOINTS, NEARBY_MUTES_ENDPOINTS, AUDIENCE_ENDPOINTS,
     DISCOVER_ENDPOINTS, PROFILES_ENDPOINTS;
-
-#endif

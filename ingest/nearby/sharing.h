@@ -1,7 +1,6 @@
 /* Sharing: read from the local copy, written to its topic. A user who turns it on reports next, and reports are checked against
  * the copy: so the answer to PUT waits until this gateway has read its own write back. */
-#ifndef INGEST_NEARBY_SHARING_H
-#define INGEST_NEARBY_SHARING_H
+#pragma once
 
 #include "users/sharing_modes.h"
 #include "ingest/endpoints.h"
@@ -17,5 +16,3 @@ void sharing_writes_noticed(struct sharing_writes *writes, int64_t user); /* the
 void sharing_writes_give_up(struct sharing_writes *writes); /* it will read no more: all that wait are answered */
 
 extern const struct endpoint_list SHARING_ENDPOINTS; /* state: struct sharing_writes */
-
-#endif

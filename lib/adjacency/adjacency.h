@@ -42,8 +42,7 @@
  * its beginning mend it. -ESTALE: the partition is not attached. -EAGAIN: a worker is still building it. One thread, except where a
  * function says otherwise.
  */
-#ifndef ADJACENCY_ADJACENCY_H
-#define ADJACENCY_ADJACENCY_H
+#pragma once
 
 #include "adjacency/id_list.h"
 #include "base/error.h"
@@ -213,5 +212,3 @@ struct adjacency_usage {
     size_t build; /* bytes: runs in memory, and queues */
 };
 struct adjacency_usage adjacency_used(struct adjacency *adjacency);
-
-#endif

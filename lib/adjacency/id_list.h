@@ -1,7 +1,6 @@
 /* A sorted list of ids in memory, and as it is stored: the ids in rising order, the first as it is and each further one as the
  * difference from the one before, as varints (about 3 bytes an id). Pure; any thread. */
-#ifndef ADJACENCY_ID_LIST_H
-#define ADJACENCY_ID_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool id_list_holds(const uint8_t *bytes, size_t size, int64_t id);     /* of val
 bool id_list_find(const struct id_list *list, int64_t id, size_t *at); /* at: where it is or would be */
 
 void id_list_encode(struct buffer *out, const int64_t *items, size_t count); /* appends; rising order */
-
-#endif

@@ -5,8 +5,7 @@
  *     partition   0: 812 since 0.3 s      3: 4,096 since 0.2 s: due      7: 90 since 0.5 s: due
  *
  * Partitions become due one at a time, so that the loop can do other things in between. Pure: no clock, no store; one thread. */
-#ifndef ADJACENCY_LOTS_H
-#define ADJACENCY_LOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ int32_t lots_due(const struct lots *lots, int64_t now_us);
 bool lots_may_wait(const struct lots *lots);
 /* How long (ms) until one is due; -1: nothing waits. */
 int64_t lots_wait_ms(const struct lots *lots, int64_t now_us);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by families.c (partitions), keys.c and chunks.c (the form on disk), read.c, apply.c (writing) and build.c (writing from the
  * beginning). */
-#ifndef ADJACENCY_PRIVATE_H
-#define ADJACENCY_PRIVATE_H
+#pragma once
 
 #include "adjacency/adjacency.h"
 #include "adjacency/runs.h"
@@ -176,5 +175,3 @@ void adjacency_build_abandon(struct adjacency *adjacency, int32_t partition);
 void adjacency_build_resume(struct adjacency_build *build);
 void adjacency_build_discard(struct adjacency_build *build);
 bool adjacency_build_abandoned(const struct adjacency_build *build);
-
-#endif

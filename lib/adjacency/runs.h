@@ -8,8 +8,7 @@
  *
  * One thread at a time.
  */
-#ifndef ADJACENCY_RUNS_H
-#define ADJACENCY_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ enum { ADJACENCY_PIECE = 65536 };
 typedef int adjacency_runs_fn(void *context, const struct adjacency_update *updates, size_t count, bool whole,
                               struct error *error);
 int adjacency_runs_merge(struct adjacency_runs *runs, adjacency_runs_fn *fn, void *context, struct error *error);
-
-#endif

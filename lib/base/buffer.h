@@ -1,7 +1,6 @@
 /* A growable run of bytes. The holder of the struct owns the bytes; a zero-initialised struct is empty and valid. One thread at a
  * time. */
-#ifndef BASE_BUFFER_H
-#define BASE_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ static inline void buffer_byte(struct buffer *buffer, uint8_t byte) {
     *buffer_reserve(buffer, 1) = byte;
     buffer->size++;
 }
-
-#endif

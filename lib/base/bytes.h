@@ -1,7 +1,6 @@
 /* Integers as bytes: big-endian for keys, little-endian for reading eight bytes at once, zigzag varints (Avro's long) for values.
  * Pure; any thread. */
-#ifndef BASE_BYTES_H
-#define BASE_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ static inline const uint8_t *zigzag_get_block(const uint8_t *at, const uint8_t *
     *items = (size_t)count;
     return at;
 }
-
-#endif

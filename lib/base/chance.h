@@ -1,6 +1,5 @@
 /* Random numbers for delays and spreads. Each process draws other ones; they are not for secrets. One thread at a time. */
-#ifndef BASE_CHANCE_H
-#define BASE_CHANCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ struct chance {
 
 struct chance chance_new(void); /* from the system's random numbers */
 uint32_t chance_next(struct chance *chance);
-
-#endif

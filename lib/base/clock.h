@@ -1,6 +1,5 @@
 /* Time. Any thread. */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ int64_t clock_wall_ns(void);      /* nanoseconds since then */
 int64_t clock_monotonic_us(void); /* microseconds that never go back */
 int64_t clock_coarse_ms(
     void); /* milliseconds that never go back, some of them (4, say) behind: for a fifth of the cost */
-
-#endif

@@ -13,8 +13,7 @@
  * A secret (a property that says so, or one of librdkafka's) may also stand in a file of its own: KEY.file=PATH gives KEY the file's
  * content, without the newline at its end. Reasons name the file and never the secret.
  */
-#ifndef BASE_CONFIG_H
-#define BASE_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ bool config_kafka_secret(const char *key);
 
 /* The page docs/CONFIGURATION.md of these sections (Markdown tables). */
 void config_document(const struct config_section *sections, size_t count, FILE *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* One value of the configuration, from text to the caller's struct. Used by config.c and by what documents it. Pure; any thread. */
-#ifndef BASE_CONFIG_VALUE_H
-#define BASE_CONFIG_VALUE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/config.h"
@@ -23,5 +22,3 @@ void config_value_store(const struct config_property *property, const union conf
 
 /* Appends "from 0 to 60000", "true or false", "one of wall, stream"; nothing where everything is allowed. */
 void config_value_allowed(struct buffer *out, const struct config_property *property);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     due_put({100, 7}), due_put({50, 9})     due_take(60): {50, 9}     due_take(60): false
  */
-#ifndef BASE_DUE_H
-#define BASE_DUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool due_take(struct due *due, int64_t now, struct due_item *item);
 
 /* Leaves out the items that `keep` says no to. */
 void due_keep(struct due *due, bool (*keep)(void *context, const struct due_item *item), void *context);
-
-#endif

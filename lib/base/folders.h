@@ -1,11 +1,8 @@
 /* Folders on the disk. Blocks; any thread. */
-#ifndef BASE_FOLDERS_H
-#define BASE_FOLDERS_H
+#pragma once
 
 #include "base/error.h"
 
 /* Makes the folder and those above it, which only the process's user may enter; those that are there stay as they are. Negative errno with the reason. */
 int folders_make(const char *path, struct error *error);
 int folders_make_above(const char *path, struct error *error); /* those above it alone */
-
-#endif

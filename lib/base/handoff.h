@@ -5,8 +5,7 @@
  * The loop never waits for the worker: a lock is held for as long as it takes to copy an item or to swap the buffer for an empty one, and
  * an item that finds the buffer full is dropped and counted.
  */
-#ifndef BASE_HANDOFF_H
-#define BASE_HANDOFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ const void *handoff_take(struct handoff *handoff, int wait_ms, size_t *count);
 /* Waits for so long, or until the handoff is closed. True: it is. */
 bool handoff_pause(struct handoff *handoff, int wait_ms);
 void handoff_close(struct handoff *handoff); /* nobody waits any more */
-
-#endif

@@ -1,6 +1,5 @@
 /* Hashes. Pure; any thread. */
-#ifndef BASE_HASH_H
-#define BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ int32_t hash_partition(const void *key, size_t size, int32_t partitions);
 
 /* The same for a user: the key is the id as 8 bytes big-endian. */
 int32_t hash_user_partition(int64_t user, int32_t partitions);
-
-#endif

@@ -1,7 +1,6 @@
 /* Binary heaps in arrays: the first item is before all others, and an item at i before those at 2 i + 1 and 2 i + 2. `before` is a function of
  * two items. These are macros, as items are of many types and the loops are hot. */
-#ifndef BASE_HEAP_H
-#define BASE_HEAP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@
             (items)[heap_at] = (items)[(heap_at - 1) / 2];                                                             \
         (items)[heap_at] = heap_item;                                                                                  \
     } while (0)
-
-#endif

@@ -6,8 +6,7 @@
  * Nothing logs a token or a position at info or above. The maker of a struct log owns it and passes it down; a NULL log writes
  * nothing. Any thread (a line is one write).
  */
-#ifndef BASE_LOG_H
-#define BASE_LOG_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -46,5 +45,3 @@ int log_due(int64_t *last_us, int seconds);
 #define log_info(log, event, ...) LOG_AT_(log, LOG_INFO_LEVEL, event, ##__VA_ARGS__)
 #define log_warn(log, event, ...) LOG_AT_(log, LOG_WARN_LEVEL, event, ##__VA_ARGS__)
 #define log_error(log, event, ...) LOG_AT_(log, LOG_ERROR_LEVEL, event, ##__VA_ARGS__)
-
-#endif

@@ -1,6 +1,5 @@
 /* The event loop of a process: libuv's, with the helpers that every daemon needs. All of it: the loop's thread. */
-#ifndef BASE_LOOP_H
-#define BASE_LOOP_H
+#pragma once
 
 #include <uv.h>
 
@@ -31,5 +30,3 @@ void loop_idle_free(struct loop_idle *idle);
 
 /* Runs `work` on a worker thread, then `done` on the loop. The loop runs on until both are through. */
 void loop_work(uv_loop_t *loop, loop_fn *work, loop_fn *done, void *context);
-
-#endif

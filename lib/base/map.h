@@ -3,8 +3,7 @@
  * Any key is allowed. 16 bytes a slot at a load of at most 7/8. One thread at a time. Pointers that map_find and map_put
  * return are valid until the next map_put or map_remove.
  */
-#ifndef BASE_MAP_H
-#define BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ static inline void *map_pointer(const struct map *map, uint64_t key) {
     uint64_t *value = map_find(map, key);
     return value ? (void *)(uintptr_t)*value : NULL;
 }
-
-#endif

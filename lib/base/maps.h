@@ -1,7 +1,6 @@
 /* One map in many parts, chosen by the key's hash. Growing a part takes microseconds; growing one map of millions would hold up a
  * loop for a second. Otherwise like base/map.h. */
-#ifndef BASE_MAPS_H
-#define BASE_MAPS_H
+#pragma once
 
 #include "base/map.h"
 
@@ -13,5 +12,3 @@ void maps_free(struct maps *maps);    /* NULL is fine */
 size_t maps_count(const struct maps *maps);
 uint64_t *maps_find(const struct maps *maps, uint64_t key); /* NULL: not there */
 uint64_t *maps_put(struct maps *maps, uint64_t key, bool *created);
-
-#endif

@@ -3,8 +3,7 @@
  * When the kernel refuses memory, the process aborts and its supervisor replaces it. So no caller carries an error path that can
  * never be tested. Any thread. Free with free(), except pages.
  */
-#ifndef BASE_MEM_H
-#define BASE_MEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 enum { MEM_LARGE_PAGE = 2 << 20 };
 void *mem_pages(size_t size, bool large);
 void mem_pages_free(void *memory, size_t size);
-
-#endif

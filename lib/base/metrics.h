@@ -2,8 +2,7 @@
  *
  * A registry is owned by its maker; metrics live as long as the registry. Updates and rendering: the loop's thread.
  */
-#ifndef BASE_METRICS_H
-#define BASE_METRICS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ void histogram_observe(struct histogram *histogram, double value);
 void metrics_on_collect(struct metrics *metrics, void (*fn)(void *context), void *context);
 
 void metrics_render(struct metrics *metrics, struct buffer *out);
-
-#endif

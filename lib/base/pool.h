@@ -7,8 +7,7 @@
  * it returns other empty chunks to the kernel. With AddressSanitizer, pieces come from the heap, where it finds more errors.
  * One thread at a time.
  */
-#ifndef BASE_POOL_H
-#define BASE_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void *pool_take(struct pool *pool);              /* uninitialised */
 void pool_give(struct pool *pool, void *memory); /* back; NULL is fine */
 
 size_t pool_bytes(const struct pool *pool); /* of all chunks, in use or not */
-
-#endif

@@ -1,7 +1,6 @@
 /* Java's .properties files, as Kafka uses them: # and ! begin comments, = : or blanks end keys, a backslash continues a line, and
  * \t \n \r \f and \uXXXX are escapes. Unlike in Java, the bytes are UTF-8. Pure; any thread. */
-#ifndef BASE_PROPERTIES_H
-#define BASE_PROPERTIES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ typedef int properties_fn(void *context, int line, const char *key, const char *
  * invalid UTF-8. */
 int properties_read(const char *name, const char *text, size_t size, properties_fn *fn, void *context,
                     struct error *error);
-
-#endif

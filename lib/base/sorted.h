@@ -1,6 +1,5 @@
 /* Searching in sorted numbers, and in items sorted by a number. Pure; any thread. */
-#ifndef BASE_SORTED_H
-#define BASE_SORTED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ static inline size_t sorted_items_below(const void *items, size_t size, size_t c
     }
     return low;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Text that others read: quoting, numbers, and how far two words are apart. Pure; any thread. */
-#ifndef BASE_TEXT_H
-#define BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ char *text_after_mark(char *text);
 
 /* The least number of bytes added, dropped or changed that makes one word of the other. */
 size_t text_distance(const char *a, const char *b);
-
-#endif

@@ -1,8 +1,7 @@
 /* A thread for blocking work beside the event loop. It runs jobs one at a time, in the order in which they were given. libuv's
  * pool (loop_work) has four threads for everything, and slow work there delays all jobs behind it; work that must be quick gets a
  * worker of its own. All calls: the loop's thread. */
-#ifndef BASE_WORKER_H
-#define BASE_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void worker_run(struct worker *worker, loop_fn *work, loop_fn *done, void *conte
 
 /* A job waits or runs, or its `done` has not been called yet. Within the last job's `done`: false. */
 bool worker_busy(const struct worker *worker);
-
-#endif

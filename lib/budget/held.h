@@ -1,8 +1,7 @@
 /* Budgets of what is held: how many units (connections, bytes) each of many keys has at once, and all keys together. The metrics say
  * what the limits are (where there are any), how much is held, and how often a limit refused. A key that holds nothing takes no memory. One
  * thread. */
-#ifndef BUDGET_HELD_H
-#define BUDGET_HELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void held_give(struct held *held, uint64_t key, int64_t amount); /* at most what
 
 int64_t held_by(const struct held *held, uint64_t key);
 int64_t held_in_all(const struct held *held);
-
-#endif

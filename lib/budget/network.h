@@ -1,6 +1,5 @@
 /* Where a connection comes from, as a key of budgets. IPv4 addresses mapped into IPv6 count as IPv4. Pure; any thread. */
-#ifndef BUDGET_NETWORK_H
-#define BUDGET_NETWORK_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/socket.h>
@@ -20,5 +19,3 @@ enum { NETWORK_TEXT = 64 };
 void network_text(uint64_t network, char text[NETWORK_TEXT]);
 /* An address: "10.1.2.3", "2001:db8::/64". */
 void network_address_text(uint64_t address, char text[NETWORK_TEXT]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Budgets of work: how much each of many keys (users, networks) may have done. A key that has rested may take a burst at once, and then
  * so many units a second. The metrics say what the limit is and how often it refused. A key that has rested for the burst's time is
  * forgotten when the table has doubled. When the table is full all the same, newcomers share what one of them would have. One thread. */
-#ifndef BUDGET_RATES_H
-#define BUDGET_RATES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int rates_owing(const struct rates *rates, uint64_t key, int64_t now_ms);
 void rates_charge(struct rates *rates, uint64_t key, int64_t amount, int64_t now_ms);
 
 size_t rates_known(const struct rates *rates); /* keys that take memory */
-
-#endif

@@ -1,6 +1,5 @@
 /* The metrics of budgets: one family for all of them, told apart by what is limited and by whom it is counted. Loop's thread. */
-#ifndef BUDGET_TALLY_H
-#define BUDGET_TALLY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ struct metric *tally_held(struct metrics *metrics, const char *what, const char 
 
 /* How much is held now: starling_budget_used{what}. */
 struct metric *tally_used(struct metrics *metrics, const char *what);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * One consumer without a group. Loop's thread. All that the options name must outlive the loop's last turn.
  */
-#ifndef COPIES_COPIES_H
-#define COPIES_COPIES_H
+#pragma once
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -54,5 +53,3 @@ int copies_new(const struct copies_options *options, struct copies **copies, str
  * under way is answered or has run out of time. NULL is fine. */
 void copies_free(struct copies *copies);
 bool copies_ready(const struct copies *copies);
-
-#endif

@@ -9,8 +9,7 @@
  * A failed write (a full disk, say) closes the store: RocksDB refuses all further writes until it is opened anew, which
  * copy_disk_reopen does. Until then nothing is found, and nothing is written.
  */
-#ifndef COPIES_DISK_H
-#define COPIES_DISK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ int copy_disk_write(struct copy_disk *disk, struct error *error);
 
 /* Notes that nothing in Kafka is newer now. */
 int copy_disk_current(struct copy_disk *disk, struct error *error);
-
-#endif

@@ -27,8 +27,7 @@
  *
  * Loop's thread.
  */
-#ifndef DECIDER_DECIDER_H
-#define DECIDER_DECIDER_H
+#pragma once
 
 #include "base/metrics.h"
 #include "decider/overlay.h"
@@ -155,5 +154,3 @@ struct overlay *decider_overlay(struct decider *decider, const struct topic *top
  * this call. -EAGAIN: too many wait already; -EINVAL: no such partition. Then done is not called. */
 int decider_await(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset,
                   int64_t deadline_us, void *context, void (*done)(void *context, int code));
-
-#endif

@@ -1,6 +1,5 @@
 /* The transactional id of this process, which stays the same over restarts. Blocks; any thread. */
-#ifndef DECIDER_IDENTITY_H
-#define DECIDER_IDENTITY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -11,5 +10,3 @@ int identity_load(const char *instance, const char *file, char **name, struct er
 /* PREFIXGROUP-NAME, such as starling.routers-router-1, with the name as identity_load has it from FOLDER/identity. The caller frees *id. */
 int identity_transactional(const char *prefix, const char *group, const char *instance, const char *folder, char **id,
                            struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * An entry is open while its transaction is open. The commit closes it and notes an offset; when the topic's partition has been read
  * back up to that offset, the entry is dropped. One thread.
  */
-#ifndef DECIDER_OVERLAY_H
-#define DECIDER_OVERLAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void overlay_commit(struct overlay *overlay, const int64_t *ends);
 
 /* The topic's partition is read up to `next`. */
 void overlay_read_back(struct overlay *overlay, int32_t partition, int64_t next);
-
-#endif

@@ -1,7 +1,6 @@
 /* How many commands a transaction takes, and how long it may: both follow what transactions have taken. Where Kafka is slow, transactions
  * get smaller and later; they never become too large to be committed. Pure: no clock. Private to lib/decider. One thread. */
-#ifndef DECIDER_PACING_H
-#define DECIDER_PACING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void pacing_failed(struct pacing *pacing, size_t commands, int64_t took_ms);
 
 /* The producer must be made anew, with allowed_ms, to allow more. */
 static inline bool pacing_outgrown(const struct pacing *pacing) { return pacing->allowed_ms > pacing->producer_ms; }
-
-#endif

@@ -1,6 +1,5 @@
 /* A decider's insides: decider.c takes records and tells of partitions and outcomes, transactions.c decides and commits. */
-#ifndef DECIDER_PRIVATE_H
-#define DECIDER_PRIVATE_H
+#pragma once
 
 #include "base/worker.h"
 #include "decider/decider.h"
@@ -101,5 +100,3 @@ struct tracer *decider_tracer(const struct decider *decider);
 uint64_t decider_trace_number(const struct queued_command *queued); /* under which its trace is parked */
 void decider_start(void *context);                                  /* makes the producer if there is none */
 void decider_commit(struct decider *decider);                       /* ends the transaction that is open, by its code */
-
-#endif

@@ -1,7 +1,6 @@
 /* The queue of records of command topics that are not yet decided, in their order of arrival, each with its decoded command or with the
  * reason why it is no command. Private to lib/decider. One thread. */
-#ifndef DECIDER_QUEUE_H
-#define DECIDER_QUEUE_H
+#pragma once
 
 #include "kafka/consumer.h"
 
@@ -43,5 +42,3 @@ struct dead_command *queue_dead_new(const struct kafka_record *record, const cha
 struct queued_command *queue_at(const struct decider_queue *queue, size_t n);
 const void *queue_item(const struct decider_queue *queue, size_t n);
 void queue_drop(struct decider_queue *queue, size_t count); /* from the front */
-
-#endif

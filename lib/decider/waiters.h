@@ -1,6 +1,5 @@
 /* Waiters wait until a partition's commands are decided up to an offset. Private to lib/decider. Loop's thread. */
-#ifndef DECIDER_WAITERS_H
-#define DECIDER_WAITERS_H
+#pragma once
 
 #include "base/loop.h"
 
@@ -19,5 +18,3 @@ int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t d
 void waiters_handled(struct waiters *waiters, const int64_t *handled);
 /* Calls the waiters for that command, or all waiters of the place (offset -1). */
 void waiters_fail(struct waiters *waiters, size_t place, int64_t offset, int code);
-
-#endif

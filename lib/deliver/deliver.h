@@ -14,8 +14,7 @@
  *
  * No I/O: the sender is the owner's. No allocation an envelope. One thread.
  */
-#ifndef DELIVER_DELIVER_H
-#define DELIVER_DELIVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -71,5 +70,3 @@ void deliver_beat(struct deliver *deliver); /* everything, and an empty batch to
 bool deliver_retry(struct deliver *deliver);
 bool deliver_blocked(const struct deliver *deliver); /* some wait */
 size_t deliver_bytes(const struct deliver *deliver); /* memory of buffers and waiting batches */
-
-#endif

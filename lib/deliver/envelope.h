@@ -8,8 +8,7 @@
  * This library does not look into payloads: the kind names the product whose payload it is, and a reader skips kinds that it does not
  * know. Batches are written and read one envelope at a time, so none is ever materialised. Pure.
  */
-#ifndef DELIVER_ENVELOPE_H
-#define DELIVER_ENVELOPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ int deliver_reader_start(struct deliver_reader *reader, const void *value, size_
 /* 1 an envelope, 0 the end, -EBADMSG malformed (the envelope then is undefined); the last two for ever after. The recipients
  * are valid until the next call, the payload points into the batch. */
 int deliver_reader_next(struct deliver_reader *reader, struct deliver_envelope *envelope);
-
-#endif

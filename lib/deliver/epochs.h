@@ -9,8 +9,7 @@
  *
  * Pure. One thread.
  */
-#ifndef DELIVER_EPOCHS_H
-#define DELIVER_EPOCHS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ bool epochs_close(struct epochs *epochs);
 
 /* Forgets everything that was sent: it counts as settled. A new epoch is open. */
 void epochs_forget(struct epochs *epochs);
-
-#endif

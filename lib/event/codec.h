@@ -38,8 +38,7 @@
  * materialised, and event/delivery.h reads the payloads. lib/watch writes and reads the records of watching (watch, roll_call,
  * watch_note) without this header; tests compare its bytes with these codecs.
  */
-#ifndef EVENT_CODEC_H
-#define EVENT_CODEC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ EVENT_EACH(EVENT_CODEC)
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */
 int event_to_json(struct codec *codec, const void *value, size_t size, struct buffer *out, struct error *error);
-
-#endif

@@ -4,8 +4,7 @@
  *     header: "Obj" 1, {avro.codec, avro.schema, starling.end}, marker     block: rows, bytes, snappy(rows) and crc, marker     block ...
  *
  * One thread per writer or reader; any thread. Memory: two blocks each, of about 64 KiB in files of ours. */
-#ifndef EVENT_CONTAINER_H
-#define EVENT_CONTAINER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -42,5 +41,3 @@ int64_t container_reader_end(const struct container_reader *reader); /* starling
 int container_reader_next(struct container_reader *reader, struct history_row *row,
                           struct error *error);              /* 1, 0 end, negative */
 void container_reader_free(struct container_reader *reader); /* NULL is fine */
-
-#endif

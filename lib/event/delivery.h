@@ -4,8 +4,7 @@
  * a schema id. A payload names no version of its schema: later versions of a union only add branches at the end, and readers are
  * upgraded before writers.
  */
-#ifndef EVENT_DELIVERY_H
-#define EVENT_DELIVERY_H
+#pragma once
 
 #include "event/codec.h"
 
@@ -19,5 +18,3 @@ enum delivery_kind {
 int delivery_read_nearby(struct codec *codec, const void *payload, size_t size, struct nearby_item *item);
 /* The same for DELIVERY_TIMELINE. */
 int delivery_read_timeline(struct codec *codec, const void *payload, size_t size, struct timeline_item *item);
-
-#endif

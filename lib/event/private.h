@@ -1,6 +1,5 @@
 /* Shared by lib/event's files, and private to them. */
-#ifndef EVENT_PRIVATE_H
-#define EVENT_PRIVATE_H
+#pragma once
 
 #include <avro.h>
 
@@ -24,5 +23,3 @@ const uint8_t *event_header_read(const void *value, size_t size, uint32_t *id, s
 avro_schema_t event_schema_parse(const struct event_schema *schema);
 
 void json_values_free(avro_value_t *values); /* NULL is fine */
-
-#endif

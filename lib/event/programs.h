@@ -3,8 +3,7 @@
  *
  * Pure data; any thread.
  */
-#ifndef EVENT_PROGRAMS_H
-#define EVENT_PROGRAMS_H
+#pragma once
 
 #include "topics/topic.h"
 
@@ -22,5 +21,3 @@ extern const struct program PROGRAM_INGEST, PROGRAM_ROUTER, PROGRAM_FANOUT, PROG
     PROGRAM_HISTORY_SINK, PROGRAM_MODERATION;
 
 extern const struct program *const PROGRAMS[]; /* all daemons; NULL-terminated */
-
-#endif

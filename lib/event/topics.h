@@ -4,8 +4,7 @@
  * A program names the topics that it needs and checks only those at its start. So an upgrade that adds topics stops no program.
  * Pure data; any thread.
  */
-#ifndef EVENT_TOPICS_H
-#define EVENT_TOPICS_H
+#pragma once
 
 #include "topics/topic.h"
 
@@ -15,5 +14,3 @@
 
 /* All of them: for tools that look at everything. */
 extern const struct topic_list TOPICS_ALL;
-
-#endif

@@ -1,6 +1,5 @@
 /* The building blocks of the generated records. Pure data; event/codec.h says who owns the memory that they point to. */
-#ifndef EVENT_TYPES_H
-#define EVENT_TYPES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct event_schema {
     const char *json;   /* the .avsc, without white space */
     const uint8_t *(*find_end)(const uint8_t *at, const uint8_t *end);
 };
-
-#endif

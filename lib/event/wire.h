@@ -5,8 +5,7 @@
  * is neither 0 nor 1) are malformed. wire_put_X writes one X where the caller made room, and returns the end. Pure; any
  * thread, but wire_scratch_grow, which is the codec's.
  */
-#ifndef EVENT_WIRE_H
-#define EVENT_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -138,5 +137,3 @@ static inline uint8_t *wire_put_bytes(uint8_t *at, struct event_bytes value) {
 static inline uint8_t *wire_put_string(uint8_t *at, struct event_text value) {
     return wire_put_bytes(at, (struct event_bytes){.data = (const uint8_t *)value.data, .size = value.size});
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Haversine with R = 6,371,008.8 m, in double, from 1e-7 degree integers. Pure; any thread.
  */
-#ifndef GEO_GEO_H
-#define GEO_GEO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ double geo_circle_distance(const struct geo_circle *circle, struct geo_point p);
 /* Both answers for many points, at less than half the price each. distance_m of a point that is not near is undefined. */
 void geo_circle_look(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
                      double *distance_m);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads a body that comes in chunks (RFC 9112, 7.1), as strictly as heads are read: sizes are hexadecimal digits alone, lines end with CR
  * LF. Extensions and trailers are read over, and bounded. Pure; any thread. */
-#ifndef HTTP_CHUNKS_H
-#define HTTP_CHUNKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct http_chunks {
 /* Reads on, as far as the next bytes of the body: how many bytes were read over; *part_size bytes of the body, 0 or more, follow them and
  * are read, too. -EINVAL: the chunks are broken. Once the state is CHUNK_DONE, nothing is read any more. */
 ssize_t http_chunks_read(struct http_chunks *chunks, const char *bytes, size_t size, size_t *part_size);
-
-#endif

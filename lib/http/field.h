@@ -1,6 +1,5 @@
 /* The parts of HTTP's header fields (RFC 9110). Pure; any thread. */
-#ifndef HTTP_FIELD_H
-#define HTTP_FIELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ bool http_is_value(const char *text, size_t size);
 
 /* The list (words with commas between them) holds the word; any_case: whatever its letters' case. */
 bool http_lists(const char *list, const char *word, size_t size, bool any_case);
-
-#endif

@@ -1,8 +1,7 @@
 /* Reads the heads of HTTP/1.1 requests (RFC 9112), of whichever server. A head that two servers on the way could read differently is
  * refused, so that no client can hide a second request in the body of the first one: bare line feeds, NULs, folded fields, blanks before a
  * colon, two lengths, a length beside chunks. Pure; any thread. */
-#ifndef HTTP_HEAD_H
-#define HTTP_HEAD_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -53,5 +52,3 @@ size_t http_field_gather(const struct http_field *fields, size_t count, const ch
 
 /* Appends a field's line. */
 void http_put_field(struct buffer *fields, const char *name, const char *value);
-
-#endif

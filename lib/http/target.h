@@ -1,6 +1,5 @@
 /* Takes the address of a request apart: the path, and the parameters of its query. Pure; any thread. */
-#ifndef HTTP_TARGET_H
-#define HTTP_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
  * without a hexadecimal number behind it stays as it is. A parameter without "=" has the value "". *count: in, the room for parameters.
  * False: there are more of them. */
 bool http_target_read(char *target, struct http_field *parameters, size_t *count);
-
-#endif

@@ -8,8 +8,7 @@
  * low bits of its offset, or the partition's last tick + 1 where that is not higher. So ticks rise strictly, whatever the broker's clock
  * does, and a partition makes at most 4,096 ids a millisecond before they run ahead of its clock. Pure; any thread.
  */
-#ifndef IDS_IDS_H
-#define IDS_IDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ int64_t ids_first_at(int64_t time_ms);
 
 /* Reads an id as JSON and paths carry it: decimal digits, no sign, no leading zero, 1 to INT64_MAX. */
 bool ids_parse(const char *text, size_t size, int64_t *id);
-
-#endif

@@ -4,8 +4,7 @@
  * member with its type checked: 0, -ENOENT (absent) or -EINVAL (there, but of another type, null or out of range, with
  * the reason in error: of what it found it quotes only numbers that are out of range). One thread at a time per object.
  */
-#ifndef JSON_JSON_H
-#define JSON_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ bool json_copy_int(struct buffer *out, const json_t *object, const char *key);
 bool json_copy_int_or_null(struct buffer *out, const json_t *object, const char *key);
 void json_put_degrees(struct buffer *out, int32_t e7);  /* 39.9847021, exact, shortest */
 void json_put_fixed1(struct buffer *out, double value); /* one decimal; null if the value is not finite */
-
-#endif

@@ -1,6 +1,5 @@
 /* A report of a place as phones and apps write it: {"lat":,"lng":,"time":,"accuracy":}, with whatever else stands there. */
-#ifndef JSON_PLACE_H
-#define JSON_PLACE_H
+#pragma once
 
 #include "json/json.h"
 
@@ -25,5 +24,3 @@ void place_cap_time(const struct place_times *times, int64_t *time, int64_t *now
 
 /* 0, or -EINVAL: more than a minute ahead, or too old, as times in seconds are. */
 int place_check_time(const struct place_times *times, int64_t time, int64_t now, struct error *error);
-
-#endif

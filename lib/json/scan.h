@@ -9,8 +9,7 @@
  * The first thing that is not as expected sets `bad`; from then on every function says false. A value is skipped by its quotes and
  * brackets alone: what comes from outside is checked by json/json.h. Pure; one thread.
  */
-#ifndef JSON_SCAN_H
-#define JSON_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool json_scan_text(struct json_scan *scan,
                     struct json_bytes *text); /* without the quotes; one that holds escapes is bad */
 
 bool json_bytes_are(const struct json_bytes *bytes, const char *text);
-
-#endif

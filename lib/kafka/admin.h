@@ -1,6 +1,5 @@
 /* Topics and groups: blocking calls with timeouts; any thread (loop_work in daemons). */
-#ifndef KAFKA_ADMIN_H
-#define KAFKA_ADMIN_H
+#pragma once
 
 #include "base/buffer.h"
 #include "kafka/settings.h"
@@ -89,5 +88,3 @@ void kafka_group_clear(struct kafka_group *group);
  * partitions. */
 int kafka_group_offsets(struct kafka_admin *admin, const char *group, const struct topic *topic, int count,
                         int64_t *committed, int64_t *end, int timeout_ms, struct error *error);
-
-#endif

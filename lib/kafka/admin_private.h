@@ -1,6 +1,5 @@
 /* Shared by admin.c, topics.c and groups.c. */
-#ifndef KAFKA_ADMIN_PRIVATE_H
-#define KAFKA_ADMIN_PRIVATE_H
+#pragma once
 
 #include "kafka/admin.h"
 #include "kafka/private.h"
@@ -41,5 +40,3 @@ rd_kafka_event_t *kafka_coordinator_request_finish(struct kafka_admin *admin, st
 
 /* Makes the client again if it was freed; to be called before each use of admin->client. */
 int kafka_admin_open(struct kafka_admin *admin, struct error *error);
-
-#endif

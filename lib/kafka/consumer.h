@@ -6,8 +6,7 @@
  * auto.offset.reset=error unless given explicitly. A 1 s timer keeps max.poll.interval from running out. All calls and callbacks:
  * the loop's thread. Blocking calls say so.
  */
-#ifndef KAFKA_CONSUMER_H
-#define KAFKA_CONSUMER_H
+#pragma once
 
 #include "kafka/settings.h"
 
@@ -133,5 +132,3 @@ int kafka_consumer_ends(struct kafka_consumer *consumer, struct kafka_position *
 /* Each position's offset becomes the first one whose timestamp is >= time_ms (the end if none). */
 int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
                               int64_t time_ms, int timeout_ms, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* A consumer's insides: consumer.c polls librdkafka and turns rebalances into callbacks, batches.c does so with records, reading.c changes
  * the set of partitions that are read, membership.c knows what the consumer is in its group, queries.c asks the broker questions that
  * block. */
-#ifndef KAFKA_CONSUMER_PRIVATE_H
-#define KAFKA_CONSUMER_PRIVATE_H
+#pragma once
 
 #include "kafka/positions.h"
 
@@ -71,5 +70,3 @@ void kafka_consumer_fetch_on(struct kafka_consumer *consumer);
 
 /* The handle of a topic; NULL: it cannot be had. */
 rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, const struct topic *topic);
-
-#endif

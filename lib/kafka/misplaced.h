@@ -2,8 +2,7 @@
  * there, and what reads all partitions must not take them either. Consumers hand none of them over, of topics whose keys say where records
  * belong (topic_partition). Each is counted, and goes once to the topic's dead letters, if the program may write these: at most some a
  * minute. Loop's thread. */
-#ifndef KAFKA_MISPLACED_H
-#define KAFKA_MISPLACED_H
+#pragma once
 
 #include "base/metrics.h"
 #include "kafka/consumer.h"
@@ -20,5 +19,3 @@ void kafka_misplaced_end(struct kafka_misplaced *misplaced, const struct kafka_p
 
 /* True: the record lies in a wrong partition, and was dealt with. */
 bool kafka_misplaced_take(const struct kafka_settings *settings, const struct kafka_record *record);
-
-#endif

@@ -1,6 +1,5 @@
 /* The position of a consumer in every partition that it reads or has read: a table by topic and partition. One thread. */
-#ifndef KAFKA_POSITIONS_H
-#define KAFKA_POSITIONS_H
+#pragma once
 
 #include "kafka/private.h"
 
@@ -38,5 +37,3 @@ size_t positions_reading(const struct positions *positions);
 void positions_each(struct positions *positions,
                     void (*fn)(void *context, const struct kafka_position *position, struct place *place),
                     void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by lib/kafka's clients; the only header that includes rdkafka.h. */
-#ifndef KAFKA_PRIVATE_H
-#define KAFKA_PRIVATE_H
+#pragma once
 
 #include <librdkafka/rdkafka.h>
 
@@ -105,5 +104,3 @@ void kafka_membership_release(struct kafka_membership *membership);
 /* Adds one position, its offset translated to librdkafka's. */
 void kafka_list_add(rd_kafka_topic_partition_list_t *list, const struct kafka_settings *settings,
                     const struct kafka_position *position);
-
-#endif

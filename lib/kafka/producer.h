@@ -3,8 +3,7 @@
  * librdkafka may lose the sequence of an idempotent client's records when leaders change, after which it never writes again, or every
  * record fails. A producer without transactions then makes a new client by itself, and does so when brokers answer and yet nothing is
  * acknowledged for 8 s. Records that were under way in the old client are reported as failed; like any that are, they may have been written. */
-#ifndef KAFKA_PRODUCER_H
-#define KAFKA_PRODUCER_H
+#pragma once
 
 #include "base/metrics.h"
 #include "kafka/consumer.h"
@@ -79,5 +78,3 @@ int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka
 /* Waits until each record of it is acknowledged or has failed. -EAGAIN: some are still under way. */
 int kafka_transaction_flush(struct kafka_producer *producer, int timeout_ms, struct error *error);
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* A producer's insides: producer.c sends records and takes delivery reports, dead_letters.c sends unreadable records to their dead
  * letter queue, transactions.c makes the calls that block, renewal.c replaces a client that is of no use any more. */
-#ifndef KAFKA_PRODUCER_PRIVATE_H
-#define KAFKA_PRODUCER_PRIVATE_H
+#pragma once
 
 #include "kafka/private.h"
 #include "kafka/producer.h"
@@ -65,5 +64,3 @@ void kafka_renewal_free(struct kafka_producer *producer);
 /* dead_letters.c */
 void kafka_dead_letters_count(struct kafka_producer *producer, struct metrics *metrics);
 void kafka_dead_letter_reported(struct kafka_producer *producer, const rd_kafka_message_t *message);
-
-#endif

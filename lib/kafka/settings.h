@@ -1,6 +1,5 @@
 /* The settings that all our Kafka clients have in common. */
-#ifndef KAFKA_SETTINGS_H
-#define KAFKA_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int kafka_settings_check(const struct config_pair *pairs, size_t count, struct e
 
 /* The broker's name of a topic, or of its dead letter queue: prefix + name [+ ".dlq"]. Caller frees. */
 char *topic_full_name(const struct kafka_settings *settings, const struct topic *topic, bool dead_letters);
-
-#endif

@@ -4,8 +4,7 @@
  * acknowledgement. A consumer hands a traced record over alone, within a scope of its own, and makes a span of that if something came
  * of it. Records without headers cost a look at a length.
  */
-#ifndef KAFKA_TRACES_H
-#define KAFKA_TRACES_H
+#pragma once
 
 #include "kafka/consumer_private.h"
 #include "kafka/producer_private.h"
@@ -20,5 +19,3 @@ rd_kafka_resp_err_t kafka_traces_send(struct kafka_producer *producer, struct tr
 /* The fate of a message is known. */
 void kafka_traces_reported(struct kafka_producer *producer, const rd_kafka_message_t *message);
 void kafka_traces_free(struct traces_sent *sent); /* NULL is fine */
-
-#endif

@@ -6,8 +6,7 @@
  * The store itself says what it reflects, and refuses to be opened if it is of no use. Checkpoints are made by a worker.
  * Loop's thread.
  */
-#ifndef OWNER_CHECKPOINTS_H
-#define OWNER_CHECKPOINTS_H
+#pragma once
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -46,5 +45,3 @@ void checkpoints_stop(struct checkpoints *checkpoints);
 
 /* Begins one if it is time. whole: the store is; otherwise it waits. */
 void checkpoints_second(struct checkpoints *checkpoints, bool whole, int64_t now_ms);
-
-#endif

@@ -10,8 +10,7 @@
  * the members that may own it when a new member joins, and then the ones left when owner and stand-bys are gone together. Pure; any
  * thread.
  */
-#ifndef OWNER_MEMBERS_H
-#define OWNER_MEMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ size_t members_owner(size_t members, int32_t partitions, int32_t partition);
 
 /* The first `limit` stand-bys of the partition, the likeliest next owner first; returns how many there are. */
 size_t members_standbys(size_t members, int32_t partitions, int32_t partition, size_t *list, size_t limit);
-
-#endif

@@ -1,6 +1,5 @@
 /* An owner's metrics, by its prefix. Loop's thread. */
-#ifndef OWNER_METRICS_H
-#define OWNER_METRICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct owner_metrics {
 void owner_metrics_init(struct owner_metrics *m, struct metrics *metrics, const char *prefix, int32_t partitions,
                         const struct topic *const *inputs, size_t input_count);
 void owner_metrics_free(struct owner_metrics *m);
-
-#endif

@@ -13,8 +13,7 @@
  * The product gives a table of callbacks and knows what its state means; the owner knows neither. All calls and callbacks: the
  * loop's thread.
  */
-#ifndef OWNER_OWNER_H
-#define OWNER_OWNER_H
+#pragma once
 
 #include "base/metrics.h"
 #include "deliver/epochs.h"
@@ -165,5 +164,3 @@ bool owner_commands_current(const struct owner *owner); /* no command waits */
 bool owner_assigned(const struct owner *owner);         /* the group has given it what it owns */
 bool owner_was_assigned(const struct owner *owner);     /* it has, at least once */
 bool owner_ready(const struct owner *owner);            /* all that it owns is live, and its commands are decided */
-
-#endif

@@ -6,8 +6,7 @@
  *     answers.c  questions to the broker about owned partitions
  *     standby.c  the group's members, stand-bys     stages.c, members.c  know no owner
  */
-#ifndef OWNER_PRIVATE_H
-#define OWNER_PRIVATE_H
+#pragma once
 
 #include "owner/metrics.h"
 #include "owner/owner.h"
@@ -135,5 +134,3 @@ void standby_progress(struct standby *standby); /* ten times a second. NULL is f
 /* How a static member ends. The caller asks again until the answer is not STANDBY_WAIT. */
 enum standby_way { STANDBY_WAIT, STANDBY_END, STANDBY_HAND_OVER };
 enum standby_way standby_way_to_end(struct standby *standby); /* NULL: STANDBY_END */
-
-#endif

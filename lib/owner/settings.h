@@ -1,6 +1,5 @@
 /* The settings that all daemons have that own partitions. */
-#ifndef OWNER_SETTINGS_H
-#define OWNER_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 
@@ -18,5 +17,3 @@ extern const struct config_section OWNER_SECTION;
 
 /* For service_definition.more_sections, of daemons that have no other ones. */
 extern const struct config_section *const OWNER_SECTIONS[];
-
-#endif

@@ -7,8 +7,7 @@
  * Inputs (commands, states) are numbered from 0 in the order in which the owner's topics name them. An offset of -1 is unknown.
  * Pure: no Kafka, no clock. One thread.
  */
-#ifndef OWNER_STAGES_H
-#define OWNER_STAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ void stages_untold(struct stages *stages); /* commits may not have arrived: they
 
 /* Everything that was handled is settled and committed. */
 bool stages_all_told(const struct stages *stages);
-
-#endif

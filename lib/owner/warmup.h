@@ -6,8 +6,7 @@
  *
  * The rest is read after the newest part, so applying an old record late must not change newer state. Loop's thread.
  */
-#ifndef OWNER_WARMUP_H
-#define OWNER_WARMUP_H
+#pragma once
 
 #include "kafka/consumer.h"
 
@@ -33,5 +32,3 @@ int warmup_new(const struct warmup_options *options, struct warmup **warmup, str
 void warmup_stop(struct warmup *warmup); /* asks nothing more; NULL is fine */
 void warmup_free(struct warmup *warmup); /* not while busy; NULL is fine */
 bool warmup_busy(const struct warmup *warmup);
-
-#endif

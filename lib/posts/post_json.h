@@ -1,6 +1,5 @@
 /* Posts as clients see them: what the author's owner says, with the author's name. Loop's thread. */
-#ifndef POSTS_POST_JSON_H
-#define POSTS_POST_JSON_H
+#pragma once
 
 #include "json/json.h"
 #include "json/scan.h"
@@ -23,5 +22,3 @@ int64_t post_id(const json_t *post);
 
 /* Appends a post that cannot be read now. */
 void post_put_unavailable(struct buffer *body, int64_t id, int64_t user);
-
-#endif

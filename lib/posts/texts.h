@@ -13,8 +13,7 @@
  * (false) is asked for once more by a question to its own partition's owner. An answer that is full has only the first items, and the
  * others are asked for again. The loop's thread.
  */
-#ifndef POSTS_TEXTS_H
-#define POSTS_TEXTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ struct texts_stats {
         away; /* so far: ids that were known, questions, ids in them, ids without an answer */
 };
 struct texts_stats texts_stats_of(const struct texts *texts);
-
-#endif

@@ -1,6 +1,5 @@
 /* The insides of texts: texts.c asks owners and reads their answers, texts_kept.c keeps what was settled. */
-#ifndef POSTS_TEXTS_PRIVATE_H
-#define POSTS_TEXTS_PRIVATE_H
+#pragma once
 
 #include "base/clock.h"
 #include "posts/post_json.h"
@@ -56,5 +55,3 @@ void texts_settle(struct texts *texts, struct shared_text *text, enum text_state
 /* Forgets a text that is kept; those that are too old or too many. */
 void texts_drop(struct texts *texts, struct shared_text *text);
 void texts_drop_old(struct texts *texts);
-
-#endif

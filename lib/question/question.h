@@ -10,8 +10,7 @@
  * `prepare` or `ask` frees it.
  * All calls and callbacks but `ask`: the loop's thread.
  */
-#ifndef QUESTION_QUESTION_H
-#define QUESTION_QUESTION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ void question_cancel(struct question *question);
 
 /* The worker thread is asking, also when cancelled. Within answered, failed and freed: false. */
 bool question_busy(const struct question *question);
-
-#endif

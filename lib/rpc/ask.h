@@ -1,6 +1,5 @@
 /* The asking side. Loop's thread. */
-#ifndef RPC_ASK_H
-#define RPC_ASK_H
+#pragma once
 
 #include "rpc/questions.h"
 #include "service/peers.h"
@@ -11,5 +10,3 @@ int32_t rpc_partition(const struct peers *owners, const struct rpc_question *que
 /* Asks that owner, as peers_fetch does. */
 void rpc_ask(struct peers *owners, const struct rpc_question *question, const struct rpc_value *values, int timeout_ms,
              void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
-
-#endif

@@ -4,8 +4,7 @@
  *     /peer/list/7?relation=following&limit=20&after=12        parts of the path, and arguments of the query
  *
  * Numbers are whole and from 0 on: a negative one is not written, and stands for one that is absent. Pure; any thread. */
-#ifndef RPC_QUESTIONS_H
-#define RPC_QUESTIONS_H
+#pragma once
 
 #include "base/buffer.h"
 
@@ -68,5 +67,3 @@ void rpc_write(struct buffer *path, const struct rpc_question *question, const s
 char *rpc_path(const struct rpc_question *question, const struct rpc_value *values); /* the same; to be freed */
 /* The path of a question about a command's outcome, once the command has an offset; to be freed. */
 char *rpc_path_waiting(const char *path, int64_t offset, int64_t wait_ms);
-
-#endif

@@ -5,8 +5,7 @@
  *     421 not-the-owner            another process owns the key          503 restoring    its state is not whole yet, or is damaged
  *     413 too-large                what a command would change is too large for its topic
  */
-#ifndef RPC_SERVE_H
-#define RPC_SERVE_H
+#pragma once
 
 #include "base/error.h"
 #include "rpc/questions.h"
@@ -46,5 +45,3 @@ void rpc_bad_query(struct http_request *request);
 void rpc_later(struct http_request *request); /* 202: the command is not decided in time */
 /* A store has failed: 503 if it is damaged (-EBADMSG), and read anew; else 500. */
 void rpc_failed(struct http_request *request, int code, const struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * algorithm is pinned to the key: what a token says of it must be the key's, so that a public key is never an HMAC secret and
  * "none" is nothing. exp is required, exp and nbf are checked (60 s leeway for nbf only), the longest life, and aud and iss where
  * the options say what they must be. Any one thread. */
-#ifndef SERVICE_AUTH_H
-#define SERVICE_AUTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int auth_recall(const struct auth *auth, const char *token, size_t size, int64_t
  * in the reason. */
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
                 struct error *error);
-
-#endif

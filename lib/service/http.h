@@ -1,6 +1,5 @@
 /* HTTP: a server (on the event loop) with its requests and replies, and a client (libcurl). */
-#ifndef SERVICE_HTTP_H
-#define SERVICE_HTTP_H
+#pragma once
 
 #include "service/http_client.h"
 #include "service/http_file.h"
@@ -8,5 +7,3 @@
 #include "service/http_request.h"
 #include "service/http_server.h"
 #include "service/http_tag.h"
-
-#endif

@@ -1,6 +1,5 @@
 /* Which of the media types that there are a client wants (RFC 9110, 12.5.1). Pure; any thread. */
-#ifndef SERVICE_HTTP_ACCEPT_H
-#define SERVICE_HTTP_ACCEPT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
  * the most specific range counts (text/csv, then all of text, then all), and the type with the greatest q is the best, of equal ones the
  * first. Parameters other than q are ignored, and so is what cannot be understood. -1: none is accepted. */
 int http_accept(const char *header, const char *const *offered, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* The body of an answer while it is sent: bytes in memory, a file, or bytes that are packed on the way. Loop's thread. */
-#ifndef SERVICE_HTTP_BODY_H
-#define SERVICE_HTTP_BODY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct http_body {
 void http_body_free(struct http_body *body); /* empty and valid afterwards */
 size_t http_body_held(
     const struct http_body *body); /* bytes of memory that it has, or will have when the client takes its time */
-
-#endif

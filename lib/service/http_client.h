@@ -1,6 +1,5 @@
 /* An HTTP client on the event loop (libcurl). Loop's thread. */
-#ifndef SERVICE_HTTP_CLIENT_H
-#define SERVICE_HTTP_CLIENT_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/loop.h"
@@ -16,5 +15,3 @@ void http_client_free(struct http_client *client);
 void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
                 const struct buffer *body, int timeout_ms,
                 void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
-
-#endif

@@ -8,8 +8,7 @@
  * One request is under way at a time: what comes behind it waits, mostly in the kernel. In HANDED nobody times out, and nobody notices
  * that the client is gone, so the request lives until it is answered. LINGERING: the answer is out, but the client may still be
  * sending, and closing now would reset the connection before it reads the answer. Loop's thread. */
-#ifndef SERVICE_HTTP_CONNECTION_H
-#define SERVICE_HTTP_CONNECTION_H
+#pragma once
 
 #include <netinet/in.h>
 
@@ -116,5 +115,3 @@ struct buffer *http_connection_fields(struct http_connection *connection);
 
 /* The one way in which a request is answered: its fields are those of http_connection_fields. The body becomes the connection's. */
 void http_answer(struct http_request *request, unsigned status, struct http_body body);
-
-#endif

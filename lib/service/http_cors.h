@@ -1,6 +1,5 @@
 /* Which web pages of other origins may use a server from a browser (the CORS protocol of the Fetch standard). Loop's thread. */
-#ifndef SERVICE_HTTP_CORS_H
-#define SERVICE_HTTP_CORS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -19,5 +18,3 @@ void http_cors_put(const struct http_cors *cors, const char *origin, struct buff
  * that knows the `allowed` methods. */
 void http_cors_put_preflight(const struct http_cors *cors, const char *origin, const char *allowed,
                              struct buffer *fields);
-
-#endif

@@ -1,6 +1,5 @@
 /* Answers from files. Loop's thread. */
-#ifndef SERVICE_HTTP_FILE_H
-#define SERVICE_HTTP_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ struct http_file_how {
  * file with .br or .gz behind its name is sent where there is one that is no older, else up to HTTP_GZIP_STEP bytes are packed for each
  * request. More would let anybody who asks keep the loop busy. */
 void http_reply_file(struct http_request *request, const char *root, const char *path, const struct http_file_how *how);
-
-#endif

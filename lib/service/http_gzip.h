@@ -1,8 +1,7 @@
 /* Packs answers with gzip for clients that accept it. An answer of up to HTTP_GZIP_STEP bytes is packed at once; of a larger one,
  * that many bytes at a time as the client takes them, so that the loop is never held for longer. A client that takes its time costs the
  * body and HTTP_GZIP_STATE bytes. A body that never changes is packed once. Loop's thread. */
-#ifndef SERVICE_HTTP_GZIP_H
-#define SERVICE_HTTP_GZIP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct http_body http_gzip_constant(struct http_gzip *gzip, const void *bytes, s
 size_t http_packing_next(struct http_packing *packing, char *out, size_t room);
 size_t http_packing_bytes(const struct http_packing *packing); /* of memory */
 void http_packing_free(struct http_packing *packing);          /* NULL is fine */
-
-#endif

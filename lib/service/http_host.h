@@ -1,6 +1,5 @@
 /* Whom a request's field Host names. A page of any name that resolves to this machine (DNS rebinding) sends that name. Any thread. */
-#ifndef SERVICE_HTTP_HOST_H
-#define SERVICE_HTTP_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@ bool http_host_is_loopback(const char *field);
 
 /* No name of strangers: an address, a name without a dot (only one's own network has those), or one of the names. */
 bool http_host_is_ours(const char *field, const char *const *names, size_t count);
-
-#endif

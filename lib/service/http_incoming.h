@@ -1,6 +1,5 @@
 /* A request while it comes in: what its connection does with it. Loop's thread. */
-#ifndef SERVICE_HTTP_INCOMING_H
-#define SERVICE_HTTP_INCOMING_H
+#pragma once
 
 #include "base/buffer.h"
 #include "http/chunks.h"
@@ -48,5 +47,3 @@ struct http_request *http_request_new(struct http_connection *connection, const 
 void http_request_free(struct http_request *request); /* NULL is fine */
 
 void http_request_answers(struct http_request *request, size_t size); /* http_answer_size */
-
-#endif

@@ -1,6 +1,5 @@
 /* The origin of requests: the network of the client, also behind proxies that say for whom they ask (X-Forwarded-For). */
-#ifndef SERVICE_HTTP_ORIGIN_H
-#define SERVICE_HTTP_ORIGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool http_address_read(const char *text, size_t size, struct http_address *addre
  * no trusted proxy, or `peer` if that is no trusted proxy itself. Clients write there what they like, so nothing before that counts. An address as
  * budget/network.h has it; of a word that is no address ("unknown"), a number that no address has. Pure. */
 uint64_t http_origin_behind(const struct http_proxies *proxies, struct http_address peer, const char *forwarded);
-
-#endif

@@ -1,7 +1,6 @@
 /* The places at a server, and the connection that goes when no place is left. Connections stand in queues by network, in the order of their
  * coming there: those without a request, and those whose request is still coming. Loop's thread. */
-#ifndef SERVICE_HTTP_PLACES_H
-#define SERVICE_HTTP_PLACES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ uint64_t http_place_network(const struct http_place *place);
 struct http_place *http_places_first(const struct http_places *places);
 /* The same among those of a network. */
 struct http_place *http_places_first_of(const struct http_places *places, uint64_t network);
-
-#endif

@@ -1,6 +1,5 @@
 /* Answers. Each is the end of its request. Loop's thread. */
-#ifndef SERVICE_HTTP_REPLY_H
-#define SERVICE_HTTP_REPLY_H
+#pragma once
 
 #include "base/buffer.h"
 #include "http/field.h"
@@ -23,5 +22,3 @@ void http_problem_at(struct http_request *request, unsigned status, const char *
 void http_bad_method(struct http_request *request, const char *allowed);
 /* 204 to OPTIONS, with the same in Allow; to a browser that asks before it sends, also what it may send. */
 void http_reply_options(struct http_request *request, const char *allowed);
-
-#endif

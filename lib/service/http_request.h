@@ -1,6 +1,5 @@
 /* A request as its handler sees it. The texts live as long as the request. Loop's thread. */
-#ifndef SERVICE_HTTP_REQUEST_H
-#define SERVICE_HTTP_REQUEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void http_set_max_body(struct http_request *request, size_t size); /* bytes; les
 static inline uint64_t http_caller_of_user(int64_t user) { return (uint64_t)user; }
 uint64_t http_caller_of_network(uint64_t network);
 uint64_t http_caller_without_limit(const struct http_request *request);
-
-#endif

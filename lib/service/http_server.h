@@ -10,8 +10,7 @@
  * longest makes room for a new one, else the one that has been sending its request for longest; of the networks with the most
  * connections first. Loop's thread.
  */
-#ifndef SERVICE_HTTP_SERVER_H
-#define SERVICE_HTTP_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -69,5 +68,3 @@ size_t http_server_connections(const struct http_server *server); /* that are op
 /* NULL is fine; pending requests get 503 and become invalid. Not from within handle or admit. */
 void http_server_free(struct http_server *server);
 int http_server_port(const struct http_server *server);
-
-#endif

@@ -1,6 +1,5 @@
 /* Entity tags: what a client gives back in If-None-Match, to be told that it has the newest answer already. */
-#ifndef SERVICE_HTTP_TAG_H
-#define SERVICE_HTTP_TAG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool http_tag_matches(const char *list, const char *tag);
 
 /* Answers 200 with JSON and a weak tag made of the body's bytes; or 304 if the client has that body already. Loop's thread. */
 void http_reply_tagged(struct http_request *request, const struct buffer *body);
-
-#endif

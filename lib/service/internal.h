@@ -1,7 +1,6 @@
 /* Things that the files of the daemon skeleton share: service.c (life cycle), settings.c (command line and configuration),
  * broker.c (Kafka's presence) and ops.c (ops and peer HTTP, readiness, the process's own metrics). */
-#ifndef SERVICE_INTERNAL_H
-#define SERVICE_INTERNAL_H
+#pragma once
 
 #include "service/notify.h"
 #include "service/service.h"
@@ -79,5 +78,3 @@ void keys_free(struct service *service);
 int broker_new(struct service *service, struct broker **broker, struct error *error);
 void broker_writes(void *context, const char *reason); /* kafka_settings.on_writes of the service */
 void broker_free(struct broker *broker); /* NULL is fine; a question under way ends in the background, on the loop */
-
-#endif

@@ -1,8 +1,7 @@
 /* A JSON Web Key Set (RFC 7517) as keys that tokens are checked with. Of its keys, those for signatures of RS256 (RSA, 2048
  * bits at least), ES256 (EC, P-256) and HS256 (oct, 32 bytes at least) count; others, such as keys for encryption, are passed
  * over. A key says its algorithm, or its kind does; it is used with no other. Any one thread. */
-#ifndef SERVICE_JWKS_H
-#define SERVICE_JWKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ size_t jwks_count(const struct jwks *jwks);
 struct jwks_key *jwks_at(struct jwks *jwks, size_t i);
 /* How many keys were left out, and why the first of them was. */
 size_t jwks_refused(const struct jwks *jwks, const char **reason);
-
-#endif

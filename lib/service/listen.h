@@ -1,6 +1,5 @@
 /* Addresses as people write them (host:port, [v6]:port) and listening sockets of them. Any thread. */
-#ifndef SERVICE_LISTEN_H
-#define SERVICE_LISTEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int listen_open(const char *text, bool reuse_port, int *fd, int *port, struct er
 
 /* Another socket listens there already, of this process or another. */
 bool listen_is_taken(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tells a service manager about this process in systemd's protocol (sd_notify(3)): one datagram of KEY=VALUE lines to the socket that
  * NOTIFY_SOCKET names. Does nothing where NOTIFY_SOCKET is not set. A manager that does not listen is no failure. Loop's thread. */
-#ifndef SERVICE_NOTIFY_H
-#define SERVICE_NOTIFY_H
+#pragma once
 
 #include "base/loop.h"
 
@@ -19,5 +18,3 @@ void notify_tell(struct notify *notify, const char *lines);
  * had no room for. notify_rest ends it: before the loop is closed. */
 void notify_watch(struct notify *notify, uv_loop_t *loop);
 void notify_rest(struct notify *notify);
-
-#endif

@@ -1,6 +1,5 @@
 /* Exports finished spans to a collector: OTLP over HTTP, in JSON, by a thread of its own (service/poster.h). Loop's thread but where said. */
-#ifndef SERVICE_OTLP_H
-#define SERVICE_OTLP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/handoff.h"
@@ -23,5 +22,3 @@ struct otlp *otlp_new(const struct otlp_options *options);                 /* of
 void otlp_free(struct otlp *otlp);
 
 uint64_t otlp_posts_failed(struct otlp *otlp); /* posts that were not taken, each try counted; any thread */
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads an HTTP/1.1 answer with a Content-Length, as its bytes come. Pure; one thread. */
-#ifndef SERVICE_PEER_ANSWER_H
-#define SERVICE_PEER_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ struct peer_answer { /* zero-initialised: nothing was read yet */
 
 /* text: all that has come so far. 1: the answer is complete; 0: more must come; -EIO: it is no such answer, or too large. */
 int peer_answer_read(struct peer_answer *answer, const char *text, size_t size);
-
-#endif

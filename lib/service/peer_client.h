@@ -8,8 +8,7 @@
  *
  * A connection that was used before may have just been closed by the peer: its request is then sent once more, on a new one. Loop's thread.
  */
-#ifndef SERVICE_PEER_CLIENT_H
-#define SERVICE_PEER_CLIENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ void peer_client_free(struct peer_client *client);
 void peer_client_get(struct peer_client *client, const char *address, const char *path, int timeout_ms,
                      void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                      void *context);
-
-#endif

@@ -1,8 +1,7 @@
 /* Finds the owner of a key (a user, a subject) from Kafka itself. The members of a consumer group carry the address of their peer
  * HTTP in their client.id (name@host:port); DescribeConsumerGroups says which partitions each one owns. The directory asks again
  * when it is older than a few seconds or when told that an answer was wrong (421, refused). Loop's thread. */
-#ifndef SERVICE_PEERS_H
-#define SERVICE_PEERS_H
+#pragma once
 
 #include "base/loop.h"
 #include "kafka/admin.h"
@@ -42,5 +41,3 @@ void peers_fetch(struct peers *peers, int32_t partition, const char *path, int t
 /* Prepares for a question that is to be answered quickly: asks Kafka anew in the background if the directory is older than a few
  * seconds. */
 void peers_prepare(struct peers *peers);
-
-#endif

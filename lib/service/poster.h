@@ -3,8 +3,7 @@
  *
  * A post that fails, or is answered with 429, 502, 503 or 504, is tried again: six times in all, after 1, 2, 4, 8 and 16 seconds. So
  * the same body may come twice, when an answer was lost. Any other answer but 2xx is final. Loop's thread but where said. */
-#ifndef SERVICE_POSTER_H
-#define SERVICE_POSTER_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -34,5 +33,3 @@ void poster_start(struct poster *poster); /* no header is added any more */
 void poster_free(struct poster *poster);
 
 uint64_t poster_failed(struct poster *poster); /* posts that were not taken, each try counted; any thread */
-
-#endif

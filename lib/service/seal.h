@@ -1,7 +1,6 @@
 /* Texts that strangers carry and give back, but may neither read nor make: encrypted and authenticated (AES-256-GCM) by a key that all
  * processes with the same peer.token have. Any thread. */
-#ifndef SERVICE_SEAL_H
-#define SERVICE_SEAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool seal_of(const char *peer_token, const char *use, struct seal *seal);
 bool seal_close(const struct seal *seal, uint64_t holder, const char *text, size_t size, struct buffer *out);
 /* Appends the text. False: it is not what seal_close made for the holder. */
 bool seal_open(const struct seal *seal, uint64_t holder, const char *sealed, size_t size, struct buffer *out);
-
-#endif

@@ -15,8 +15,7 @@
  *   7. waits until the daemon is not busy, calls free, closes everything, returns the exit code.
  * Loop's thread throughout.
  */
-#ifndef SERVICE_SERVICE_H
-#define SERVICE_SERVICE_H
+#pragma once
 
 #include "base/config.h"
 #include "base/log.h"
@@ -108,5 +107,3 @@ void service_tell_shared(const struct service *service, const char *setting, con
 /* The common section; definition NULL: without the defaults that each daemon has its own of. Give it back. */
 struct config_section service_section(const struct service_definition *definition, struct service_settings *values);
 void service_section_free(struct config_section *section);
-
-#endif

@@ -1,6 +1,5 @@
 /* Issuing tokens with the HS256 key: for the simulator and tests. The daemons only verify (auth.h). Any thread. */
-#ifndef SERVICE_TOKEN_H
-#define SERVICE_TOKEN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void token_issuer_free(struct token_issuer *issuer); /* NULL is fine */
 
 /* A token of the user, good until expires_ms. The caller frees. */
 char *token_issue(struct token_issuer *issuer, int64_t user, int64_t expires_ms);
-
-#endif

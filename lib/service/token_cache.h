@@ -1,7 +1,6 @@
 /* Tokens that were verified a while ago, so that their signatures need not be computed for each request: a table of fixed size by the
  * token's hash, in which a newer token takes the place of an older one. A token is known only if all its bytes are the same. One thread. */
-#ifndef SERVICE_TOKEN_CACHE_H
-#define SERVICE_TOKEN_CACHE_H
+#pragma once
 
 #include "service/auth.h"
 
@@ -16,5 +15,3 @@ void token_cache_free(struct token_cache *cache); /* NULL is fine */
 bool token_cache_find(const struct token_cache *cache, const char *token, size_t size, struct auth_claims *claims);
 void token_cache_put(struct token_cache *cache, const char *token, size_t size, const struct auth_claims *claims);
 void token_cache_clear(struct token_cache *cache); /* other keys count now */
-
-#endif

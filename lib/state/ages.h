@@ -3,8 +3,7 @@
  *
  *     family "ages"     partition (4)     ms since the epoch (8)
  */
-#ifndef STATE_AGES_H
-#define STATE_AGES_H
+#pragma once
 
 #include "store/store.h"
 
@@ -18,5 +17,3 @@ int ages_too_old(struct ages *ages, int32_t partition, int64_t since, struct err
 
 /* The partition's state is current now. first: only if nothing is known of it. */
 int ages_touch(struct ages *ages, int32_t partition, int64_t now_ms, bool first, struct error *error);
-
-#endif

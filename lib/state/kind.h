@@ -4,8 +4,7 @@
  * Functions return 0 or a negative errno code, and the error. -EBADMSG: a value on the disk is damaged; the partition's task then empties
  * its stores. A store's topics are numbered from 0 in the order of the product's table. One thread.
  */
-#ifndef STATE_KIND_H
-#define STATE_KIND_H
+#pragma once
 
 #include "kafka/consumer.h"
 
@@ -44,5 +43,3 @@ struct state_kind {
     int (*build_run)(void *build, struct error *error);
     int (*build_end)(void *store, int32_t partition, void *build, int code, int64_t now_ms, struct error *error);
 };
-
-#endif

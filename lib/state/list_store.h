@@ -6,8 +6,7 @@
  *
  * While a part is queued, its offset in the store is before the records that wait. One thread, but for the worker's.
  */
-#ifndef STATE_LIST_STORE_H
-#define STATE_LIST_STORE_H
+#pragma once
 
 #include "adjacency/adjacency.h"
 #include "base/loop.h"
@@ -61,5 +60,3 @@ void list_store_add(struct list_store *store, int64_t offset, const struct list_
 /* Applies what is queued, and that everything before `next` is; a lower `next` than before changes nothing. */
 int list_store_apply(struct list_store *store, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                      struct error *error);
-
-#endif

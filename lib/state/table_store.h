@@ -6,8 +6,7 @@
  * Keys begin with a byte below 0xff, but for the row of numbers, which may have any. Functions return 0 or a negative errno code. One
  * thread.
  */
-#ifndef STATE_TABLE_STORE_H
-#define STATE_TABLE_STORE_H
+#pragma once
 
 #include "state/kind.h"
 #include "store/store.h"
@@ -63,5 +62,3 @@ int table_store_get(struct table_store *table, int32_t partition, const void *ke
 /* The highest of a product's numbers that it must not give again; -1: none. */
 int64_t table_store_mark(const struct table_store *table, int32_t partition);
 void table_store_raise(struct table_store *table, int32_t partition, int64_t mark); /* a lower one is passed by */
-
-#endif

@@ -1,7 +1,6 @@
 /* A kind of storage: what stands behind storage/storage.h, as a table of functions. The contracts are those of the functions of the same
  * names there. Each kind has structs of its own, with these as their first members. Private to lib/storage. */
-#ifndef STORAGE_KIND_H
-#define STORAGE_KIND_H
+#pragma once
 
 #include "storage/storage.h"
 
@@ -35,5 +34,3 @@ struct storage_reader {
 
 int storage_local_open(const struct storage_options *options, struct storage **storage, struct error *error);
 int storage_s3_open(const struct storage_options *options, struct storage **storage, struct error *error);
-
-#endif

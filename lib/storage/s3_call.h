@@ -1,7 +1,6 @@
 /* One call of S3's HTTP API: signed (SigV4), with timeouts, repeated with back-off while the server or the way to it fails. Private to
  * lib/storage; one thread per s3_server. */
-#ifndef STORAGE_S3_CALL_H
-#define STORAGE_S3_CALL_H
+#pragma once
 
 #include "base/buffer.h"
 #include "storage/storage.h"
@@ -48,5 +47,3 @@ void s3_encode(struct buffer *text, const char *value, bool slashes);
 
 /* The text of the first <name> in XML from *at on, which moves behind it. NULL: there is none. The caller frees. */
 char *s3_xml_text(const char **at, const char *end, const char *name);
-
-#endif

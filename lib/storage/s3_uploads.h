@@ -1,6 +1,5 @@
 /* Multipart uploads that were begun and not ended: what is hidden in a bucket. Private to lib/storage. */
-#ifndef STORAGE_S3_UPLOADS_H
-#define STORAGE_S3_UPLOADS_H
+#pragma once
 
 #include "storage/s3_call.h"
 
@@ -11,5 +10,3 @@ int s3_abort_upload(struct s3_server *server, const char *key, const char *uploa
  * a rule), and leaves the rest to the next time. */
 int s3_sweep_uploads(struct s3_server *server, const char *prefix, bool (*ours)(void *context, const char *name),
                      void *context, struct error *error);
-
-#endif

@@ -11,8 +11,7 @@
  * All calls block. Each thread opens a storage of its own; several, in several processes, may stand for the same tree. Functions
  * return 0 or a negative errno code with the reason.
  */
-#ifndef STORAGE_STORAGE_H
-#define STORAGE_STORAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ void storage_abandon(struct storage_writer *writer); /* NULL is fine */
 int storage_read_open(struct storage *storage, const char *path, struct storage_reader **reader, struct error *error);
 ssize_t storage_read(struct storage_reader *reader, void *bytes, size_t size, struct error *error); /* 0: its end */
 void storage_read_close(struct storage_reader *reader);                                             /* NULL is fine */
-
-#endif

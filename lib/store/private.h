@@ -1,6 +1,5 @@
 /* Shared by lib/store's files; the only header that includes rocksdb/c.h. */
-#ifndef STORE_PRIVATE_H
-#define STORE_PRIVATE_H
+#pragma once
 
 #include <rocksdb/c.h>
 
@@ -45,5 +44,3 @@ rocksdb_writebatch_t *store_batch_rows(struct store_batch *batch);
 
 /* RocksDB's message as an error; frees it. 0 when there is none. */
 int store_failed(char *message, const char *doing, struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  * A full disk is -ENOSPC, with the file's name in the error. RocksDB then refuses all further writes, also when there is room
  * again: the store must be closed and opened anew. Every write that succeeded before is still there.
  */
-#ifndef STORE_STORE_H
-#define STORE_STORE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -140,5 +139,3 @@ struct store_usage store_usage(struct store *store);
 void store_reserve(struct store *store,
                    size_t bytes); /* that much less for the block cache, half at most, until called again */
 int store_compact(struct store *store, struct store_family *family);
-
-#endif

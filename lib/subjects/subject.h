@@ -8,8 +8,7 @@
  * A type is 1 to 32 of a-z, 0-9, - and _; an id is 1 to 128 of A-Z, a-z, 0-9, -, _, . and ~ (characters that paths need not escape).
  * The partition of a subject is that of its text: hash_partition. Pure; any thread.
  */
-#ifndef SUBJECTS_SUBJECT_H
-#define SUBJECTS_SUBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct subject_key {
 };
 size_t subject_key_write(uint8_t key[SUBJECT_KEY_MAX], const struct subject_key *parts); /* returns its size */
 bool subject_key_read(const void *key, size_t size, struct subject_key *parts);          /* false: it is no such key */
-
-#endif

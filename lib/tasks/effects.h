@@ -10,8 +10,7 @@
  *
  * Functions return 0 or a negative errno code. Loop's thread.
  */
-#ifndef TASKS_EFFECTS_H
-#define TASKS_EFFECTS_H
+#pragma once
 
 #include "owner/owner.h"
 
@@ -57,5 +56,3 @@ int64_t task_effects_next(const struct task_effects *effects, size_t state, int3
 /* Positions that are settled and not committed yet; again: also those that are, in case a commit was lost. They are valid until the next
  * call. */
 size_t task_effects_settled(struct task_effects *effects, bool again, const struct kafka_position **positions);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * All calls and callbacks: the loop's thread.
  */
-#ifndef TASKS_TASKS_H
-#define TASKS_TASKS_H
+#pragma once
 
 #include "kafka/producer.h"
 #include "owner/owner.h"
@@ -113,5 +112,3 @@ void tasks_damaged(struct tasks *tasks, int32_t partition, int code, const struc
 /* The same, and anything else ends the process. */
 void tasks_store_failed(struct tasks *tasks, int32_t partition, int code, const struct error *error);
 void tasks_fail(struct tasks *tasks, const char *doing, const struct error *error); /* the process ends */
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by tasks.c and tasks_records.c. */
-#ifndef TASKS_TASKS_PRIVATE_H
-#define TASKS_TASKS_PRIVATE_H
+#pragma once
 
 #include "base/loop.h"
 #include "tasks/effects.h"
@@ -74,5 +73,3 @@ void tasks_carry_on(struct tasks *tasks, int32_t partition); /* with effects tha
 void tasks_note(struct tasks *tasks);                        /* how far effects are sent */
 void tasks_commit(struct tasks *tasks, bool again);
 void tasks_keep(struct tasks *tasks); /* once a second */
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The catalogue of the products that exist is event/topics.h.
  */
-#ifndef TOPICS_TOPIC_H
-#define TOPICS_TOPIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ bool topic_used(const struct topic_uses *uses, const struct topic *topic, unsign
 
 /* The topic of that name (of `size` bytes); NULL: the list has none. */
 const struct topic *topic_find(const struct topic_list *list, const char *name, size_t size);
-
-#endif

@@ -8,8 +8,7 @@
  * A record of several items, such as a batch of deliveries, carries `tracestate` as well, which says which of its items belong to the
  * trace: starling=FIRST:COUNT. Pure; any thread.
  */
-#ifndef TRACE_CONTEXT_H
-#define TRACE_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void trace_part_write(struct trace_part part, char text[TRACE_STATE_TEXT]);
 void trace_hex(const uint8_t *bytes, size_t size, char *text);
 /* 0; -EINVAL: the text is not exactly so many digits, or they are all 0. */
 int trace_hex_parse(const char *text, size_t digits, uint8_t *bytes);
-
-#endif

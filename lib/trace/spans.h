@@ -1,6 +1,5 @@
 /* Finished spans: what the event loop hands to the thread that exports them (base/handoff.h), and how they look to a collector. */
-#ifndef TRACE_SPANS_H
-#define TRACE_SPANS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "trace/context.h"
@@ -41,5 +40,3 @@ struct trace_resource {
 /* Appends the spans as an ExportTraceServiceRequest of OTLP, in JSON. Pure. */
 void trace_spans_json(struct buffer *out, const struct trace_resource *resource, const struct trace_span *spans,
                       size_t count);
-
-#endif

@@ -16,8 +16,7 @@
  * parked one is good for a minute, and no more than max_per_s traces begin in a second. A trace that finds no room ends early, and
  * nothing else changes. All functions take a tracer that is NULL: it traces nothing. Loop's thread.
  */
-#ifndef TRACE_TRACER_H
-#define TRACE_TRACER_H
+#pragma once
 
 #include "base/handoff.h"
 #include "trace/spans.h"
@@ -81,5 +80,3 @@ bool tracer_parked(const struct tracer *tracer, const void *owner, uint64_t numb
 bool tracer_unpark(struct tracer *tracer, const void *owner, uint64_t number, struct trace_scope *scope,
                    int64_t *since_ns);
 void tracer_forget(struct tracer *tracer, const void *owner, uint64_t number);
-
-#endif

@@ -1,6 +1,5 @@
 /* A history sink's answer: one page of a user's reports. Pure; any thread. */
-#ifndef TRACKS_PAGE_H
-#define TRACKS_PAGE_H
+#pragma once
 
 #include "base/error.h"
 #include "tracks/track.h"
@@ -10,5 +9,3 @@
 int track_page_read(int64_t user, const char *reply, size_t size,
                     void (*take)(void *context, const struct track_report *report), void *context, char **next,
                     struct error *error);
-
-#endif

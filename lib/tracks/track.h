@@ -5,8 +5,7 @@
  *     gpx       GPX 1.1: a track of one segment for each user; accuracy and received are extensions
  *     geojson   RFC 7946: a FeatureCollection of Points, the rest as properties
  */
-#ifndef TRACKS_TRACK_H
-#define TRACKS_TRACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct track_writer {
 void track_begin(struct track_writer *writer, struct buffer *out, enum track_format format, int64_t user);
 void track_put(struct track_writer *writer, struct buffer *out, const struct track_report *report);
 void track_end(const struct track_writer *writer, struct buffer *out);
-
-#endif

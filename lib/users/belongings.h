@@ -1,7 +1,6 @@
 /* The kinds of things that owners keep of a user, and the questions that list them page by page. Gateways and the command export by
  * this table. Profiles and sharing are no kinds here: they are in everybody's copies. Pure; any thread. */
-#ifndef USERS_BELONGINGS_H
-#define USERS_BELONGINGS_H
+#pragma once
 
 #include "json/scan.h"
 #include "base/buffer.h"
@@ -52,5 +51,3 @@ bool belonging_page(const char *reply, size_t size, struct json_bytes *items, st
 
 /* A cursor that can stand in an address as it is; others are none of ours. */
 bool belonging_cursor_plain(const struct json_bytes *cursor);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     ends_set(7, 100), ends_set(9, 50), ends_set(7, 200)     ends_take(120): 9, no more     ends_take(200): 7
  */
-#ifndef USERS_ENDS_H
-#define USERS_ENDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ int64_t ends_soonest(const struct ends *ends);
 
 /* Removes one end of those that are at `now` or before it. False: there is none. */
 bool ends_take(struct ends *ends, int64_t now, int64_t *user, int64_t *time);
-
-#endif

@@ -1,7 +1,6 @@
 /* A half of a friendship as a record of the topic friendships: its key is the user whose half it is and the other one, and it lies in
  * the user's partition. Any thread, with a codec of its own. */
-#ifndef USERS_HALF_H
-#define USERS_HALF_H
+#pragma once
 
 #include "base/bytes.h"
 #include "event/codec.h"
@@ -30,5 +29,3 @@ const char *half_read(struct codec *codec, int32_t partitions, const struct kafk
  * previous release read it while an upgrade is under way. */
 void half_encode(struct buffer *out, const struct friendship *half);
 void half_encode_command(struct buffer *out, const struct friend_command *command);
-
-#endif

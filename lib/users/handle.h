@@ -5,8 +5,7 @@
  *     handle    0x80, the handle                                     in the partition of the handle's own bytes
  *
  * Pure; any thread. */
-#ifndef USERS_HANDLE_H
-#define USERS_HANDLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ size_t name_key_of_handle(uint8_t key[NAME_KEY_MAX], const char *handle);
 
 /* *user is then a user, or -1 with a handle. False: it is no such key. */
 bool name_key_read(const void *key, size_t size, int64_t *user, char handle[HANDLE_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which friends each user does not want to see nearby: a copy of the topic `nearby-mutes` in memory. 16 bytes for each user who mutes
  * or has muted, and 8 for each of the muted. One thread. */
-#ifndef USERS_MUTES_H
-#define USERS_MUTES_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/metrics.h"
@@ -33,5 +32,3 @@ struct mutes_list {
 struct mutes_list mutes_of(const struct mutes *mutes, int64_t user);
 void mutes_json_put(struct buffer *out, struct mutes_list list); /* an array of ids */
 bool mutes_has(const struct mutes *mutes, int64_t user, int64_t other);
-
-#endif

@@ -1,7 +1,6 @@
 /* The key of a notice in the topic `notices`, and its id in the API. The same event makes the same key, so a notice that is written
  * twice is one. Keys of one user rise from the newest notice to the oldest. Pure; any thread. */
-#ifndef USERS_NOTICE_H
-#define USERS_NOTICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool notice_key_read(const void *bytes, size_t size, struct notice_key *key);
 /* The id "TIME.KIND.NUMBER". Reading leaves the user alone; false: it is none. */
 void notice_id_put(struct buffer *out, const struct notice_key *key);
 bool notice_id_read(const char *text, struct notice_key *key);
-
-#endif

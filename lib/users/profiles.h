@@ -1,6 +1,5 @@
 /* Names and avatars of users: a copy of the topic `profiles` on this machine's disk. One thread. */
-#ifndef USERS_PROFILES_H
-#define USERS_PROFILES_H
+#pragma once
 
 #include "base/log.h"
 #include "copies/copies.h"
@@ -26,5 +25,3 @@ struct copy_definition profiles_copy(struct profiles *profiles);
 /* The user's profile, its texts valid until the next call. false: the user has none, or it cannot be read now; callers go on without
  * it. */
 bool profiles_find(struct profiles *profiles, int64_t user, struct profile *profile);
-
-#endif

@@ -1,7 +1,6 @@
 /* One half of a relation between two users, as the key of a record of the topic `follows` says it: who the user is, what the other one
  * is to this user, and who the other one is. Pure; any thread. */
-#ifndef USERS_RELATION_H
-#define USERS_RELATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ struct relation_half {
 void relation_key_write(uint8_t key[RELATION_KEY_SIZE], const struct relation_half *half);
 /* False: it is no such key. */
 bool relation_key_read(const void *key, size_t size, struct relation_half *half);
-
-#endif

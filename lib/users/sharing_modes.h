@@ -1,7 +1,6 @@
 /* The users' sharing modes: a copy of the topic `sharing` in memory, 16 bytes for each user with a record. A mode that has an end
  * (`until`) is OFF from then on, by the clock of whoever holds the copy: no record says so. One thread. */
-#ifndef USERS_SHARING_MODES_H
-#define USERS_SHARING_MODES_H
+#pragma once
 
 #include "base/metrics.h"
 #include "copies/copies.h"
@@ -34,5 +33,3 @@ int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user);
  * sharing_modes_find, and are told by the next calls. For when the copies are ready, some times a second. */
 enum { SHARING_MODES_A_TICK = 2000 };
 void sharing_modes_tick(struct sharing_modes *modes);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     "items":[{"user":7,"name":"Ada","avatar_url":"","lat":...,"lng":...,"distance_m":...,"time":...}],"next":null,"cell":{...}
  */
-#ifndef USERS_STRANGERS_JSON_H
-#define USERS_STRANGERS_JSON_H
+#pragma once
 
 #include "json/json.h"
 #include "users/profiles.h"
@@ -19,5 +18,3 @@ bool strangers_json_cursor(const char *after);
  * be read, and part of it may have been appended. */
 bool strangers_json_put(struct buffer *out, const json_t *answer, const struct sharing_modes *modes,
                         struct profiles *profiles, void (*shown)(void *context, int64_t user), void *context);
-
-#endif

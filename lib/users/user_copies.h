@@ -1,7 +1,6 @@
 /* Gateways and edges know every user's sharing mode, profile and muted friends from these copies of the topics `sharing` and `nearby-mutes`
  * (in memory) and `profiles` (on disk), which one consumer reads. Loop's thread. */
-#ifndef USERS_USER_COPIES_H
-#define USERS_USER_COPIES_H
+#pragma once
 
 #include "users/mutes.h"
 #include "users/profiles.h"
@@ -34,5 +33,3 @@ bool user_copies_ready(const struct user_copies *copies);
 struct sharing_modes *user_copies_modes(struct user_copies *copies); /* lives as long */
 struct profiles *user_copies_profiles(struct user_copies *copies);   /* lives as long */
 struct mutes *user_copies_mutes(struct user_copies *copies);         /* lives as long */
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     "user":7,"name":"Ada","avatar_url":"https://example.org/ada.png"
  */
-#ifndef USERS_USER_JSON_H
-#define USERS_USER_JSON_H
+#pragma once
 
 #include "base/buffer.h"
 #include "users/profiles.h"
@@ -17,5 +16,3 @@ void user_json_find(struct buffer *body, int64_t user, struct profiles *profiles
 
 /* The same, but name and avatar_url are "" where there is no profile: lists of places never have null there. */
 void user_json_find_texts(struct buffer *body, int64_t user, struct profiles *profiles);
-
-#endif

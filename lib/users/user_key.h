@@ -1,6 +1,5 @@
 /* The key of records about one user: the user's id, 8 bytes, big-endian, not negative. */
-#ifndef USERS_USER_KEY_H
-#define USERS_USER_KEY_H
+#pragma once
 
 #include <errno.h>
 
@@ -13,5 +12,3 @@ static inline int user_key_read(const struct kafka_record *record, int64_t *user
     *user = id;
     return 0;
 }
-
-#endif

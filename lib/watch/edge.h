@@ -14,8 +14,7 @@
  * Callbacks may call watch_edge_show, watch_edge_hide and watch_edge_leave, and no other function here; those that come from within
  * watch_edge_show may call none. One thread.
  */
-#ifndef WATCH_EDGE_H
-#define WATCH_EDGE_H
+#pragma once
 
 #include "trace/tracer.h"
 #include "watch/watch.h"
@@ -91,5 +90,3 @@ struct watch_edge_stats {
     uint64_t refused;               /* deliveries that found no room */
 };
 void watch_edge_stats(const struct watch_edge *edge, struct watch_edge_stats *stats);
-
-#endif

@@ -10,8 +10,7 @@
  *     unwritten: its watch record or tombstone is to be written; news: the next roll call has something to say of it;
  *     reporting: this roll call is being written, and has not come to it
  */
-#ifndef WATCH_EDGE_PRIVATE_H
-#define WATCH_EDGE_PRIVATE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/map.h"
@@ -114,5 +113,3 @@ int watch_edge_write(struct watch_edge *edge, size_t *budget); /* 0, or -EAGAIN:
 
 /* edge.c */
 void watch_edge_shown_free(struct watch_edge *edge, struct shown_thing *shown);
-
-#endif

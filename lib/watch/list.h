@@ -5,8 +5,7 @@
  *
  * Taking a link out needs no list, and moving a whole list to the end of another costs the same however long it is.
  */
-#ifndef WATCH_LIST_H
-#define WATCH_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ static inline void watch_list_splice(struct watch_link *to, struct watch_link *f
     to->prev = from->prev;
     watch_link_init(from);
 }
-
-#endif

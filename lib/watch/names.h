@@ -5,8 +5,7 @@
  * A name is the first member of the struct that it names, and belongs to it. Strangers choose whats, and could choose those whose
  * watch_hash is the same. So tables have a key of their own, which nobody outside the process knows.
  */
-#ifndef WATCH_NAMES_H
-#define WATCH_NAMES_H
+#pragma once
 
 #include "base/map.h"
 #include "watch/watch.h"
@@ -25,5 +24,3 @@ struct watch_name watch_name_of(void *copy, const void *what, size_t size);
 struct watch_name *watch_names_find(const struct map *names, const void *what, size_t size);
 void watch_names_add(struct map *names, struct watch_name *name); /* one that is not in it */
 void watch_names_remove(struct map *names, struct watch_name *name);
-
-#endif

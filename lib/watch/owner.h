@@ -20,8 +20,7 @@
  *
  * Callbacks may call no function here. One thread.
  */
-#ifndef WATCH_OWNER_H
-#define WATCH_OWNER_H
+#pragma once
 
 #include "watch/watch.h"
 
@@ -89,5 +88,3 @@ struct watch_owner_stats {
     uint64_t silent;                  /* watchers that were dropped because they were silent */
 };
 void watch_owner_stats(const struct watch_owner *owner, struct watch_owner_stats *stats);
-
-#endif

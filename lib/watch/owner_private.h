@@ -17,8 +17,7 @@
  * A watching is in the list of its thing and in one list of its watcher. A watcher that is dropped is out of `watchers` at once;
  * its watchings are freed a slice at a time, and cause no more deliveries.
  */
-#ifndef WATCH_OWNER_PRIVATE_H
-#define WATCH_OWNER_PRIVATE_H
+#pragma once
 
 #include "base/buffer.h"
 #include "base/map.h"
@@ -115,5 +114,3 @@ void watch_owner_roll_call(struct watch_owner *owner, struct watch_owner_part *p
 void watch_owner_check(struct watch_owner *owner, struct watch_owner_part *part,
                        size_t *budget); /* what roll calls left unacknowledged */
 void watch_owner_tick(struct watch_owner *owner, struct watch_owner_part *part, int64_t now_ms);
-
-#endif

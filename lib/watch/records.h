@@ -11,8 +11,7 @@
  * The decoders take any bytes: they return 0 and fill in `out`, or return -EBADMSG and leave it undefined. They allocate
  * nothing; what they return points into the input. The encoders append to a buffer. Pure; any thread.
  */
-#ifndef WATCH_RECORDS_H
-#define WATCH_RECORDS_H
+#pragma once
 
 #include "base/buffer.h"
 #include "watch/watch.h"
@@ -81,5 +80,3 @@ struct watch_delivery {
 /* Members that a kind does not have are written as 0 or empty. */
 void watch_delivery_encode(struct buffer *to, const struct watch_delivery *delivery);
 int watch_delivery_decode(const void *payload, size_t size, struct watch_delivery *out);
-
-#endif

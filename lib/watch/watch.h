@@ -59,8 +59,7 @@
  * The library knows no product, does no I/O and reads no clock: the caller passes the time and carries out what the callbacks say.
  * One call does a bounded amount of work; both sides have a function that continues with the rest. Each object belongs to one thread.
  */
-#ifndef WATCH_WATCH_H
-#define WATCH_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +114,3 @@ uint64_t watch_hash(const void *what, size_t size);
 
 /* The share of one watch record in the hash of a roll call, which is the wrapping sum of all shares. */
 uint64_t watch_hash_share(uint64_t what_hash, int32_t route);
-
-#endif

@@ -1,8 +1,7 @@
 /* Takes apart what a client sends: WebSocket frames (RFC 6455, 5.2), which must be masked. Bytes may be cut anywhere. A breach
  * of the rules is told at the first byte that shows it. Pure; the loop's thread.
  */
-#ifndef WS_FRAMES_H
-#define WS_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ enum frame_result frame_read(struct frame_reader *reader, uint8_t **at, uint8_t 
 
 /* A close frame may have that code (RFC 6455, 7.4, and what IANA has registered since). */
 bool frame_close_code_fits(unsigned code);
-
-#endif

@@ -1,6 +1,5 @@
 /* The opening handshake of a server (RFC 6455, 4.2): what a request says, and the answer to it. Pure; any thread. */
-#ifndef WS_HANDSHAKE_H
-#define WS_HANDSHAKE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ enum handshake_result handshake_answer(char *request, size_t size, const struct 
 
 /* Appends the answer to a request that is longer than HANDSHAKE_MAX. */
 void handshake_too_long(struct buffer *answer);
-
-#endif

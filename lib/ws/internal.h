@@ -11,8 +11,7 @@
  *     finishing    since = last byte sent           too old: killed (the peer has to see the end and to end it too)
  *     ending       to be killed in the next turn
  */
-#ifndef WS_INTERNAL_H
-#define WS_INTERNAL_H
+#pragma once
 
 #include <libwebsockets.h>
 
@@ -144,5 +143,3 @@ extern const struct stream_events INBOUND_EVENTS;
 /* clients.c: clients, which use libwebsockets. */
 void client_kill(struct ws_connection *connection);
 bool client_hub_finished(struct hub *hub); /* called in each turn until it is true */
-
-#endif

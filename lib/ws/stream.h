@@ -3,8 +3,7 @@
  * go on one after the other, for a few ms in each turn of the loop. Loop's thread; the functions call nothing back before they
  * return, and all of them may be called inside the events.
  */
-#ifndef WS_STREAM_H
-#define WS_STREAM_H
+#pragma once
 
 #include <openssl/ssl.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void stream_keep(struct stream *stream, const void *bytes, size_t size);
 size_t stream_kept(const struct stream *stream); /* bytes */
 /* Ends writing after the kept bytes. Reading goes on until the peer ends it. */
 void stream_finish(struct stream *stream);
-
-#endif

@@ -1,8 +1,7 @@
 /* A server's certificate chain and its key, which may be replaced while connections live: each handshake takes the current pair, and a
  * connection keeps the pair with which it was made. (OpenSSL's own way to load a new pair into a context leaves the old one
  * beside it when the kind of key has changed.) Loop's thread. */
-#ifndef WS_TLS_H
-#define WS_TLS_H
+#pragma once
 
 #include <openssl/ssl.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ int64_t tls_pair_expires(const struct tls_pair *pair); /* the certificate's last
 /* The context of a server, whose every handshake takes *current, which must be there then. TLS 1.2 at least; speaks http/1.1 to those
  * who ask (ALPN). */
 SSL_CTX *tls_server_context(struct tls_pair **current);
-
-#endif

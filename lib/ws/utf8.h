@@ -1,6 +1,5 @@
 /* Checks that text that comes in pieces is UTF-8; tells at the first byte that cannot be. Pure; any thread. */
-#ifndef WS_UTF8_H
-#define WS_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ struct utf8 {          /* all zero: the text begins */
 
 bool utf8_feed(struct utf8 *utf8, const void *bytes, size_t size); /* false: not UTF-8, whatever follows */
 static inline bool utf8_ends(const struct utf8 *utf8) { return !utf8->missing; }
-
-#endif

@@ -6,8 +6,7 @@
  * ws_frame_start, append the text behind. A server may send the same buffer to several connections, one after the other
  * (the headroom is overwritten); a client's send spoils the text as well (RFC 6455 has clients mask it).
  */
-#ifndef WS_WS_H
-#define WS_WS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ int ws_clients_new(const struct ws_clients_options *options, struct ws_clients *
 int ws_connect(struct ws_clients *clients, const char *url, void *connection_context, struct error *error);
 void ws_clients_shutdown(struct ws_clients *clients, loop_fn *closed, void *context);
 void ws_clients_free(struct ws_clients *clients);
-
-#endif

@@ -4,7 +4,7 @@ import pathlib
 
 import fastavro
 
-from harness.records import decode
+from harness.records import decode, partition_of
 from harness.waiting import eventually
 
 PATIENCE_S = 60
@@ -45,9 +45,10 @@ class Past:
         self._files: dict[tuple, list] = {}  # by name, size and time of change
 
     def read(self):
+        partitions = len(self._cluster.topics.ends('locations'))
         for message in self._cluster.topics.read('locations', self._next):
             self._next[message.partition] = message.offset + 1
-            record = self._record(message)
+            record = self._record(message, partitions)
             if record and record['kind'] in ('REPORT', 'JOIN'):
                 self.rows[message.partition, message.offset] = (record['user'], record['lat'], record['lng'], record['time'],
                                                                 record['accuracy'], message.timestamp)
@@ -55,13 +56,14 @@ class Past:
                     self.last[record['user']] = record['time'], (record['lat'], record['lng'])
 
     @staticmethod
-    def _record(message):
-        """None: it is none, as a drill throws them."""
+    def _record(message, partitions):
+        """None: it is none, or lies in another partition than its key's, as a drill throws them."""
         try:
             record = decode(message.value)
         except Exception:  # whatever fastavro says of garbage
             return None
-        return record if message.key and len(message.key) == 8 else None
+        ours = message.key and len(message.key) == 8 and partition_of(message.key, partitions) == message.partition
+        return record if ours else None
 
     def _in_files(self) -> dict:
         """Rows of the small files, which stay for as long as history.merge.keep.s: {(partition, offset): row}; each must be there once."""

@@ -13,6 +13,8 @@ FUTURE_SCHEMA = 1_000_000
 NOBODY = struct.pack('>q', -1)  # as a key: no user, and no subject
 # The owners' own notes of their progress: what is none is passed over, as the group has the same offsets. And what no daemon reads.
 PASSED_OVER = {'command-offsets', 'feed-offsets', 'comment-offsets', 'moderation-log', 'audit'}
+# Topics whose writers choose the partition.
+ANYWHERE = {'posts', 'post-texts', 'deliveries', 'timelines', 'timeline-requests'}
 PLACE = '__connect.errors.partition', '__connect.errors.offset'
 
 
@@ -66,9 +68,9 @@ def dead(topics, topic) -> set:
 
 
 def missing_letters(topics, topic, thrown):
-    """Random bytes, cut records and those of schemas to come are always dead letters; others may be of use, or mean nothing."""
+    """Whatever is not empty is a dead letter; but no partition is wrong where the key does not say which."""
     wanted = {(partition, offset): what for partition, offset, what in thrown
-              if what in ('random bytes', 'cut', 'only its schema', 'a schema to come')}
+              if what not in ('empty', 'nothing') and not (what == 'wrong partition' and topic in ANYWHERE)}
     letters = dead(topics, topic)
     return {place: what for place, what in wanted.items() if place not in letters}
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from harness.records import decode, subject_partition
+from harness.records import decode, partition_of
 from harness.waiting import eventually
 
 SOMEBODY, ANOTHER, MODERATOR = 71, 72, 79
@@ -25,7 +25,7 @@ class Audit:
 
     def entries(self):
         found = self.topics.read('audit')
-        assert all(m.partition == subject_partition(m.key.decode(), self.partitions) for m in found)
+        assert all(m.partition == partition_of(m.key, self.partitions) for m in found)
         return sorted((m.key.decode(), *decode(m.value).values()) for m in sorted(found, key=lambda m: m.timestamp)[self.before:])
 
 

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from harness.records import decode, encode, subject_partition
+from harness.records import decode, encode, partition_of
 from harness.waiting import eventually, now_ms
 
 EPOCH_MS = 1_735_689_600_000  # 2025-01-01: ids begin there
@@ -41,7 +41,7 @@ class Comments:
     def _write(self, comment, value):
         """Where its subject lies: moderation does not start on records that lie elsewhere."""
         self.cluster.topics.produce('comments-wide', key(comment['subject'], comment['id']), value,
-                                    subject_partition(comment['subject'], self.cluster.partitions))
+                                    partition_of(comment['subject'].encode(), self.cluster.partitions))
 
     def remove(self, number):
         gone = self.all.pop(number)

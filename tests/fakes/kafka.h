@@ -9,8 +9,7 @@
  * readers see what is committed, up to the first open transaction. Assignments come when the test says so, from within
  * fake_assign and fake_revoke. Records and delivery reports come in turns of the loop. Calls of this header: the loop's thread,
  * which is the test's; what blocks (questions, the ends of transactions) may run on any thread. */
-#ifndef FAKES_KAFKA_H
-#define FAKES_KAFKA_H
+#pragma once
 
 #include "kafka/admin.h"
 #include "kafka/consumer.h"
@@ -113,5 +112,3 @@ void fake_fail_reports(int count, int code, bool written);
         }                                                                                                              \
     } while (0)
 void fake_turn(uv_loop_t *loop); /* one turn, which waits for a few milliseconds at most */
-
-#endif

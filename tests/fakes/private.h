@@ -1,6 +1,5 @@
 /* The fake broker's insides. `fake.lock` guards everything here but what a client's loop alone uses. */
-#ifndef FAKES_PRIVATE_H
-#define FAKES_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -95,5 +94,3 @@ struct fake_membership {
 };
 struct fake_membership fake_membership_of(const struct kafka_consumer *consumer);
 bool fake_membership_holds(const struct fake_membership *membership);
-
-#endif

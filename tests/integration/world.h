@@ -1,8 +1,7 @@
 /* What the tests against a real broker share: topics of their own, a loop, and consumers that remember what they got.
  *
  * The broker is named by STARLING_TEST_BROKER (host:port); without it every test says so and is skipped. */
-#ifndef INTEGRATION_WORLD_H
-#define INTEGRATION_WORLD_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,5 +87,3 @@ struct kafka_producer *world_producer(struct world *world, const char *transacti
 void world_send(struct world *world, struct kafka_producer *producer, const struct topic *topic, int32_t partition,
                 const char *value);
 void world_flush(struct world *world, struct kafka_producer *producer);
-
-#endif

@@ -74,6 +74,7 @@ class Packaging(unittest.TestCase):
             for each in json.loads(said(program, '--help=json'))['commands']:
                 for option in each['tables']['options']:
                     self.assertIn(f'\\fB--{option["name"]}\\fR', command)
+        self.assertIn('\\fB--salt\\fR', page('starling.1'))  # of `comments import`, which has options of its own
         self.assertIn('\\fB--hot-reads\\fR', page('starling-plan.1'))
         self.assertIn('\\fB--subjects\\fR', page('starling-comments-convert.1'))
 
@@ -87,6 +88,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(self.complete('starling', 'dlq', ''), [*['list', 'show', 'replay'], '--offsets', '--reason', '--all', '--dry-run',
                                                                 '--config', '--set', '--help'])
         self.assertEqual(self.complete('starling', 'topics', 'create', '--repl'), ['--replication'])
+        self.assertEqual(self.complete('starling', 'comments', 'import', '--s'), ['--sort', '--salt', '--skip', '--set'])
         self.assertEqual(self.complete('starling-load', 'simulate', '--set'), ['--settle', '--settle-while', '--set'])
         self.assertEqual(self.complete('starling-plan', '--comm'), ['--comments', '--comment-pages'])
         self.assertEqual(self.complete('starling-comments-convert', '--s'), ['--subjects', '--skip'])

@@ -19,5 +19,5 @@ for await (const line of createInterface({ input: process.stdin })) {
         const { status = null, code = null, why = null, message } = error;
         return { error: error.constructor.name, status, code, why, message };
     });
-    process.stdout.write(JSON.stringify(answer) + '\n');
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -20,7 +20,7 @@ const client = new StarlingClient({
 });
 
 function say(event, members) {
-    process.stdout.write(JSON.stringify({ event, ...members }) + '\n');
+    process.stdout.write(`${JSON.stringify({ event, ...members })}\n`);
 }
 
 client.on('state', ({ state, reason = null, code = null, retryAt, error }) =>

@@ -1,6 +1,5 @@
 /* Shows records about comments as JSON, each field followed by ", ". Part of recode.c. */
-#ifndef TOOLS_RECODE_COMMENTS_H
-#define TOOLS_RECODE_COMMENTS_H
+#pragma once
 
 #include "event/codec.h"
 #include "showing.h"
@@ -178,5 +177,3 @@ static void show_comment_change(struct buffer *out, const struct comment_change 
     }
     buffer_string(out, "], ");
 }
-
-#endif

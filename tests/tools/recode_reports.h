@@ -1,6 +1,5 @@
 /* Shows reports of places as JSON, each field followed by ", ". Part of recode.c. */
-#ifndef TOOLS_RECODE_REPORTS_H
-#define TOOLS_RECODE_REPORTS_H
+#pragma once
 
 #include "event/codec.h"
 #include "showing.h"
@@ -19,5 +18,3 @@ static void show_location_reports(struct buffer *out, const struct location_repo
     }
     buffer_string(out, "], ");
 }
-
-#endif

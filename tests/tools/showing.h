@@ -1,6 +1,5 @@
 /* Fields of JSON objects, each followed by ", ". */
-#ifndef TOOLS_SHOWING_H
-#define TOOLS_SHOWING_H
+#pragma once
 
 #include <inttypes.h>
 
@@ -37,5 +36,3 @@ static inline void close_object(struct buffer *out) {
     out->size -= 2;
     buffer_byte(out, '}');
 }
-
-#endif

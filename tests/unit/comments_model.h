@@ -1,7 +1,6 @@
 /* A plain model of comments: a list of comments a subject, and everything else counted anew each time. Written from the rules' text, with
  * nothing of comments/rules.c in it. */
-#ifndef TESTS_COMMENTS_MODEL_H
-#define TESTS_COMMENTS_MODEL_H
+#pragma once
 
 #include "event/codec.h"
 
@@ -66,5 +65,3 @@ int model_reports(const struct model_comment *comment);
 int model_replies(const struct model_subject *subject, const struct model_comment *comment); /* visible */
 int model_count(const struct model_subject *subject, enum comment_state state);
 int model_floors(const struct model_subject *subject, int64_t root); /* 0: of roots */
-
-#endif

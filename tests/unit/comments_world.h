@@ -1,7 +1,6 @@
 /* Comments processes and Kafka in memory: random histories of commands with repeats, crashes, take-overs, aborted transactions and lost
  * disks, over the real decisions (comments/decisions.h) and the real store (comments/threads.h). At the end all is compared with the model. */
-#ifndef TESTS_COMMENTS_WORLD_H
-#define TESTS_COMMENTS_WORLD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ struct comments_world; /* holds the processes' stores, which serve many historie
 struct comments_world *comments_world_new(void);
 void comments_world_free(struct comments_world *world);
 struct comments_history comments_history_run(struct comments_world *world, uint64_t seed, enum comments_rule without);
-
-#endif

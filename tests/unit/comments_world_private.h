@@ -1,6 +1,5 @@
 /* Between tests/unit/comments_*.c. */
-#ifndef TESTS_COMMENTS_WORLD_PRIVATE_H
-#define TESTS_COMMENTS_WORLD_PRIVATE_H
+#pragma once
 
 #include "base/hash.h"
 #include "comments/decisions.h"
@@ -77,5 +76,3 @@ void world_compare_notices(struct comments_world *world);
 /* Reads pages as clients do: they have what the process's store has, which may be behind the model. */
 void world_read_pages(struct comments_world *world, struct world_process *process, int32_t partition);
 void world_compare(struct comments_world *world, struct world_process *process, int32_t partition);
-
-#endif

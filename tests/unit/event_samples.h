@@ -1,6 +1,5 @@
 /* Random records for the tests of lib/event, made and encoded by avro-c from nothing but the schema. */
-#ifndef TESTS_EVENT_SAMPLES_H
-#define TESTS_EVENT_SAMPLES_H
+#pragma once
 
 #include <avro.h>
 
@@ -47,5 +46,3 @@ void sample_value(struct buffer *out, uint32_t id, const uint8_t *bytes, size_t 
 /* Decodes a value with our codecs, whatever its id, and replaces out by what they write for it, with the header of the newest
  * version; a delivery-batch of version 1 as that version again. The return value is the decoder's. */
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out);
-
-#endif

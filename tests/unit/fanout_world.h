@@ -1,7 +1,6 @@
 /* The sessions of an edge with nearby's modules, without sockets, Kafka or copies: what would be produced is kept, and the test
  * says who shares and whether a broker is there. */
-#ifndef TESTS_FANOUT_WORLD_H
-#define TESTS_FANOUT_WORLD_H
+#pragma once
 
 #include "event/codec.h"
 #include "fanout/nearby/optouts.h"
@@ -35,5 +34,3 @@ void fanout_world_free(struct fanout_world *world); /* with all its sessions */
 struct session *fanout_world_arrive(struct fanout_world *world, int64_t user, bool with_view);
 struct view *fanout_world_view(const struct fanout_world *world, const struct session *session);
 void fanout_world_report(struct fanout_world *world, struct session *session, int64_t time);
-
-#endif

@@ -1,6 +1,5 @@
 /* Random items of `timelines`, and an inbox written as plainly as possible: what feed/inbox.c and feed/inboxes.c are held against. */
-#ifndef FEED_ITEMS_H
-#define FEED_ITEMS_H
+#pragma once
 
 #include "event/codec.h"
 #include "feed/inbox.h"
@@ -36,5 +35,3 @@ void plain_inbox_take(struct plain_inbox *inbox, const struct feed_item *made, s
 const char *plain_inbox_differs(const struct plain_inbox *plain, const struct inbox *inbox);
 /* The same, but the inbox may have a higher horizon, and then fewer posts: it loses those up to its horizon. */
 const char *plain_inbox_differs_above(const struct plain_inbox *plain, struct inbox *inbox);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A rule of the protocol can be left out, which must lead to wrong pages.
  */
-#ifndef FEED_WORLD_H
-#define FEED_WORLD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ void feed_world_free(struct feed_world *world);
 
 /* One history of that seed, from new users on. Returns how many users have a wrong page at its end. */
 int feed_world_history(struct feed_world *world, uint64_t seed, enum feed_rule without);
-
-#endif

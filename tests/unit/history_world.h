@@ -1,6 +1,5 @@
 /* What the tests of history files share: a folder of their own, and rows. */
-#ifndef TESTS_HISTORY_WORLD_H
-#define TESTS_HISTORY_WORLD_H
+#pragma once
 
 #include "history-sink/segment.h"
 
@@ -23,5 +22,3 @@ size_t history_count_files(const char *folder, const char *ending);
 /* Writes and publishes rows up to that offset, an hour's, behind `before` (NULL: there is none). Asserts that it works. */
 struct segment_published history_publish(const char *folder, int32_t partition, const struct chain_end *before,
                                          int64_t last, int64_t hour);
-
-#endif

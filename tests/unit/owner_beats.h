@@ -1,8 +1,7 @@
 /* Starts and stops an owner as a daemon does, against the Kafka in memory: a test that includes this includes fakes/kafka.h too.
  * The timers beat faster than in a daemon. A test waits for what must become true, and each beat only lets it become so.
  * The test's thread, which is the loop's. */
-#ifndef OWNER_BEATS_H
-#define OWNER_BEATS_H
+#pragma once
 
 #include "base/loop.h"
 #include "owner/owner.h"
@@ -18,5 +17,3 @@ void owner_beats_start(struct owner_beats *beats, const struct owner_options *op
 /* Stops the owner, waits until it and its decider (NULL: it has none) are idle, and frees it. *owner is then NULL; the decider is the
  * test's to free. */
 void owner_beats_stop(struct owner_beats *beats, uv_loop_t *loop, struct owner **owner, const struct decider *decider);
-
-#endif

@@ -1,6 +1,5 @@
 /* The owners of posts, as a fake of peers_fetch: keeps the questions until the test answers them. The test's thread. */
-#ifndef TESTS_POST_OWNERS_H
-#define TESTS_POST_OWNERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void post_owners_answer_all(struct post_owners *owners); /* those that are open 
 void post_owners_say(struct post_owners *owners, size_t question, int code, unsigned status, const char *reply);
 size_t post_owners_asked(const struct post_owners *owners, int64_t id); /* in how many questions */
 void post_owners_free(struct post_owners *owners);                      /* open questions are cancelled */
-
-#endif

@@ -1,6 +1,5 @@
 /* The steps of a feed's relation lists by hand, as its tests and benches take them one by one. */
-#ifndef TESTS_RELATION_STEPS_H
-#define TESTS_RELATION_STEPS_H
+#pragma once
 
 #include "feed/relations.h"
 
@@ -40,5 +39,3 @@ static inline int relation_lists_reset(struct relation_lists *lists, int32_t par
 static inline int64_t relation_lists_next(struct relation_lists *lists, int32_t partition) {
     return adjacency_next(relation_lists_adjacency(lists), partition);
 }
-
-#endif

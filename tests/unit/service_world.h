@@ -1,6 +1,5 @@
 /* A loop with an HTTP server and a client on it, and sockets that speak to the server byte by byte: for test_service_*.c. */
-#ifndef UNIT_SERVICE_WORLD_H
-#define UNIT_SERVICE_WORLD_H
+#pragma once
 
 #include "service/http.h"
 
@@ -57,5 +56,3 @@ char *raw_say(struct world *world, const char *method, const char *path, const c
     do {                                                                                                               \
         if (!strstr(text, part)) fail_msg("no \"%s\" in: %s", part, text);                                             \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* A small file system of a test's own, in memory, that can be filled. */
-#ifndef TESTS_SMALL_DISK_H
-#define TESTS_SMALL_DISK_H
+#pragma once
 
 struct small_disk {
     char folder[32];
@@ -15,5 +14,3 @@ int small_disk_free(void **state);
 /* Leaves so many bytes of room. */
 void small_disk_fill(const struct small_disk *disk, long room);
 void small_disk_make_room(const struct small_disk *disk);
-
-#endif

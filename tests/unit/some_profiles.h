@@ -1,6 +1,5 @@
 /* A copy of profiles in a folder of its own, which the test fills itself. The test's thread. */
-#ifndef TESTS_SOME_PROFILES_H
-#define TESTS_SOME_PROFILES_H
+#pragma once
 
 #include "users/profiles.h"
 
@@ -12,5 +11,3 @@ struct some_profiles {
 void some_profiles_open(struct some_profiles *some);
 void some_profiles_name(struct some_profiles *some, int64_t user, const char *name);
 void some_profiles_close(struct some_profiles *some);
-
-#endif

@@ -1,7 +1,6 @@
 /* The tests of both sides of lib/watch keep in desk->said, as text, what a side did. Such a test has a function says(desk, now_ms):
  * it lets the side go on until nothing is left, and returns the text. The test's thread. */
-#ifndef WATCH_SAYS_H
-#define WATCH_SAYS_H
+#pragma once
 
 #include <string.h>
 
@@ -25,5 +24,3 @@ static inline void watch_same_hash(uint64_t *number, char what[SAME_HASH_SIZE + 
         what[SAME_HASH_SIZE] = '\0';
     } while (memchr(what, '\0', SAME_HASH_SIZE));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Histories of trouble for lib/watch: both sides' real code, the compacted topic, lossy deliveries, gateways' old copies and phones,
  * all in one process and by random numbers alone, so that a history is its seed. */
-#ifndef WATCH_WORLD_H
-#define WATCH_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct watch_history {
 
 /* Fingerprints: versions whose numbers may fall; else counters. */
 struct watch_history watch_history_run(uint64_t seed, bool fingerprints, enum watch_rule without);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the tests of lib/ws share: a loop with a server and clients that write down what happens, and a client of bare
  * sockets, which can misbehave. The loop runs only inside the functions that wait.
  */
-#ifndef TESTS_WS_WORLD_H
-#define TESTS_WS_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -76,5 +75,3 @@ int wire_next(struct ws_world *world, int fd, struct buffer *payload);
 void wire_expect_text(struct ws_world *world, int fd, const char *text);
 /* Expects a close frame with that code and reason, and then the end of the connection when it is answered. */
 void wire_expect_close(struct ws_world *world, int fd, int code, const char *reason);
-
-#endif

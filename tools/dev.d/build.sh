@@ -1,16 +1,15 @@
 # Building: the C code by CMake and Ninja, the page by npm.
 # shellcheck shell=bash
 
-# build_c FOLDER [CMAKE-ARGUMENT...]
+# build_c FOLDER PRESET: as CMakePresets.json has it, in the folder that it says.
 build_c() {
     local folder=$ROOT/$1 status=0
-    shift
     need_packages "${BUILD_PACKAGES[@]}"
     say "Building $(basename "$folder")"
     # A warning stops us with the compiler that we develop with. A person with a newer one wants starling, not its opinions.
     local strict=OFF
     [ "$(gcc -dumpversion)" != 12 ] || strict=ON
-    quietly "Configuring $(basename "$folder")" cmake -S "$ROOT" -B "$folder" -G Ninja "-DWARNINGS_AS_ERRORS=$strict" "$@"
+    quietly "Configuring $(basename "$folder")" cmake -S "$ROOT" --preset "$2" "-DWARNINGS_AS_ERRORS=$strict"
     # Ninja's own progress line where there is a terminal, else only what goes wrong.
     if [ -t 1 ]; then
         cmake --build "$folder" || status=$?
@@ -20,22 +19,27 @@ build_c() {
     [ "$status" = 0 ] || die "building $(basename "$folder") failed (see above)"
 }
 
-build_release() { build_c build -DCMAKE_BUILD_TYPE=Release -DSTARLING_TESTS=OFF; }
+build_release() { build_c build release; }
 
-build_sanitized() { build_c build-asan -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined -DSTARLING_TESTS=ON; }
+build_sanitized() { build_c build-asan asan; }
 
-# The page, web/dist: its libraries are fetched when package.json or the lock has changed, and it is made when its sources have.
-build_web() {
+# What the page, its tests and its linter stand on: fetched when package.json or the lock has changed.
+fetch_page_libraries() {
     local web=$ROOT/web stamp=$ROOT/web/node_modules/.fetched
-    [ -f "$web/package.json" ] || return 0
     need_packages nodejs npm ca-certificates
     if [ ! -e "$stamp" ] || [ -n "$(find "$web/package.json" "$web/package-lock.json" -newer "$stamp")" ]; then
         say "Fetching the page's libraries"
         quietly "npm ci" npm --prefix "$web" ci --no-audit --no-fund
         touch "$stamp"
     fi
+}
+
+# The page, web/dist: made when its sources have changed.
+build_web() {
+    local web=$ROOT/web
+    fetch_page_libraries
     if [ ! -e "$web/dist/index.html" ] ||
-        [ -n "$(find "$stamp" "$web/build.js" "$web/client" "$web/public" -newer "$web/dist/index.html")" ]; then
+        [ -n "$(find "$web/node_modules/.fetched" "$web/build.js" "$web/client" "$web/public" -newer "$web/dist/index.html")" ]; then
         quietly "npm run build" npm --prefix "$web" run build
     fi
 }

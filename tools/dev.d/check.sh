@@ -7,8 +7,9 @@ command_check() {
     need_packages "${BUILD_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" libcmocka-dev
     need_venv
     build_sanitized # makes compile_commands.json and the generated headers
+    fetch_page_libraries # among them the linter
     local failed=() name
-    for name in include-law format docs length names circles shell python analysis; do
+    for name in include-law format docs commands version length names circles shell python javascript analysis; do
         say "Check: $name"
         "$ROOT/tools/check/$name" || failed+=("$name")
     done

@@ -1,10 +1,7 @@
 # Fuzzing: libFuzzer over tests/fuzz, under the sanitizers. The fuzzer keeps what it learns in .cache/fuzz, and what fails, too.
 # shellcheck shell=bash
 
-build_fuzzers() {
-    build_c build-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined -DFUZZERS=ON \
-        -DSTARLING_TESTS=OFF
-}
+build_fuzzers() { build_c build-fuzz fuzz; }
 
 # fuzz_one SECONDS NAME: one line of what was done, and the input where it failed.
 fuzz_one() {

@@ -22,15 +22,14 @@ package_in() {
     local folder=$1 build=$1/build-package debs version symbols
     SOURCE_DATE_EPOCH=$(package_epoch)
     export SOURCE_DATE_EPOCH CCACHE_DISABLE=1 # a cache of the compiler may put other names of files into the debug symbols
-    quietly "Configuring $build" cmake -S "$folder" -B "$build" -G Ninja -DWARNINGS_AS_ERRORS=OFF -DCMAKE_BUILD_TYPE=Release \
-        -DSTARLING_TESTS=OFF -DPACKAGING=ON
+    quietly "Configuring $build" cmake -S "$folder" --preset package -DWARNINGS_AS_ERRORS=OFF
     quietly "Building $build" cmake --build "$build" --target "${PACKAGE_PROGRAMS[@]}" pages
     debs=$build/packaging/debs
     rm -f "$debs"/*.deb "$debs"/*.ddeb
     quietly "Packing $build" env -C "$build" cpack
     for symbols in "$debs"/*.ddeb; do repack_symbols "$symbols"; done
-    mkdir -p "$build/debs"
-    rm -f "$build"/debs/*.deb "$build"/debs/*.ddeb "$build"/debs/*.json
+    rm -rf "$build/debs"
+    mkdir "$build/debs"
     mv "$debs"/*.deb "$debs"/*.ddeb "$build/debs"
     version=$(dpkg-deb -f "$build"/debs/starling_*.deb Version)
     (cd "$build" && "$folder/packaging/sbom.py" "$version" "$folder/web/package-lock.json" "${PACKAGE_PROGRAMS[@]}" \

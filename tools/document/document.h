@@ -1,6 +1,5 @@
 /* The parts of which the documents are made. One thread. */
-#ifndef TOOLS_DOCUMENT_DOCUMENT_H
-#define TOOLS_DOCUMENT_DOCUMENT_H
+#pragma once
 
 #include "service/service.h"
 
@@ -12,5 +11,3 @@ extern const struct service_definition *const DOCUMENT_DAEMONS[]; /* the end is 
 void document_tables(void);
 
 void document_questions(void); /* prints docs/QUESTIONS.md */
-
-#endif

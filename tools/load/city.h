@@ -1,7 +1,6 @@
 /* An invented city: people with homes, work, errands and friends nearby. The same seed gives the same people. Pure; user ids are 1 to
  * count. */
-#ifndef LOAD_CITY_H
-#define LOAD_CITY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int city_friends(const struct city *city, int (*pair)(void *context, int64_t a, 
 /* The user's place at a time (ms of the day or since the epoch, as long as it rises): moves at walking and driving pace along
  * streets (tools/load/streets.h), between places of their own. The same time gives the same place. */
 struct geo_point city_place(const struct city *city, int64_t user, int64_t time_ms);
-
-#endif

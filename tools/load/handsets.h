@@ -1,8 +1,7 @@
 /* Many simulated phones in one process, over real WebSockets. Each says hello, reports, pages through its list, and shows exactly what
  * the server sends. It reconnects a lost connection after the server's delay, or a growing one. Loop's thread.
  */
-#ifndef LOAD_HANDSETS_H
-#define LOAD_HANDSETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct handsets_counts handsets_counts(const struct handsets *phones);
 /* Everything on every screen; distances from the phone's last place. */
 void handsets_screens(const struct handsets *phones,
                       void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context);
-
-#endif

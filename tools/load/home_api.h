@@ -1,6 +1,5 @@
 /* Sends requests of many users to the HTTP API of the gateways, each with a token of its user. Loop's thread. */
-#ifndef LOAD_HOME_API_H
-#define LOAD_HOME_API_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ size_t home_api_under_way(const struct home_api *api);
 
 /* The clock_monotonic_us of the last answer that needs no repetition, or of home_api_new if there was none. */
 int64_t home_api_heard_us(const struct home_api *api);
-
-#endif

@@ -8,8 +8,7 @@
  * change whom they follow. Posts with lower ids than the first one made here are of an earlier time, and are passed over.
  *
  * Times are microseconds of one clock. Users and ids are from 0. Pure; one thread. */
-#ifndef LOAD_PAGE_CHECK_H
-#define LOAD_PAGE_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ bool page_check_wrong(struct page_check *check, const struct checked_page *page,
 
 /* The lowest id that was made here; INT64_MAX: none yet. */
 int64_t page_check_first(const struct page_check *check);
-
-#endif

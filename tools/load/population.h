@@ -1,7 +1,6 @@
 /* The people of a simulation and who of them follow each other: each friendship is two follows, and everybody follows a few authors, who
  * are the people with the lowest ids. One thread. */
-#ifndef LOAD_POPULATION_H
-#define LOAD_POPULATION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int population_follows(const struct population *population, int (*follows)(void 
  * Blocking: returns when the routers, and the feed processes if there are follows, have handled everything. Negative errno with the
  * reason. */
 int population_import(const struct population *population, const struct cli *cli, bool follows, struct error *error);
-
-#endif

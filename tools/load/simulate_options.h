@@ -1,6 +1,5 @@
 /* The options of `starling-load simulate`. */
-#ifndef LOAD_SIMULATE_OPTIONS_H
-#define LOAD_SIMULATE_OPTIONS_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -41,5 +40,3 @@ struct simulate_options {
 int simulate_options_open(struct simulate_options *options, struct cli *cli, const struct cli_command *command,
                           int argc, char **argv, bool *done);
 void simulate_options_free(struct simulate_options *options);
-
-#endif

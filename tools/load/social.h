@@ -4,8 +4,7 @@
  *
  * With `check` every page is checked by brute force (tools/load/page_check.h). Nobody but the simulation may then post for its people. This
  * module prints on standard error. Loop's thread. */
-#ifndef LOAD_SOCIAL_H
-#define LOAD_SOCIAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool social_over(const struct social *social);
 bool social_well(const struct social *social);
 
 void social_say(const struct social *social); /* prints the counts of everything done so far, in a line */
-
-#endif

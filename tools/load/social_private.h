@@ -1,7 +1,6 @@
 /* The inside of tools/load/social.h: social.c acts, social_talk.c talks, social_learn.c and social_pages.c read. social_people.c is what they
  * have in common. */
-#ifndef LOAD_SOCIAL_PRIVATE_H
-#define LOAD_SOCIAL_PRIVATE_H
+#pragma once
 
 #include "json/json.h"
 #include "tools/load/home_api.h"
@@ -102,5 +101,3 @@ void social_read(struct social *social, struct citizen *citizen);
 
 /* Reads the whole timeline (with `check`) or the newest page. A citizen whose timeline is right is no longer open. */
 void social_read_all(struct social *social, struct citizen *citizen);
-
-#endif

@@ -1,7 +1,6 @@
 /* The streets of the invented city, always the same: columns and rows, close together in the centre, and a river between row 0 and row 1
  * that only main columns cross. The plan is straight, in metres east (x) and north (y) of the centre; the ground is the plan, bent. Pure. */
-#ifndef LOAD_STREETS_H
-#define LOAD_STREETS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ struct plan_point streets_near(struct plan_point place);
 struct plan_point streets_between(struct plan_point from, struct plan_point to, double part);
 
 struct geo_point streets_ground(struct plan_point place);
-
-#endif

@@ -3,8 +3,7 @@
  * Floors have no gaps, so a page of roots must have each floor of its range, and at each floor that is known the right comment. A comment
  * or a deletion is certain `margin` after its outcome: then a page must show it. At the end, when all outcomes are known, a thread must be
  * exactly what is known of it, with its replies and likes. Pure; one thread. */
-#ifndef LOAD_TALK_CHECK_H
-#define LOAD_TALK_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ bool talk_page_wrong(const struct talk_thread *talk, const struct talk_item *ite
 /* The same of the whole thread: roots by floor, each with its replies behind it, and the number of visible ones. */
 bool talk_whole_wrong(const struct talk_thread *talk, const struct talk_item *items, size_t count, int64_t total,
                       struct buffer *why);
-
-#endif

@@ -1,6 +1,6 @@
 // The service worker: it keeps the page itself, so that it opens without a network and can say that there is none. What the server
 // answers under /v1/ and /demo/, and whatever has a token, goes by it untouched, and nothing of that is kept.
-/* global FILES -- the build says which files make the page, so that each new page has a service worker of its own */
+// FILES: the build says which files make the page, so that each new page has a service worker of its own.
 
 const KEPT = `starling-page-${FILES.filter((file) => file.startsWith('/assets/')).join()}`;
 const MAP = '/map.geojson';

@@ -8,7 +8,7 @@ const issuer = `http://127.0.0.1:${port}`;
 const provider = new Provider(issuer, {
     clients: [{ client_id: 'starling', token_endpoint_auth_method: 'none', redirect_uris: [redirectUri], grant_types: ['authorization_code'], response_types: ['code'] }],
     pkce: { required: () => true },
-    clientBasedCORS: (ctx, origin) => origin === new URL(redirectUri).origin,
+    clientBasedCORS: (_ctx, origin) => origin === new URL(redirectUri).origin,
     features: { devInteractions: { enabled: true } },
 });
 provider.listen(port, '127.0.0.1', () => console.log('ready'));

@@ -1,6 +1,5 @@
 /* Shared by the peers in Redis: a pipelined connection, binary keys, and the server's CPU. A failure ends the program. Header-only. */
-#ifndef BENCH_PEERS_REDIS_REDIS_H
-#define BENCH_PEERS_REDIS_REDIS_H
+#pragma once
 
 #include <hiredis/hiredis.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ static inline double redis_server_s(const char *server) {
     sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
-
-#endif

@@ -72,7 +72,7 @@ function deliver(users, text) {
 let rest = Buffer.alloc(0);
 
 function take(chunk) {
-  let bytes = rest.length ? Buffer.concat([rest, chunk]) : chunk;
+  const bytes = rest.length ? Buffer.concat([rest, chunk]) : chunk;
   let at = 0;
   while (bytes.length - at >= 8) {
     const size = bytes.readUInt32LE(at), count = bytes.readUInt32LE(at + 4), end = at + 8 + 4 * count + size;

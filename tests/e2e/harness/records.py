@@ -105,9 +105,9 @@ def key_users(key: bytes) -> tuple:
     return struct.unpack(f'>{len(key) // 8}q', key)
 
 
-def subject_partition(subject: str, partitions: int) -> int:
-    """As Java's default partitioner has it for that key: murmur2."""
-    data, m = subject.encode(), 0x5bd1e995
+def partition_of(key: bytes, partitions: int) -> int:
+    """As Java's default partitioner has it: murmur2."""
+    data, m = key, 0x5bd1e995
     h = 0x9747b28c ^ len(data)
     for i in range(0, len(data) & ~3, 4):
         k = int.from_bytes(data[i:i + 4], 'little') * m & 0xffffffff

@@ -15,6 +15,9 @@ class Missing(Exception):
 
 
 def last_tag() -> str:
+    """Or the commit that STARLING_UPGRADE_FROM names."""
+    if given := os.environ.get('STARLING_UPGRADE_FROM'):
+        return given
     found = subprocess.run(['git', '-C', REPOSITORY, 'describe', '--tags', '--abbrev=0', 'HEAD'], capture_output=True, text=True)
     if found.returncode:
         raise Missing('no release is tagged, or this clone does not have its tags: git fetch --tags --unshallow')

@@ -1,7 +1,6 @@
 /* Answers to questions: GET /peer/counter/NAME, and with ?key=KEY the outcome of that key. Both are read from the ledger, and only where
  * the owner says that this process may answer. Loop's thread. */
-#ifndef SPINE_ANSWERS_H
-#define SPINE_ANSWERS_H
+#pragma once
 
 #include "ledger.h"
 #include "service/http.h"
@@ -11,5 +10,3 @@
  * the counter; 503: it is being restored, or the ledger fails. */
 void answers_give(struct http_request *request, const struct tasks *tasks, struct table_store *ledger,
                   int32_t partitions);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A command without a key has no outcome that anybody could ask for, and is decided as often as it is sent. All integers are big-endian. Counters and outcomes are state: records of one compacted topic. Pure; any thread.
  */
-#ifndef SPINE_COUNTERS_H
-#define SPINE_COUNTERS_H
+#pragma once
 
 #include "kafka/consumer.h"
 
@@ -61,5 +60,3 @@ void counter_outcome_get(const uint8_t *value, struct counter_outcome *outcome);
 
 /* A record of COUNTERS is a counter; else an outcome. False: it is neither. */
 bool counter_state_valid(const struct kafka_record *record, int32_t partitions, bool *counter);
-
-#endif

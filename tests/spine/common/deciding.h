@@ -1,8 +1,7 @@
 /* The product's side of the decider: reads commands, decides each by the rule (counters.h) against the newest state, and writes the
  * counter and the command's outcome in the decider's transaction. State that the transaction has written is found in the overlay until it is
  * read back; before that comes the ledger. Loop's thread. */
-#ifndef SPINE_DECIDING_H
-#define SPINE_DECIDING_H
+#pragma once
 
 #include "decider/decider.h"
 #include "ledger.h"
@@ -25,5 +24,3 @@ void deciding_free(struct deciding *deciding); /* its decider is not busy; NULL 
 
 /* For the owner, and for what was read back. It lives as long as deciding. */
 struct decider *deciding_decider(const struct deciding *deciding);
-
-#endif

@@ -1,7 +1,6 @@
 /* Effects: each change of a counter goes to COUNTER_CHANGES, and to the edges that watch the counter (lib/watch). The watches are a
  * store in memory. Loop's thread. */
-#ifndef SPINE_TELLING_H
-#define SPINE_TELLING_H
+#pragma once
 
 #include "counters.h"
 #include "kafka/producer.h"
@@ -33,5 +32,3 @@ void telling_flush(struct telling *telling);
 bool telling_blocked(struct telling *telling);                    /* offers again what waits; true: there is no room */
 void telling_continue(struct telling *telling);                   /* ten times a second */
 struct kafka_producer *telling_producer(struct telling *telling); /* for dead letters */
-
-#endif

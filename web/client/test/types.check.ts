@@ -39,7 +39,7 @@ starling.getComments('post:5', {}, 'W/"1.2"').then(({ items }) => items);
 // @ts-expect-error there is no such order
 starling.getComments('post:5', { sort: 'oldest' });
 starling.getFriends({ state: 'all' }).then(({ items }) => items.map((friend) => friend.name?.length));
-for (const friend of [starling.all(starling.getFriends())]) friend.next().then(({ value }) => value && value.since?.toFixed());
+for (const friend of [starling.all(starling.getFriends())]) friend.next().then(({ value }) => value?.since?.toFixed());
 // @ts-expect-error there is no such list
 starling.getFriends({ state: 'foes' });
 starling.report([{ lat: 1, lng: 2, time: 3 }]).then(({ sharingOff }) => sharingOff.toFixed());

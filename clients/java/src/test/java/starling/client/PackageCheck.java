@@ -127,7 +127,7 @@ public final class PackageCheck {
                 said(pom, path);
             }
             String changes = new String(Files.readAllBytes(Paths.get("CHANGELOG.md")), StandardCharsets.UTF_8);
-            Matcher newest = Pattern.compile("^## (\\S+)", Pattern.MULTILINE).matcher(changes);
+            Matcher newest = Pattern.compile("^## (\\d\\S*)", Pattern.MULTILINE).matcher(changes);
             assertTrue(newest.find());
             assertEquals(newest.group(1), said(pom, "version"));
         }

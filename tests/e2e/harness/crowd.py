@@ -7,6 +7,7 @@ import time
 import urllib.parse
 
 from .feed import Feed
+from .http import Lists
 
 HANDS = 48  # requests at a time: most of them wait for an outcome, or for an inbox
 
@@ -46,7 +47,7 @@ class Hand:
         raise AssertionError('not reached')
 
 
-class Person:
+class Person(Lists):
     """As harness.http.Http, for one user of the crowd."""
 
     def __init__(self, crowd: 'Crowd', user: int):

@@ -25,7 +25,20 @@ def problem(response, status, code, retry=None) -> dict:
     return body
 
 
-class Http(requests.Session):
+class Lists:
+    """What reads lists to their end, for whoever has ok(method, url, params=...)."""
+
+    def pages(self, url, **query):
+        """All pages of a list, none of which has more than was asked for."""
+        for page in pages_of(lambda **cursor: self.ok('GET', url, params={**query, **cursor})):
+            assert len(page['items']) <= query.get('limit', len(page['items'])), f'{len(page["items"])} items of {url}, {query}'
+            yield page
+
+    def items(self, url, **query) -> list:
+        return [item for page in self.pages(url, **query) for item in page['items']]
+
+
+class Http(Lists, requests.Session):
     """client.get('/v1/friends'), client.put('/v1/sharing', json={...}). The base address and the token go by themselves;
     a request without answer fails after 10 s."""
 
@@ -51,12 +64,3 @@ class Http(requests.Session):
         response = self.request(method, url, **kwargs)
         problem(response, status, code)
         return response
-
-    def pages(self, url, **query):
-        """All pages of a list, none of which has more than was asked for."""
-        for page in pages_of(lambda **cursor: self.ok('GET', url, params={**query, **cursor})):
-            assert len(page['items']) <= query.get('limit', len(page['items'])), f'{len(page["items"])} items of {url}, {query}'
-            yield page
-
-    def items(self, url, **query) -> list:
-        return [item for page in self.pages(url, **query) for item in page['items']]

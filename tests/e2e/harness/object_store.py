@@ -37,7 +37,7 @@ class ObjectStore:
         self.process.wait()
 
     def _answers(self):
-        with contextlib.suppress(requests.ConnectionError):
+        with contextlib.suppress(requests.ConnectionError, requests.Timeout):  # it takes long to begin on a busy machine
             return requests.get(self.address, timeout=5).ok
 
     def settings(self, prefix, address=None) -> dict:

@@ -1,5 +1,4 @@
 """The `starling` command against a real broker and real daemons."""
-import concurrent.futures
 import contextlib
 import csv
 import datetime
@@ -20,6 +19,7 @@ import pytest
 from harness.cluster import build_folder
 from harness.command import Running, fails
 from harness.geo import HOME, at, distance_m
+from harness.meanwhile import at_once
 from harness.processes import clean_environment
 from harness.records import decode, key_users, pair_key
 from harness.waiting import eventually, now_ms
@@ -648,11 +648,10 @@ COMMANDS = [('topics', 'create'), ('graph', 'import', '/dev/null'), ('graph', 'e
 def test_a_broker_that_is_away_is_named_within_seconds(make_cluster):
     cluster = make_cluster()
     begun = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(len(COMMANDS)) as pool:  # each waits a while
-        reasons = pool.map(lambda command: fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1',
-                                                 code=2 if command == ('status',) else 1), COMMANDS)
-        for command, reason in zip(COMMANDS, reasons):
-            assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
+    reasons = at_once(lambda command: fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1',
+                                            code=2 if command == ('status',) else 1), COMMANDS)
+    for command, reason in zip(COMMANDS, reasons, strict=True):
+        assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
     assert time.monotonic() - begun < 12
 
 

@@ -1,5 +1,4 @@
 """`starling follows`, `posts` and `feed`, with one feed process that is well."""
-import concurrent.futures
 import gzip
 import json
 import re
@@ -10,6 +9,7 @@ import pytest
 from harness.cluster import build_folder
 from harness.command import fails
 from harness.feed import Feed
+from harness.meanwhile import at_once
 from harness.processes import clean_environment
 from harness.waiting import eventually
 
@@ -183,9 +183,7 @@ def test_commands_say_why_there_is_nothing(make_cluster, tmp_path):
 def test_a_broker_that_is_away_is_named(make_cluster):
     cluster = make_cluster()
     commands = [('follows', 'import', '/dev/null'), ('follows', 'export'), ('posts', 5), ('feed', 5)]
-    with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:  # each waits a while
-        reasons = list(pool.map(lambda command: fails(
-            cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1'), commands))
+    reasons = at_once(lambda command: fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1'), commands)
     for command, reason in zip(commands, reasons, strict=True):
         assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
 

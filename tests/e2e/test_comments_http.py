@@ -1,5 +1,4 @@
 """Comments over the HTTP API, decided by starling-comments: every page of every order is what a plain model says, whatever dies."""
-import concurrent.futures
 import json
 import random
 
@@ -8,6 +7,7 @@ import pytest
 from harness.commenting import Commenting
 from harness.feed import Feed
 from harness.http import problem
+from harness.meanwhile import beside
 from harness.waiting import eventually
 
 SESSION = {'kafka.session.timeout.ms': 6000, 'kafka.heartbeat.interval.ms': 500}
@@ -198,12 +198,11 @@ def test_floors_are_dense_after_a_kill_and_each_comment_is_there_once(comments, 
     def live(user):
         return [write_until_made(comments, user, name, f'{user} {n}', f'{user}-{n}') for n in range(25)]
 
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        lives = [pool.submit(live, user) for user in people]
+    with beside(live, people) as lives:
         eventually(lambda: comments.http(people[0]).ok('GET', comments.path(name))['total'] > 20, 30)
         daemon.kill()
         daemon.start()
-        made = [comment for life in lives for comment in life.result()]
+    made = [comment for life in lives for comment in life.result()]
     assert sorted(comment['floor'] for comment in made) == list(range(1, 101))
     for comment in sorted(made, key=lambda comment: int(comment['id'])):
         noted = comments.threads.write(name, int(comment['id']), comment['user'], comment['text'], comment['time'])

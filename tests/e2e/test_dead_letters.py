@@ -1,11 +1,11 @@
 """Records that are no records and almost as large as Kafka takes: nothing that anybody can produce stops a partition."""
-import concurrent.futures
 import os
 
 import pytest
 from confluent_kafka import Producer
 
 from harness.commenting import Commenting
+from harness.meanwhile import at_once
 from harness.waiting import eventually, now_ms
 
 LARGEST = 1048588 - 200  # what the broker takes, less the batch around the record and its key
@@ -152,8 +152,7 @@ def test_a_command_whose_outcome_is_too_large_is_refused_and_the_others_go_on(ma
         return answer.status_code, answer.json().get('code')
 
     deeds = [(user, path, text if user % 2 else 'short') for user in people for path in ('/v1/posts', api.path(subject))]
-    with concurrent.futures.ThreadPoolExecutor(len(deeds)) as pool:
-        for (_, path, said), found in zip(deeds, pool.map(lambda deed: write(*deed), deeds)):
-            assert found == ((201, None) if said == 'short' else (500, 'write_refused')), f'{path} {said[:9]}'
+    for (_, path, said), found in zip(deeds, at_once(lambda deed: write(*deed), deeds), strict=True):
+        assert found == ((201, None) if said == 'short' else (500, 'write_refused')), f'{path} {said[:9]}'
     status = cluster.starling('status', check=False)
     assert status.returncode and 'max.message.bytes' in status.stdout, status.stdout

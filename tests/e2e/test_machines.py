@@ -1,6 +1,5 @@
 """Several machines, for real: three brokers and two sets of daemons in network namespaces of their own. A broker is lost for good, lines are
 cut and healed, others are slow and lose packets. Everything acknowledged is there afterwards; lists, pages and threads are exact."""
-import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -12,6 +11,7 @@ import time
 import pytest
 
 from harness.busy import Busy
+from harness.meanwhile import at_once
 from harness.processes import die_with_parent
 from harness.waiting import eventually, now_ms
 
@@ -89,8 +89,7 @@ def takes_writes(spread, gateway, user):
 
 def served(spread, user):
     """Every gateway takes reports and posts, every process is ready, and every edge has sent what its phones reported."""
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        list(pool.map(lambda gateway: takes_writes(spread, gateway, user), spread.of('ingest')))
+    at_once(lambda gateway: takes_writes(spread, gateway, user), spread.of('ingest'))
     for edge in spread.fanouts:
         unsent = edge.total('starling_edge_unsent_sessions')
         assert unsent == 0, f'{edge.name}: {unsent} sessions'

@@ -1,11 +1,11 @@
 """GET /v1/nearby: the list of friends near, for who has no socket. It is the one that a socket shows."""
-import concurrent.futures
 import random
 import time
 
 import pytest
 
 from harness.geo import HOME, distance_m, north_of
+from harness.meanwhile import at_once
 from harness.waiting import eventually, now_ms
 
 CROWD = 30
@@ -106,8 +106,7 @@ def test_few_questions_of_a_user_wait_at_once(town, users):
         assert nearby(town, me, since=at + 1)['time'] == at
         return time.monotonic() - began
 
-    with concurrent.futures.ThreadPoolExecutor(6) as pool:
-        waits = sorted(pool.map(ask, range(6)))
+    waits = sorted(at_once(ask, range(6)))
     assert sum(wait > 1.5 for wait in waits) == 2, waits
 
 

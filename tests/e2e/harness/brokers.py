@@ -1,11 +1,11 @@
 """A cluster of Kafka brokers, each on a machine of its own: three copies of everything, two of which must be written."""
-import concurrent.futures
 import pathlib
 import re
 
 from confluent_kafka.admin import AdminClient
 
 from .broker import Broker, kafka_identity
+from .meanwhile import at_once
 from .processes import Place
 
 PROPERTIES = '''
@@ -67,8 +67,7 @@ class Brokers:
         return ','.join(member.bootstrap for member in self.members)
 
     def start(self):
-        with concurrent.futures.ThreadPoolExecutor(len(self.members)) as pool:
-            list(pool.map(Member.format, self.members))
+        at_once(Member.format, self.members)
         for member in self.members:  # none of them answers before most are there
             member.start(wait=False)
         for member in self.members:

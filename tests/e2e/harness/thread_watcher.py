@@ -39,7 +39,6 @@ class ThreadWatcher(Watching):
     def _watch(self):
         self.phone.send({'type': 'watch', 'what': 'comments', 'subject': self.subject, 'version': self.version})
 
-
     def _read(self) -> bool:
         """The whole thread. Its version is that of the first page: changes after that do no harm on the other pages."""
         comments, first = {}, None

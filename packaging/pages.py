@@ -374,7 +374,7 @@ def main():
         return
     document, *programs, out, date = sys.argv[1:]
     out = pathlib.Path(out)
-    tables = json.loads(subprocess.check_output([document, 'tables']))
+    tables = json.loads(said(document, 'tables'))
     version, daemons = tables['version'], tables['daemons']
     (out / 'man').mkdir(parents=True, exist_ok=True)
     (out / 'completion').mkdir(exist_ok=True)

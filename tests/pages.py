@@ -1,10 +1,16 @@
-"""The commands of the pages: shell blocks, fenced as `sh` or indented, as tools/check/commands counts them and tests run them."""
+"""The pages, and their commands: shell blocks, fenced as `sh` or indented, as tools/check/commands counts them and tests run them."""
 import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = re.compile(r'\{".*|[a-z0-9]+(\.[a-z0-9]+)+=.*|')  # JSON, settings: no command
 HEREDOC = re.compile(r"<<-?'?([A-Z]+)'?")
+
+
+def files(root):
+    """All pages of ours, generated ones, too."""
+    folders = (root / name for name in ('docs', 'tests', 'bench', 'clients', 'compose', 'web'))
+    return sorted([*root.glob('*.md'), *(page for folder in folders for page in folder.rglob('*.md') if not {'node_modules', 'target'} & set(page.parts))])
 
 
 def blocks(text):

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -17,6 +18,7 @@ pytest_in() { echo "$STARLING_UPGRADE_FROM" >"$ROOT/build-package/upgraded"; }
 '''
 
 
+@unittest.skipUnless(shutil.which('git') and (ROOT / '.git').exists(), 'a release is a commit: it needs git, and a clone')
 class Release(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -325,9 +325,11 @@ const struct cli_command REPLAY_COMMAND = {
              "from_offset, as texts). If one was cut, the headers starling.cut.key.size and\n"
              "starling.cut.value.size hold the original sizes.\n\n"
              "--into copies sharing, profiles, friendships and locations, of which lists and history are made, if\n"
-             "no topic is named; the others are made empty. Partitions, keys, values, order and Kafka's times are\n"
-             "the same; headers are not copied. Of compacted topics, everything before --to is copied. Copies\n"
-             "delete nothing by age. A target that has a record is refused, so an interrupted run cannot be\n"
-             "continued: it says how to delete what it has copied.",
+             "no topic is named; with --partitions, all topics but those of commands, offsets, refusals, watches,\n"
+             "deliveries, timelines and hot posts. The others are made empty. Keys, values, order and Kafka's\n"
+             "times are the same, and without --partitions the partitions, too; headers are not copied. Of\n"
+             "compacted topics, everything before --to is copied. Copies delete nothing by age, but those of a\n"
+             "migration do. A target that has a record is refused, so an interrupted run cannot be continued: it\n"
+             "says how to delete what it has copied.",
     .run = run,
 };

@@ -5,9 +5,9 @@
 static const struct config_property PROPERTIES[] = {
     {"checkpoint.dir", CONFIG_STRING, AT(checkpoint_dir), "",
      .doc =
-         "Folder for checkpoints of the stores, one process's own, best on data.dir's filesystem: they are then hard links "
-         "and cost nothing but what has changed since. A process whose data.dir is empty starts from the newest ones there "
-         "and reads only what followed. Empty: none."},
+         "Folder for checkpoints of the stores, one process's own. On data.dir's filesystem they are hard links and cost "
+         "nothing but what has changed since, and are lost with its disk; elsewhere each is a whole copy. A process whose "
+         "data.dir is empty starts from the newest ones there and reads only what followed. Empty: none."},
     {"checkpoint.every.s", CONFIG_INT, AT(checkpoint_every_s), "3600", .min = 1, .max = 604800,
      .doc = "How often checkpoints are made, in seconds, while all owned partitions are restored."},
     {"checkpoint.keep", CONFIG_INT, AT(checkpoint_keep), "3", .min = 1, .max = 1000,

@@ -91,7 +91,7 @@ static void each_second(void *context) {
     int64_t wall = clock_wall_ms();
     report_clock_tick(router->clock);
     int64_t now = report_clock_now(router->clock);
-    presence_sweep(router->presence, now - 2 * router->common->inactive_after_s * SECOND_MS, SWEEP_SLOTS);
+    presence_sweep(router->presence, now - 2 * router->inactive_ms, SWEEP_SLOTS);
     if (owner_joined(owner)) {
         deliver_set_stream_time(router->outbox, report_clock_stream(router->clock));
         if (stream && !deliver_blocked(router->outbox)) deliver_beat(router->outbox);
@@ -208,6 +208,8 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .path = mem_format("%s/friends", service_settings(service)->data_dir),
     });
+    router->inactive_ms = router->common->inactive_after_s * SECOND_MS;
+    router->rounded = grid_of((int)router->settings->rounded_precision);
     int code = open_store(router, error);
     if (code == 0) code = start_parts(router, error);
     if (code < 0) {

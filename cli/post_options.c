@@ -8,8 +8,6 @@
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, PLAIN_OPTIONS = 2 };
 
-static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
-
 static int ask_and_print(const struct cli_command *command, const struct post_options *options,
                          post_options_fn *print) {
     const struct asking_options whom = {
@@ -31,7 +29,7 @@ static int ask_and_print(const struct cli_command *command, const struct post_op
 
 int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
                      char **argv) {
-    struct post_options post = {.limit = LIMIT_DEFAULT, .authorities = AUTHORITIES};
+    struct post_options post = {.limit = LIMIT_DEFAULT};
     const char *limit = NULL;
     bool follows = false;
     const struct cli_option options[] = {

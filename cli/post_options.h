@@ -9,7 +9,7 @@ struct post_options {
     bool json;
     /* With --follow: */
     const struct cli *cli;
-    const char *ws, *token, *authorities; /* URL of the edge; NULL: our own; PEM file */
+    const char *ws, *token, *authorities; /* as a phone has them (cli/phone.h) */
 };
 
 typedef int post_options_fn(const struct post_options *options, struct asking *asking, struct error *error);

@@ -40,18 +40,13 @@ static void each_tenth(void *context) {
 }
 
 static void collect(void *context) {
-    struct comments *comments = context;
+    const struct comments *comments = context;
     struct store_usage usage = store_usage(comments->store);
-    comments->metrics.cache->value = (double)usage.block_cache;
-    comments->metrics.files->value = (double)usage.sst_files;
-}
-
-static void start_metrics(struct comments *comments) {
-    struct metrics *m = service_metrics(comments->service);
-    comments->metrics.cache =
-        metrics_gauge(m, "starling_comments_store_cache_bytes", "Block cache of the store.", NULL);
-    comments->metrics.files = metrics_gauge(m, "starling_comments_store_disk_bytes", "The store on the disk.", NULL);
-    metrics_on_collect(m, collect, comments);
+    const struct metric_now now[] = {
+        {"starling_comments_store_cache_bytes", "Block cache of the store.", (double)usage.block_cache},
+        {"starling_comments_store_disk_bytes", "The store on the disk.", (double)usage.sst_files},
+    };
+    metrics_set(service_metrics(comments->service), now, ARRAY_SIZE(now));
 }
 
 /* ---- the parts ---- */
@@ -198,7 +193,7 @@ static int start_parts(struct comments *comments, struct error *error) {
     uv_loop_t *loop = service_loop(comments->service);
     int code = make_parts(comments, error);
     if (code) return code;
-    start_metrics(comments);
+    metrics_on_collect(service_metrics(comments->service), collect, comments);
     comments->second = loop_timer_new(loop, SECOND_MS, SECOND_MS, each_second, comments);
     comments->tenth = loop_timer_new(loop, TENTH_MS, TENTH_MS, each_tenth, comments);
     comments->started = true;

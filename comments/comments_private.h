@@ -29,9 +29,6 @@ struct comments {
     struct loop_timer *second, *tenth;
     bool started; /* the store is open, and all parts are made */
     bool draining;
-    struct {
-        struct metric *cache, *files;
-    } metrics;
 };
 
 enum { COMMENTS_THREADS, COMMENTS_WATCHES, COMMENTS_STORES }; /* the order of the topology's stores */

@@ -23,9 +23,6 @@ struct phone_server {
     struct rates *newcomers;      /* new connections, by network */
     uint32_t key_changes;         /* of the keys that sessions were last checked against */
     uint64_t floods;              /* connections closed because of too many messages */
-    struct {
-        struct metric *refused, *late, *evicted, *origins, *dead, *floods, *certificate;
-    } metrics;
 };
 
 static int verify(struct phone_server *phones, const struct session *session, const struct request *request,
@@ -151,40 +148,28 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 
 /* ---- the server ---- */
 
-static struct metric *handshake_counter(struct metrics *m, const char *labels) {
-    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
+static void set_refused(struct metrics *m, const char *labels, uint64_t value) {
+    metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels)->value =
+        (double)value;
 }
 
 static void collect(void *context) {
-    struct phone_server *phones = context;
+    const struct phone_server *phones = context;
     const struct ws_counts *counts = ws_server_counts(phones->server);
-    phones->metrics.refused->value = (double)counts->refused;
-    phones->metrics.late->value = (double)counts->late;
-    phones->metrics.evicted->value = (double)counts->evicted;
-    phones->metrics.origins->value = (double)counts->origins;
-    phones->metrics.dead->value = (double)counts->dead;
-    phones->metrics.floods->value = (double)(counts->floods + phones->floods);
-}
-
-static void note_certificate(struct phone_server *phones) {
     int64_t end_s = ws_server_expires(phones->server);
-    phones->metrics.certificate->value = end_s < 0 ? (double)NAN : (double)end_s;
-}
-
-static void metrics_start(struct phone_server *phones) {
+    const struct metric_now now[] = {
+        {"starling_edge_dead_total", "Connections dropped because no ping was answered.", (double)counts->dead},
+        {"starling_edge_floods_total", "Connections closed because of too many pings or messages.",
+         (double)(counts->floods + phones->floods)},
+        {"starling_edge_certificate_end_seconds", "When the certificate ends, since the epoch.",
+         end_s < 0 ? (double)NAN : (double)end_s},
+    };
     struct metrics *m = phones->options.metrics;
-    phones->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
-    phones->metrics.late = handshake_counter(m, "reason=\"late\"");
-    phones->metrics.evicted = handshake_counter(m, "reason=\"crowded\"");
-    phones->metrics.origins = handshake_counter(m, "reason=\"origin\"");
-    phones->metrics.dead =
-        metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL);
-    phones->metrics.floods = metrics_counter(m, "starling_edge_floods_total",
-                                             "Connections closed because of too many pings or messages.", NULL);
-    phones->metrics.certificate = metrics_gauge_unknown(m, "starling_edge_certificate_end_seconds",
-                                                        "When the certificate ends, since the epoch.", NULL);
-    note_certificate(phones);
-    metrics_on_collect(m, collect, phones);
+    set_refused(m, "reason=\"no_upgrade\"", counts->refused);
+    set_refused(m, "reason=\"late\"", counts->late);
+    set_refused(m, "reason=\"crowded\"", counts->evicted);
+    set_refused(m, "reason=\"origin\"", counts->origins);
+    metrics_set(m, now, ARRAY_SIZE(now));
 }
 
 int phones_new(const struct phones_options *options, struct phone_server **made, struct error *error) {
@@ -215,7 +200,7 @@ int phones_new(const struct phones_options *options, struct phone_server **made,
         },
         &phones->server, error);
     if (result) goto finish;
-    metrics_start(phones);
+    metrics_on_collect(options->metrics, collect, phones);
     *made = phones;
 finish:
     if (result) {
@@ -237,11 +222,7 @@ struct ws_server *phones_server(const struct phone_server *phones) {
     return phones->server;
 }
 
-int phones_renew(struct phone_server *phones, struct error *error) {
-    int result = ws_server_renew(phones->server, error);
-    note_certificate(phones);
-    return result;
-}
+int phones_renew(struct phone_server *phones, struct error *error) { return ws_server_renew(phones->server, error); }
 
 void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context) {
     ws_server_shutdown(phones->server, WS_RESTART, closed, context);

@@ -40,7 +40,7 @@ struct intake {
     bool failing, to_commit;
     bool forget; /* the index is to be begun anew, as soon as the worker is free */
     int64_t current_us, rows;
-    struct metric *records, *bad, *failures, *rows_gauge, *lag;
+    struct metric *records, *bad, *failures;
 };
 
 static void go_on(struct intake *intake);
@@ -286,8 +286,12 @@ static void collect(void *context) {
         if (waiting > 0) lag += waiting;
     }
     lag += (int64_t)(batch_count(intake->gathering) + batch_count(intake->writing));
-    intake->rows_gauge->value = (double)intake->rows;
-    intake->lag->value = (double)lag;
+    const struct metric_now now[] = {
+        {"starling_moderation_comments", "Comments in the search index.", (double)intake->rows},
+        {"starling_moderation_lag_records", "Records of comments that Kafka has and the search index has not.",
+         (double)lag},
+    };
+    metrics_set(service_metrics(intake->options.service), now, ARRAY_SIZE(now));
 }
 
 static void make_metrics(struct intake *intake, struct metrics *metrics) {
@@ -296,9 +300,6 @@ static void make_metrics(struct intake *intake, struct metrics *metrics) {
                                   "Records that are no comments and went to the dead letter queue.", NULL);
     intake->failures = metrics_counter(metrics, "starling_moderation_write_failures_total",
                                        "Writes to the search index that failed (tried again).", NULL);
-    intake->rows_gauge = metrics_gauge(metrics, "starling_moderation_comments", "Comments in the search index.", NULL);
-    intake->lag = metrics_gauge(metrics, "starling_moderation_lag_records",
-                                "Records of comments that Kafka has and the search index has not.", NULL);
     metrics_on_collect(metrics, collect, intake);
 }
 

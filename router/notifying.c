@@ -27,7 +27,6 @@ struct notifying {
     struct mutes *mutes;
     struct copy_definition kept[COPIES];
     struct copies *copies;
-    struct metric *put, *dropped, *failed;
 };
 
 int notifying_check(const struct router_settings *settings, struct error *error) {
@@ -78,14 +77,21 @@ static void write_items(const void *context, struct buffer *body, const void *it
 static void collect(void *context) {
     const struct notifying *notifying = context;
     struct handoff_counts counts = handoff_read_counts(notifying->waiting);
-    notifying->put->value = (double)counts.put;
-    notifying->dropped->value = (double)counts.dropped;
-    notifying->failed->value = (double)poster_failed(notifying->poster);
+    const struct metric_now now[] = {
+        {"starling_router_notices_total", "Users without a session near whom a friend has come, dropped ones included.",
+         (double)counts.put},
+        {"starling_router_notices_dropped_total",
+         "Notices that were not posted: the receiver of notify.url is too slow, away, or refuses them.",
+         (double)counts.dropped},
+        {"starling_router_notify_posts_failed_total",
+         "Posts that the receiver of notify.url did not take, each try counted.",
+         (double)poster_failed(notifying->poster)},
+    };
+    metrics_set(service_metrics(notifying->router->service), now, ARRAY_SIZE(now));
 }
 
 static void start_posts(struct notifying *notifying) {
     const struct router_settings *settings = notifying->router->settings;
-    struct metrics *m = service_metrics(notifying->router->service);
     notifying->waiting = handoff_new(WAITING_MAX, sizeof(struct approach));
     notifying->poster = poster_new(&(struct poster_options){
         .url = settings->notify_url,
@@ -94,16 +100,8 @@ static void start_posts(struct notifying *notifying) {
         .gather_ms = GATHER_MS,
         .write = write_items,
     });
-    notifying->put =
-        metrics_counter(m, "starling_router_notices_total",
-                        "Users without a session near whom a friend has come, dropped ones included.", NULL);
-    notifying->dropped = metrics_counter(
-        m, "starling_router_notices_dropped_total",
-        "Notices that were not posted: the receiver of notify.url is too slow, away, or refuses them.", NULL);
-    notifying->failed = metrics_counter(m, "starling_router_notify_posts_failed_total",
-                                        "Posts that the receiver of notify.url did not take, each try counted.", NULL);
     poster_start(notifying->poster);
-    metrics_on_collect(m, collect, notifying);
+    metrics_on_collect(service_metrics(notifying->router->service), collect, notifying);
 }
 
 /* ---- copies ---- */

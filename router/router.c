@@ -139,20 +139,26 @@ static void each_tenth(void *context) {
 }
 
 static void collect(void *context) {
-    struct router *router = context;
-    struct router_metrics *metrics = &router->metrics;
+    static const char READS[] = "starling_router_store_cache_reads_total",
+                      READS_HELP[] = "Blocks that the event loop read of RocksDB, from its cache or not";
+    const struct router *router = context;
     struct adjacency_usage lists = adjacency_used(graph_lists(router->graph));
     struct store_usage usage = lists.store;
-    metrics->store_build->value = (double)lists.build;
-    metrics->store_hits->value = (double)usage.cache_hits;
-    metrics->store_misses->value = (double)usage.cache_misses;
-    metrics->store_memtables->value = (double)usage.memtables;
-    metrics->store_cache->value = (double)usage.block_cache;
-    metrics->store_readers->value = (double)usage.table_readers;
-    metrics->store_files->value = (double)usage.sst_files;
-    metrics->present->value = (double)presence_count(router->presence);
-    metrics->presence_bytes->value = (double)presence_bytes(router->presence);
-    metrics->outbox_bytes->value = (double)deliver_bytes(router->outbox);
+    const struct metric_now now[] = {
+        {"starling_router_store_build_bytes", "Memory of friend lists that are being built, and of queued records",
+         (double)lists.build},
+        {"starling_router_store_memtable_bytes", "Memory of RocksDB's memtables", (double)usage.memtables},
+        {"starling_router_store_cache_bytes", "Memory of RocksDB's block cache", (double)usage.block_cache},
+        {"starling_router_store_reader_bytes", "Memory of RocksDB's table readers", (double)usage.table_readers},
+        {"starling_router_store_file_bytes", "Size of RocksDB's tables on disk", (double)usage.sst_files},
+        {"starling_router_present_users", "Users in presence", (double)presence_count(router->presence)},
+        {"starling_router_presence_bytes", "Memory of presence", (double)presence_bytes(router->presence)},
+        {"starling_router_outbox_bytes", "Memory of the outbox", (double)deliver_bytes(router->outbox)},
+    };
+    struct metrics *m = service_metrics(router->service);
+    metrics_counter(m, READS, READS_HELP, "result=\"hit\"")->value = (double)usage.cache_hits;
+    metrics_counter(m, READS, READS_HELP, "result=\"miss\"")->value = (double)usage.cache_misses;
+    metrics_set(m, now, ARRAY_SIZE(now));
 }
 
 /* ---- beginning and end ---- */

@@ -124,6 +124,15 @@ struct metric *metrics_prefixed(struct metrics *metrics, metrics_kind *kind, con
     return metric;
 }
 
+void metrics_set(struct metrics *metrics, const struct metric_now *series, size_t count) {
+    static const char COUNTS[] = "_total";
+    for (const struct metric_now *now = series; now < series + count; now++) {
+        const char *end = strstr(now->name, COUNTS);
+        (end && !end[strlen(COUNTS)] ? metrics_counter : metrics_gauge)(metrics, now->name, now->help, NULL)->value =
+            now->value;
+    }
+}
+
 void metrics_remove(struct metrics *metrics, struct metric *metric) {
     for (struct family *family = metrics->first; family; family = family->next) {
         for (struct series **at = &family->first; *at; at = &(*at)->next) {

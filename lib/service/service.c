@@ -306,7 +306,6 @@ static void service_close(struct service *service) {
     traces_close(service);
     kafka_misplaced_free(service->kafka.misplaced);
     metrics_free(service->metrics);
-    free(service->process);
     free(service->conditions);
     free(service->client_id);
     free((void *)(uintptr_t)service->topics.items);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "comments/comments_private.h"
-#include "decider/identity.h"
 #include "event/programs.h"
 #include "event/topics.h"
 #include "ids/ids.h"
@@ -71,31 +70,6 @@ static int open_kafka(struct comments *comments, struct error *error) {
                       &comments->copies, error);
 }
 
-static int make_commands(struct comments *comments, struct error *error) {
-    const struct service_settings *common = service_settings(comments->service);
-    int64_t rate = comments->settings->user_rate;
-    char *id;
-    int code = identity_transactional(service_kafka(comments->service)->prefix, comments->settings->group_id,
-                                      common->group_instance_id, common->data_dir, &id, error);
-    if (code) return code;
-    comments->commands = comment_commands_new(&(struct comment_commands_options){
-        .loop = service_loop(comments->service),
-        .kafka = service_kafka(comments->service),
-        .log = service_log(comments->service),
-        .metrics = service_metrics(comments->service),
-        .threads = comments->threads,
-        .bans = comments->bans,
-        .transactional_id = id,
-        .partitions = comments->partitions,
-        .user_partitions = comments->user_partitions,
-        .rate = {.interval_ms = rate ? SECOND_MS / rate : 0, .burst = comments->settings->user_burst},
-        .batch = (size_t)comments->settings->commands_batch,
-        .tasks = comments->tasks,
-    });
-    free(id);
-    return 0;
-}
-
 static int make_watches(struct comments *comments, struct error *error) {
     int code = edges_new(&(struct edges_options){.loop = service_loop(comments->service),
                                                  .kafka = service_kafka(comments->service),
@@ -106,18 +80,8 @@ static int make_watches(struct comments *comments, struct error *error) {
                                                  .context = comments,
                                                  .failed = comments_failed},
                          &comments->edges, error);
-    if (code) return code;
-    comments->watches = thread_watches_new(&(struct thread_watches_options){
-        .loop = service_loop(comments->service),
-        .metrics = service_metrics(comments->service),
-        .tracer = service_kafka(comments->service)->tracer,
-        .partitions = comments->partitions,
-        .events_per_s = comments->settings->live_max,
-        .threads = comments->threads,
-        .edges = comments->edges,
-        .tasks = comments->tasks,
-    });
-    return 0;
+    if (!code) comments->watches = thread_watches_new(comments);
+    return code;
 }
 
 static int start_tasks(struct comments *comments, struct error *error) {
@@ -154,7 +118,7 @@ static int make_parts(struct comments *comments, struct error *error) {
                                 &COMMENTS_TOPOLOGY, comments);
     int code = open_kafka(comments, error);
     if (!code) code = make_watches(comments, error);
-    if (!code) code = make_commands(comments, error);
+    if (!code) code = comment_commands_new(comments, &comments->commands, error);
     if (code) return code;
     comments->replies = comment_replies_new(&(struct comment_replies_options){
         .partitions = comments->partitions,

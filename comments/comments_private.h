@@ -1,8 +1,10 @@
-/* Between comments/comments.c, comments_store.c and topology.c. */
+/* Between comments/comments.c, comments_store.c and topology.c; of its parts, commands.c and thread_watches.c look at it. */
 #pragma once
 
 #include "base/loop.h"
+#include "comments/bans.h"
 #include "comments/comments.h"
+#include "comments/edges.h"
 #include "comments/replies.h"
 #include "comments/settings.h"
 #include "comments/thread_watches.h"

@@ -54,6 +54,7 @@
 
 #include "comments/commands.h"
 #include "service/http.h"
+#include "tasks/tasks.h"
 
 struct comment_replies;
 

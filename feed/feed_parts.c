@@ -122,28 +122,6 @@ static void make_effects(struct feed *feed) {
     });
 }
 
-static void make_timelines(struct feed *feed) {
-    feed->timelines = timelines_new(&(struct timelines_options){
-        .partitions = feed->partitions,
-        .relations = feed->relations,
-        .inboxes = feed->inboxes,
-        .hot = hot_posts_lists(feed->hot),
-        .effects = feed->effects,
-        .outbox = feed->outbox,
-    });
-    feed->watches = watches_new(&(struct watches_options){
-        .loop = service_loop(feed->service),
-        .metrics = service_metrics(feed->service),
-        .tracer = service_kafka(feed->service)->tracer,
-        .partitions = feed->partitions,
-        .relations = feed->relations,
-        .hot = hot_posts_lists(feed->hot),
-        .timelines = feed->timelines,
-        .outbox = feed->outbox,
-        .tasks = feed->tasks,
-    });
-}
-
 static int make_commands(struct feed *feed, struct error *error) {
     const struct service_settings *common = service_settings(feed->service);
     char *id;
@@ -217,7 +195,8 @@ int feed_make_parts(struct feed *feed, struct error *error) {
     if (!code) code = open_kafka(feed, error);
     if (code) return code;
     make_effects(feed);
-    make_timelines(feed);
+    feed->timelines = timelines_new(feed);
+    feed->watches = watches_new(feed);
     code = make_commands(feed, error);
     if (!code) code = start_tasks(feed, error);
     if (!code) make_replies(feed);

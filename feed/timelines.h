@@ -10,25 +10,15 @@
  */
 #pragma once
 
-#include "feed/effects.h"
 #include "feed/inboxes.h"
-#include "feed/outbox.h"
 #include "feed/page.h"
 #include "feed/relations.h"
 #include "watch/watch.h"
 
 struct timelines;
+struct feed;
 
-struct timelines_options { /* all of it is longer-lived */
-    int32_t partitions;
-    struct relation_lists *relations;
-    struct inboxes *inboxes;
-    const struct hot *hot;
-    struct effects *effects;
-    struct outbox *outbox;
-};
-
-struct timelines *timelines_new(const struct timelines_options *options);
+struct timelines *timelines_new(const struct feed *feed);
 void timelines_free(struct timelines *timelines); /* NULL is fine */
 
 enum { TIMELINE_NEWEST = 20 }; /* posts that the version of a timeline is made of */

@@ -109,12 +109,9 @@ static bool reply(struct wiping *wiping, const struct wiping_question *question,
         return true;
     }
     const struct wiped_record *record = wiped_next(wiping->wiped, question->partition, question->offset);
-    struct buffer body = {.data = NULL};
-    buffer_format(&body, "{\"rows\":%" PRId64 ",\"files_by\":%" PRId64 "}",
-                  record && record->offset == question->offset ? record->rows : 0,
-                  clock_wall_ms() + WIPING_FILES_S * INT64_C(1000));
-    http_reply_json(question->request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(question->request, 200, "{\"rows\":%" PRId64 ",\"files_by\":%" PRId64 "}",
+                      record && record->offset == question->offset ? record->rows : 0,
+                      clock_wall_ms() + WIPING_FILES_S * INT64_C(1000));
     return true;
 }
 

@@ -174,8 +174,7 @@ static void reply_list(struct discover *discover, struct http_request *request, 
         buffer_string(&body, "],\"next\":null");
     }
     buffer_format(&body, ",\"cell\":{\"height\":%.17g,\"width\":%.17g}}", grid_height(grid), grid_width(grid));
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 static void answer_from(struct discover *discover, struct http_request *request, int64_t user, struct geo_point at,

@@ -77,8 +77,7 @@ static void reply(const struct near_asked *asked, int64_t time, const struct nea
     } else {
         buffer_string(&body, "],\"next\":null}");
     }
-    http_reply_json(asked->request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(asked->request, 200, &body);
 }
 
 /* Presence that does not hold the whole inactive window yet would make a list that only seems complete. */

@@ -72,8 +72,7 @@ static void reply_page(struct http_request *request, const struct graph_entry *e
         buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].other);
     else
         buffer_string(&body, "],\"next\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 static void friends(void *context, struct http_request *request, const struct rpc_asked *asked) {
@@ -98,16 +97,13 @@ static void friends(void *context, struct http_request *request, const struct rp
 /* How many halves the user has that are no friendships. */
 static void requests(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct peer *peer = context;
-    struct buffer body = {.data = NULL};
     struct error error;
     int code = graph_friends(peer->router->graph, asked->partition, asked->numbers[RPC_USER], &peer->friends, &error);
     if (code) {
         rpc_failed(request, code, &error);
         return;
     }
-    buffer_format(&body, "{\"requests\":%zu}", peer->friends.others);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"requests\":%zu}", peer->friends.others);
 }
 
 /* ---- audience ---- */
@@ -124,8 +120,7 @@ static void reply_audience(struct http_request *request, enum sharing_mode mode,
         buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].friend);
     else
         buffer_string(&body, "],\"next\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 static void audience(void *of, struct http_request *request, const struct rpc_asked *asked) {
@@ -174,12 +169,9 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     }
     if (user == higher) half = friendship_mirror(&half);
     enum friendship_view view = friendship_view(&half);
-    struct buffer body = {.data = NULL};
-    buffer_format(&body, "{\"state\":\"%s\",\"since\":%lld,\"rounded\":%s}", friendship_view_name(view),
-                  (long long)friendship_view_since(view, half.since),
-                  is_rounded(view, half.rounded_by_me) ? "true" : "false");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"state\":\"%s\",\"since\":%lld,\"rounded\":%s}", friendship_view_name(view),
+                      (long long)friendship_view_since(view, half.since),
+                      is_rounded(view, half.rounded_by_me) ? "true" : "false");
 }
 
 static void decided(void *context, int code) {

@@ -51,9 +51,7 @@ void comment_no_outcome(struct http_request *request) {
 static void reply_undecided(const struct comment_wish *wish, struct http_request *request) {
     struct buffer body = {0}, location = {0};
     if (wish->form != ANSWER_MADE) {
-        buffer_string(&body, "{\"state\":\"pending\"}");
-        http_reply_json(request, 202, &body);
-        buffer_free(&body);
+        http_reply_format(request, 202, "{\"state\":\"pending\"}");
         return;
     }
     buffer_string(&location, "/v1/subjects/");

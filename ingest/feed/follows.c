@@ -21,18 +21,12 @@ static bool is_about_mutes(enum follow_command_kind kind) {
 }
 
 static void reply_pending(struct http_request *request, int64_t other) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", other);
-    http_reply_json(request, 202, &body);
-    buffer_free(&body);
+    http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", other);
 }
 
 static void reply_relation(struct http_request *request, const struct follow_wish *wish, bool set) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
-                  is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
+                      is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
 }
 
 /* The owner tells what became of the command: it was refused, or it is as was wished. */

@@ -22,17 +22,11 @@ struct handle_wish {
 };
 
 static void reply_handle(struct http_request *request, const struct handle_wish *wish) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
 }
 
 static void reply_pending(struct http_request *request, const struct handle_wish *wish) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->user);
-    http_reply_json(request, 202, &body);
-    buffer_free(&body);
+    http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->user);
 }
 
 static void wished(void *context, struct http_request *request, unsigned status, const json_t *reply,

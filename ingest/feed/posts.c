@@ -50,8 +50,7 @@ static void reply_undecided(struct http_request *request, const char *key) {
     buffer_string(&body, "{\"key\":");
     json_put_text(&body, key, strlen(key));
     buffer_byte(&body, '}');
-    http_reply_json(request, 202, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 202, &body);
 }
 
 static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply,
@@ -153,15 +152,12 @@ struct deletion {
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply,
                     struct json_bytes text) {
     const struct deletion *deletion = context;
-    struct buffer body = {0};
     (void)reply;
     if (deletion->gateway->texts) texts_forget(deletion->gateway->texts, deletion->id);
-    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", deletion->id);
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
     else
-        http_reply_json(request, 202, &body);
-    buffer_free(&body);
+        http_reply_format(request, 202, "{\"id\":\"%" PRId64 "\"}", deletion->id);
 }
 
 static void write_deletion(const struct post_request *asked) {

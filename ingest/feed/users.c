@@ -136,10 +136,7 @@ static void listed(void *context, int code, unsigned status, const char *text, s
 }
 
 static void reply_no_posts(struct http_request *request) {
-    struct buffer body = {0};
-    buffer_string(&body, "{\"items\":[],\"next\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"items\":[],\"next\":null}");
 }
 
 /* Times become ids: `from` is part of the range and `to` is not, and the owner is asked for what lies between two ids. */

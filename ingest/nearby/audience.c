@@ -51,8 +51,7 @@ static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct b
 static void reply_nobody(struct http_request *request) {
     struct buffer body = {0};
     put_nobody(&body);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 /* ---- questions ---- */

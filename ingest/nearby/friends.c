@@ -57,8 +57,7 @@ static void reply_state(struct outcome *outcome, unsigned status, const struct s
     }
     if (half) put_rounded(&body, half->rounded);
     buffer_byte(&body, '}');
-    http_reply_json(outcome->request, status, &body);
-    buffer_free(&body);
+    http_reply_json_free(outcome->request, status, &body);
 }
 
 static bool may_round(const struct shown_half *half) {

@@ -196,11 +196,8 @@ static void written(void *context, struct http_request *request, int code, int32
     if (code) {
         write_problem(request, code);
     } else {
-        struct buffer body = {0};
         batch->owner->reports->value += (double)batch->count;
-        buffer_format(&body, "{\"accepted\":%zu,\"sharing_off\":%zu}", batch->count, batch->sharing_off);
-        http_reply_json(request, 200, &body);
-        buffer_free(&body);
+        http_reply_format(request, 200, "{\"accepted\":%zu,\"sharing_off\":%zu}", batch->count, batch->sharing_off);
     }
     report_batch_free(batch);
 }

@@ -47,8 +47,7 @@ static void get_sharing(void *state, const struct call *call) {
     const struct sharing sharing = {.mode = sharing_modes_find(writes->modes, user, NULL),
                                     .until = sharing_modes_until(writes->modes, user)};
     put_json(&body, user, &sharing);
-    http_reply_json(call->request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(call->request, 200, &body);
 }
 
 static int parse_mode(const json_t *object, enum sharing_mode *mode, struct error *error) {

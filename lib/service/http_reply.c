@@ -1,6 +1,8 @@
 #include "service/http_reply.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json/json.h"
@@ -38,6 +40,21 @@ void http_reply_constant(struct http_request *request, const char *content_type,
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body) {
     static const struct http_field FIELDS[] = {{"Cache-Control", "no-store"}};
     http_reply(request, status, "application/json", body->data, body->size, FIELDS, 1);
+}
+
+void http_reply_json_free(struct http_request *request, unsigned status, struct buffer *body) {
+    http_reply_json(request, status, body);
+    buffer_free(body);
+}
+
+void http_reply_format(struct http_request *request, unsigned status, const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (size < 0) abort(); // out of memory
+    http_reply_json_free(request, status, &(struct buffer){.data = (uint8_t *)text, .size = (size_t)size});
 }
 
 static void put_member(struct buffer *out, const char *separator, const char *key, const char *text) {

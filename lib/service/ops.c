@@ -172,8 +172,7 @@ static void reply_readiness(struct service *service, struct http_request *reques
         buffer_byte(&body, ']');
     }
     buffer_string(&body, "}\n");
-    http_reply_json(request, ready ? 200 : 503, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, ready ? 200 : 503, &body);
 }
 
 /* In a time that does not tell how much of it is right. */

@@ -231,13 +231,12 @@ static void refused(void *context, const char *reason) {
 }
 
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
-             const struct cli_option *options, size_t count, bool *done) {
+             const struct cli_option *options, size_t count) {
     *cli = (struct cli){.arguments = argv + 1, .argument_count = 0, .command = command};
     const struct config_section section = {"Command", PROPERTIES, ARRAY_SIZE(PROPERTIES), &cli->settings};
     cli->config = config_new(&section, 1);
     struct parse parse = {.command = command, .options = options, .count = count, .config = cli->config};
     struct error error = {.text = ""};
-    *done = false;
     int code = take_arguments(cli, &parse, argc, argv);
     if (code) goto finish;
     if (parse.help || parse.tables || parse.version) {
@@ -247,7 +246,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
             print_tables(command, options, count);
         else
             print_help(command, options, count);
-        *done = true;
+        code = CLI_DONE;
         goto finish;
     }
     if (load_environment(cli->config, &parse.configured, &error) || config_finish(cli->config, &error)) {
@@ -384,6 +383,13 @@ static void print_usage(FILE *out, const struct cli_command *const *commands, si
     fprintf(out, "\n%s COMMAND --help tells its arguments. All take --config FILE and --set key=value.\n", program);
 }
 
+static int run_command(const struct cli_command *command, int argc, char **argv) {
+    struct cli cli = {.config = NULL};
+    int code = command->run(&cli, argc, argv);
+    cli_close(&cli);
+    return code == CLI_DONE ? 0 : code;
+}
+
 static void print_commands(const struct cli_command *const *commands, size_t count) {
     struct buffer out = {.size = 0};
     printf("{\"commands\":[");
@@ -394,7 +400,7 @@ static void print_commands(const struct cli_command *const *commands, size_t cou
         put_member(&out, ",", "synopsis", commands[i]->synopsis);
         put_member(&out, ",", "summary", commands[i]->summary);
         printf("%s,\"tables\":", buffer_cstring(&out));
-        commands[i]->run(2, arguments);
+        run_command(commands[i], 2, arguments);
         putchar('}');
     }
     puts("]}");
@@ -404,7 +410,7 @@ static void print_commands(const struct cli_command *const *commands, size_t cou
 int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv) {
     const char *word = argc < 2 ? "" : argv[1];
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(word, commands[i]->name)) return commands[i]->run(argc - 1, argv + 1);
+        if (!strcmp(word, commands[i]->name)) return run_command(commands[i], argc - 1, argv + 1);
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         print_usage(stdout, commands, count);
     } else if (!strcmp(word, "--help=json")) {

@@ -128,7 +128,7 @@ static int start(struct cli *cli, struct moving_options *moving, const char *wai
     return code ? cli_fail(&IMPORT_COMMAND, 1, "%s", error.text) : 0;
 }
 
-int comments_import(int argc, char **argv) {
+int comments_import(struct cli *cli, int argc, char **argv) {
     struct moving_options moving = {.salt = ""};
     const char *wait = NULL;
     bool skip = false;
@@ -139,11 +139,6 @@ int comments_import(int argc, char **argv) {
         {"skip", NULL, "leaves out what is wrong in the file, and tells it (the import ends there)", NULL, &skip},
         {"wait", "SECONDS", "waits so long at most until all are decided (120)", &wait, NULL},
     };
-    struct cli cli;
-    bool done;
-    int code = cli_open(&cli, &IMPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    code = start(&cli, &moving, wait, skip);
-    cli_close(&cli);
-    return code;
+    int code = cli_open(cli, &IMPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    return code ? code : start(cli, &moving, wait, skip);
 }

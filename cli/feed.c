@@ -202,7 +202,9 @@ static int print(const struct post_options *options, struct asking *asking, stru
     return code;
 }
 
-static int run(int argc, char **argv) { return post_options_run(&FEED_COMMAND, print, home_follow, argc, argv); }
+static int run(struct cli *cli, int argc, char **argv) {
+    return post_options_run(cli, &FEED_COMMAND, print, home_follow, argc, argv);
+}
 
 const struct cli_command FEED_COMMAND = {
     .name = "feed",

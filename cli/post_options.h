@@ -16,5 +16,5 @@ typedef int post_options_fn(const struct post_options *options, struct asking *a
 
 /* Parses the arguments, finds the feed processes, calls print (with --follow: follow; NULL: the command has no such option), and sees to it
  * that its output is written. Returns the exit code: 1 with the reason on standard error if that returns not 0. */
-int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
-                     char **argv);
+int post_options_run(struct cli *cli, const struct cli_command *command, post_options_fn *print,
+                     post_options_fn *follow, int argc, char **argv);

@@ -25,7 +25,7 @@
 enum { ENOUGH = 1 };
 
 struct replay {
-    struct cli cli;
+    const struct cli *cli;
     struct reader_options reader;
     struct kafka_settings topics; /* dead letter queues, if one is asked for */
     int64_t *users;               /* user_count: whom the records are about; 0: all */
@@ -75,8 +75,8 @@ static void show(void *context, int64_t done, int64_t total) {
 
 /* NAME or NAME.dlq, with the prefix or without; NULL: no such topic. */
 static const struct topic *find_topic(const struct replay *replay, const char *name, bool *dead_letters) {
-    size_t prefix = strlen(replay->cli.settings.prefix);
-    if (!strncmp(name, replay->cli.settings.prefix, prefix)) name += prefix;
+    size_t prefix = strlen(replay->cli->settings.prefix);
+    if (!strncmp(name, replay->cli->settings.prefix, prefix)) name += prefix;
     for (size_t i = 0; i < TOPICS_ALL.count; i++) {
         const char *known = TOPICS_ALL.items[i]->name;
         if (strncmp(name, known, strlen(known)) != 0) continue;
@@ -100,7 +100,7 @@ static int refuse_topic(const char *name) {
 
 static int choose_partition(struct replay *replay, const char *partition, struct error *error) {
     struct topics_shape shape;
-    int code = reader_shape(&replay->cli, &shape, error);
+    int code = reader_shape(replay->cli, &shape, error);
     if (code) return code;
     struct reader_options *reader = &replay->reader;
     reader->partitions = replay->topics.dead_letters ? 1 : shape.partitions[reader->topic->space];
@@ -142,7 +142,7 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     progress_start(&replay->progress, "replay");
     if (replay->progress.terminal && !replay->reader.follow && !isatty(STDOUT_FILENO)) replay->reader.progressed = show;
     int code = choose_partition(replay, partition, &error);
-    if (!code) code = audit_read(&replay->cli, replay->reader.topic->name, replay->users, replay->user_count, &error);
+    if (!code) code = audit_read(replay->cli, replay->reader.topic->name, replay->users, replay->user_count, &error);
     if (!code) code = reader_run(&replay->reader, &error);
     if (code == ENOUGH) code = 0;
     if (replay->progress.open) progress_end(&replay->progress, replay->written, "records written");
@@ -173,18 +173,18 @@ static int partitions_of(const char *option, const char *text, int64_t max, int 
 
 static int copy_topics(struct replay *replay, const struct wish *wish, double speed) {
     struct error error = {.text = ""};
-    size_t count = (size_t)replay->cli.argument_count;
+    size_t count = (size_t)replay->cli->argument_count;
     const struct topic **topics = mem_zero(count + 1, sizeof *topics);
     const char *wrong = NULL;
     for (size_t i = 0; i < count && !wrong; i++) {
         bool dead_letters = false;
-        topics[i] = find_topic(replay, replay->cli.arguments[i], &dead_letters);
-        if (!topics[i] || dead_letters) wrong = replay->cli.arguments[i];
+        topics[i] = find_topic(replay, replay->cli->arguments[i], &dead_letters);
+        if (!topics[i] || dead_letters) wrong = replay->cli->arguments[i];
         for (size_t other = 0; other < i; other++)
-            if (topics[other] == topics[i]) wrong = replay->cli.arguments[i];
+            if (topics[other] == topics[i]) wrong = replay->cli->arguments[i];
     }
     struct into_options options = {
-        .cli = &replay->cli,
+        .cli = replay->cli,
         .prefix = wish->into,
         .topics = topics,
         .count = count,
@@ -219,7 +219,7 @@ static int read_users(struct replay *replay, const char *text) {
 }
 
 static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) {
-    const char *own = replay->cli.settings.prefix;
+    const char *own = replay->cli->settings.prefix;
     if (period_read(&wish->period, &REPLAY_COMMAND, clock_wall_ms())) return CLI_WRONG_USAGE;
     replay->reader.from_ms = wish->period.from_ms;
     replay->reader.to_ms = wish->period.to_ms;
@@ -252,9 +252,8 @@ static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) 
     return cli_real_option(&REPLAY_COMMAND, "speed", wish->speed, 1e-3, 1e6, speed);
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     struct wish wish = {.period = {.from_ms = 0, .to_ms = INT64_MAX}};
-    bool done;
     const struct cli_option options[] = {
         PERIOD_OPTIONS(&wish.period),
         {"user", "ID[,ID...]", "only what is about this user, or one of these", &wish.user, NULL},
@@ -272,11 +271,11 @@ static int run(int argc, char **argv) {
          &wish.placed_among, NULL},
         {"speed", "X", "with --into: X seconds of the period a second (as fast as possible)", &wish.speed, NULL},
     };
-    struct replay replay = {.limit = INT64_MAX};
-    int code = cli_open(&replay.cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
+    struct replay replay = {.cli = cli, .limit = INT64_MAX};
+    int code = cli_open(cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
     double speed = 0;
-    replay.topics = replay.cli.kafka;
+    replay.topics = cli->kafka;
     replay.reader = (struct reader_options){
         .settings = &replay.topics,
         .partition = READER_ALL,
@@ -288,11 +287,11 @@ static int run(int argc, char **argv) {
         .failure = &replay.ended,
     };
     replay.raw = wish.raw;
-    if (!wish.into && replay.cli.argument_count != 1) {
+    if (!wish.into && cli->argument_count != 1) {
         code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "one topic must be given");
     } else if (!wish.into &&
-               !(replay.reader.topic = find_topic(&replay, replay.cli.arguments[0], &replay.topics.dead_letters))) {
-        code = refuse_topic(replay.cli.arguments[0]);
+               !(replay.reader.topic = find_topic(&replay, cli->arguments[0], &replay.topics.dead_letters))) {
+        code = refuse_topic(cli->arguments[0]);
     } else {
         code = refuse_wish(&replay, &wish, &speed);
         if (!code && wish.into)
@@ -301,7 +300,6 @@ static int run(int argc, char **argv) {
             code = print_topic(&replay, wish.partition, wish.format && !strcmp(wish.format, "avro"));
     }
     free(replay.users);
-    cli_close(&replay.cli);
     return code;
 }
 

@@ -20,7 +20,7 @@
 enum { LOOK_BACK_MS = 24 * 3600 * 1000 /* for a last position, when none is given */ };
 
 struct live_watch {
-    struct cli cli;
+    const struct cli *cli;
     int64_t user;
     struct geo_point at;
     bool placed; /* `at` is known */
@@ -174,7 +174,7 @@ static int find_place(struct live_watch *watch) {
         .take = keep_place,
     };
     struct past *past = NULL;
-    int code = past_new(&watch->cli, &past, watch->error);
+    int code = past_new(watch->cli, &past, watch->error);
     if (!code) code = past_read(past, &question, watch->error);
     past_free(past);
     if (code == -EHOSTDOWN) return code;
@@ -187,8 +187,8 @@ static int start(struct live_watch *watch, struct phone_options *phone) {
     const struct watch_screen_options options = {.context = watch, .on_change = on_change};
     // With the user's own token the operator is not needed.
     struct topics_shape shape;
-    int code = phone->token ? 0 : reader_shape(&watch->cli, &shape, watch->error);
-    if (!code && !phone->token) code = audit_read(&watch->cli, "", &watch->user, 1, watch->error);
+    int code = phone->token ? 0 : reader_shape(watch->cli, &shape, watch->error);
+    if (!code && !phone->token) code = audit_read(watch->cli, "", &watch->user, 1, watch->error);
     if (!code && !watch->placed) code = find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);
@@ -201,12 +201,11 @@ static int start(struct live_watch *watch, struct phone_options *phone) {
     return code ? cli_fail(&WATCH_COMMAND, 1, "%s", watch->error->text) : 0;
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     const char *at = NULL;
-    bool done;
     struct error error = {.text = ""};
-    struct live_watch watch = {.error = &error, .page = terminal_is_there()};
-    struct phone_options phone = {.cli = &watch.cli,
+    struct live_watch watch = {.cli = cli, .error = &error, .page = terminal_is_there()};
+    struct phone_options phone = {.cli = cli,
                                   .context = &watch,
                                   .start = begin,
                                   .end = end,
@@ -220,22 +219,17 @@ static int run(int argc, char **argv) {
         {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &phone.token, NULL},
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &phone.authorities, NULL},
     };
-    int code = cli_open(&watch.cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    if (!phone.url) phone.url = watch.cli.settings.ws_url;
-    if (cli_one_user(&watch.cli, &watch.user)) {
-        code = CLI_WRONG_USAGE;
-    } else if (at && !cli_place(at, &watch.at)) {
-        code = cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--at %s: must be LAT,LNG in degrees", at);
-    } else if (strncmp(phone.url, "ws://", 5) && strncmp(phone.url, "wss://", 6)) {
-        code = cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", phone.url);
-    } else {
-        watch.placed = at != NULL;
-        phone.user = watch.user;
-        code = start(&watch, &phone);
-    }
-    cli_close(&watch.cli);
-    return code;
+    int code = cli_open(cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    if (!phone.url) phone.url = cli->settings.ws_url;
+    if (cli_one_user(cli, &watch.user)) return CLI_WRONG_USAGE;
+    if (at && !cli_place(at, &watch.at))
+        return cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--at %s: must be LAT,LNG in degrees", at);
+    if (strncmp(phone.url, "ws://", 5) && strncmp(phone.url, "wss://", 6))
+        return cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", phone.url);
+    watch.placed = at != NULL;
+    phone.user = watch.user;
+    return start(&watch, &phone);
 }
 
 const struct cli_command WATCH_COMMAND = {

@@ -101,7 +101,7 @@ static void times_may_be_relative(void **state) {
     assert_int_equal(ms, 7);
 }
 
-static int unused(int argc, char **argv) { return 0; }
+static int unused(struct cli *cli, int argc, char **argv) { return 0; }
 
 static void periods_are_read(void **state) {
     static const struct cli_command COMMAND = {.name = "test", .synopsis = "", .summary = "", .run = unused};

@@ -132,22 +132,14 @@ static int put_subject(struct writing *w, const struct kept_record *kept) {
     return give(w);
 }
 
-static void put_id(struct buffer *line, const char *name, int64_t id) {
-    buffer_format(line, ",\"%s\":", name);
-    if (id)
-        buffer_format(line, "\"%" PRId64 "\"", id);
-    else
-        buffer_string(line, "null");
-}
-
 static int put_comment(struct writing *w, const struct comment_text *text) {
     const struct comment *comment = &w->comment;
     struct buffer *line = begin(w, "comment");
-    put_id(line, "id", w->id);
+    json_member_id(line, ",\"id\":", w->id);
     buffer_string(line, ",\"key\":");
     json_put_text(line, text->key.data, text->key.size);
-    put_id(line, "reply_to", comment->answers);
-    put_id(line, "root", comment->root);
+    json_member_id(line, ",\"reply_to\":", comment->answers);
+    json_member_id(line, ",\"root\":", comment->root);
     buffer_format(line, ",\"floor\":%d,\"user\":%" PRId64 ",\"time\":%" PRId64 ",\"state\":\"%s\",\"text\":",
                   (int)comment->floor, comment->user, comment->time ? comment->time : ids_time_ms(w->id),
                   COMMENT_STATES[text->text.size ? comment->state : COMMENT_DELETED]);

@@ -146,10 +146,8 @@ static bool hidden(void *context, int64_t user) {
 }
 
 static void put_stranger(struct buffer *body, const struct stranger *stranger) {
-    buffer_format(body, "{\"user\":%" PRId64 ",\"lat\":", stranger->user);
-    json_put_degrees(body, stranger->at.lat);
-    buffer_string(body, ",\"lng\":");
-    json_put_degrees(body, stranger->at.lng);
+    json_member_int(body, "{\"user\":", stranger->user);
+    json_member_place(body, stranger->at.lat, stranger->at.lng);
     buffer_format(body, ",\"distance_m\":%" PRId64 ".%d,\"time\":%" PRId64 "}", stranger->distance_dm / 10,
                   (int)(stranger->distance_dm % 10), stranger->time);
 }

@@ -43,14 +43,9 @@ void near_pages_free(struct near_pages *pages) {
 /* ---- answers ---- */
 
 static void put_entry(struct buffer *body, const struct near_entry *entry) {
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, entry->user);
-    buffer_string(body, ",\"lat\":");
-    json_put_degrees(body, entry->at.lat);
-    buffer_string(body, ",\"lng\":");
-    json_put_degrees(body, entry->at.lng);
-    buffer_string(body, ",\"time\":");
-    json_put_int(body, entry->time);
+    json_member_int(body, "{\"user\":", entry->user);
+    json_member_place(body, entry->at.lat, entry->at.lng);
+    json_member_int(body, ",\"time\":", entry->time);
     if (entry->rounded) buffer_string(body, ",\"rounded\":true");
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, entry->distance_m);

@@ -128,12 +128,8 @@ static struct face *add_face(struct faces *faces, int64_t user) {
 static void place_face(struct faces *faces, struct face *face, const struct face_place *place) {
     struct buffer *text = &faces->scratch;
     buffer_clear(text);
-    buffer_string(text, ",\"lat\":");
-    json_put_degrees(text, place->at.lat);
-    buffer_string(text, ",\"lng\":");
-    json_put_degrees(text, place->at.lng);
-    buffer_string(text, ",\"time\":");
-    json_put_int(text, place->time);
+    json_member_place(text, place->at.lat, place->at.lng);
+    json_member_int(text, ",\"time\":", place->time);
     if (place->rounded) buffer_string(text, ",\"rounded\":true");
     buffer_string(text, ",\"distance_m\":");
     memcpy(face->text + face->who_size, text->data, text->size);

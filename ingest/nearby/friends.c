@@ -47,13 +47,10 @@ static void put_rounded(struct buffer *body, bool rounded) {
 static void reply_state(struct outcome *outcome, unsigned status, const struct shown_half *half) {
     const char *state = half ? half->state : "pending";
     struct buffer body = {0};
-    buffer_string(&body, "{\"user\":");
-    json_put_int(&body, outcome->to);
-    buffer_string(&body, ",\"state\":");
-    json_put_text(&body, state, strlen(state));
+    json_member_int(&body, "{\"user\":", outcome->to);
+    json_member_text(&body, ",\"state\":", state);
     if (half && half->since) {
-        buffer_string(&body, ",\"since\":");
-        json_put_int(&body, half->since);
+        json_member_int(&body, ",\"since\":", half->since);
     }
     if (half) put_rounded(&body, half->rounded);
     buffer_byte(&body, '}');
@@ -211,10 +208,8 @@ static bool put_item(struct buffer *body, const json_t *item, struct profiles *p
     if (json_want_int(item, "user", 0, INT64_MAX, &user, NULL) || !read_half(item, &half)) return false;
     buffer_byte(body, '{');
     user_json_find_texts(body, user, profiles);
-    buffer_string(body, ",\"state\":");
-    json_put_text(body, half.state, strlen(half.state));
-    buffer_string(body, ",\"since\":");
-    json_put_int(body, half.since);
+    json_member_text(body, ",\"state\":", half.state);
+    json_member_int(body, ",\"since\":", half.since);
     put_rounded(body, half.rounded);
     buffer_byte(body, '}');
     return true;

@@ -30,12 +30,10 @@ struct sharing_writes {
 };
 
 static void put_json(struct buffer *body, int64_t user, const struct sharing *sharing) {
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, user);
+    json_member_int(body, "{\"user\":", user);
     buffer_format(body, ",\"mode\":\"%s\"", SHARING_WORDS[sharing->mode]);
     if (sharing->until) {
-        buffer_string(body, ",\"until\":");
-        json_put_int(body, sharing->until);
+        json_member_int(body, ",\"until\":", sharing->until);
     }
     buffer_byte(body, '}');
 }

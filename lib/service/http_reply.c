@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "json/json.h"
 #include "service/http_connection.h"
@@ -57,22 +56,17 @@ void http_reply_format(struct http_request *request, unsigned status, const char
     http_reply_json_free(request, status, &(struct buffer){.data = (uint8_t *)text, .size = (size_t)size});
 }
 
-static void put_member(struct buffer *out, const char *separator, const char *key, const char *text) {
-    buffer_format(out, "%s\"%s\":", separator, key);
-    json_put_text(out, text, strlen(text));
-}
-
 /* more: one further header field; its value NULL: none. */
 static void problem(struct http_request *request, unsigned status, const char *code, const char *detail, size_t index,
                     struct http_field more) {
     struct buffer body = {.size = 0};
     char type[128];
     snprintf(type, sizeof type, "urn:starling:%s", code);
-    put_member(&body, "{", "type", type);
-    put_member(&body, ",", "title", http_reason(status));
+    json_member_text(&body, "{\"type\":", type);
+    json_member_text(&body, ",\"title\":", http_reason(status));
     buffer_format(&body, ",\"status\":%u", status);
-    put_member(&body, ",", "detail", detail);
-    put_member(&body, ",", "code", code);
+    json_member_text(&body, ",\"detail\":", detail);
+    json_member_text(&body, ",\"code\":", code);
     if (index != HTTP_NO_INDEX) buffer_format(&body, ",\"index\":%zu", index);
     buffer_string(&body, "}\n");
     struct http_field fields[3] = {{"Cache-Control", "no-store"}};

@@ -1,5 +1,4 @@
 /* `starling dlq`: the dead letter queues. A daemon puts a record there that it cannot use, as it was, with the reason. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "comments/heat.h"
 #include "comments/places.h"
 #include "comments/replies_private.h"

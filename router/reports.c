@@ -1,6 +1,5 @@
 #include "router/reports.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

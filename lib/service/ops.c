@@ -12,7 +12,6 @@
 #include "budget/network.h"
 #include "json/json.h"
 #include "service/http_host.h"
-#include "service/http_origin.h"
 #include "service/internal.h"
 #include "service/listen.h"
 

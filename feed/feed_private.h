@@ -36,6 +36,7 @@ struct feed {
     struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
+    struct hot *hot_lists; /* its lists */
     struct effects *effects;
     struct timelines *timelines;
     struct watches *watches;

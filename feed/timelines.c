@@ -88,8 +88,8 @@ int timelines_complete(struct timelines *timelines, int32_t partition, int64_t u
 
 static void merge(struct timelines *timelines, int64_t before, size_t wanted) {
     const struct id_list *following = &timelines->following, *muted = &timelines->muted;
-    page_merge(timelines->scratch, &timelines->inbox, hot_posts_lists(timelines->feed->hot), following->items,
-               following->count, muted->items, muted->count, before, wanted, &timelines->page);
+    page_merge(timelines->scratch, &timelines->inbox, timelines->feed->hot_lists, following->items, following->count,
+               muted->items, muted->count, before, wanted, &timelines->page);
 }
 
 /* A page that comes out too short is made of the whole inbox, so that it does not depend on how much of it was read. */

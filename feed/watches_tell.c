@@ -22,7 +22,7 @@ int watches_shows(struct watches *watches, const struct watched *watched, int64_
 static void register_all(struct watches *watches, struct watched *watched, const struct timeline *timeline) {
     watched_unregister_all(watches->table, watched);
     for (size_t i = 0; i < timeline->following->count; i++)
-        if (hot_newest(hot_posts_lists(watches->feed->hot), timeline->following->items[i]))
+        if (hot_newest(watches->feed->hot_lists, timeline->following->items[i]))
             watched_register_new(watches->table, watched, timeline->following->items[i]);
 }
 

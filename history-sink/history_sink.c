@@ -109,24 +109,13 @@ static int start_kafka(struct sink *sink, struct error *error) {
         &sink->consumer, error);
 }
 
-static struct look *start_look(struct sink *sink) {
-    return look_new(&(struct look_options){
-        .loop = service_loop(sink->service),
-        .worker = sink->worker,
-        .consumer = sink->consumer,
-        .storage = sink->storage,
-        .context = sink,
-        .on_seen = partitions_seen,
-    });
-}
-
 /* Each thread has one of its own. */
 static int start_storages(struct sink *sink, struct error *error) {
     const struct storage_options options = history_storage_options(&sink->settings);
     int code = storage_open(&options, &sink->storage, error);
     if (code == 0) code = storage_open(&options, &sink->loading, error);
     if (code) return code;
-    sink->look = start_look(sink);
+    sink->look = look_new(sink, partitions_seen);
     sink->rebuild = rebuild_new(sink, sink->loading);
     code = merging_new(sink, &sink->merging, error);
     if (code) return code;

@@ -48,7 +48,7 @@ static void go_on(struct intake *intake);
 static void tell_ready(struct intake *intake, bool ready) {
     if (intake->ready == ready) return;
     intake->ready = ready;
-    intake->options.on_ready(intake->options.context, ready);
+    service_ready(intake->options.service, "comments", ready);
 }
 
 /* ---- the worker ---- */
@@ -229,8 +229,7 @@ static void offset_lost(void *context, const struct topic *topic, int32_t partit
 }
 
 static void given_up(void *context, const char *reason) {
-    struct intake *intake = context;
-    intake->options.on_fatal(intake->options.context, reason);
+    service_fail(((struct intake *)context)->options.service, reason); // a member again only as a new process
 }
 
 /* ---- records ---- */
@@ -363,6 +362,8 @@ int intake_new(const struct intake_options *options, struct intake **out, struct
     *out = intake;
     return 0;
 }
+
+bool intake_ready(const struct intake *intake) { return intake->ready; }
 
 void intake_damaged(struct intake *intake) {
     if (!intake->stopping && !intake->forget) begin_anew(intake, "a search found it damaged");

@@ -51,16 +51,7 @@ static int start_peers(struct nearby_gateway *nearby, const struct product_optio
 
 static void start_parts(struct nearby_gateway *nearby, const struct product_options *options) {
     struct service *service = options->service;
-    const struct service_settings *common = service_settings(service);
-    nearby->locations = locations_new(&(struct locations_options){
-        .metrics = service_metrics(service),
-        .writer = options->writer,
-        .modes = user_copies_modes(nearby->copies),
-        .max_batch = (size_t)configured.max_batch,
-        .user_rate = configured.reports_rate,
-        .user_burst = configured.reports_burst,
-        .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
-    });
+    nearby->locations = locations_new(nearby);
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
                                          nearby->wall_clock);
     nearby->history = history_new(options, nearby->sinks);

@@ -130,8 +130,7 @@ void comment_replies_handle(struct comment_replies *replies, struct http_request
 }
 
 struct comment_replies *comment_replies_new(const struct comment_replies_options *options) {
-    struct comment_replies *replies = mem_alloc(sizeof *replies);
-    *replies = (struct comment_replies){.options = *options};
+    struct comment_replies *replies = MEM_NEW(&(struct comment_replies){.options = *options});
     return replies;
 }
 

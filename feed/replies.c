@@ -138,11 +138,10 @@ void replies_handle(struct replies *replies, struct http_request *request) {
 }
 
 struct replies *replies_new(const struct replies_options *options) {
-    struct replies *replies = mem_alloc(sizeof *replies);
-    *replies = (struct replies){
+    struct replies *replies = MEM_NEW(&(struct replies){
         .options = *options,
         .codec = codec_new(),
-    };
+    });
     replies_slow_new(replies);
     return replies;
 }

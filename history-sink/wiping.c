@@ -132,12 +132,12 @@ void wiping_answer(struct wiping *wiping, struct http_request *request, const st
         http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
         return;
     }
-    struct wiping_question *question = mem_alloc(sizeof *question);
-    *question = (struct wiping_question){.next = wiping->questions,
-                                         .request = request,
-                                         .partition = asked->partition,
-                                         .offset = asked->numbers[RPC_OFFSET],
-                                         .until_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000};
+    struct wiping_question *question =
+        MEM_NEW(&(struct wiping_question){.next = wiping->questions,
+                                          .request = request,
+                                          .partition = asked->partition,
+                                          .offset = asked->numbers[RPC_OFFSET],
+                                          .until_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000});
     wiping->questions = question;
     answer(wiping, clock_monotonic_us());
 }

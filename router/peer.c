@@ -196,8 +196,7 @@ static void friendship(void *context, struct http_request *request, const struct
             reply_friendship(peer, request, user, other);
         return;
     }
-    struct waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct waiter){.peer = peer, .request = request, .user = user, .other = other};
+    struct waiter *waiter = MEM_NEW(&(struct waiter){.peer = peer, .request = request, .user = user, .other = other});
     if (decider_await(commands_decider(peer->router->commands), &TOPIC_FRIEND_COMMANDS, asked->partition, offset,
                       clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000, waiter, decided)) {
         rpc_later(request); // too many wait already

@@ -48,8 +48,7 @@ struct faces {
 };
 
 struct faces *faces_new(struct profiles *profiles, size_t bytes) {
-    struct faces *faces = mem_alloc(sizeof *faces);
-    *faces = (struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes};
+    struct faces *faces = MEM_NEW(&(struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes});
     return faces;
 }
 

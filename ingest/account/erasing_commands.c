@@ -59,13 +59,12 @@ static void acknowledged(void *context, struct http_request *request, int code, 
 }
 
 static void send_command(struct erasure *erasure, const struct erasing_command *command) {
-    struct erasing_sent *sent = mem_alloc(sizeof *sent);
-    *sent = (struct erasing_sent){
+    struct erasing_sent *sent = MEM_NEW(&(struct erasing_sent){
         .erasure = erasure,
         .owners = command->owners,
         .question = command->question,
         .told = command->told,
-    };
+    });
     erasure->under_way++;
     struct write *write = write_new(erasure->erasing->writer, NULL, acknowledged, sent);
     write_keyed(write, command->topic, command->key, command->key_size, command->record);

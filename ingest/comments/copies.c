@@ -202,8 +202,8 @@ static struct page_copy *copy_new(struct page_copies *copies, const struct page_
 }
 
 static void wait_for(struct page_copy *copy, const struct page_wish *wish) {
-    struct page_waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct page_waiter){.next = copy->waiters, .context = wish->context, .done = wish->done};
+    struct page_waiter *waiter =
+        MEM_NEW(&(struct page_waiter){.next = copy->waiters, .context = wish->context, .done = wish->done});
     copy->waiters = waiter;
 }
 

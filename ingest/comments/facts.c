@@ -249,8 +249,8 @@ static void settle(struct facts_question *question) {
 }
 
 void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish) {
-    struct facts_question *question = mem_alloc(sizeof *question);
-    *question = (struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .authors = {-1, -1}};
+    struct facts_question *question =
+        MEM_NEW(&(struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .authors = {-1, -1}});
     const struct known_subject *known = known_subjects_find(gateway->subjects, wish->subject);
     snprintf(question->subject.subject, sizeof question->subject.subject, "%s", wish->subject);
     if (wish->authors_only) {

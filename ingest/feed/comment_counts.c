@@ -276,8 +276,8 @@ void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, siz
         done(context);
         return;
     }
-    struct counts_waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct counts_waiter){.next = counts->gathered->waiters, .context = context, .done = done};
+    struct counts_waiter *waiter =
+        MEM_NEW(&(struct counts_waiter){.next = counts->gathered->waiters, .context = context, .done = done});
     counts->gathered->waiters = waiter;
 }
 

@@ -67,12 +67,11 @@ static void profile_changed(void *state, int64_t user) {
 }
 
 static int feed_start(const struct product_options *options, void **state, struct error *error) {
-    struct feed_gateway *gateway = mem_alloc(sizeof *gateway);
-    *gateway = (struct feed_gateway){
+    struct feed_gateway *gateway = MEM_NEW(&(struct feed_gateway){
         .copies = options->copies,
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
         .chance = chance_new(),
-    };
+    });
     int code = start_owners(gateway, options, error);
     if (code) {
         peers_free(gateway->owners);

@@ -52,8 +52,7 @@ static void command(struct feed_gateway *gateway, const struct call *call, enum 
         return;
     }
     struct follow_command command = {.kind = kind, .user = user, .other = other, .time = clock_wall_ms()};
-    struct follow_wish *wish = mem_alloc(sizeof *wish);
-    *wish = (struct follow_wish){.kind = kind, .other = other};
+    struct follow_wish *wish = MEM_NEW(&(struct follow_wish){.kind = kind, .other = other});
     struct buffer record = {0};
     event_encode_follow_command(&record, &command);
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user), RPC_INT(OTHER, other),

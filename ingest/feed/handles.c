@@ -123,8 +123,7 @@ static void found(void *context, int code, unsigned status, const char *text, si
 static void get_handle(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     const struct path_value *value = &call->values[0];
-    struct handle_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct handle_request){.gateway = gateway, .request = call->request};
+    struct handle_request *asked = MEM_NEW(&(struct handle_request){.gateway = gateway, .request = call->request});
     if (!handle_read(value->text, value->size, asked->handle)) {
         free(asked);
         http_problem(call->request, 400, "bad_path", "a handle has 3 to 30 of a-z, 0-9 and _", 0);

@@ -78,8 +78,7 @@ static void counted(void *context, int code, unsigned status, const char *text, 
 }
 
 static struct user_request *asked_new(struct feed_gateway *gateway, struct http_request *request, int64_t user) {
-    struct user_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct user_request){.gateway = gateway, .request = request, .user = user};
+    struct user_request *asked = MEM_NEW(&(struct user_request){.gateway = gateway, .request = request, .user = user});
     return asked;
 }
 

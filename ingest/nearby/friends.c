@@ -159,8 +159,8 @@ static void put_friend(void *state, const struct call *call) {
         write_command(nearby, call->request, FRIEND_COMMAND_REQUEST, from, to);
         return;
     }
-    struct new_request *made = mem_alloc(sizeof *made);
-    *made = (struct new_request){.nearby = nearby, .request = call->request, .from = from, .to = to};
+    struct new_request *made =
+        MEM_NEW(&(struct new_request){.nearby = nearby, .request = call->request, .from = from, .to = to});
     struct gather *gather = gather_new(&(struct gather_options){.owners = nearby->routers,
                                                                 .timeout_ms = COUNT_TIMEOUT_MS,
                                                                 .context = made,

@@ -161,8 +161,7 @@ static void get_history(void *state, const struct call *call) {
 }
 
 struct history *history_new(const struct product_options *options, struct peers *sinks) {
-    struct history *history = mem_alloc(sizeof *history);
-    *history = (struct history){
+    struct history *history = MEM_NEW(&(struct history){
         .sinks = sinks,
         .worker = worker_new(service_loop(options->service)),
         .files = held_new(&(struct held_options){.metrics = service_metrics(options->service),
@@ -170,7 +169,7 @@ struct history *history_new(const struct product_options *options, struct peers 
                                                  .by = "user",
                                                  .each = FILES_OF_USER,
                                                  .in_all = FILES_IN_ALL}),
-    };
+    });
     return history;
 }
 

@@ -330,9 +330,8 @@ const struct moving_counts *moving_counts(const struct moving *moving) { return 
 
 int moving_new(const struct moving_options *options, struct moving **out, struct error *error) {
     static const uint8_t NO_KEY[2][16] = {{2}, {3}};
-    struct moving *moving = mem_alloc(sizeof *moving);
-    *moving =
-        (struct moving){.options = *options, .authors = text_map_new(), .sent = text_map_new(), .guests = map_new()};
+    struct moving *moving = MEM_NEW(
+        &(struct moving){.options = *options, .authors = text_map_new(), .sent = text_map_new(), .guests = map_new()});
     for (int i = 0; i < 2; i++) {
         uint64_t half = hash_sip(NO_KEY[i], options->salt, strlen(options->salt));
         memcpy(moving->salt + 8 * i, &half, sizeof half);

@@ -170,14 +170,13 @@ bool wiping_ready(const struct wiping *wiping) { return wiping->ready; }
 
 int wiping_new(struct sink *sink, struct worker *worker, struct storage *storage, struct wiping **out,
                struct error *error) {
-    struct wiping *wiping = mem_alloc(sizeof *wiping);
-    *wiping = (struct wiping){
+    struct wiping *wiping = MEM_NEW(&(struct wiping){
         .sink = sink,
         .worker = worker,
         .storage = storage,
         .wiped = wiped_new(sink->partitions_total),
         .partitions = mem_zero((size_t)sink->partitions_total, sizeof *wiping->partitions),
-    };
+    });
     const struct copy_definition definition = {
         .topic = &TOPIC_ERASURES, .context = wiping, .apply = apply, .forget = forget};
     *out = wiping;

@@ -194,9 +194,8 @@ static void get_export(void *state, const struct call *call) {
     }
     place.cursor = bytes_of(&cursor);
     if (is_sealed(&BELONGINGS[kind])) http_add_work(call->request, ROWS_WORK);
-    struct export_request *asked = mem_alloc(sizeof *asked);
-    *asked =
-        (struct export_request){.account = account, .request = call->request, .user = call->claims.user, .kind = kind};
+    struct export_request *asked = MEM_NEW(&(struct export_request){
+        .account = account, .request = call->request, .user = call->claims.user, .kind = kind});
     if (after)
         ask_owner(asked, limit, &place);
     else

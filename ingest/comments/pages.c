@@ -82,9 +82,8 @@ static void ask_likes(struct likes_question *question) {
 }
 
 static void likes_ask(struct comments_gateway *gateway, const struct likes_wish *wish) {
-    struct likes_question *question = mem_alloc(sizeof *question);
-    *question = (struct likes_question){
-        .gateway = gateway, .wish = *wish, .liked = mem_alloc((wish->shown->count + 1) * sizeof *question->liked)};
+    struct likes_question *question = MEM_NEW(&(struct likes_question){
+        .gateway = gateway, .wish = *wish, .liked = mem_alloc((wish->shown->count + 1) * sizeof *question->liked)});
     snprintf(question->subject, sizeof question->subject, "%s", wish->subject);
     question->wish.subject = NULL; // the caller's
     if (wish->shown->count)

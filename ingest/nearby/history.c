@@ -124,8 +124,7 @@ static void ask_for_file(struct history *history, const struct file_page *wanted
                      RETRY_AFTER_S);
         return;
     }
-    struct file_page *page = mem_alloc(sizeof *page);
-    *page = *wanted;
+    struct file_page *page = MEM_NEW(wanted);
     rpc_ask(history->sinks, &ASK_HISTORY, values, PEER_TIMEOUT_MS, page_came, page);
 }
 

@@ -240,10 +240,8 @@ static struct strangers *new_strangers(const struct discover_options *options) {
 }
 
 int discover_new(const struct discover_options *options, struct discover **out, struct error *error) {
-    struct discover *discover = mem_zero(1, sizeof *discover);
-    discover->options = *options;
-    discover->strangers = new_strangers(options);
-    discover->ends = ends_new();
+    struct discover *discover =
+        MEM_NEW(&(struct discover){.options = *options, .strangers = new_strangers(options), .ends = ends_new()});
     discover->rates = rates_new(&(struct rates_options){
         .metrics = options->registry,
         .what = "discover_questions",

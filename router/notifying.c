@@ -154,9 +154,8 @@ int notifying_new(const struct router *router, struct notifying **out, struct er
         *out = NULL;
         return 0;
     }
-    struct notifying *notifying = mem_zero(1, sizeof *notifying);
-    notifying->router = router;
-    notifying->approaches = approaches_new(router->settings->notify_pause_s * SECOND_MS);
+    struct notifying *notifying = MEM_NEW(&(struct notifying){
+        .router = router, .approaches = approaches_new(router->settings->notify_pause_s * SECOND_MS)});
     start_posts(notifying);
     *out = notifying;
     return start_copies(notifying, error);

@@ -336,8 +336,8 @@ int decisions_run(struct decisions *decisions, const struct decider_command *sli
 }
 
 struct decisions *decisions_new(const struct decisions_options *options) {
-    struct decisions *decisions =
-        MEM_NEW(&(struct decisions){.options = *options, .codec = codec_new(), .texts = map_new()});
+    struct decisions *decisions = mem_alloc(sizeof *decisions);
+    *decisions = (struct decisions){.options = *options, .codec = codec_new(), .texts = map_new()};
     return decisions;
 }
 

@@ -216,8 +216,7 @@ static void blocked_heard(void *context, const struct blocked_list *list) {
 /* Asks the owner of the subject; and before that, whom the reader has blocked. */
 static void ask(const struct read_request *wanted, const struct rpc_question *question,
                 const struct rpc_value *values) {
-    struct read_request *asked = mem_alloc(sizeof *asked);
-    *asked = *wanted;
+    struct read_request *asked = MEM_NEW(wanted);
     asked->path = rpc_path(question, values);
     if (asked->reader >= 0)
         blocked_lists_ask(asked->gateway->blocked, asked->reader, asked, blocked_heard);

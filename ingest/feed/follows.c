@@ -20,15 +20,6 @@ static bool is_about_mutes(enum follow_command_kind kind) {
     return kind == FOLLOW_COMMAND_MUTE || kind == FOLLOW_COMMAND_UNMUTE;
 }
 
-static void reply_pending(struct http_request *request, int64_t other) {
-    http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", other);
-}
-
-static void reply_relation(struct http_request *request, const struct follow_wish *wish, bool set) {
-    http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
-                      is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
-}
-
 /* The owner tells what became of the command: it was refused, or it is as was wished. */
 static void answer(void *context, struct http_request *request, unsigned status, const json_t *reply,
                    struct json_bytes text) {
@@ -36,9 +27,10 @@ static void answer(void *context, struct http_request *request, unsigned status,
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
     bool set = wish->kind == FOLLOW_COMMAND_FOLLOW || wish->kind == FOLLOW_COMMAND_MUTE;
     if (json_is_null(refused))
-        reply_relation(request, wish, set);
+        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
+                          is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
     else if (!json_is_string(refused))
-        reply_pending(request, wish->other);
+        http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->other);
     else if (strcmp(json_string_value(refused), "blocked") == 0)
         http_problem(request, 403, "not_allowed", "the user may not do this here", 0); // a block is never told
     else

@@ -21,10 +21,6 @@ struct handle_wish {
     char handle[HANDLE_SIZE]; /* empty: it is given up */
 };
 
-static void reply_handle(struct http_request *request, const struct handle_wish *wish) {
-    http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
-}
-
 static void reply_pending(struct http_request *request, const struct handle_wish *wish) {
     http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->user);
 }
@@ -35,7 +31,7 @@ static void wished(void *context, struct http_request *request, unsigned status,
     const char *state = "";
     if (status == 200) json_want_text(reply, "state", &state, NULL);
     if (strcmp(state, "granted") == 0)
-        reply_handle(request, wish);
+        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
     else if (strcmp(state, "taken") == 0)
         http_problem(request, 409, "handle_taken", "somebody else has this handle", 0);
     else if (strcmp(state, "overtaken") == 0)
@@ -53,8 +49,7 @@ static void given_up(void *context, struct http_request *request, unsigned statu
 }
 
 static void command(struct feed_gateway *gateway, const struct call *call, const struct handle_wish *wanted) {
-    struct handle_wish *wish = mem_alloc(sizeof *wish);
-    *wish = *wanted;
+    struct handle_wish *wish = MEM_NEW(wanted);
     wish->user = call->claims.user;
     bool wants = wish->handle[0];
     struct name_command command = {

@@ -134,10 +134,6 @@ static void listed(void *context, int code, unsigned status, const char *text, s
     free(ids);
 }
 
-static void reply_no_posts(struct http_request *request) {
-    http_reply_format(request, 200, "{\"items\":[],\"next\":null}");
-}
-
 /* Times become ids: `from` is part of the range and `to` is not, and the owner is asked for what lies between two ids. */
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
@@ -148,7 +144,7 @@ static void get_posts(void *state, const struct call *call) {
     int64_t first = ids_first_at(from), before = ids_first_at(to);
     if (before > after) before = after;
     if (first >= before) {
-        reply_no_posts(call->request);
+        http_reply_format(call->request, 200, "{\"items\":[],\"next\":null}");
         return;
     }
     rpc_ask(gateway->owners, &ASK_WRITTEN,

@@ -129,6 +129,20 @@ static void collectors_run_before_each_rendering(void **state) {
     metrics_free(metrics);
 }
 
+static void set_values(void *context) {
+    const struct metric_now now[] = {{"reads_total", "Reads.", 3}, {"totals", "Totals.", 0.5}, {"unknown", "", NAN}};
+    metrics_set(context, now, 3);
+}
+
+static void values_may_be_worked_out_when_somebody_looks(void **state) {
+    struct metrics *metrics = metrics_new();
+    metrics_on_collect(metrics, set_values, metrics);
+    for (int i = 0; i < 2; i++)
+        assert_page(metrics, "# HELP reads_total Reads.\n# TYPE reads_total counter\nreads_total 3\n"
+                             "# HELP totals Totals.\n# TYPE totals gauge\ntotals 0.5\n");
+    metrics_free(metrics);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_and_gauges),
@@ -138,6 +152,7 @@ int main(void) {
         cmocka_unit_test(gauges_are_left_out_until_they_are_known),
         cmocka_unit_test(a_name_of_two_kinds_is_two_families),
         cmocka_unit_test(collectors_run_before_each_rendering),
+        cmocka_unit_test(values_may_be_worked_out_when_somebody_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

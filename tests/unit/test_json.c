@@ -291,6 +291,19 @@ static void any_text_is_written_as_json(void **state) {
     }
 }
 
+static void members_are_written(void **state) {
+    struct buffer out = {0};
+    json_member_int(&out, "{\"user\":", -7);
+    json_member_text(&out, ",\"name\":", "a\"b");
+    json_member_id(&out, ",\"id\":", INT64_MAX);
+    json_member_id(&out, ",\"root\":", 0);
+    json_member_place(&out, 525200000, -1);
+    assert_string_equal(buffer_cstring(&out),
+                        "{\"user\":-7,\"name\":\"a\\\"b\",\"id\":\"9223372036854775807\",\"root\":null,"
+                        "\"lat\":52.52,\"lng\":-0.0000001");
+    buffer_free(&out);
+}
+
 static void members_are_copied(void **state) {
     static const char TEXT[] = "{\"a\":\"x\\\"y\",\"n\":null,\"i\":7,\"m\":-1}";
     struct buffer out = {.size = 0};
@@ -330,12 +343,13 @@ static void times_of_reports_are_limited(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_text_is_refused),   cmocka_unit_test(values_are_counted_before_a_tree_is_built),
-        cmocka_unit_test(members_are_fetched_by_type), cmocka_unit_test(integers_may_be_written_as_floats),
-        cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
-        cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
-        cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
-        cmocka_unit_test(members_are_copied),          cmocka_unit_test(times_of_reports_are_limited),
+        cmocka_unit_test(malformed_text_is_refused),    cmocka_unit_test(values_are_counted_before_a_tree_is_built),
+        cmocka_unit_test(members_are_fetched_by_type),  cmocka_unit_test(integers_may_be_written_as_floats),
+        cmocka_unit_test(absent_and_wrong_members),     cmocka_unit_test(degrees_are_rounded_and_limited),
+        cmocka_unit_test(degrees_are_written_exactly),  cmocka_unit_test(degrees_go_there_and_back),
+        cmocka_unit_test(numbers_are_written),          cmocka_unit_test(any_text_is_written_as_json),
+        cmocka_unit_test(members_are_written),          cmocka_unit_test(members_are_copied),
+        cmocka_unit_test(times_of_reports_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

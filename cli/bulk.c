@@ -30,10 +30,9 @@ int bulk_run(const struct bulk *bulk, struct cli *cli, int argc, char **argv) {
     const char *what = cli->argument_count ? cli->arguments[0] : "";
     if (!strcmp(what, "import") && cli->argument_count == 2) return start_import(bulk, cli, state, wait, &error);
     if (!strcmp(what, "export") && cli->argument_count <= 2)
-        return state || wait ? cli_fail(bulk->command, CLI_WRONG_USAGE, "--resume and --wait are for import")
+        return state || wait ? CLI_WRONG(bulk->command, "--resume and --wait are for import")
                              : start_export(bulk, cli, &error);
     if (!strcmp(what, "verify") && bulk->verify && cli->argument_count == 1 && !state && !wait)
         return bulk->verify(bulk->command, cli, &error);
-    return cli_fail(bulk->command, CLI_WRONG_USAGE, "import with one FILE, or export%s",
-                    bulk->verify ? ", or verify" : "");
+    return CLI_WRONG(bulk->command, "import with one FILE, or export%s", bulk->verify ? ", or verify" : "");
 }

@@ -77,6 +77,9 @@ void cli_say_broker(const struct cli *cli);
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+int cli_usage_code(const struct cli_command *command); /* of wrong usage, which CLI_WRONG says */
+#define CLI_WRONG(command, ...) cli_fail((command), cli_usage_code(command), __VA_ARGS__)
+
 /* Says "PROGRAM NAME: reason" on standard error, of what is no failure. */
 void cli_note(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -99,13 +99,12 @@ static int run(struct cli *cli, int argc, char **argv) {
     };
     int code = cli_open(cli, &COMMENTS_COMMAND, argc, argv, options, ARRAY_SIZE(options));
     if (code) return code;
-    if (cli->argument_count != 1) return cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "one subject must be given");
+    if (cli->argument_count != 1) return CLI_WRONG(&COMMENTS_COMMAND, "one subject must be given");
     wanted.subject = cli->arguments[0];
     if (!subject_valid(wanted.subject, strlen(wanted.subject)))
-        return cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "subject %s: must be TYPE:ID, such as post:123",
-                        wanted.subject);
+        return CLI_WRONG(&COMMENTS_COMMAND, "subject %s: must be TYPE:ID, such as post:123", wanted.subject);
     if (!is_sort(wanted.sort))
-        return cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "--sort %s: must be floor, newest or heat", wanted.sort);
+        return CLI_WRONG(&COMMENTS_COMMAND, "--sort %s: must be floor, newest or heat", wanted.sort);
     code = cli_int_option(&COMMENTS_COMMAND, "limit", limit, 1, LIMIT_MAX, &most);
     if (!code) code = cli_int_option(&COMMENTS_COMMAND, "replies", replies, 0, REPLIES_MAX, &wanted.replies);
     wanted.limit = (size_t)most;

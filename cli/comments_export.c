@@ -94,7 +94,7 @@ int comments_export(struct cli *cli, int argc, char **argv) {
     struct error error = {.text = ""};
     int code = cli_open(cli, &EXPORT_COMMAND, argc, argv, NULL, 0);
     if (code) return code;
-    if (cli->argument_count > 1) return cli_fail(&EXPORT_COMMAND, CLI_WRONG_USAGE, "one FILE at most");
+    if (cli->argument_count > 1) return CLI_WRONG(&EXPORT_COMMAND, "one FILE at most");
     if (export_all(cli, cli->argument_count ? cli->arguments[0] : "-", &error))
         return cli_fail(&EXPORT_COMMAND, 1, "%s", error.text);
     return 0;

@@ -115,7 +115,7 @@ static int start(struct cli *cli, struct moving_options *moving, const char *wai
     struct importing import = {.cli = cli};
     struct error error = {.text = ""};
     int64_t wait_s = WAIT_S;
-    if (cli->argument_count != 1) return cli_fail(&IMPORT_COMMAND, CLI_WRONG_USAGE, "one FILE must be given");
+    if (cli->argument_count != 1) return CLI_WRONG(&IMPORT_COMMAND, "one FILE must be given");
     if (cli_int_option(&IMPORT_COMMAND, "wait", wait, 1, 86400, &wait_s)) return CLI_WRONG_USAGE;
     moving->context = &import;
     moving->send = send_command;

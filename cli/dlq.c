@@ -256,17 +256,16 @@ static int run(struct cli *cli, int argc, char **argv) {
     dlq.queues.dead_letters = true;
     const struct action *action = cli->argument_count ? find_action(cli->arguments[0]) : NULL;
     const struct topic *topic = cli->argument_count > 1 ? find_queue(&dlq, cli->arguments[1]) : NULL;
-    if (!action) return cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "list, show or replay must be given");
+    if (!action) return CLI_WRONG(&DLQ_COMMAND, "list, show or replay must be given");
     if (cli->argument_count != (action->of_one ? 2 : 1))
-        return cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE,
-                        action->of_one ? "one topic must be given" : "list takes no topic");
+        return CLI_WRONG(&DLQ_COMMAND, action->of_one ? "one topic must be given" : "list takes no topic");
     if (action->of_one && !topic)
-        return cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "no topic %s: starling dlq list names them", cli->arguments[1]);
+        return CLI_WRONG(&DLQ_COMMAND, "no topic %s: starling dlq list names them", cli->arguments[1]);
     if (offsets && !parse_offsets(&dlq, offsets))
-        return cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE,
-                        "--offsets %s: must be an offset, or two with a dash, the lower one first", offsets);
+        return CLI_WRONG(&DLQ_COMMAND, "--offsets %s: must be an offset, or two with a dash, the lower one first",
+                         offsets);
     if (action->run == replay && !all && !offsets && !dlq.reason)
-        return cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "which ones: --all, --offsets or --reason");
+        return CLI_WRONG(&DLQ_COMMAND, "which ones: --all, --offsets or --reason");
     return act(&dlq, action, topic);
 }
 

@@ -310,7 +310,7 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (code) return code;
     if (cli_one_user(cli, &export.user)) return CLI_WRONG_USAGE;
     if (export.kinds && !kinds_valid(export.kinds))
-        return cli_fail(&USER_EXPORT_COMMAND, CLI_WRONG_USAGE, "--kinds %s: --help names them", export.kinds);
+        return CLI_WRONG(&USER_EXPORT_COMMAND, "--kinds %s: --help names them", export.kinds);
     return print_all(&export);
 }
 

@@ -103,12 +103,12 @@ static int print(struct history_command *history, const int64_t *users, size_t c
 
 /* The arguments: users, each once. */
 static int read_users(const struct cli *cli, int64_t *users) {
-    if (!cli->argument_count) return cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "a user must be given");
+    if (!cli->argument_count) return CLI_WRONG(&HISTORY_COMMAND, "a user must be given");
     for (int i = 0; i < cli->argument_count; i++) {
         if (cli_user(&HISTORY_COMMAND, cli->arguments[i], &users[i])) return CLI_WRONG_USAGE;
         for (int other = 0; other < i; other++)
             if (users[other] == users[i])
-                return cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "user %" PRId64 " is given twice", users[i]);
+                return CLI_WRONG(&HISTORY_COMMAND, "user %" PRId64 " is given twice", users[i]);
     }
     return 0;
 }
@@ -130,10 +130,10 @@ static int run(struct cli *cli, int argc, char **argv) {
         cli_int_option(&HISTORY_COMMAND, "limit", limit, 1, INT64_MAX, &history.limit)) {
         code = CLI_WRONG_USAGE;
     } else if (box && !box_read(box, &history.box)) {
-        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE,
-                        "--box %s: must be LAT,LNG,LAT,LNG in degrees, the south-western corner first", box);
+        code = CLI_WRONG(&HISTORY_COMMAND,
+                         "--box %s: must be LAT,LNG,LAT,LNG in degrees, the south-western corner first", box);
     } else if (!track_format_find(name, &history.format)) {
-        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be csv, geojson, gpx or jsonl", name);
+        code = CLI_WRONG(&HISTORY_COMMAND, "--format %s: must be csv, geojson, gpx or jsonl", name);
     } else {
         code = print(&history, users, (size_t)cli->argument_count);
     }

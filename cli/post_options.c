@@ -48,7 +48,7 @@ int post_options_run(struct cli *cli, const struct cli_command *command, post_op
     if (cli_one_user(cli, &post.user) || cli_int_option(command, "limit", limit, 1, LIMIT_MAX, &most))
         return CLI_WRONG_USAGE;
     if (strncmp(post.ws, "ws://", 5) && strncmp(post.ws, "wss://", 6))
-        return cli_fail(command, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", post.ws);
+        return CLI_WRONG(command, "--ws %s: must begin with ws:// or wss://", post.ws);
     post.limit = (size_t)most;
     return ask_and_print(command, &post, follows ? follow : print);
 }

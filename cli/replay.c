@@ -91,9 +91,8 @@ static const struct topic *find_topic(const struct replay *replay, const char *n
 static int refuse_topic(const char *name) {
     struct buffer known = {.data = NULL};
     for (size_t i = 0; i < TOPICS_ALL.count; i++) buffer_format(&known, "%s, ", TOPICS_ALL.items[i]->name);
-    int code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "no topic %s: there are %sand of each its dead letters: locations.dlq, ...", name,
-                        buffer_cstring(&known));
+    int code = CLI_WRONG(&REPLAY_COMMAND, "no topic %s: there are %sand of each its dead letters: locations.dlq, ...",
+                         name, buffer_cstring(&known));
     buffer_free(&known);
     return code;
 }
@@ -192,9 +191,7 @@ static int copy_topics(struct replay *replay, const struct wish *wish, double sp
         .to_ms = replay->reader.to_ms,
         .speed = speed,
     };
-    int code =
-        wrong ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "%s: not a topic that can be copied, or named twice", wrong)
-              : 0;
+    int code = wrong ? CLI_WRONG(&REPLAY_COMMAND, "%s: not a topic that can be copied, or named twice", wrong) : 0;
     if (!code) code = partitions_of("partitions", wish->partitions, IDS_PARTITIONS_MAX, &options.partitions);
     if (!code)
         code = partitions_of("delivery-partitions", wish->delivery_partitions, 10000, &options.delivery_partitions);
@@ -214,7 +211,7 @@ static int read_users(struct replay *replay, const char *text) {
     }
     free(copy);
     if (!code && !replay->user_count)
-        code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--user %s: must be users, separated by commas", text);
+        code = CLI_WRONG(&REPLAY_COMMAND, "--user %s: must be users, separated by commas", text);
     return code;
 }
 
@@ -224,31 +221,28 @@ static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) 
     replay->reader.from_ms = wish->period.from_ms;
     replay->reader.to_ms = wish->period.to_ms;
     if (wish->period.to && wish->follow)
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--follow has no end: it does not go with --to");
+        return CLI_WRONG(&REPLAY_COMMAND, "--follow has no end: it does not go with --to");
     if (wish->user && read_users(replay, wish->user)) return CLI_WRONG_USAGE;
     if (cli_int_option(&REPLAY_COMMAND, "limit", wish->limit, 1, INT64_MAX, &replay->limit)) return CLI_WRONG_USAGE;
     if (wish->format && strcmp(wish->format, "json") && strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be json or avro", wish->format);
+        return CLI_WRONG(&REPLAY_COMMAND, "--format %s: must be json or avro", wish->format);
     if (wish->format && wish->follow && !strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "--format avro is a file with an end: it does not go with --follow");
+        return CLI_WRONG(&REPLAY_COMMAND, "--format avro is a file with an end: it does not go with --follow");
     if (wish->format && wish->raw && !strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format avro is raw by itself: it does not go with --raw");
+        return CLI_WRONG(&REPLAY_COMMAND, "--format avro is raw by itself: it does not go with --raw");
     bool migrates = wish->partitions || wish->delivery_partitions || wish->placed_among;
     if (!wish->into)
-        return wish->speed || migrates
-                   ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed and numbers of partitions go with --into")
-                   : 0;
+        return wish->speed || migrates ? CLI_WRONG(&REPLAY_COMMAND, "--speed and numbers of partitions go with --into")
+                                       : 0;
     if (migrates && (!wish->partitions || wish->period.to || wish->speed))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "other numbers of partitions need --partitions, and no --to or --speed");
+        return CLI_WRONG(&REPLAY_COMMAND, "other numbers of partitions need --partitions, and no --to or --speed");
     if (wish->user || wish->limit || wish->partition || wish->follow || wish->raw || wish->format)
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "--into goes with --from, --last, --to, --speed and numbers of partitions only");
+        return CLI_WRONG(&REPLAY_COMMAND,
+                         "--into goes with --from, --last, --to, --speed and numbers of partitions only");
     if (!into_prefix_good(wish->into) || !strcmp(wish->into, own))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
-                        own);
+        return CLI_WRONG(&REPLAY_COMMAND,
+                         "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
+                         own);
     return cli_real_option(&REPLAY_COMMAND, "speed", wish->speed, 1e-3, 1e6, speed);
 }
 
@@ -288,7 +282,7 @@ static int run(struct cli *cli, int argc, char **argv) {
     };
     replay.raw = wish.raw;
     if (!wish.into && cli->argument_count != 1) {
-        code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "one topic must be given");
+        code = CLI_WRONG(&REPLAY_COMMAND, "one topic must be given");
     } else if (!wish.into &&
                !(replay.reader.topic = find_topic(&replay, cli->arguments[0], &replay.topics.dead_letters))) {
         code = refuse_topic(cli->arguments[0]);

@@ -159,7 +159,7 @@ static int show(const struct cli *cli, bool json, bool all_partitions) {
     status_start(&status, cli, &shape);
     code = ask_front(&status, cli, &error);
     if (code == -EINVAL)
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "%s", error.text);
+        code = CLI_WRONG(&STATUS_COMMAND, "%s", error.text);
     else if (code)
         code = cli_fail(&STATUS_COMMAND, 1, "%s", error.text);
     else
@@ -206,12 +206,10 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (code) return code;
     int64_t every_s = EVERY_S;
     if (live && (json || all_partitions || watches))
-        return cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--live goes with none of --json, --partitions and --watch");
-    if (json && watches) return cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--watch does not go with --json");
-    if (!live && cli->argument_count)
-        return cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes addresses only with --live");
-    if (every && !live && !watches)
-        return cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes --every only with --live or --watch");
+        return CLI_WRONG(&STATUS_COMMAND, "--live goes with none of --json, --partitions and --watch");
+    if (json && watches) return CLI_WRONG(&STATUS_COMMAND, "--watch does not go with --json");
+    if (!live && cli->argument_count) return CLI_WRONG(&STATUS_COMMAND, "takes addresses only with --live");
+    if (every && !live && !watches) return CLI_WRONG(&STATUS_COMMAND, "takes --every only with --live or --watch");
     if (cli_int_option(&STATUS_COMMAND, "every", every, 1, EVERY_MAX_S, &every_s)) return STATUS_UNUSABLE;
     if (live) return show_live(cli, (int)every_s);
     return watches ? watch(cli, all_partitions, every_s) : show(cli, json, all_partitions);

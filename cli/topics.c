@@ -246,8 +246,8 @@ static int create_as_asked(const struct cli *cli, const struct numbers *numbers)
         cli_int_option(&TOPICS_COMMAND, "replication", numbers->replication, 1, 1000, &copies))
         return CLI_WRONG_USAGE;
     if (numbers->min_insync && !cli_int(numbers->min_insync, 1, copies < 0 ? 1000 : copies, &insync))
-        return cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "--min-insync %s: must be from 1 to the number of copies",
-                        numbers->min_insync);
+        return CLI_WRONG(&TOPICS_COMMAND, "--min-insync %s: must be from 1 to the number of copies",
+                         numbers->min_insync);
     return create(
         cli, &(struct topics_plan){.topics = &TOPICS_ALL,
                                    .partitions = {[TOPIC_SPACE_USERS] = (int)count,
@@ -280,10 +280,9 @@ static int run(struct cli *cli, int argc, char **argv) {
     form.bootstrap = cli->settings.bootstrap;
     if (!strcmp(what, "create") && cli->argument_count == 1) return create_as_asked(cli, &numbers);
     if (!strcmp(what, "check") && cli->argument_count == 1) return topics_check(cli);
-    if (strcmp(what, "acls"))
-        return cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "what can be done with topics is: create, check, acls");
+    if (strcmp(what, "acls")) return CLI_WRONG(&TOPICS_COMMAND, "what can be done with topics is: create, check, acls");
     if (!json && strcmp(format, "kafka-acls"))
-        return cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "--format %s: must be kafka-acls or json", format);
+        return CLI_WRONG(&TOPICS_COMMAND, "--format %s: must be kafka-acls or json", format);
     return acls_show(cli, cli->arguments + 1, cli->argument_count - 1, &form, json);
 }
 

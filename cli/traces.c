@@ -106,13 +106,13 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (code) return code;
     const char *id = cli->argument_count == 1 ? cli->arguments[0] : NULL;
     if (cli->argument_count > 1 || !id == !latest)
-        return cli_fail(&TRACE_COMMAND, CLI_WRONG_USAGE, "a trace's id, `new` or --latest N must be given");
+        return CLI_WRONG(&TRACE_COMMAND, "a trace's id, `new` or --latest N must be given");
     if (cli_int_option(&TRACE_COMMAND, "latest", latest, 1, LATEST_MAX, &tracing.latest) ||
         period_read(&tracing.period, &TRACE_COMMAND, now_ms))
         return CLI_WRONG_USAGE;
     if (id && !strcmp(id, "new")) return print_new();
     if (id && !parse_id(&tracing, id))
-        return cli_fail(&TRACE_COMMAND, CLI_WRONG_USAGE, "%s is neither 32 hexadecimal digits nor a traceparent", id);
+        return CLI_WRONG(&TRACE_COMMAND, "%s is neither 32 hexadecimal digits nor a traceparent", id);
     return show(&tracing);
 }
 

@@ -223,10 +223,9 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (code) return code;
     if (!phone.url) phone.url = cli->settings.ws_url;
     if (cli_one_user(cli, &watch.user)) return CLI_WRONG_USAGE;
-    if (at && !cli_place(at, &watch.at))
-        return cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--at %s: must be LAT,LNG in degrees", at);
+    if (at && !cli_place(at, &watch.at)) return CLI_WRONG(&WATCH_COMMAND, "--at %s: must be LAT,LNG in degrees", at);
     if (strncmp(phone.url, "ws://", 5) && strncmp(phone.url, "wss://", 6))
-        return cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", phone.url);
+        return CLI_WRONG(&WATCH_COMMAND, "--ws %s: must begin with ws:// or wss://", phone.url);
     watch.placed = at != NULL;
     phone.user = watch.user;
     return start(&watch, &phone);

@@ -170,7 +170,8 @@ void replies_waiting_free(struct replies *replies) {
 
 void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
                        size_t limit) {
-    struct outcome_wait *wait = MEM_NEW(&(struct outcome_wait){
+    struct outcome_wait *wait = mem_alloc(sizeof *wait);
+    *wait = (struct outcome_wait){
         .replies = replies,
         .request = request,
         .what = WAITS_FEED,
@@ -179,7 +180,7 @@ void replies_wait_feed(struct replies *replies, struct http_request *request, in
         .other = before,
         .limit = limit,
         .deadline_us = clock_monotonic_us() + FEED_WAIT_MS * 1000,
-    });
+    };
     wait_on(wait);
 }
 
@@ -220,7 +221,8 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         rpc_bad_query(request);
         return;
     }
-    struct outcome_wait *wait = MEM_NEW(&(struct outcome_wait){
+    struct outcome_wait *wait = mem_alloc(sizeof *wait);
+    *wait = (struct outcome_wait){
         .replies = replies,
         .request = request,
         .what = kind->what,
@@ -232,7 +234,7 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         .offset = asked->numbers[RPC_OFFSET],
         .key = mem_string(text ? handle : key),
         .deadline_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000,
-    });
+    };
     if (wait->offset < 0) {
         decided(wait, 0);
     } else if (decider_await(feed_commands_decider(replies->options.commands), wait->topic, wait->partition,

@@ -41,12 +41,13 @@ struct thread_told *thread_told_new(struct codec *codec, const void *content, si
     struct error error;
     if (event_decode_comment_change(codec, content, size, &change, &error)) return NULL;
     if (change.texts.count != change.items.count) return NULL;
-    struct thread_told *told = MEM_NEW(&(struct thread_told){.sampled = change.sampled,
-                                                             .since = change.since,
-                                                             .version = change.version,
-                                                             .total = change.total,
-                                                             .counter_count = change.counters.count,
-                                                             .references = 1});
+    struct thread_told *told = mem_alloc(sizeof *told);
+    *told = (struct thread_told){.sampled = change.sampled,
+                                 .since = change.since,
+                                 .version = change.version,
+                                 .total = change.total,
+                                 .counter_count = change.counters.count,
+                                 .references = 1};
     read_items(told, &change, profiles);
     told->counters = mem_zero(change.counters.count + 1, sizeof *told->counters);
     for (size_t i = 0; i < change.counters.count; i++)

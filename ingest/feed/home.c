@@ -311,14 +311,15 @@ static void get_feed(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t after = INT64_MAX, limit = LIMIT_DEFAULT;
     if (!call_query_id(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    struct home_request *home = MEM_NEW(&(struct home_request){
+    struct home_request *home = mem_alloc(sizeof *home);
+    *home = (struct home_request){
         .gateway = gateway,
         .request = call->request,
         .user = call->claims.user,
         .before = after,
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
-    });
+    };
     rpc_ask(gateway->owners, &ASK_FEED,
             RPC_VALUES(RPC_INT(USER, home->user), RPC_INT(BEFORE, after), RPC_INT(LIMIT, (int64_t)home->wanted)),
             HOME_TIMEOUT_MS, answered, home);

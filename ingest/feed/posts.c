@@ -50,7 +50,8 @@ static void reply_undecided(struct http_request *request, const char *key) {
     buffer_string(&body, "{\"key\":");
     json_put_text(&body, key, strlen(key));
     buffer_byte(&body, '}');
-    http_reply_json_free(request, 202, &body);
+    http_reply_json(request, 202, &body);
+    buffer_free(&body);
 }
 
 static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply,
@@ -106,11 +107,12 @@ static void mentioned(void *context, const struct mentions *mentions, bool stopp
 static void start_post(struct feed_gateway *gateway, const struct call *call, json_t *object,
                        const struct post_body *body) {
     char handles[MENTIONS_MAX][HANDLE_SIZE];
-    struct new_post *new_post = MEM_NEW(&(struct new_post){.gateway = gateway,
-                                                           .request = call->request,
-                                                           .object = json_incref(object),
-                                                           .body = *body,
-                                                           .user = call->claims.user});
+    struct new_post *new_post = mem_alloc(sizeof *new_post);
+    *new_post = (struct new_post){.gateway = gateway,
+                                  .request = call->request,
+                                  .object = json_incref(object),
+                                  .body = *body,
+                                  .user = call->claims.user};
     client_key_choose(&gateway->chance, body->key, new_post->key);
     size_t count = mentions_find(body->text.data, body->text.size, handles);
     if (count)
@@ -151,19 +153,23 @@ struct deletion {
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply,
                     struct json_bytes text) {
     const struct deletion *deletion = context;
+    struct buffer body = {0};
     (void)reply;
     if (deletion->gateway->texts) texts_forget(deletion->gateway->texts, deletion->id);
+    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", deletion->id);
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
     else
-        http_reply_format(request, 202, "{\"id\":\"%" PRId64 "\"}", deletion->id);
+        http_reply_json(request, 202, &body);
+    buffer_free(&body);
 }
 
 static void write_deletion(const struct post_request *asked) {
     struct post_command command = {
         .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
-    struct deletion *deletion = MEM_NEW(&(struct deletion){asked->gateway, asked->id});
+    struct deletion *deletion = mem_alloc(sizeof *deletion);
+    *deletion = (struct deletion){asked->gateway, asked->id};
     event_encode_post_command(&record, &command);
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(POST, asked->id));
     feed_write_start(asked->gateway, &(struct command_write){
@@ -218,8 +224,8 @@ static void found(void *context, int code, unsigned status, const char *text, si
 }
 
 static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {
-    struct post_request *asked =
-        MEM_NEW(&(struct post_request){.gateway = gateway, .request = request, .user = user, .id = id});
+    struct post_request *asked = mem_alloc(sizeof *asked);
+    *asked = (struct post_request){.gateway = gateway, .request = request, .user = user, .id = id};
     rpc_ask(gateway->owners, &ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id)),
             PEER_TIMEOUT_MS, found, asked);
 }

@@ -78,7 +78,8 @@ static void counted(void *context, int code, unsigned status, const char *text, 
 }
 
 static struct user_request *asked_new(struct feed_gateway *gateway, struct http_request *request, int64_t user) {
-    struct user_request *asked = MEM_NEW(&(struct user_request){.gateway = gateway, .request = request, .user = user});
+    struct user_request *asked = mem_alloc(sizeof *asked);
+    *asked = (struct user_request){.gateway = gateway, .request = request, .user = user};
     return asked;
 }
 
@@ -134,6 +135,13 @@ static void listed(void *context, int code, unsigned status, const char *text, s
     free(ids);
 }
 
+static void reply_no_posts(struct http_request *request) {
+    struct buffer body = {0};
+    buffer_string(&body, "{\"items\":[],\"next\":null}");
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
 /* Times become ids: `from` is part of the range and `to` is not, and the owner is asked for what lies between two ids. */
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
@@ -144,7 +152,7 @@ static void get_posts(void *state, const struct call *call) {
     int64_t first = ids_first_at(from), before = ids_first_at(to);
     if (before > after) before = after;
     if (first >= before) {
-        http_reply_format(call->request, 200, "{\"items\":[],\"next\":null}");
+        reply_no_posts(call->request);
         return;
     }
     rpc_ask(gateway->owners, &ASK_WRITTEN,

@@ -47,14 +47,18 @@ static void put_rounded(struct buffer *body, bool rounded) {
 static void reply_state(struct outcome *outcome, unsigned status, const struct shown_half *half) {
     const char *state = half ? half->state : "pending";
     struct buffer body = {0};
-    json_member_int(&body, "{\"user\":", outcome->to);
-    json_member_text(&body, ",\"state\":", state);
+    buffer_string(&body, "{\"user\":");
+    json_put_int(&body, outcome->to);
+    buffer_string(&body, ",\"state\":");
+    json_put_text(&body, state, strlen(state));
     if (half && half->since) {
-        json_member_int(&body, ",\"since\":", half->since);
+        buffer_string(&body, ",\"since\":");
+        json_put_int(&body, half->since);
     }
     if (half) put_rounded(&body, half->rounded);
     buffer_byte(&body, '}');
-    http_reply_json_free(outcome->request, status, &body);
+    http_reply_json(outcome->request, status, &body);
+    buffer_free(&body);
 }
 
 static bool may_round(const struct shown_half *half) {
@@ -159,8 +163,8 @@ static void put_friend(void *state, const struct call *call) {
         write_command(nearby, call->request, FRIEND_COMMAND_REQUEST, from, to);
         return;
     }
-    struct new_request *made =
-        MEM_NEW(&(struct new_request){.nearby = nearby, .request = call->request, .from = from, .to = to});
+    struct new_request *made = mem_alloc(sizeof *made);
+    *made = (struct new_request){.nearby = nearby, .request = call->request, .from = from, .to = to};
     struct gather *gather = gather_new(&(struct gather_options){.owners = nearby->routers,
                                                                 .timeout_ms = COUNT_TIMEOUT_MS,
                                                                 .context = made,
@@ -208,8 +212,10 @@ static bool put_item(struct buffer *body, const json_t *item, struct profiles *p
     if (json_want_int(item, "user", 0, INT64_MAX, &user, NULL) || !read_half(item, &half)) return false;
     buffer_byte(body, '{');
     user_json_find_texts(body, user, profiles);
-    json_member_text(body, ",\"state\":", half.state);
-    json_member_int(body, ",\"since\":", half.since);
+    buffer_string(body, ",\"state\":");
+    json_put_text(body, half.state, strlen(half.state));
+    buffer_string(body, ",\"since\":");
+    json_put_int(body, half.since);
     put_rounded(body, half.rounded);
     buffer_byte(body, '}');
     return true;

@@ -41,6 +41,10 @@ void http_reply_json(struct http_request *request, unsigned status, const struct
     http_reply(request, status, "application/json", body->data, body->size, NULL, 0);
 }
 
+void http_reply_format(struct http_request *request, unsigned status, const char *format, ...) {
+    http_reply(request, status, "application/json", format, strlen(format), NULL, 0);
+}
+
 /* ---- the gateway ---- */
 
 void command_send(const struct command_sender *sender, const struct command_write *write) {

@@ -23,7 +23,7 @@ enum {
 struct home_follower {
     const struct post_options *options;
     struct asking *asking;
-    struct phone *phone;
+    struct phone_socket *phone;
     struct loop_timer *read;
     struct buffer frame, line;
     struct map *printed;                                        /* ids */
@@ -149,7 +149,7 @@ static int take(void *context, const char *type, const json_t *frame) {
 
 static void hello(void *context, struct buffer *frame, const char *token) { phone_frame_hello_alone(frame, token); }
 
-static int begin(void *context, struct phone *phone, uv_loop_t *loop, struct error *error) {
+static int begin(void *context, struct phone_socket *phone, uv_loop_t *loop, struct error *error) {
     struct home_follower *f = context;
     f->phone = phone;
     f->read = loop_timer_new(loop, 1, 0, read_again, f);

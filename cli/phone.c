@@ -25,7 +25,7 @@ enum {
 static const char SUBPROTOCOL[] = "starling.v1";
 static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
 
-struct phone {
+struct phone_socket {
     const struct phone_options *options;
     struct error *error;
     uv_loop_t loop;
@@ -42,16 +42,16 @@ struct phone {
     int code;
 };
 
-bool phone_welcomed(const struct phone *phone) { return phone->welcomed; }
+bool phone_welcomed(const struct phone_socket *phone) { return phone->welcomed; }
 
-void phone_send(struct phone *phone, struct buffer *frame) {
+void phone_send(struct phone_socket *phone, struct buffer *frame) {
     if (phone->connection) ws_send(phone->connection, frame);
 }
 
 /* ---- the end ---- */
 
 static void on_closed(void *context) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     for (int i = 0; i < STOP_SIGNALS; i++) uv_close((uv_handle_t *)&phone->signals[i], NULL);
     loop_timer_free(phone->second);
     loop_timer_free(phone->retry);
@@ -59,12 +59,12 @@ static void on_closed(void *context) {
 }
 
 static void shut_down(void *context) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     phone->options->end(phone->options->context);
     ws_clients_shutdown(phone->clients, on_closed, phone);
 }
 
-void phone_finish(struct phone *phone, int code) {
+void phone_finish(struct phone_socket *phone, int code) {
     if (phone->closing) return;
     phone->closing = true;
     phone->code = code;
@@ -73,7 +73,7 @@ void phone_finish(struct phone *phone, int code) {
 
 /* ---- from the server ---- */
 
-static int take_welcome(struct phone *phone, const json_t *frame) {
+static int take_welcome(struct phone_socket *phone, const json_t *frame) {
     int64_t user;
     if (json_want_int(frame, "user", 0, INT64_MAX, &user, NULL)) return -EBADMSG;
     phone->welcomed = phone->ever_welcomed = user == phone->options->user;
@@ -83,7 +83,7 @@ static int take_welcome(struct phone *phone, const json_t *frame) {
     return 0;
 }
 
-static int take_error(struct phone *phone, const json_t *frame) {
+static int take_error(struct phone_socket *phone, const json_t *frame) {
     const char *message = "";
     if (json_want_text(frame, "message", &message, NULL) == -EINVAL) return -EBADMSG;
     struct buffer text = {.data = NULL};
@@ -95,7 +95,7 @@ static int take_error(struct phone *phone, const json_t *frame) {
     return 0;
 }
 
-static int take_frame(struct phone *phone, const json_t *frame) {
+static int take_frame(struct phone_socket *phone, const json_t *frame) {
     const char *type;
     int64_t after_ms;
     int code = json_want_text(frame, "type", &type, NULL);
@@ -107,7 +107,7 @@ static int take_frame(struct phone *phone, const json_t *frame) {
 }
 
 static void on_open(void *context, struct ws_connection *connection) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     const struct phone_options *options = phone->options;
     if (phone->closing) return;
     phone->connection = connection;
@@ -119,7 +119,7 @@ static void on_open(void *context, struct ws_connection *connection) {
 }
 
 static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     if (phone->closing) return;
     struct error error = {.text = "a frame without meaning"};
     json_t *frame = json_parse(text, size, &error);
@@ -132,7 +132,7 @@ static void on_message(void *context, struct ws_connection *connection, const ch
 static void on_writable(void *context, struct ws_connection *connection) {}
 
 /* The reason to give up, or NULL: try again. */
-static const char *hopeless(const struct phone *phone, int code) {
+static const char *hopeless(const struct phone_socket *phone, int code) {
     switch (code) {
     case WS_POLICY: return "the server refuses the token";
     case WS_SUPERSEDED: return "the user has connected elsewhere";
@@ -142,7 +142,7 @@ static const char *hopeless(const struct phone *phone, int code) {
 }
 
 static void on_close(void *context, struct ws_connection *connection, int code) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     const struct phone_options *options = phone->options;
     bool was_welcomed = phone->welcomed;
     phone->connection = NULL;
@@ -161,7 +161,7 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 }
 
 static void connect_again(void *context) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     struct error error = {.text = ""};
     if (phone->closing) return;
     int code = ws_connect(phone->clients, phone->options->url, NULL, &error);
@@ -169,7 +169,7 @@ static void connect_again(void *context) {
 }
 
 static void on_second(void *context) {
-    struct phone *phone = context;
+    struct phone_socket *phone = context;
     const struct phone_options *options = phone->options;
     if (phone->closing) return;
     if (!phone->ever_welcomed && clock_monotonic_us() - phone->started_us > CONNECT_US)
@@ -186,7 +186,7 @@ static void on_signal(uv_signal_t *handle, int number) { phone_finish(handle->da
 
 /* ---- the whole ---- */
 
-static void start_timers(struct phone *phone) {
+static void start_timers(struct phone_socket *phone) {
     static const int NUMBERS[STOP_SIGNALS] = {SIGINT, SIGTERM};
     for (int i = 0; i < STOP_SIGNALS; i++) {
         uv_signal_init(&phone->loop, &phone->signals[i]);
@@ -197,7 +197,7 @@ static void start_timers(struct phone *phone) {
     phone->retry = loop_timer_new(&phone->loop, 1, 0, connect_again, phone);
 }
 
-static int run_loop(struct phone *phone) {
+static int run_loop(struct phone_socket *phone) {
     const struct phone_options *options = phone->options;
     const struct ws_clients_options clients = {
         .loop = &phone->loop,
@@ -221,7 +221,7 @@ static int run_loop(struct phone *phone) {
 }
 
 int phone_run(const struct phone_options *options, struct error *error) {
-    struct phone phone = {.options = options, .error = error, .retry_ms = RETRY_FIRST_MS};
+    struct phone_socket phone = {.options = options, .error = error, .retry_ms = RETRY_FIRST_MS};
     const char *key = options->cli->settings.hs256_key_file;
     if (!options->token && !*key)
         return error_set(error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");

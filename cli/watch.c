@@ -24,7 +24,7 @@ struct live_watch {
     int64_t user;
     struct geo_point at;
     bool placed; /* `at` is known */
-    struct phone *phone;
+    struct phone_socket *phone;
     struct loop_timer *report;
     struct watch_screen *screen;
     struct buffer frame, picture;
@@ -138,7 +138,7 @@ static void lost(void *context) {
 
 /* ---- the command ---- */
 
-static int begin(void *context, struct phone *phone, uv_loop_t *loop, struct error *error) {
+static int begin(void *context, struct phone_socket *phone, uv_loop_t *loop, struct error *error) {
     struct live_watch *watch = context;
     watch->phone = phone;
     // The server's welcome says how often; until then nothing is reported.

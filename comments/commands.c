@@ -4,7 +4,7 @@
 
 #include "base/config.h"
 #include "base/mem.h"
-#include "comments/comments_private.h"
+#include "comments/parts.h"
 #include "decider/identity.h"
 #include "event/topics.h"
 

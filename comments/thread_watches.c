@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sorted.h"
-#include "comments/comments_private.h"
+#include "comments/parts.h"
 #include "comments/watched_threads.h"
 #include "watch/owner.h"
 

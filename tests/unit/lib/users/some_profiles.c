@@ -1,0 +1,38 @@
+#include "unit/lib/users/some_profiles.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+static void check(bool good) {
+    if (!good) abort();
+}
+
+void some_profiles_open(struct some_profiles *some) {
+    strcpy(some->folder, "/tmp/test-profiles-XXXXXX");
+    check(mkdtemp(some->folder));
+    check(profiles_open(&(struct profiles_options){.data_dir = some->folder, .partitions = 1}, &some->profiles, NULL) ==
+          0);
+}
+
+void some_profiles_name(struct some_profiles *some, int64_t user, const char *name) {
+    const struct copy_definition copy = profiles_copy(some->profiles);
+    struct buffer value = {.size = 0};
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    event_encode_profile(&value, &(struct profile){.name = {name, strlen(name)}, .avatar_url = {"", 0}});
+    copy_disk_put(copy.disk, key, sizeof key, value.data, value.size);
+    check(copy_disk_write(copy.disk, NULL) == 0);
+    buffer_free(&value);
+}
+
+void some_profiles_close(struct some_profiles *some) {
+    char *path = mem_format("%s/profiles", some->folder);
+    profiles_close(some->profiles);
+    check(store_remove(path, NULL) == 0 && remove(some->folder) == 0);
+    free(path);
+}

@@ -88,18 +88,20 @@ function(starling_test_name file variable)
 endfunction()
 
 # starling_unit_tests(USES ours...): test_*.c anywhere below tests/unit are ctest's tests, the other files there are linked to each, and
-# so are codecs of records that have older versions, which schemas/ may not have. A test that includes "fakes/..." is linked
-# with tests/fakes, whose functions then stand for those of the libraries: objects come before archives.
+# so are the kit, which has their main, and codecs of records that have older versions, which schemas/ may not have. A test that includes
+# "fakes/..." is linked with tests/fakes, whose functions then stand for those of the libraries: objects come before archives.
 function(starling_unit_tests)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
     starling_codecs(evolution tests/schemas/evolution)
     file(GLOB_RECURSE tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
     file(GLOB_RECURSE shared CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/*.c")
     list(REMOVE_ITEM shared ${tests})
-    starling_library(testing USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA GENERATED ${shared} ${evolution_CODECS})
+    list(FILTER shared EXCLUDE REGEX "/tests/unit/kit/")
+    starling_library(kit FOLDER tests/unit/kit USES deliver event json base EXTERNAL PkgConfig::CMOCKA)
+    target_include_directories(starling_kit PUBLIC "${CMAKE_SOURCE_DIR}/tests")
+    starling_library(testing USES kit ${ARG_USES} GENERATED ${shared} ${evolution_CODECS})
     target_compile_definitions(starling_testing PUBLIC
         "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
-    target_include_directories(starling_testing PUBLIC "${CMAKE_SOURCE_DIR}/tests")
     file(GLOB fakes CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fakes/*.c")
     list(TRANSFORM ARG_USES PREPEND starling_)
     add_library(starling_fakes OBJECT ${fakes})
@@ -152,11 +154,10 @@ function(starling_test_spine)
 endfunction()
 
 # starling_integration_tests(USES ours...): tests/integration/test_*.c are programs against a real broker, which ctest has
-# not: the end-to-end tests run them. The other files there are linked to each.
+# not: the end-to-end tests run them. The other files there are linked to each, and so is the kit of the unit tests.
 function(starling_integration_tests)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
-    starling_library(integration FOLDER tests/integration WITHOUT "test_[^/]*\\.c" USES ${ARG_USES}
-        EXTERNAL PkgConfig::CMOCKA)
+    starling_library(integration FOLDER tests/integration WITHOUT "test_[^/]*\\.c" USES kit ${ARG_USES})
     file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/integration/test_*.c")
     foreach(file IN LISTS tests)
         get_filename_component(name "${file}" NAME_WE)

@@ -1,16 +1,8 @@
 /* Tests of what `starling topics acls` prints. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/acls.h"
 #include "event/topics.h"
 #include "json/json.h"
+#include "unit/kit/kit.h"
 
 static const struct cli_settings SETTINGS = {
     .prefix = "p.",
@@ -35,8 +27,8 @@ static char *commands(const struct cli_settings *settings, const struct program 
     return copy;
 }
 
-static void each_operation_is_one_command(void **state) {
-    char *text = commands(&SETTINGS, &PROGRAM_HISTORY_SINK, &PLAIN);
+TEST(each_operation_is_one_command) {
+    FREED char *text = commands(&SETTINGS, &PROGRAM_HISTORY_SINK, &PLAIN);
     assert_string_equal(
         text, "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
               "--operation Read --resource-pattern-type literal --topic p.locations --topic p.erasures "
@@ -47,11 +39,10 @@ static void each_operation_is_one_command(void **state) {
               "--operation Describe --resource-pattern-type literal --group starling-reader\n"
               "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling-history-sink "
               "--operation DescribeConfigs --resource-pattern-type literal --topic p.locations\n");
-    free(text);
 }
 
-static void operations_on_the_same_resources_share_a_command(void **state) {
-    char *text = commands(&SETTINGS, NULL, &PLAIN);
+TEST(operations_on_the_same_resources_share_a_command) {
+    FREED char *text = commands(&SETTINGS, NULL, &PLAIN);
     assert_string_equal(text,
                         "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling "
                         "--operation Create --operation AlterConfigs --operation DescribeConfigs --operation Read "
@@ -59,36 +50,32 @@ static void operations_on_the_same_resources_share_a_command(void **state) {
                         "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling "
                         "--operation Describe --resource-pattern-type literal --group routers --group edges "
                         "--group feeds --group threads --group sinks --group moderators --group starling-reader\n");
-    free(text);
 }
 
-static void transactional_ids_begin_with_prefix_and_group(void **state) {
-    char *text = commands(&SETTINGS, &PROGRAM_ROUTER, &PLAIN);
+TEST(transactional_ids_begin_with_prefix_and_group) {
+    FREED char *text = commands(&SETTINGS, &PROGRAM_ROUTER, &PLAIN);
     assert_non_null(strstr(text, "--operation Write --resource-pattern-type prefixed --transactional-id p.routers-\n"));
-    free(text);
 }
 
-static void without_a_prefix_the_command_may_do_so_with_all_topics(void **state) {
+TEST(without_a_prefix_the_command_may_do_so_with_all_topics) {
     struct cli_settings settings = SETTINGS;
     settings.prefix = "";
-    char *text = commands(&settings, NULL, &PLAIN);
+    FREED char *text = commands(&settings, NULL, &PLAIN);
     assert_non_null(strstr(text, "--resource-pattern-type literal --topic '*'\n"));
-    free(text);
 }
 
-static void what_a_shell_would_take_apart_is_quoted(void **state) {
+TEST(what_a_shell_would_take_apart_is_quoted) {
     const struct acls_form form = {
         .principal = "User:CN=%,O=Friend's & Co", .bootstrap = "b:1,b:2", .command_config = "/etc/my kafka"};
-    char *text = commands(&SETTINGS, &PROGRAM_MODERATION, &form);
+    FREED char *text = commands(&SETTINGS, &PROGRAM_MODERATION, &form);
     static const char FIRST[] =
         "kafka-acls.sh --bootstrap-server b:1,b:2 --command-config '/etc/my kafka' --add --allow-principal "
         "'User:CN=starling-moderation,O=Friend'\\''s & Co' --operation Read ";
     assert_memory_equal(text, FIRST, sizeof FIRST - 1);
-    free(text);
 }
 
-static void json_has_one_object_an_acl(void **state) {
-    struct buffer text = {.data = NULL};
+TEST(json_has_one_object_an_acl) {
+    FREED_BUFFER text = {.size = 0};
     struct acls acls;
     size_t count = 0;
     buffer_byte(&text, '[');
@@ -99,19 +86,16 @@ static void json_has_one_object_an_acl(void **state) {
         acls_clear(&acls);
     }
     buffer_byte(&text, ']');
-    struct error error;
-    json_t *list = json_parse(text.data, text.size, &error);
+    FREED_JSON *list = json_parse(text.data, text.size, &failure);
     assert_non_null(list);
     assert_int_equal(json_array_size(list), count);
     const char *value;
-    assert_int_equal(json_want_text(json_array_get(list, 0), "name", &value, &error), 0);
+    assert_int_equal(json_want_text(json_array_get(list, 0), "name", &value, &failure), 0);
     assert_string_equal(value, "p.profiles");
-    json_decref(list);
-    buffer_free(&text);
 }
 
 /* A topic that nobody writes, or nobody reads, has been forgotten in the tables. */
-static void each_topic_has_somebody_who_writes_it(void **state) {
+TEST(each_topic_has_somebody_who_writes_it) {
     for (size_t i = 0; i < TOPICS_ALL.count; i++) {
         bool written = false, twice = false;
         for (size_t p = 0; PROGRAMS[p]; p++) {
@@ -124,17 +108,4 @@ static void each_topic_has_somebody_who_writes_it(void **state) {
         assert_true(written);
         assert_false(twice);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_operation_is_one_command),
-        cmocka_unit_test(operations_on_the_same_resources_share_a_command),
-        cmocka_unit_test(transactional_ids_begin_with_prefix_and_group),
-        cmocka_unit_test(without_a_prefix_the_command_may_do_so_with_all_topics),
-        cmocka_unit_test(what_a_shell_would_take_apart_is_quoted),
-        cmocka_unit_test(json_has_one_object_an_acl),
-        cmocka_unit_test(each_topic_has_somebody_who_writes_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "base/config.h"
 #include "cli/box.h"
+#include "unit/kit/kit.h"
 
 static bool holds(const char *text, int32_t lat, int32_t lng) {
     struct box box;
@@ -13,7 +7,7 @@ static bool holds(const char *text, int32_t lat, int32_t lng) {
     return box_holds(&box, (struct geo_point){.lat = lat, .lng = lng});
 }
 
-static void a_box_holds_what_is_within_and_its_edges(void **state) {
+TEST(a_box_holds_what_is_within_and_its_edges) {
     assert_true(holds("39.9,116.3,40,116.4", 399000000, 1163000000));
     assert_true(holds("39.9,116.3,40,116.4", 400000000, 1164000000));
     assert_false(holds("39.9,116.3,40,116.4", 398999999, 1163500000));
@@ -22,24 +16,15 @@ static void a_box_holds_what_is_within_and_its_edges(void **state) {
     assert_false(holds("39.9,116.3,40,116.4", 399500000, 1164000001));
 }
 
-static void a_box_may_cross_the_meridian_of_180_degrees(void **state) {
+TEST(a_box_may_cross_the_meridian_of_180_degrees) {
     assert_true(holds("-20,170,-10,-170", -150000000, 1790000000));
     assert_true(holds("-20,170,-10,-170", -150000000, -1790000000));
     assert_false(holds("-20,170,-10,-170", -150000000, 0));
 }
 
-static void what_is_no_box_is_refused(void **state) {
+TEST(what_is_no_box_is_refused) {
     static const char *const WRONG[] = {"",        "1",        "1,2",       "1,2,3",   "1,2,3,4,5", "1,2,,4",
                                         "3,2,1,4", "1,2,91,4", "1,2,3,181", "a,2,3,4", " 1,2,3,4",  "1;2;3;4"};
     struct box box;
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) assert_false(box_read(WRONG[i], &box));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_box_holds_what_is_within_and_its_edges),
-        cmocka_unit_test(a_box_may_cross_the_meridian_of_180_degrees),
-        cmocka_unit_test(what_is_no_box_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

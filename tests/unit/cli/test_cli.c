@@ -1,15 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/cli.h"
+#include "unit/kit/kit.h"
 
 static int unused(int argc, char **argv) { return 0; }
 
@@ -66,7 +56,7 @@ static void parse(struct outcome *out, char **arguments) {
 #define PARSE(out, ...) parse(out, (char *[]){(char[]){"test"}, ##__VA_ARGS__, NULL})
 #define ARG(text) ((char[]){text})
 
-static void options_stand_before_and_after_arguments(void **state) {
+TEST(options_stand_before_and_after_arguments) {
     struct outcome out;
     PARSE(&out, ARG("--quick"), ARG("one"), ARG("--level"), ARG("-5"), ARG("two"), ARG("--name=a=b"));
     assert_int_equal(out.code, 0);
@@ -79,7 +69,7 @@ static void options_stand_before_and_after_arguments(void **state) {
     cli_close(&out.cli);
 }
 
-static void options_that_are_not_given_keep_their_value_and_the_last_counts(void **state) {
+TEST(options_that_are_not_given_keep_their_value_and_the_last_counts) {
     struct outcome out;
     PARSE(&out, ARG("--name"), ARG("a"), ARG("--name"), ARG("b"));
     assert_int_equal(out.code, 0);
@@ -90,7 +80,7 @@ static void options_that_are_not_given_keep_their_value_and_the_last_counts(void
     cli_close(&out.cli);
 }
 
-static void two_dashes_end_the_options_and_one_is_an_argument(void **state) {
+TEST(two_dashes_end_the_options_and_one_is_an_argument) {
     struct outcome out;
     PARSE(&out, ARG("-"), ARG("--"), ARG("--level"));
     assert_int_equal(out.code, 0);
@@ -100,7 +90,7 @@ static void two_dashes_end_the_options_and_one_is_an_argument(void **state) {
     cli_close(&out.cli);
 }
 
-static void wrong_options_are_named_with_the_usage(void **state) {
+TEST(wrong_options_are_named_with_the_usage) {
     static const struct {
         const char *argument, *reason;
     } WRONG[] = {
@@ -121,7 +111,7 @@ static void wrong_options_are_named_with_the_usage(void **state) {
     }
 }
 
-static void settings_come_from_set_and_kafka_is_passed_on(void **state) {
+TEST(settings_come_from_set_and_kafka_is_passed_on) {
     struct outcome out;
     PARSE(&out, ARG("--set"), ARG("topics.prefix=x."), ARG("--set=kafka.client.rack=r1"));
     assert_int_equal(out.code, 0);
@@ -133,14 +123,14 @@ static void settings_come_from_set_and_kafka_is_passed_on(void **state) {
     cli_close(&out.cli);
 }
 
-static void unknown_settings_are_refused_with_the_nearest(void **state) {
+TEST(unknown_settings_are_refused_with_the_nearest) {
     struct outcome out;
     PARSE(&out, ARG("--set"), ARG("topic.prefix=x."));
     assert_int_equal(out.code, 2);
     assert_non_null(strstr(out.said, "topics.prefix"));
 }
 
-static void the_environment_counts_but_not_what_is_for_daemons(void **state) {
+TEST(the_environment_counts_but_not_what_is_for_daemons) {
     struct outcome out;
     setenv("STARLING_TOPICS_PREFIX", "env.", 1);
     setenv("STARLING_EDGE_LISTEN", "127.0.0.1:1", 1);
@@ -158,7 +148,7 @@ static void the_environment_counts_but_not_what_is_for_daemons(void **state) {
     unsetenv("STARLING_KAFKA_CLIENT_RACK");
 }
 
-static void the_default_broker_is_told_once_and_only_if_nothing_is_configured(void **state) {
+TEST(the_default_broker_is_told_once_and_only_if_nothing_is_configured) {
     struct outcome out;
     PARSE(&out, ARG("x"));
     assert_int_equal(out.code, 0);
@@ -176,7 +166,7 @@ static void the_default_broker_is_told_once_and_only_if_nothing_is_configured(vo
     unsetenv("STARLING_TOPICS_PREFIX");
 }
 
-static void help_and_version_are_no_failures(void **state) {
+TEST(help_and_version_are_no_failures) {
     struct outcome out;
     PARSE(&out, ARG("--version"));
     assert_true(out.done && !out.code);
@@ -186,7 +176,7 @@ static void help_and_version_are_no_failures(void **state) {
     assert_true(out.done && !out.code);
 }
 
-static void a_command_may_have_its_own_code_for_wrong_usage(void **state) {
+TEST(a_command_may_have_its_own_code_for_wrong_usage) {
     static const struct cli_command OWN = {
         .name = "own", .synopsis = "", .summary = "", .run = unused, .usage_code = 3};
     char name[] = "own", wrong[] = "--wrong";
@@ -196,7 +186,7 @@ static void a_command_may_have_its_own_code_for_wrong_usage(void **state) {
     assert_int_equal(cli_open(&cli, &OWN, 2, arguments, NULL, 0, &done), 3);
 }
 
-static void users_are_numbers_from_0(void **state) {
+TEST(users_are_numbers_from_0) {
     struct outcome out;
     int64_t user = 5;
     PARSE(&out, ARG("ada"));
@@ -212,7 +202,7 @@ static void users_are_numbers_from_0(void **state) {
     cli_close(&out.cli);
 }
 
-static void whole_numbers_are_whole_and_within_their_range(void **state) {
+TEST(whole_numbers_are_whole_and_within_their_range) {
     static const char *const WRONG[] = {"",   " 1", "1 ", "+1", "0x1", "1.0", "-", "a", "9223372036854775808",
                                         "11", "-3"};
     int64_t value = 7;
@@ -224,7 +214,7 @@ static void whole_numbers_are_whole_and_within_their_range(void **state) {
     assert_int_equal(value, INT64_MAX);
 }
 
-static void real_numbers_are_finite_and_within_their_range(void **state) {
+TEST(real_numbers_are_finite_and_within_their_range) {
     static const char *const WRONG[] = {"", " 1", "nan", "inf", "0x1p3", "1e999", "1.5.2", "90.1", "--1", "e"};
     double value = 7;
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) assert_false(cli_real(WRONG[i], -90, 90, &value));
@@ -235,7 +225,7 @@ static void real_numbers_are_finite_and_within_their_range(void **state) {
     assert_true(value == 10);
 }
 
-static void options_with_numbers_are_named_with_their_range(void **state) {
+TEST(options_with_numbers_are_named_with_their_range) {
     static const struct cli_command OWN = {
         .name = "own", .synopsis = "", .summary = "", .run = unused, .usage_code = 3};
     char said[SAID];
@@ -258,24 +248,4 @@ static void options_with_numbers_are_named_with_their_range(void **state) {
     assert_int_equal(cli_int_option(&COMMAND, "level", "10", 1, 10, &whole), 0);
     assert_int_equal(cli_real_option(&COMMAND, "speed", "0.5", 0, 1, &real), 0);
     assert_true(whole == 10 && real == 0.5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_stand_before_and_after_arguments),
-        cmocka_unit_test(options_that_are_not_given_keep_their_value_and_the_last_counts),
-        cmocka_unit_test(two_dashes_end_the_options_and_one_is_an_argument),
-        cmocka_unit_test(wrong_options_are_named_with_the_usage),
-        cmocka_unit_test(settings_come_from_set_and_kafka_is_passed_on),
-        cmocka_unit_test(unknown_settings_are_refused_with_the_nearest),
-        cmocka_unit_test(the_environment_counts_but_not_what_is_for_daemons),
-        cmocka_unit_test(the_default_broker_is_told_once_and_only_if_nothing_is_configured),
-        cmocka_unit_test(help_and_version_are_no_failures),
-        cmocka_unit_test(a_command_may_have_its_own_code_for_wrong_usage),
-        cmocka_unit_test(users_are_numbers_from_0),
-        cmocka_unit_test(whole_numbers_are_whole_and_within_their_range),
-        cmocka_unit_test(real_numbers_are_finite_and_within_their_range),
-        cmocka_unit_test(options_with_numbers_are_named_with_their_range),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* Comments as `starling comments` prints them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
-
-#include "base/config.h"
 #include "cli/comment_lines.h"
+#include "unit/kit/kit.h"
 
 #define REPLY                                                                                                                     \
     "{\"id\":\"22\",\"user\":7,\"text\":null,\"time\":1769860860456,\"floor\":1,\"root\":\"21\",\"reply_to\":\"21\",\"likes\":0," \
@@ -19,26 +10,22 @@
     "\"likes\":2,\"reply_count\":0,\"replies\":[" replies "],\"state\":\"visible\"}"
 
 static int lines_of(const char *text, bool json, struct buffer *lines) {
-    struct error error;
-    json_t *comment = json_parse(text, strlen(text), &error);
-    if (!comment) fail_msg("%s: %s", text, error.text);
-    int code = comment_lines(lines, comment, json, &error);
-    json_decref(comment);
-    return code;
+    FREED_JSON *comment = json_parse(text, strlen(text), &failure);
+    if (!comment) fail_msg("%s: %s", text, failure.text);
+    return comment_lines(lines, comment, json, &failure);
 }
 
-static void a_thread_is_indented(void **state) {
-    struct buffer lines = {0};
+TEST(a_thread_is_indented) {
+    FREED_BUFFER lines = {.size = 0};
     assert_int_equal(lines_of(ROOT(REPLY), false, &lines), 0);
     assert_string_equal(buffer_cstring(&lines), "2026-01-31T12:00:00.123Z 21 5 #1 likes=2 \"Hello\\n\"\n"
                                                 "  2026-01-31T12:01:00.456Z 22 7 #1 likes=0 deleted\n");
     buffer_clear(&lines);
     assert_int_equal(lines_of(ROOT(REPLY), true, &lines), 0);
     assert_string_equal(buffer_cstring(&lines), ROOT(REPLY) "\n");
-    buffer_free(&lines);
 }
 
-static void other_answers_are_none(void **state) {
+TEST(other_answers_are_none) {
     static const char *const BAD[] = {"{}", "[]", "{\"id\":\"21\",\"replies\":[]}", ROOT("5"), ROOT(ROOT(REPLY))};
     for (size_t i = 0; i < ARRAY_SIZE(BAD); i++) {
         struct buffer lines = {0};
@@ -48,12 +35,4 @@ static void other_answers_are_none(void **state) {
     struct buffer lines = {0};
     assert_int_equal(lines_of("[]", true, &lines), -EBADMSG);
     buffer_free(&lines);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_is_indented),
-        cmocka_unit_test(other_answers_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,22 @@
 /* Reading of /metrics and /readyz, and what is computed between two readings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
 #include "base/metrics.h"
 #include "cli/daemon_view.h"
 #include "cli/metrics_text.h"
+#include "unit/kit/kit.h"
 
 #define BUILD(daemon) "starling_build_info{daemon=\"" daemon "\",version=\"1.2.3\"} 1\n"
 #define PROCESS(start, cpu)                                                                                            \
     "process_start_time_seconds " start "\nprocess_cpu_seconds_total " cpu "\nprocess_resident_memory_bytes 1048576\n"
 
-static void samples_are_read_one_by_one(void **state) {
+TEST(samples_are_read_one_by_one) {
     const char *at = "# HELP a What it is.\n# TYPE a counter\na 5\n\n"
                      "b{x=\"1\",path=\"a\\\"}\\\\ \\n{\"} 2.5e3 1700000000000\n"
                      "broken{x=\"1\n broken 1\nbroken\nbroken x\n"
                      "c{} NaN\nd +Inf";
     struct metrics_sample sample;
-    struct buffer label = {.data = NULL};
+    FREED_BUFFER label = {.size = 0};
     assert_true(metrics_text_next(&at, &sample));
     assert_true(metrics_text_named(&sample, "a") && !metrics_text_named(&sample, "ab") && sample.value == 5);
     assert_false(metrics_text_label(&sample, "x", &label));
@@ -39,12 +33,11 @@ static void samples_are_read_one_by_one(void **state) {
     assert_true(metrics_text_next(&at, &sample));
     assert_true(metrics_text_named(&sample, "d") && isinf(sample.value));
     assert_false(metrics_text_next(&at, &sample));
-    buffer_free(&label);
 }
 
-static void what_our_daemons_write_reads_back(void **state) {
-    struct metrics *metrics = metrics_new();
-    struct buffer page = {.data = NULL}, labels = {.data = NULL}, label = {.data = NULL};
+TEST(what_our_daemons_write_reads_back) {
+    struct metrics *metrics = kit_metrics();
+    FREED_BUFFER page = {.data = NULL}, labels = {.data = NULL}, label = {.data = NULL};
     metrics_label(&labels, "reason", "a \"b\" \\ {c}\n");
     metrics_counter(metrics, "one_total", "Help with a\nbreak", buffer_cstring(&labels))->value = 0.125;
     metrics_gauge(metrics, "two", "Help", NULL)->value = 3;
@@ -56,13 +49,9 @@ static void what_our_daemons_write_reads_back(void **state) {
     assert_string_equal(buffer_cstring(&label), "a \"b\" \\ {c}\n");
     assert_true(metrics_text_next(&at, &sample) && metrics_text_named(&sample, "two") && sample.value == 3);
     assert_false(metrics_text_next(&at, &sample));
-    metrics_free(metrics);
-    buffer_free(&page);
-    buffer_free(&labels);
-    buffer_free(&label);
 }
 
-static void rates_are_between_two_readings(void **state) {
+TEST(rates_are_between_two_readings) {
     struct daemon_view view;
     daemon_view_init(&view, "h:1");
     assert_int_equal(view.state, DAEMON_UNKNOWN);
@@ -88,7 +77,7 @@ static void rates_are_between_two_readings(void **state) {
     assert_int_equal(view.restarts, 0);
 }
 
-static void a_restart_is_counted_and_gives_no_rate(void **state) {
+TEST(a_restart_is_counted_and_gives_no_rate) {
     struct daemon_view view;
     daemon_view_init(&view, "h:1");
     daemon_view_numbers(&view, BUILD("starling-feed") PROCESS("1000", "10") "starling_feed_commands_total 50\n", 1);
@@ -104,7 +93,7 @@ static void a_restart_is_counted_and_gives_no_rate(void **state) {
                 isnan(view.records_per_s)); // it was the same one, but nothing is known of a while
 }
 
-static void lag_of_some_is_in_records(void **state) {
+TEST(lag_of_some_is_in_records) {
     struct daemon_view view;
     daemon_view_init(&view, "h:1");
     daemon_view_numbers(&view,
@@ -121,7 +110,7 @@ static bool readiness(struct daemon_view *view, unsigned status, const char *rep
     return daemon_view_readiness(view, status, reply, strlen(reply));
 }
 
-static void readiness_names_what_is_missing(void **state) {
+TEST(readiness_names_what_is_missing) {
     struct daemon_view view;
     daemon_view_init(&view, "h:1");
     assert_true(readiness(&view, 503,
@@ -146,13 +135,4 @@ static void readiness_names_what_is_missing(void **state) {
         assert_false(readiness(&view, OTHERS[i].status, OTHERS[i].reply));
         assert_int_equal(view.state, DAEMON_AWAY);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_read_one_by_one),    cmocka_unit_test(what_our_daemons_write_reads_back),
-        cmocka_unit_test(rates_are_between_two_readings), cmocka_unit_test(a_restart_is_counted_and_gives_no_rate),
-        cmocka_unit_test(lag_of_some_is_in_records),      cmocka_unit_test(readiness_names_what_is_missing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

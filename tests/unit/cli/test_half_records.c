@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-
 #include "base/bytes.h"
 #include "cli/half_records.h"
+#include "unit/kit/kit.h"
 #include "users/relation.h"
 #include "event/topics.h"
 
@@ -27,7 +20,7 @@ static int read_half(half_reader *reader, const uint8_t *key, size_t key_size, c
     return code;
 }
 
-static void friendships_are_told_by_their_lower_half(void **state) {
+TEST(friendships_are_told_by_their_lower_half) {
     static const struct {
         enum friendship_state state;
         bool is;
@@ -39,22 +32,21 @@ static void friendships_are_told_by_their_lower_half(void **state) {
     bytes_put_be64(mirrored, 300);
     bytes_put_be64(mirrored + 8, 5);
     for (size_t i = 0; i < sizeof STATES / sizeof *STATES; i++) {
-        struct buffer value = {0};
+        FREED_BUFFER value = {.size = 0};
         event_encode_friendship(&value, &(struct friendship){.state = STATES[i].state, .since = 7});
         assert_int_equal(read_half(half_of_friendship, key, sizeof key, &value, &said), 1);
         assert_int_equal(said.a, 5);
         assert_int_equal(said.b, 300);
         assert_int_equal(said.is, STATES[i].is);
         assert_int_equal(read_half(half_of_friendship, mirrored, sizeof mirrored, &value, &said), 0);
-        buffer_free(&value);
     }
     assert_int_equal(read_half(half_of_friendship, key, sizeof key, NULL, &said), 1);
     assert_false(said.is);
 }
 
 /* The other way round than friendships: only one half says "a follows b", whichever id is lower. */
-static void follows_are_told_by_their_followers(void **state) {
-    struct buffer value = {0};
+TEST(follows_are_told_by_their_followers) {
+    FREED_BUFFER value = {.size = 0};
     struct half_said said;
     event_encode_follow(&value, &(struct follow){.since = 7});
     for (unsigned direction = RELATION_FOLLOWING; direction <= RELATION_MUTED; direction++) {
@@ -73,14 +65,13 @@ static void follows_are_told_by_their_followers(void **state) {
             assert_false(said.is);
         }
     }
-    buffer_free(&value);
 }
 
-static void each_side_is_told_apart(void **state) {
+TEST(each_side_is_told_apart) {
     static const uint8_t FRIENDS[16] = {[7] = 1, [15] = 2}, MIRRORED[16] = {[7] = 2, [15] = 1};
     static const uint8_t FOLLOWS[17] = {[7] = 1, [8] = RELATION_FOLLOWING, [16] = 2},
                          FOLLOWED[17] = {[7] = 2, [8] = RELATION_FOLLOWER, [16] = 1};
-    struct buffer friends = {0}, follow = {0};
+    FREED_BUFFER friends = {0}, follow = {0};
     struct half_said said;
     event_encode_friendship(&friends, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 7});
     event_encode_follow(&follow, &(struct follow){.since = 7});
@@ -105,11 +96,9 @@ static void each_side_is_told_apart(void **state) {
     assert_int_equal(read_half(own_half_of_friendship, MIRRORED, sizeof MIRRORED, &friends, &said), 1);
     assert_true(said.a == 2 && said.b == 1);
     assert_int_equal(read_half(mirror_of_follow, FOLLOWS, sizeof FOLLOWS, &follow, &said), 0);
-    buffer_free(&friends);
-    buffer_free(&follow);
 }
 
-static void records_of_another_shape_cannot_be_read(void **state) {
+TEST(records_of_another_shape_cannot_be_read) {
     static const uint8_t NO_KEY[17] = {0}, KEY[17] = {[7] = 1, [8] = RELATION_FOLLOWING, [16] = 2};
     static const uint8_t LATER[17] = {[7] = 1, [8] = 4, [16] = 2}, PAIR[16] = {[7] = 1, [15] = 2};
     uint8_t nonsense[] = {1, 0xfe};
@@ -128,14 +117,4 @@ static void records_of_another_shape_cannot_be_read(void **state) {
     assert_int_equal(read_half(mirror_of_friendship, KEY, sizeof KEY, NULL, &said), -EBADMSG);
     assert_int_equal(said.a, -1);
     assert_false(relation_key_read(NULL, 17, &read));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(friendships_are_told_by_their_lower_half),
-        cmocka_unit_test(follows_are_told_by_their_followers),
-        cmocka_unit_test(each_side_is_told_apart),
-        cmocka_unit_test(records_of_another_shape_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/halves.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 60 };
 
@@ -33,7 +25,7 @@ static int stop(void *context, int64_t a, int64_t b) {
     return 9;
 }
 
-static void the_last_word_counts(void **state) {
+TEST(the_last_word_counts) {
     struct halves *halves = halves_new();
     halves_put(halves, 1, 2, true);
     halves_put(halves, 5, 7, true);
@@ -54,7 +46,7 @@ static void the_last_word_counts(void **state) {
 }
 
 /* Many more changes than pairs, so that what is outdated is dropped on the way. */
-static void long_histories_are_as_a_table_would_say(void **state) {
+TEST(long_histories_are_as_a_table_would_say) {
     static bool wanted[USERS][USERS];
     struct halves *halves = halves_new();
     srandom(7);
@@ -69,12 +61,4 @@ static void long_histories_are_as_a_table_would_say(void **state) {
     assert_true(table.sorted);
     assert_memory_equal(table.friends, wanted, sizeof wanted);
     halves_free(halves);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_word_counts),
-        cmocka_unit_test(long_histories_are_as_a_table_would_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,33 +1,21 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/hash.h"
 #include "cli/home_page.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 
 static const struct post_style LINES = {.json = false, .author = true}, OF_ONE = {.json = false, .author = false},
                                JSON = {.json = true, .author = true};
 
 static int line_of(const char *text, const struct post_style *style, struct buffer *out, struct error *error) {
-    json_t *post = json_parse(text, strlen(text), NULL);
+    FREED_JSON *post = json_parse(text, strlen(text), NULL);
     buffer_clear(out);
-    int code = post_line(out, post, style, error);
-    json_decref(post);
-    return code;
+    return post_line(out, post, style, error);
 }
 
-static void posts_are_lines(void **state) {
+TEST(posts_are_lines) {
     static const char POST[] =
         "{\"id\":\"77\",\"user\":5,\"text\":\"a \\\"b\\\"\\n\\u001b[1m\\u009b\",\"media\":[\"http://x\",\"http://y\"],"
         "\"time\":1767225600123}";
-    struct buffer out = {0};
+    FREED_BUFFER out = {.size = 0};
     assert_int_equal(line_of(POST, &LINES, &out, NULL), 0);
     assert_string_equal(buffer_cstring(&out), "2026-01-01T00:00:00.123Z 77 5 \"a \\\"b\\\"\\n\\u001b[1m\\u009b\"\n");
     assert_int_equal(line_of(POST, &OF_ONE, &out, NULL), 0);
@@ -37,10 +25,9 @@ static void posts_are_lines(void **state) {
         buffer_cstring(&out),
         "{\"id\":\"77\",\"user\":5,\"text\":\"a \\\"b\\\"\\n\\u001b[1m\\u009b\",\"media\":[\"http://x\","
         "\"http://y\"],\"time\":1767225600123}\n");
-    buffer_free(&out);
 }
 
-static void what_is_no_post_is_no_line(void **state) {
+TEST(what_is_no_post_is_no_line) {
     static const char *const WRONG[] = {
         "{}",
         "{\"id\":77,\"user\":5,\"text\":\"a\",\"time\":1}",
@@ -49,14 +36,13 @@ static void what_is_no_post_is_no_line(void **state) {
         "{\"id\":\"77\",\"user\":5,\"time\":1}",
         "{\"id\":\"77\",\"user\":5,\"text\":\"a\"}",
     };
-    struct buffer out = {0};
+    FREED_BUFFER out = {.size = 0};
     for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
         struct error error = {.text = ""};
         assert_int_equal(line_of(WRONG[i], &LINES, &out, &error), -EBADMSG);
         assert_int_equal(out.size, 0);
         assert_true(*error.text);
     }
-    buffer_free(&out);
 }
 
 static int read_page(struct home_page *page, const char *text, struct error *error) {
@@ -71,9 +57,9 @@ static int answer(struct home_page *page, const char *text, struct error *error)
 static int64_t id_of(int64_t tick, int32_t partition) { return ids_make(tick << IDS_FRACTION_BITS, partition); }
 
 /* Posts a, b of partition 3 and c of partition 0 between them; the answers come by partition. */
-static void a_page_is_put_together_from_several_owners(void **state) {
+TEST(a_page_is_put_together_from_several_owners) {
     int64_t a = id_of(3, 3), c = id_of(2, 0), b = id_of(1, 3);
-    struct buffer text = {0}, ids = {0}, out = {0};
+    FREED_BUFFER text = {0}, ids = {0}, out = {0};
     struct home_page page;
     int32_t partition;
     size_t unavailable;
@@ -113,14 +99,11 @@ static void a_page_is_put_together_from_several_owners(void **state) {
     assert_int_equal(home_page_print(&page, 1, &JSON, &out, &unavailable), 1);
     assert_int_equal(unavailable, 0);
     home_page_free(&page);
-    buffer_free(&text);
-    buffer_free(&ids);
-    buffer_free(&out);
 }
 
 /* The inbox has 900 alone; older posts come from two owners, one of them known already. */
-static void older_posts_are_put_where_they_belong(void **state) {
-    struct buffer authors = {0};
+TEST(older_posts_are_put_where_they_belong) {
+    FREED_BUFFER authors = {.size = 0};
     struct home_page page;
     int32_t partition;
     size_t questions = 0, asked = 0;
@@ -152,12 +135,11 @@ static void older_posts_are_put_where_they_belong(void **state) {
     assert_int_equal(page.count, 3);
     assert_true(page.items[0].id == 900 && page.items[1].id == 750 && page.items[2].id == 700);
     home_page_free(&page);
-    buffer_free(&authors);
 }
 
-static void many_ids_are_asked_for_in_several_questions(void **state) {
+TEST(many_ids_are_asked_for_in_several_questions) {
     enum { COUNT = 600 };
-    struct buffer text = {0}, ids = {0}, out = {0};
+    FREED_BUFFER text = {0}, ids = {0}, out = {0};
     struct home_page page;
     int32_t partition;
     size_t questions = 0, unavailable;
@@ -178,12 +160,9 @@ static void many_ids_are_asked_for_in_several_questions(void **state) {
                   id_of(COUNT, 1), IDS_EPOCH_MS + COUNT);
     assert_memory_equal(out.data, text.data, text.size);
     home_page_free(&page);
-    buffer_free(&text);
-    buffer_free(&ids);
-    buffer_free(&out);
 }
 
-static void answers_that_make_no_sense_are_refused(void **state) {
+TEST(answers_that_make_no_sense_are_refused) {
     static const char *const PAGES[] = {
         "",
         "[]",
@@ -211,16 +190,4 @@ static void answers_that_make_no_sense_are_refused(void **state) {
         assert_non_null(strstr(error.text, "cannot be understood"));
     }
     home_page_free(&page);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posts_are_lines),
-        cmocka_unit_test(what_is_no_post_is_no_line),
-        cmocka_unit_test(a_page_is_put_together_from_several_owners),
-        cmocka_unit_test(older_posts_are_put_where_they_belong),
-        cmocka_unit_test(many_ids_are_asked_for_in_several_questions),
-        cmocka_unit_test(answers_that_make_no_sense_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* `starling trace`: records in any order become traces, told in the order of their times. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "cli/hops.h"
 #include "event/topics.h"
 #include "json/json.h"
+#include "unit/kit/kit.h"
 
 static void add(struct hops *hops, uint8_t trace, int64_t time_ms, const struct topic *topic, int64_t offset) {
     struct hop hop = {.time_ms = time_ms, .topic = topic, .partition = 3, .offset = offset};
@@ -28,8 +21,8 @@ static struct hops *some_hops(void) {
     return hops;
 }
 
-static void steps_are_told_in_order(void **state) {
-    struct buffer out = {.size = 0};
+TEST(steps_are_told_in_order) {
+    FREED_BUFFER out = {.size = 0};
     struct hops *hops = hops_new();
     add(hops, 1, 1767225600009, &TOPIC_DELIVERIES, 2);
     add(hops, 1, 1767225600000, &TOPIC_POST_COMMANDS, 0);
@@ -43,49 +36,43 @@ static void steps_are_told_in_order(void **state) {
                         "       0       +0  post-commands                3            0  0101010101010101\n"
                         "       4       +4  posts                        3            1  0202020202020202\n"
                         "       9       +5  deliveries                   3            2  0303030303030303\n");
-    buffer_free(&out);
     hops_free(hops);
 }
 
-static void the_latest_traces_are_told_the_oldest_first(void **state) {
-    struct buffer out = {.size = 0};
+TEST(the_latest_traces_are_told_the_oldest_first) {
+    FREED_BUFFER out = {.size = 0};
     struct hops *hops = some_hops();
     assert_int_equal(hops_json(&out, hops, 2), 2);
     const char *text = buffer_cstring(&out), *line = strchr(text, '\n');
     assert_non_null(line);
-    json_t *first = json_parse(text, (size_t)(line - text), NULL),
-           *second = json_parse(line + 1, strlen(line + 1), NULL);
+    FREED_JSON *first = json_parse(text, (size_t)(line - text), NULL),
+               *second = json_parse(line + 1, strlen(line + 1), NULL);
     assert_string_equal(json_string_value(json_object_get(first, "trace")), "03030303030303030303030303030303");
     assert_string_equal(json_string_value(json_object_get(second, "trace")), "02020202020202020202020202020202");
-    json_decref(first);
-    json_decref(second);
     buffer_clear(&out);
     assert_int_equal(hops_json(&out, hops, 100), 3);
     text = buffer_cstring(&out);
-    json_t *trace = json_parse(text, (size_t)(strchr(text, '\n') - text), NULL);
+    FREED_JSON *trace = json_parse(text, (size_t)(strchr(text, '\n') - text), NULL);
     assert_int_equal(json_integer_value(json_object_get(trace, "ms")), 9);
     const json_t *records = json_object_get(trace, "records");
     assert_int_equal(json_array_size(records), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(records, 1), "topic")), "posts");
     assert_int_equal(json_integer_value(json_object_get(json_array_get(records, 1), "ms")), 4);
-    json_decref(trace);
-    buffer_free(&out);
     hops_free(hops);
 }
 
-static void what_goes_to_edges_is_last_within_a_millisecond(void **state) {
-    struct buffer out = {.size = 0};
+TEST(what_goes_to_edges_is_last_within_a_millisecond) {
+    FREED_BUFFER out = {.size = 0};
     struct hops *hops = hops_new();
     add(hops, 1, 1000, &TOPIC_DELIVERIES, 1);
     add(hops, 1, 1000, &TOPIC_LOCATIONS, 0);
     assert_int_equal(hops_json(&out, hops, 1), 1);
     const char *text = buffer_cstring(&out);
     assert_true(strstr(text, "locations") < strstr(text, "deliveries"));
-    buffer_free(&out);
     hops_free(hops);
 }
 
-static void nothing_is_told_of_nothing(void **state) {
+TEST(nothing_is_told_of_nothing) {
     struct buffer out = {.size = 0};
     struct hops *hops = hops_new();
     assert_int_equal(hops_text(&out, hops, 5), 0);
@@ -93,14 +80,4 @@ static void nothing_is_told_of_nothing(void **state) {
     assert_int_equal(out.size, 0);
     hops_free(hops);
     hops_free(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_told_in_order),
-        cmocka_unit_test(the_latest_traces_are_told_the_oldest_first),
-        cmocka_unit_test(what_goes_to_edges_is_last_within_a_millisecond),
-        cmocka_unit_test(nothing_is_told_of_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

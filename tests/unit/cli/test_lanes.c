@@ -1,13 +1,6 @@
 /* The order in which records of several partitions are merged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "cli/lanes.h"
+#include "unit/kit/kit.h"
 
 static void put(struct lanes *lanes, size_t lane, int64_t timestamp, const char *value) {
     struct kafka_record record = {
@@ -38,7 +31,7 @@ static void waits(const struct lanes *lanes) {
     assert_null(lanes_first(lanes, &lane));
 }
 
-static void records_come_by_time_as_soon_as_it_is_known(void **state) {
+TEST(records_come_by_time_as_soon_as_it_is_known) {
     struct lanes *lanes = lanes_new(3);
     waits(lanes);
     put(lanes, 0, 1, "a");
@@ -61,7 +54,7 @@ static void records_come_by_time_as_soon_as_it_is_known(void **state) {
     lanes_free(lanes);
 }
 
-static void a_lane_keeps_its_own_order(void **state) {
+TEST(a_lane_keeps_its_own_order) {
     struct lanes *lanes = lanes_new(2);
     put(lanes, 0, 5, "first");
     put(lanes, 0, 1, "second");
@@ -77,7 +70,7 @@ static void a_lane_keeps_its_own_order(void **state) {
     lanes_free(lanes);
 }
 
-static void equal_times_come_by_lane_and_tombstones_stay_tombstones(void **state) {
+TEST(equal_times_come_by_lane_and_tombstones_stay_tombstones) {
     struct lanes *lanes = lanes_new(2);
     size_t lane;
     put(lanes, 1, 7, "two");
@@ -91,13 +84,4 @@ static void equal_times_come_by_lane_and_tombstones_stay_tombstones(void **state
     put(lanes, 1, 8, "freed with the rest");
     lanes_free(lanes);
     lanes_free(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_come_by_time_as_soon_as_it_is_known),
-        cmocka_unit_test(a_lane_keeps_its_own_order),
-        cmocka_unit_test(equal_times_come_by_lane_and_tombstones_stay_tombstones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

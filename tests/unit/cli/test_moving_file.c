@@ -1,35 +1,20 @@
 /* Comments that move here: lines of JSON become the commands of an import. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/buffer.h"
-#include "base/mem.h"
 #include "cli/comments_records.h"
 #include "cli/moving_file.h"
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "subjects/subject.h"
+#include "unit/kit/kit.h"
 
-static char folder[] = "/tmp/test-moving-XXXXXX";
+static char *folder;
+
+SET_UP() { return folder = kit_folder(); }
 
 static char *path_of(const char *name) { return mem_format("%s/%s", folder, name); }
 
 static char *write_file(const char *name, const char *text) {
     char *path = path_of(name);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
+    kit_write(path, text);
     return path;
 }
 
@@ -125,13 +110,11 @@ static char *read_file(const char *path, const char *authors, bool skip) {
 static char *read_with(const char *path, const char *authors) { return read_file(path, authors, false); }
 
 static void expect(const char *name, const char *content, const char *expected) {
-    char *path = write_file(name, content), *said = read_with(path, NULL);
+    FREED char *path = write_file(name, content), *said = read_with(path, NULL);
     assert_string_equal(said, expected);
-    free(said);
-    free(path);
 }
 
-static void lines(void **state) {
+TEST(lines) {
     expect("a.jsonl",
            "{\"type\":\"subject\",\"subject\":\"post:1\",\"owner\":3,\"who_may\":\"friends\",\"review\":\"before\","
            "\"closed\":true,\"level\":2}\n"
@@ -150,7 +133,7 @@ static void lines(void **state) {
     expect("empty.jsonl", "", "0 0 0 0, 0 cut");
 }
 
-static void bad_files(void **state) {
+TEST(bad_files) {
     expect("b1", "{\"type\":\"subject\",\"subject\":\"post:1\",\"owner\":3}\n{\"type\":\"comment\",\"id\":\"1\"}",
            "error: b1:2: user: a number, or email, login or name must be there");
     expect("b2", "\n\n{\"type\":\"comment\",\"id\":\"1\",\"user\":1,\"time\":1,\"text\":\"x\"}\n",
@@ -167,21 +150,18 @@ static void bad_files(void **state) {
     assert_string_equal(said, "error: none: No such file or directory");
     free(said);
     free(path);
-    char *list = write_file("bad-authors", "a@b.c,7\nnobody\n");
+    FREED char *list = write_file("bad-authors", "a@b.c,7\nnobody\n");
     said = read_with("/dev/null", list);
     assert_string_equal(said, "error: bad-authors:2: must be AUTHOR,USER");
     free(said);
-    free(list);
 }
 
 static void expect_skipping(const char *name, const char *content, const char *expected) {
-    char *path = write_file(name, content), *said = read_file(path, NULL, true);
+    FREED char *path = write_file(name, content), *said = read_file(path, NULL, true);
     assert_string_equal(said, expected);
-    free(said);
-    free(path);
 }
 
-static void what_is_wrong_is_skipped_if_that_is_wanted(void **state) {
+TEST(what_is_wrong_is_skipped_if_that_is_wanted) {
     expect_skipping("s1",
                     "\xEF\xBB\xBF{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
                     "{\"type\":\"comment\",\"id\":\"2\",\"user\":1,\"time\":1,\"text\":\"x\",\"reply_to\":\"9\"}\n"
@@ -194,7 +174,7 @@ static void what_is_wrong_is_skipped_if_that_is_wanted(void **state) {
 }
 
 /* Guests are told apart by the e-mail address, else the login, else the name; case does not matter in addresses and in the list. */
-static void authors_are_known_by_what_is_known_of_them(void **state) {
+TEST(authors_are_known_by_what_is_known_of_them) {
 #define COMMENT(id, author) "{\"type\":\"comment\",\"id\":\"" id "\"," author ",\"time\":1,\"text\":\"x\"}\n"
     char *path = write_file(
         "names", "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n" COMMENT(
@@ -219,7 +199,7 @@ static void authors_are_known_by_what_is_known_of_them(void **state) {
 }
 
 /* A guest whose name is a user's login is not that user. */
-static void a_name_is_no_login(void **state) {
+TEST(a_name_is_no_login) {
     static const char LINES[] = "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
                                 "{\"type\":\"comment\",\"id\":\"1\",\"name\":\"Rosa\",\"time\":1,\"text\":\"x\"}\n";
     char *path = write_file("names", LINES), *list = write_file("authors", "\xEF\xBB\xBFrosa,7\n");
@@ -235,28 +215,23 @@ static void a_name_is_no_login(void **state) {
     free(path);
 }
 
-static void times_to_come_are_refused(void **state) {
-    char *path = write_file(
+TEST(times_to_come_are_refused) {
+    FREED char *path = write_file(
         "future", "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
                   "{\"type\":\"comment\",\"id\":\"1\",\"user\":1,\"time\":1767225600000000,\"text\":\"x\"}\n");
-    char *said = read_with(path, NULL);
+    FREED char *said = read_with(path, NULL);
     assert_non_null(strstr(said, "has no time between 1970 and now"));
-    free(said);
-    free(path);
 }
 
-static void a_long_text_is_cut(void **state) {
-    struct buffer file = {.data = NULL};
+TEST(a_long_text_is_cut) {
+    FREED_BUFFER file = {.size = 0};
     buffer_string(&file, "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
                          "{\"type\":\"comment\",\"id\":\"2\",\"user\":1,\"time\":1,\"text\":\"");
     for (int i = 0; i < COMMENT_TEXT_POINTS_MAX + 1; i++) buffer_string(&file, "é");
     buffer_string(&file, "\"}");
-    char *path = write_file("long", buffer_cstring(&file)), *said = read_with(path, NULL);
+    FREED char *path = write_file("long", buffer_cstring(&file)), *said = read_with(path, NULL);
     assert_non_null(strstr(said, "1 1 0 0, 1 cut"));
     assert_true(strlen(said) > 2 * COMMENT_TEXT_POINTS_MAX && strlen(said) < 2 * COMMENT_TEXT_POINTS_MAX + 150);
-    free(said);
-    free(path);
-    buffer_free(&file);
 }
 
 /* ---- export ---- */
@@ -278,10 +253,10 @@ static int put_line(void *context, const struct buffer *line) {
 }
 
 /* Import reads an export and makes the same comments of it. */
-static void an_export_can_be_read(void **state) {
+TEST(an_export_can_be_read) {
     struct comments_records *records = comments_records_new();
-    struct codec *codec = codec_new();
-    struct buffer value = {.data = NULL}, out = {.data = NULL};
+    struct codec *codec = kit_codec();
+    FREED_BUFFER value = {.data = NULL}, out = {.data = NULL};
     struct comments_records_counts counts = {.subjects = 0};
     int64_t root = ids_make(4096, 1), reply = ids_make(8192, 1), pins[] = {root};
     const struct event_text texts[] = {{"old", 3}, {"quo\"te", 6}, {"", 0}};
@@ -312,45 +287,13 @@ static void an_export_can_be_read(void **state) {
     assert_int_equal(counts.comments, 2);
     assert_int_equal(counts.likes, 1);
     assert_int_equal(counts.broken, 0);
-    char *expected = mem_format("REGISTER post:1 owner=3 closing=1 who=0 review=0 level=0\n"
-                                "POST post:1 4 k t=%" PRId64 " s=0 [quo\"te]\n"
-                                "LIKE post:1 8 k t=%" PRId64 " s=0 of 4/k []\n"
-                                "REPLY post:1 4 k t=77 s=3 of 4/k []\n"
-                                "PIN post:1 0 k t=%" PRId64 " s=0 of 4/k []\n"
-                                "1 2 1 1, 0 cut",
-                                ids_time_ms(root), ids_time_ms(root), ids_time_ms(root));
+    FREED char *expected = mem_format("REGISTER post:1 owner=3 closing=1 who=0 review=0 level=0\n"
+                                      "POST post:1 4 k t=%" PRId64 " s=0 [quo\"te]\n"
+                                      "LIKE post:1 8 k t=%" PRId64 " s=0 of 4/k []\n"
+                                      "REPLY post:1 4 k t=77 s=3 of 4/k []\n"
+                                      "PIN post:1 0 k t=%" PRId64 " s=0 of 4/k []\n"
+                                      "1 2 1 1, 0 cut",
+                                      ids_time_ms(root), ids_time_ms(root), ids_time_ms(root));
     expect("export.jsonl", buffer_cstring(&out), expected);
-    free(expected);
-    buffer_free(&value);
-    buffer_free(&out);
-    codec_free(codec);
     comments_records_free(records);
-}
-
-static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
-
-static int remove_folder(void **state) {
-    static const char *const NAMES[] = {"authors", "a.jsonl", "empty.jsonl", "b1",           "b2",
-                                        "b3",      "b4",      "b5",          "b6",           "s1",
-                                        "long",    "names",   "bad-authors", "export.jsonl", "future"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        char *path = path_of(NAMES[i]);
-        unlink(path);
-        free(path);
-    }
-    return rmdir(folder);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),
-        cmocka_unit_test(bad_files),
-        cmocka_unit_test(what_is_wrong_is_skipped_if_that_is_wanted),
-        cmocka_unit_test(authors_are_known_by_what_is_known_of_them),
-        cmocka_unit_test(a_name_is_no_login),
-        cmocka_unit_test(times_to_come_are_refused),
-        cmocka_unit_test(a_long_text_is_cut),
-        cmocka_unit_test(an_export_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,32 +1,16 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/pairs.h"
+#include "unit/kit/kit.h"
 
-static char folder[] = "/tmp/starling-pairs-XXXXXX";
+static char *folder;
 
-static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
-static int remove_folder(void **state) { return rmdir(folder); }
+SET_UP() { return folder = kit_folder(); }
 
 static char *path_of(const char *name) { return mem_format("%s/%s", folder, name); }
 
 static char *write_text(const char *name, const char *text) {
     char *path = path_of(name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    kit_write(path, text);
     return path;
 }
 
@@ -50,7 +34,7 @@ static int see(void *context, int64_t a, int64_t b) {
     return seen->stop_at == seen->count ? 42 : 0;
 }
 
-static void lines_hold_two_ids(void **state) {
+TEST(lines_hold_two_ids) {
     static const char *const RIGHT[] = {"1 2", " 1\t2\r\n", "1,2\n", "1, 2 ", "01 2", "1 2 # friends\n", "1,2#"};
     static const char *const NONE[] = {"", "\n", "  \r\n", "# 1 2", " #\n"};
     static const char *const WRONG[] = {"1",     "1 2 3", "a b", "1 b", "-1 2", "1.5 2", "1 9223372036854775808",
@@ -68,7 +52,7 @@ static void lines_hold_two_ids(void **state) {
     assert_int_equal(b, INT64_MAX);
 }
 
-static void a_broken_line_is_named(void **state) {
+TEST(a_broken_line_is_named) {
     char *path = write_text("bad", "# a comment\n1 2\n\n3 x\n5 6\n");
     struct seen seen = {0};
     struct error error = {.text = ""};
@@ -78,27 +62,25 @@ static void a_broken_line_is_named(void **state) {
     drop(path);
 }
 
-static void long_comments_are_passed_over_and_other_long_lines_are_not(void **state) {
+TEST(long_comments_are_passed_over_and_other_long_lines_are_not) {
     char text[3000];
     memset(text, 'x', sizeof text);
     text[0] = '#';
     memcpy(text + sizeof text - 6, "\n1 2\n", 6);
     char *path = write_text("long", text);
     struct seen seen = {0};
-    struct error error = {.text = ""};
-    assert_int_equal(cli_read_pairs(path, see, &seen, &error), 0);
+    assert_int_equal(cli_read_pairs(path, see, &seen, &failure), 0);
     assert_int_equal(seen.count, 1);
     drop(path);
 
     memset(text, ' ', sizeof text - 6);
     text[0] = '7';
     path = write_text("long", text);
-    assert_int_equal(cli_read_pairs(path, see, &seen, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "long:1:"));
+    assert_fails(cli_read_pairs(path, see, &seen, &failure), -EINVAL, "long:1:");
     drop(path);
 }
 
-static void the_reader_stops_when_told(void **state) {
+TEST(the_reader_stops_when_told) {
     char *path = write_text("many", "1 2\n3 4\n5 6");
     struct seen seen = {.stop_at = 2};
     assert_int_equal(cli_read_pairs(path, see, &seen, NULL), 42);
@@ -122,8 +104,8 @@ static int see_share(void *context, int64_t a, int64_t b) {
     return 0;
 }
 
-static void the_share_that_is_read_grows(void **state) {
-    char *text = mem_alloc(1 << 20);
+TEST(the_share_that_is_read_grows) {
+    FREED char *text = mem_alloc(1 << 20);
     size_t size = 0;
     for (int i = 0; size < (1 << 20) - 64; i++) size += (size_t)sprintf(text + size, "%d %d\n", i, i + 1);
     char *path = write_text("large", text);
@@ -131,16 +113,13 @@ static void the_share_that_is_read_grows(void **state) {
     assert_int_equal(pairs_read(path, &shares.share, see_share, &shares, NULL), 0);
     assert_true(shares.count > 60000);
     assert_true(shares.last > 0.8);
-    free(text);
     drop(path);
 }
 
-static void a_file_that_is_not_there_is_named(void **state) {
-    struct error error = {.text = ""};
-    assert_int_equal(cli_read_pairs("/nonexistent/x", see, NULL, &error), -ENOENT);
-    assert_non_null(strstr(error.text, "/nonexistent/x"));
+TEST(a_file_that_is_not_there_is_named) {
+    assert_fails(cli_read_pairs("/nonexistent/x", see, NULL, &failure), -ENOENT, "/nonexistent/x");
     struct pairs_out *out;
-    assert_int_equal(pairs_out_new("/nonexistent/x", &out, &error), -ENOENT);
+    assert_int_equal(pairs_out_new("/nonexistent/x", &out, &failure), -ENOENT);
 }
 
 static size_t size_of(const char *path) {
@@ -154,14 +133,13 @@ static size_t size_of(const char *path) {
 static char *write_pairs(const char *name, int count) {
     char *path = path_of(name);
     struct pairs_out *out;
-    struct error error;
-    assert_int_equal(pairs_out_new(path, &out, &error), 0);
-    for (int i = 0; i < count; i++) assert_int_equal(pairs_out_put(out, i, i + 1, &error), 0);
-    assert_int_equal(pairs_out_close(out, &error), 0);
+    assert_int_equal(pairs_out_new(path, &out, &failure), 0);
+    for (int i = 0; i < count; i++) assert_int_equal(pairs_out_put(out, i, i + 1, &failure), 0);
+    assert_int_equal(pairs_out_close(out, &failure), 0);
     return path;
 }
 
-static void what_is_written_is_read_back(void **state) {
+TEST(what_is_written_is_read_back) {
     static const char *const NAMES[] = {"plain", "packed.gz"};
     size_t sizes[ARRAY_SIZE(NAMES)];
     for (size_t i = 0; i < ARRAY_SIZE(NAMES); i++) {
@@ -176,7 +154,7 @@ static void what_is_written_is_read_back(void **state) {
     assert_true(sizes[1] < sizes[0] / 2);
 }
 
-static void a_packed_file_that_is_cut_short_or_damaged_is_refused(void **state) {
+TEST(a_packed_file_that_is_cut_short_or_damaged_is_refused) {
     char *path = write_pairs("cut.gz", 50000);
     struct seen seen = {0};
     struct error error = {.text = ""};
@@ -193,26 +171,11 @@ static void a_packed_file_that_is_cut_short_or_damaged_is_refused(void **state) 
     drop(path);
 }
 
-static void a_full_disk_is_told(void **state) {
+TEST(a_full_disk_is_told) {
     struct pairs_out *out;
     struct error error = {.text = ""};
     assert_int_equal(pairs_out_new("/dev/full", &out, &error), 0);
     assert_int_equal(pairs_out_put(out, 1, 2, &error), 0);
     assert_true(pairs_out_close(out, &error) < 0);
     assert_non_null(strstr(error.text, "/dev/full: No space left on device"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_hold_two_ids),
-        cmocka_unit_test(a_broken_line_is_named),
-        cmocka_unit_test(long_comments_are_passed_over_and_other_long_lines_are_not),
-        cmocka_unit_test(the_reader_stops_when_told),
-        cmocka_unit_test(the_share_that_is_read_grows),
-        cmocka_unit_test(a_file_that_is_not_there_is_named),
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(a_packed_file_that_is_cut_short_or_damaged_is_refused),
-        cmocka_unit_test(a_full_disk_is_told),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

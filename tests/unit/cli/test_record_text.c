@@ -1,23 +1,12 @@
 /* What replay and history write. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/config.h"
 #include "cli/record_text.h"
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
 #include "subjects/subject.h"
 #include "tracks/page.h"
+#include "unit/kit/kit.h"
 #include "users/notice.h"
 #include "watch/records.h"
 
@@ -46,19 +35,15 @@ static struct sample sample_of(const struct topic *topic) {
 }
 
 static char *text_of(const struct sample *sample) {
-    struct buffer out = {.data = NULL};
-    struct codec *codec = codec_new();
+    FREED_BUFFER out = {.size = 0};
+    struct codec *codec = kit_codec();
     record_text(&out, &SETTINGS, codec, &sample->record, false);
-    char *text = strdup(buffer_cstring(&out));
-    codec_free(codec);
-    buffer_free(&out);
-    return text;
+    return strdup(buffer_cstring(&out));
 }
 
 static bool concerns(const struct sample *sample, int64_t user) {
-    struct codec *codec = codec_new();
+    struct codec *codec = kit_codec();
     bool result = record_concerns(codec, &sample->record, user);
-    codec_free(codec);
     return result;
 }
 
@@ -71,22 +56,21 @@ static bool concerns(const struct sample *sample, int64_t user) {
 
 #define HEAD(topic) "{\"topic\":\"t." topic "\",\"partition\":3,\"offset\":17,\"timestamp\":1700000000000,\"key\":"
 
-static void a_friendship_has_both_users_in_its_key(void **state) {
+TEST(a_friendship_has_both_users_in_its_key) {
     struct sample sample = sample_of(&TOPIC_FRIENDSHIPS);
     with_key(&sample, 5, 9);
     assert_text(&sample, HEAD("friendships") "[5,9],\"value\":null}");
     event_encode_friendship(&sample.value, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 7});
     with_value(&sample);
-    char *text = text_of(&sample);
+    FREED char *text = text_of(&sample);
     assert_non_null(strstr(text, "\"key\":[5,9],\"value\":{"));
     assert_non_null(strstr(text, "FRIENDS"));
-    free(text);
     assert_true(concerns(&sample, 5));
     assert_false(concerns(&sample, 9)); // the other half is the other user's
     buffer_free(&sample.value);
 }
 
-static void a_command_concerns_both_users(void **state) {
+TEST(a_command_concerns_both_users) {
     struct sample sample = sample_of(&TOPIC_FRIEND_COMMANDS);
     with_key(&sample, 5, 0);
     event_encode_friend_command(
@@ -95,13 +79,12 @@ static void a_command_concerns_both_users(void **state) {
     assert_true(concerns(&sample, 5));
     assert_true(concerns(&sample, 9));
     assert_false(concerns(&sample, 1));
-    char *text = text_of(&sample);
+    FREED char *text = text_of(&sample);
     assert_non_null(strstr(text, "\"key\":5,\"value\":{"));
-    free(text);
     buffer_free(&sample.value);
 }
 
-static void a_relation_has_both_users_and_what_it_is_in_its_key(void **state) {
+TEST(a_relation_has_both_users_and_what_it_is_in_its_key) {
     static const char *const EXPECTED[] = {"\"000000000000000500000000000000000f\"", "[5,\"follows\",15]",
                                            "[5,\"followed by\",15]", "[5,\"mutes\",15]",
                                            "\"000000000000000504000000000000000f\""};
@@ -121,14 +104,13 @@ static void a_relation_has_both_users_and_what_it_is_in_its_key(void **state) {
     assert_text(&sample, HEAD("follows") "\"0000000000000005\",\"value\":null}");
 }
 
-static void a_post_has_its_author_and_id_in_its_key(void **state) {
+TEST(a_post_has_its_author_and_id_in_its_key) {
     const struct topic *const topics[] = {&TOPIC_POSTS, &TOPIC_POST_TEXTS};
     for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
         struct sample sample = sample_of(topics[i]);
         with_key(&sample, 5, 9007199254740993);
-        char *text = text_of(&sample);
+        FREED char *text = text_of(&sample);
         assert_non_null(strstr(text, "\"key\":[5,\"9007199254740993\"],\"value\":null}"));
-        free(text);
         assert_true(concerns(&sample, 5));
         assert_false(concerns(&sample, 9007199254740993));
     }
@@ -142,7 +124,7 @@ static void a_post_has_its_author_and_id_in_its_key(void **state) {
     buffer_free(&sample.value);
 }
 
-static void a_watch_has_what_is_watched_and_its_watcher_in_its_key(void **state) {
+TEST(a_watch_has_what_is_watched_and_its_watcher_in_its_key) {
     uint8_t key[WATCH_KEY_MAX];
     struct sample sample = sample_of(&TOPIC_FEED_WATCHES);
     sample.record.key = key;
@@ -157,7 +139,7 @@ static void a_watch_has_what_is_watched_and_its_watcher_in_its_key(void **state)
     assert_text(&sample, HEAD("feed-watches") "\"000000\",\"value\":null}");
 }
 
-static void a_follow_command_concerns_both_users(void **state) {
+TEST(a_follow_command_concerns_both_users) {
     struct sample sample = sample_of(&TOPIC_FOLLOW_COMMANDS);
     with_key(&sample, 5, 0);
     event_encode_follow_command(
@@ -169,7 +151,7 @@ static void a_follow_command_concerns_both_users(void **state) {
     buffer_free(&sample.value);
 }
 
-static void a_name_is_of_a_user_or_of_a_handle(void **state) {
+TEST(a_name_is_of_a_user_or_of_a_handle) {
     static const uint8_t HANDLE_KEY[] = {0x80, 'a', 'b', 'c', 'd', 'e', 'f', 'g'}; // as long as a user's
     struct sample sample = sample_of(&TOPIC_NAMES);
     sample.record.key = HANDLE_KEY;
@@ -205,7 +187,7 @@ static void a_name_is_of_a_user_or_of_a_handle(void **state) {
     buffer_free(&command.value);
 }
 
-static void a_notice_has_its_user_and_id_in_its_key(void **state) {
+TEST(a_notice_has_its_user_and_id_in_its_key) {
     struct sample sample = sample_of(&TOPIC_NOTICES);
     uint8_t key[NOTICE_KEY_SIZE];
     notice_key_write(key,
@@ -217,21 +199,20 @@ static void a_notice_has_its_user_and_id_in_its_key(void **state) {
     assert_false(concerns(&sample, 9));
 }
 
-static void what_cannot_be_read_is_shown_as_it_is(void **state) {
+TEST(what_cannot_be_read_is_shown_as_it_is) {
     struct sample sample = sample_of(&TOPIC_LOCATIONS);
     sample.record.key = (const uint8_t *)"abc";
     sample.record.key_size = 3;
     sample.record.value = (const uint8_t *)"\x01\xfe";
     sample.record.value_size = 2;
-    char *text = text_of(&sample);
+    FREED char *text = text_of(&sample);
     assert_non_null(strstr(text, "\"key\":\"616263\",\"value\":null,\"error\":\""));
     assert_non_null(strstr(text, ",\"bytes\":\"01fe\"}"));
-    free(text);
     assert_false(concerns(&sample, 5));
 }
 
 /* A batch with one Move and one Roster, as a router writes it. */
-static void a_delivery_concerns_whom_it_names(void **state) {
+TEST(a_delivery_concerns_whom_it_names) {
     static const int64_t RECIPIENTS[] = {20, 21};
     static const struct roster_friend FRIENDS[] = {{.user = 31, .lat = 1, .lng = 2, .time = 3}};
     static const int64_t ONE[] = {30, 40, 50};
@@ -277,14 +258,13 @@ static void a_delivery_concerns_whom_it_names(void **state) {
 
     // Cut short, it is shown as what cannot be read.
     sample.record.value_size--;
-    char *text = text_of(&sample);
+    FREED char *text = text_of(&sample);
     assert_non_null(
         strstr(text, "\"value\":null,\"error\":\"item 5 of the delivery-batch is malformed\",\"bytes\":\"00"));
-    free(text);
 }
 
 /* Each kind of timeline-item, for recipients that nobody else has. */
-static void a_timeline_concerns_whom_it_names(void **state) {
+TEST(a_timeline_concerns_whom_it_names) {
     static const int64_t TO[] = {20, 21, 22, 23, 24, 25, 26, 27};
     static const int64_t IDS[] = {907, 905};
     static const struct post_ref REFS[] = {{.author = 30, .id = 907}, {.author = 31, .id = 905}};
@@ -314,23 +294,21 @@ static void a_timeline_concerns_whom_it_names(void **state) {
         for (size_t i = 0; i < ARRAY_SIZE(NAMED); i++) assert_true(concerns(&sample, NAMED[i]));
         assert_false(concerns(&sample, 6));
         assert_false(concerns(&sample, 905));
-        char *text = text_of(&sample);
+        FREED char *text = text_of(&sample);
         assert_non_null(strstr(text, "{\"kind\": 3, \"recipients\": [20], \"payload\": {\"item\": {\"TimelinePush\": "
                                      "{\"author\": 10, \"id\": 907}}}}"));
-        free(text);
     }
 }
 
 /* {5, 6, [Parted {40, 41}]} without envelopes, as before the first packages: it is shown, and named by nobody. */
-static void a_delivery_of_version_1_is_shown(void **state) {
+TEST(a_delivery_of_version_1_is_shown) {
     static const uint8_t BATCH[] = {0, 0, 0, 0, 6, 10, 12, 2, 10, 80, 82, 0};
     struct sample sample = sample_of(&TOPIC_DELIVERIES);
     sample.record.value = BATCH;
     sample.record.value_size = sizeof BATCH;
-    char *text = text_of(&sample);
+    FREED char *text = text_of(&sample);
     assert_non_null(strstr(text, "\"items\": [{\"Parted\": {\"recipient\": 40, \"friend\": 41}}]"));
     assert_false(concerns(&sample, 40));
-    free(text);
 }
 
 struct rows {
@@ -371,42 +349,41 @@ static void check_of_subject(const struct topic *topic, int numbers, int64_t sec
     free(text);
 }
 
-static void topics_of_comments_can_be_read(void **state) {
+TEST(topics_of_comments_can_be_read) {
     static const struct event_text SUBJECT = {"post:1", 6}, KEY = {"k", 1}, TEXT = {"hi", 2};
-    struct buffer value = {.data = NULL};
-#define CHECK(record, topic, numbers, second, key, user, other, ...)                                                   \
+    FREED_BUFFER value = {.size = 0};
+#define CHECK_RECORD(record, topic, numbers, second, key, user, other, ...)                                            \
     do {                                                                                                               \
         buffer_clear(&value);                                                                                          \
         event_encode_##record(&value, &(struct record){__VA_ARGS__});                                                  \
         check_of_subject(&topic, numbers, second, &value, key, user, other);                                           \
     } while (0)
-    CHECK(comment_command, TOPIC_COMMENT_COMMANDS, 0, 0, "\"post:1\"", 5, -1, .subject = SUBJECT, .user = 5, .key = KEY,
-          .text = TEXT);
-    CHECK(comment_subject, TOPIC_COMMENTS, 0, 0, "\"post:1\"", 5, -1, .owner = 5);
-    CHECK(comment, TOPIC_COMMENTS, 1, 0, "[\"post:1\",\"12\"]", 5, -1, .user = 5, .floor = 1);
-    CHECK(comment_text, TOPIC_COMMENT_TEXTS, 1, 0, "[\"post:1\",\"12\"]", 5, -1, .user = 5, .text = TEXT, .key = KEY);
-    CHECK(comment_reaction, TOPIC_REACTIONS, 2, 5, "[\"post:1\",\"12\",5]", 5, -1, .likes = true);
-    CHECK(comment_refusal, TOPIC_COMMENT_REFUSALS, 0, 0, "\"post:1\"", 5, -1, .user = 5, .key = KEY);
-    CHECK(moderation_entry, TOPIC_MODERATION_LOG, 2, 77, "[\"post:1\",\"12\",77]", 5, 6, .user = 5, .author = 6,
-          .what = MODERATION_ENTRY_BAN, .reason = TEXT);
-    CHECK(audit_entry, TOPIC_AUDIT, 0, 0, "\"post:1\"", 5, 6, .user = 5, .about = 6, .what = TEXT);
-    CHECK(comment_wide, TOPIC_COMMENTS_WIDE, 1, 0, "[\"post:1\",\"12\"]", 5, 6, .subject = SUBJECT, .owner = 6,
-          .user = 5, .text = TEXT);
+    CHECK_RECORD(comment_command, TOPIC_COMMENT_COMMANDS, 0, 0, "\"post:1\"", 5, -1, .subject = SUBJECT, .user = 5,
+                 .key = KEY, .text = TEXT);
+    CHECK_RECORD(comment_subject, TOPIC_COMMENTS, 0, 0, "\"post:1\"", 5, -1, .owner = 5);
+    CHECK_RECORD(comment, TOPIC_COMMENTS, 1, 0, "[\"post:1\",\"12\"]", 5, -1, .user = 5, .floor = 1);
+    CHECK_RECORD(comment_text, TOPIC_COMMENT_TEXTS, 1, 0, "[\"post:1\",\"12\"]", 5, -1, .user = 5, .text = TEXT,
+                 .key = KEY);
+    CHECK_RECORD(comment_reaction, TOPIC_REACTIONS, 2, 5, "[\"post:1\",\"12\",5]", 5, -1, .likes = true);
+    CHECK_RECORD(comment_refusal, TOPIC_COMMENT_REFUSALS, 0, 0, "\"post:1\"", 5, -1, .user = 5, .key = KEY);
+    CHECK_RECORD(moderation_entry, TOPIC_MODERATION_LOG, 2, 77, "[\"post:1\",\"12\",77]", 5, 6, .user = 5, .author = 6,
+                 .what = MODERATION_ENTRY_BAN, .reason = TEXT);
+    CHECK_RECORD(audit_entry, TOPIC_AUDIT, 0, 0, "\"post:1\"", 5, 6, .user = 5, .about = 6, .what = TEXT);
+    CHECK_RECORD(comment_wide, TOPIC_COMMENTS_WIDE, 1, 0, "[\"post:1\",\"12\"]", 5, 6, .subject = SUBJECT, .owner = 6,
+                 .user = 5, .text = TEXT);
 #undef CHECK
     buffer_clear(&value);
     check_of_subject(&TOPIC_REACTIONS, 2, 5, &value, "[\"post:1\",\"12\",5]", 5, -1); // a tombstone
-    buffer_free(&value);
 }
 
-static void bans_and_offsets_can_be_read(void **state) {
+TEST(bans_and_offsets_can_be_read) {
     struct sample sample = sample_of(&TOPIC_BANS);
     with_key(&sample, 5, 0);
     event_encode_comment_ban(&sample.value, &(struct comment_ban){.moderator = 9, .reason = {"spam", 4}, .time = 3});
     with_value(&sample);
-    char *text = text_of(&sample);
+    FREED char *text = text_of(&sample);
     assert_non_null(strstr(text, "\"key\":5,\"value\":{"));
     assert_true(concerns(&sample, 5));
-    free(text);
     buffer_free(&sample.value);
     sample = sample_of(&TOPIC_COMMENT_OFFSETS);
     sample.record.key = (const uint8_t *)"comment-commands";
@@ -419,7 +396,7 @@ static void bans_and_offsets_can_be_read(void **state) {
     assert_false(concerns(&sample, 1));
 }
 
-static void pages_of_history_are_read(void **state) {
+TEST(pages_of_history_are_read) {
     struct rows rows;
     char *next = NULL;
     assert_int_equal(
@@ -439,7 +416,7 @@ static void pages_of_history_are_read(void **state) {
     assert_null(next);
 }
 
-static void answers_that_make_no_sense_are_refused(void **state) {
+TEST(answers_that_make_no_sense_are_refused) {
     static const char *const WRONG[] = {
         "",
         "[]",
@@ -453,31 +430,7 @@ static void answers_that_make_no_sense_are_refused(void **state) {
     struct rows rows;
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
         char *next = NULL;
-        struct error error = {.text = ""};
-        assert_int_equal(parse(WRONG[i], &rows, &next, &error), -EBADMSG);
-        assert_non_null(strstr(error.text, "cannot be understood"));
+        assert_fails(parse(WRONG[i], &rows, &next, &failure), -EBADMSG, "cannot be understood");
         assert_null(next);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_friendship_has_both_users_in_its_key),
-        cmocka_unit_test(a_command_concerns_both_users),
-        cmocka_unit_test(a_relation_has_both_users_and_what_it_is_in_its_key),
-        cmocka_unit_test(a_post_has_its_author_and_id_in_its_key),
-        cmocka_unit_test(a_watch_has_what_is_watched_and_its_watcher_in_its_key),
-        cmocka_unit_test(a_follow_command_concerns_both_users),
-        cmocka_unit_test(a_name_is_of_a_user_or_of_a_handle),
-        cmocka_unit_test(a_notice_has_its_user_and_id_in_its_key),
-        cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
-        cmocka_unit_test(a_delivery_concerns_whom_it_names),
-        cmocka_unit_test(a_timeline_concerns_whom_it_names),
-        cmocka_unit_test(a_delivery_of_version_1_is_shown),
-        cmocka_unit_test(topics_of_comments_can_be_read),
-        cmocka_unit_test(bans_and_offsets_can_be_read),
-        cmocka_unit_test(pages_of_history_are_read),
-        cmocka_unit_test(answers_that_make_no_sense_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,20 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
-#include "base/config.h"
 #include "cli/record_units.h"
+#include "unit/kit/kit.h"
 
 static void becomes(const char *json, const char *expected) {
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     record_units(&out, json, strlen(json));
     assert_string_equal(buffer_cstring(&out), expected);
-    buffer_free(&out);
 }
 
-static void places_are_degrees_and_an_unknown_accuracy_is_null(void **state) {
+TEST(places_are_degrees_and_an_unknown_accuracy_is_null) {
     becomes("{\"user\": 7, \"lat\": 399847021, \"lng\": -1163184000, \"accuracy\": -1}",
             "{\"user\": 7, \"lat\": 39.9847021, \"lng\": -116.3184, \"accuracy\": null}");
     becomes("{\"lat\":-5,\"lng\":0,\"accuracy\":12}", "{\"lat\":-0.0000005,\"lng\":0,\"accuracy\":12}");
     becomes("[{\"a\": {\"lat\": 10000000}}, {\"lat\": 20000000}]", "[{\"a\": {\"lat\": 1}}, {\"lat\": 2}]");
 }
 
-static void all_else_stays_as_it_is(void **state) {
+TEST(all_else_stays_as_it_is) {
     static const char *const SAME[] = {
         "",
         "{}",
@@ -37,12 +28,4 @@ static void all_else_stays_as_it_is(void **state) {
         "\"\\",
     };
     for (size_t i = 0; i < ARRAY_SIZE(SAME); i++) becomes(SAME[i], SAME[i]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_degrees_and_an_unknown_accuracy_is_null),
-        cmocka_unit_test(all_else_stays_as_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 #include "cli/repartition.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/buffer.h"
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "subjects/subject.h"
+#include "unit/kit/kit.h"
 #include "users/handle.h"
 
 enum { BEFORE = 4, AFTER = 7, PUT_MAX = 4 };
@@ -33,18 +24,14 @@ struct world {
     int code; /* of the next put */
 };
 
-static int setup(void **state) {
+SET_UP() {
     static struct world world;
     const struct topics_shape before = {.partitions = {BEFORE, BEFORE, 1}}, after = {.partitions = {AFTER, AFTER, 1}};
     world = (struct world){.repartition = repartition_new(&before, &after)};
-    *state = &world;
-    return 0;
+    return &world;
 }
 
-static int teardown(void **state) {
-    repartition_free(((struct world *)*state)->repartition);
-    return 0;
-}
+TEAR_DOWN(struct world *world) { repartition_free(((struct world *)world)->repartition); }
 
 static int put(void *context, const struct kafka_record *record) {
     struct world *world = context;
@@ -78,8 +65,7 @@ static int64_t author_of(int32_t partition) {
     return author;
 }
 
-static void test_records_go_where_their_keys_belong(void **state) {
-    struct world *world = *state;
+TEST(test_records_go_where_their_keys_belong, struct world *world) {
     uint8_t pair[16], name[NAME_KEY_MAX];
     for (int64_t user = 1; user < 100; user++) {
         bytes_put_be64(pair, (uint64_t)user);
@@ -96,8 +82,7 @@ static void test_records_go_where_their_keys_belong(void **state) {
     assert_int_equal(repartition_counts(world->repartition).left_out, 0);
 }
 
-static void test_a_post_goes_to_its_author_and_to_where_its_id_says(void **state) {
-    struct world *world = *state;
+TEST(test_a_post_goes_to_its_author_and_to_where_its_id_says, struct world *world) {
     int64_t author = author_of(2), id = ids_make(ids_tick(TIME, 0, -1), 2);
     uint8_t key[16];
     bytes_put_be64(key, (uint64_t)author);
@@ -113,8 +98,7 @@ static void test_a_post_goes_to_its_author_and_to_where_its_id_says(void **state
 }
 
 /* The copy that an earlier migration has made is made anew; what lies elsewhere is nobody's. */
-static void test_only_what_lies_where_it_belongs_is_copied(void **state) {
-    struct world *world = *state;
+TEST(test_only_what_lies_where_it_belongs_is_copied, struct world *world) {
     int64_t author = author_of(2);
     uint8_t key[16];
     struct kafka_record record = {.topic = &TOPIC_POSTS, .partition = 3, .key = key, .key_size = sizeof key};
@@ -128,24 +112,20 @@ static void test_only_what_lies_where_it_belongs_is_copied(void **state) {
     assert_int_equal(world->count, 0);
 }
 
-static void test_subjects_forget_their_last_command(void **state) {
-    struct world *world = *state;
+TEST(test_subjects_forget_their_last_command, struct world *world) {
     struct comment_subject subject = {.owner = 7, .visible = 3, .command = 4000}, read;
-    struct codec *codec = codec_new();
-    struct buffer value = {.data = NULL};
-    struct error error;
+    struct codec *codec = kit_codec();
+    FREED_BUFFER value = {.size = 0};
     event_encode_comment_subject(&value, &subject);
     assert_int_equal(give(world, &TOPIC_COMMENTS, "post:1", 6, value.data, value.size), 0);
     assert_int_equal(
-        event_decode_comment_subject(codec, world->puts[0].value, world->puts[0].value_size, &read, &error), 0);
+        event_decode_comment_subject(codec, world->puts[0].value, world->puts[0].value_size, &read, &failure), 0);
     assert_int_equal(read.command, -1);
     assert_int_equal(read.owner, 7);
     assert_int_equal(read.visible, 3);
     assert_int_equal(world->puts[0].partition, hash_partition("post:1", 6, AFTER));
     assert_int_equal(give(world, &TOPIC_COMMENTS, "post:1", 6, "broken", 6), 0); // for the dead letters
     assert_memory_equal(world->puts[0].value, "broken", 6);
-    buffer_free(&value);
-    codec_free(codec);
 }
 
 static int64_t number_after(struct world *world, int64_t number) {
@@ -159,22 +139,8 @@ static int64_t number_after(struct world *world, int64_t number) {
 }
 
 /* Commands are counted from 0 again, and no entry may take another one's key. */
-static void test_entries_of_the_log_get_numbers_that_do_not_come_again(void **state) {
-    struct world *world = *state;
+TEST(test_entries_of_the_log_get_numbers_that_do_not_come_again, struct world *world) {
     int64_t one = number_after(world, 5000), two = number_after(world, 5001);
     assert_true(one >> 40 && two >> 40 && one != two);
     assert_int_equal(number_after(world, one), one); // at the next migration
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_records_go_where_their_keys_belong),
-        TEST(test_a_post_goes_to_its_author_and_to_where_its_id_says),
-        TEST(test_only_what_lies_where_it_belongs_is_copied),
-        TEST(test_subjects_forget_their_last_command),
-        TEST(test_entries_of_the_log_get_numbers_that_do_not_come_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

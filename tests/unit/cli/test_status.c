@@ -1,16 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
-#include "base/config.h"
 #include "cli/status_verdict.h"
 #include "event/topics.h"
 #include "json/json.h"
 #include "kafka/consumer.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 4 };
 
@@ -66,7 +58,7 @@ static void fill(struct fixture *f) {
     f->status.groups[5] = (struct status_group){"m", "moderation processes", {EMPTY, NULL, 0}, {commands}, 1, true};
 }
 
-static void ranges_are_short(void **state) {
+TEST(ranges_are_short) {
     static const struct {
         int numbers[6];
         size_t count;
@@ -78,14 +70,13 @@ static void ranges_are_short(void **state) {
         {{9, 0, 1, 5, 6, 3}, 6, "0-1,3,5-6,9"},
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        struct buffer out = {.data = NULL};
+        FREED_BUFFER out = {.size = 0};
         status_ranges(&out, CASES[i].numbers, CASES[i].count);
         assert_string_equal(buffer_cstring(&out), CASES[i].text);
-        buffer_free(&out);
     }
 }
 
-static void lag_is_what_waits(void **state) {
+TEST(lag_is_what_waits) {
     struct fixture f;
     fill(&f);
     const struct status_topic *locations = &f.status.groups[0].topics[0], *commands = &f.status.groups[0].topics[1];
@@ -98,9 +89,9 @@ static void lag_is_what_waits(void **state) {
     assert_int_equal(status_lag_total(commands), STATUS_UNKNOWN);
 }
 
-static void people_see_members_lag_and_rates(void **state) {
+TEST(people_see_members_lag_and_rates) {
     struct fixture f;
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     fill(&f);
     struct status_verdict verdict;
     status_judge(&f.status, &verdict);
@@ -122,22 +113,20 @@ static void people_see_members_lag_and_rates(void **state) {
     assert_non_null(strstr(buffer_cstring(&out), "partition 1    lag 0 "));
     assert_non_null(strstr(buffer_cstring(&out), "end 100          starling-router@b:2"));
     status_verdict_clear(&verdict);
-    buffer_free(&out);
 }
 
 static const json_t *at(const json_t *value, const char *key, size_t index) {
     return json_array_get(json_object_get(value, key), index);
 }
 
-static void programs_get_everything(void **state) {
+TEST(programs_get_everything) {
     struct fixture f;
-    struct buffer out = {.data = NULL};
-    struct error error = {.text = ""};
+    FREED_BUFFER out = {.size = 0};
     fill(&f);
     struct status_verdict verdict;
     status_judge(&f.status, &verdict);
     status_json(&out, &f.status, &verdict);
-    json_t *all = json_parse(out.data, out.size, &error);
+    FREED_JSON *all = json_parse(out.data, out.size, &failure);
     assert_non_null(all);
     assert_int_equal(json_integer_value(json_object_get(all, "time")), 12345);
     assert_string_equal(json_string_value(json_object_get(all, "verdict")), "down");
@@ -157,16 +146,4 @@ static void programs_get_everything(void **state) {
     assert_int_equal(json_array_size(owned), 2);
     assert_int_equal(json_integer_value(json_array_get(owned, 0)), 0);
     assert_true(json_is_null(json_object_get(at(edges, "topics", 0), "lag")));
-    json_decref(all);
-    buffer_free(&out);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_are_short),
-        cmocka_unit_test(lag_is_what_waits),
-        cmocka_unit_test(people_see_members_lag_and_rates),
-        cmocka_unit_test(programs_get_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "cli/status_page.h"
+#include "unit/kit/kit.h"
 
 enum { NOW_S = 1700000000, VIEWS = 4 };
 
@@ -21,15 +12,14 @@ static void fill(struct daemon_view *views) {
     daemon_view_numbers(&views[0], "starling_build_info{daemon=\"starling-feed\",version=\"0.1\"} 1\n", 1);
     daemon_view_away(&views[0], "no connection");
     for (int i = 0; i < 2; i++) {
-        char *page = mem_format("starling_build_info{daemon=\"starling-router\",version=\"0.1\"} 1\n"
-                                "process_start_time_seconds %d\nprocess_cpu_seconds_total %d\n"
-                                "process_resident_memory_bytes 52428800\n"
-                                "starling_router_partitions_owned 4\nstarling_router_partitions_standby 12\n"
-                                "starling_router_lag_seconds 0.25\n"
-                                "starling_router_events_total{partition=\"owned\"} %d\n",
-                                NOW_S - 7300, i, i * 24690);
+        FREED char *page = mem_format("starling_build_info{daemon=\"starling-router\",version=\"0.1\"} 1\n"
+                                      "process_start_time_seconds %d\nprocess_cpu_seconds_total %d\n"
+                                      "process_resident_memory_bytes 52428800\n"
+                                      "starling_router_partitions_owned 4\nstarling_router_partitions_standby 12\n"
+                                      "starling_router_lag_seconds 0.25\n"
+                                      "starling_router_events_total{partition=\"owned\"} %d\n",
+                                      NOW_S - 7300, i, i * 24690);
         daemon_view_numbers(&views[1], page, 10 + 2 * i);
-        free(page);
     }
     views[1].state = DAEMON_READY;
     daemon_view_numbers(&views[2], "starling_build_info{daemon=\"starling-ingest\",version=\"0.1\"} 1\n", 1);
@@ -47,9 +37,9 @@ static const char *draw(struct buffer *out, const struct daemon_view *views, siz
     return buffer_cstring(out);
 }
 
-static void the_page_is_aligned_and_in_the_order_of_the_flow(void **state) {
+TEST(the_page_is_aligned_and_in_the_order_of_the_flow) {
     struct daemon_view views[VIEWS];
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     fill(views);
     const char *page =
         draw(&out, views, VIEWS, (struct status_page){.rows = STATUS_PAGE_UNLIMITED, .columns = STATUS_PAGE_UNLIMITED});
@@ -61,12 +51,11 @@ static void the_page_is_aligned_and_in_the_order_of_the_flow(void **state) {
         "router  127.0.0.1:9120  ready       2h         0   4+12    0.2 s    12k         -   50%     50M  0.1\n"
         "feed    127.0.0.1:9150  away         -         0      -        -      -         -     -       -  0.1      no connection\n"
         "?       db:80           asked        -         0      -        -      -         -     -       -");
-    buffer_free(&out);
 }
 
-static void a_narrow_page_keeps_what_matters(void **state) {
+TEST(a_narrow_page_keeps_what_matters) {
     struct daemon_view views[VIEWS];
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     fill(views);
     const char *page = draw(&out, views, VIEWS, (struct status_page){.rows = 24, .columns = 80});
     assert_non_null(strstr(page, "DAEMON  ADDRESS         STATE      PARTS      LAG  REC/S  NOTE\n"));
@@ -76,37 +65,34 @@ static void a_narrow_page_keeps_what_matters(void **state) {
     assert_non_null(strstr(page, "ingest  not ready  waiting for kafka\n"));
     page = draw(&out, views, VIEWS, (struct status_page){.rows = 24, .columns = 12});
     assert_non_null(strstr(page, "\nfeed    awa\n"));
-    buffer_free(&out);
 }
 
-static void colours_only_where_they_are_wanted(void **state) {
+TEST(colours_only_where_they_are_wanted) {
     struct daemon_view views[VIEWS];
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     fill(views);
     const char *page = draw(&out, views, VIEWS, (struct status_page){.rows = 24, .columns = 200});
     assert_null(strchr(page, '\x1b'));
     page = draw(&out, views, VIEWS, (struct status_page){.rows = 24, .columns = 200, .colours = true});
     assert_non_null(strstr(page, "\x1b[31maway     \x1b[0m"));
     assert_non_null(strstr(page, "\x1b[32mready    \x1b[0m"));
-    buffer_free(&out);
 }
 
-static void those_in_trouble_come_first_if_not_all_fit(void **state) {
+TEST(those_in_trouble_come_first_if_not_all_fit) {
     struct daemon_view views[VIEWS];
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     fill(views);
     const char *page = draw(&out, views, VIEWS, (struct status_page){.rows = 5, .columns = 200});
     const char *asked = strstr(page, "\n? "), *away = strstr(page, "\nfeed ");
     assert_true(asked && away && asked < away);
     assert_null(strstr(page, "\nrouter "));
     assert_non_null(strstr(page, "\nand 2 more"));
-    buffer_free(&out);
 }
 
 /* Every size of a terminal: no line is too long, no line is lost, escape sequences are whole. */
-static void it_fits_whatever_the_size(void **state) {
+TEST(it_fits_whatever_the_size) {
     struct daemon_view views[VIEWS * 5];
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     for (size_t i = 0; i < 5; i++) fill(views + VIEWS * i);
     snprintf(views[3].note, sizeof views[3].note, "%0100d", 7);
     for (int columns = 1; columns < 130; columns++) {
@@ -134,16 +120,4 @@ static void it_fits_whatever_the_size(void **state) {
             }
         }
     }
-    buffer_free(&out);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_is_aligned_and_in_the_order_of_the_flow),
-        cmocka_unit_test(a_narrow_page_keeps_what_matters),
-        cmocka_unit_test(colours_only_where_they_are_wanted),
-        cmocka_unit_test(those_in_trouble_come_first_if_not_all_fit),
-        cmocka_unit_test(it_fits_whatever_the_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "cli/status_verdict.h"
 #include "event/topics.h"
 #include "kafka/consumer.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 2, ROUTERS = 0, EDGES = 1 };
 
@@ -60,20 +53,20 @@ static void remove_members(struct world *world, int group) {
     world->status.groups[group].group = (struct kafka_group){EMPTY, NULL, 0};
 }
 
-static void all_is_well(void **state) {
+TEST(all_is_well) {
     struct world world;
     set_up(&world);
     expect(&world, STATUS_HEALTHY, NULL);
 }
 
-static void without_routers_it_is_down(void **state) {
+TEST(without_routers_it_is_down) {
     struct world world;
     set_up(&world);
     remove_members(&world, ROUTERS);
     expect(&world, STATUS_DOWN, "no routers run (group g)");
 }
 
-static void a_product_that_nobody_uses_need_not_run(void **state) {
+TEST(a_product_that_nobody_uses_need_not_run) {
     struct world world;
     set_up(&world);
     for (int g = 3; g < STATUS_GROUPS; g++) {
@@ -88,7 +81,7 @@ static void a_product_that_nobody_uses_need_not_run(void **state) {
     expect(&world, STATUS_DOWN, "no routers run (group g)"); // nothing runs at all
 }
 
-static void partitions_of_nobody_are_told(void **state) {
+TEST(partitions_of_nobody_are_told) {
     struct world world;
     set_up(&world);
     world.members[EDGES].owned_count = 1;
@@ -97,7 +90,7 @@ static void partitions_of_nobody_are_told(void **state) {
     expect(&world, STATUS_DEGRADED, "the edges share out their partitions again (group g is PreparingRebalance)");
 }
 
-static void a_lag_counts_by_how_long_it_takes(void **state) {
+TEST(a_lag_counts_by_how_long_it_takes) {
     struct world world;
     set_up(&world);
     world.end[ROUTERS][0] += STATUS_LATE_RECORDS - 1;
@@ -111,7 +104,7 @@ static void a_lag_counts_by_how_long_it_takes(void **state) {
     expect(&world, STATUS_HEALTHY, NULL);
 }
 
-static void the_worst_comes_first(void **state) {
+TEST(the_worst_comes_first) {
     struct world world;
     set_up(&world);
     world.members[ROUTERS].owned_count = 0;
@@ -125,7 +118,7 @@ static void the_worst_comes_first(void **state) {
     status_verdict_clear(&verdict);
 }
 
-static void gateways_and_edges_must_be_ready(void **state) {
+TEST(gateways_and_edges_must_be_ready) {
     static const struct {
         struct status_front front; /* known, complete, gateways, ready, edges, ready, silent, sessions */
         enum status_level level;
@@ -151,7 +144,7 @@ static void gateways_and_edges_must_be_ready(void **state) {
     }
 }
 
-static void the_front_is_what_daemons_say(void **state) {
+TEST(the_front_is_what_daemons_say) {
     struct daemon_view views[5];
     const struct daemon_view *pointers[5];
     for (size_t i = 0; i < 5; i++) {
@@ -175,7 +168,7 @@ static void the_front_is_what_daemons_say(void **state) {
     assert_int_equal(front.edges_ready, 1);
     assert_int_equal(front.sessions, 300);
     assert_int_equal(front.silent, 1);
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     status_front_text(&out, &front);
     assert_string_equal(buffer_cstring(&out), "\ngateways: 1 of 1 ready\nedges: 1 of 2 ready, 300 sessions\n"
                                               "  at 1 of ops.addresses no daemon answers\n");
@@ -190,10 +183,9 @@ static void the_front_is_what_daemons_say(void **state) {
     assert_string_equal(buffer_cstring(&out), "\"gateways\":null,\"edges\":null,\"silent\":1");
     assert_true(status_front_of(pointers + 4, 1, true).known);
     assert_false(status_front_of(pointers, 0, true).known);
-    buffer_free(&out);
 }
 
-static void refused_commands_are_told_for_a_while(void **state) {
+TEST(refused_commands_are_told_for_a_while) {
     struct world world;
     set_up(&world);
     world.status.time_ms = 5000000;
@@ -202,19 +194,4 @@ static void refused_commands_are_told_for_a_while(void **state) {
            "commands are refused: a topic takes no record as large as their outcome (max.message.bytes)");
     world.status.refused_s -= 3600;
     expect(&world, STATUS_HEALTHY, NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_well),
-        cmocka_unit_test(without_routers_it_is_down),
-        cmocka_unit_test(a_product_that_nobody_uses_need_not_run),
-        cmocka_unit_test(partitions_of_nobody_are_told),
-        cmocka_unit_test(a_lag_counts_by_how_long_it_takes),
-        cmocka_unit_test(the_worst_comes_first),
-        cmocka_unit_test(gateways_and_edges_must_be_ready),
-        cmocka_unit_test(the_front_is_what_daemons_say),
-        cmocka_unit_test(refused_commands_are_told_for_a_while),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,14 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "cli/terminal.h"
-#include "base/config.h"
+#include "unit/kit/kit.h"
 
-static void a_text_cannot_command_the_terminal(void **state) {
-    struct buffer out = {.data = NULL};
+TEST(a_text_cannot_command_the_terminal) {
+    FREED_BUFFER out = {.size = 0};
     terminal_put_text(&out, "a\x1b[2Jb\r\n\x7f\xc2\x9b"
                             "c\xff\xe4\xb8\xad");
     assert_string_equal(buffer_cstring(&out), "a?[2Jb????c?\xe4\xb8\xad");
-    buffer_free(&out);
 }
 
-static void a_text_is_cut_and_padded_by_characters(void **state) {
+TEST(a_text_is_cut_and_padded_by_characters) {
     static const struct {
         const char *text;
         int columns;
@@ -24,19 +17,10 @@ static void a_text_is_cut_and_padded_by_characters(void **state) {
         {"", 2, "  "}, {"abc", 5, "abc  "}, {"abc", 3, "abc"}, {"abc", 2, "ab"}, {"\xc3\xa4\xc3\xb6", 1, "\xc3\xa4"},
         {"abc", 0, ""}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        struct buffer out = {.data = NULL};
+        FREED_BUFFER out = {.size = 0};
         buffer_string(&out, "xy");
         buffer_string(&out, CASES[i].text);
         terminal_fit(&out, 2, CASES[i].columns);
         assert_string_equal(buffer_cstring(&out) + 2, CASES[i].fitted);
-        buffer_free(&out);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_cannot_command_the_terminal),
-        cmocka_unit_test(a_text_is_cut_and_padded_by_characters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "base/config.h"
 #include "base/instant.h"
 #include "cli/when.h"
+#include "unit/kit/kit.h"
 
-static void times_are_read(void **state) {
+TEST(times_are_read) {
     static const struct {
         const char *text;
         int64_t ms;
@@ -36,7 +30,7 @@ static void times_are_read(void **state) {
     }
 }
 
-static void what_is_no_time_is_refused(void **state) {
+TEST(what_is_no_time_is_refused) {
     static const char *const WRONG[] = {
         "",
         "-1",
@@ -74,7 +68,7 @@ static void what_is_no_time_is_refused(void **state) {
     assert_int_equal(ms, 7);
 }
 
-static void times_may_be_relative(void **state) {
+TEST(times_may_be_relative) {
     static const int64_t NOW = 1769860800123;
     static const struct {
         const char *text;
@@ -103,7 +97,7 @@ static void times_may_be_relative(void **state) {
 
 static int unused(int argc, char **argv) { return 0; }
 
-static void periods_are_read(void **state) {
+TEST(periods_are_read) {
     static const struct cli_command COMMAND = {.name = "test", .synopsis = "", .summary = "", .run = unused};
     static const int64_t NOW = 1769860800123;
     static const struct {
@@ -133,7 +127,7 @@ static void periods_are_read(void **state) {
     }
 }
 
-static void times_are_written_and_read_back(void **state) {
+TEST(times_are_written_and_read_back) {
     char text[INSTANT_TEXT_SIZE];
     assert_string_equal(instant_format(1769860800123, text), "2026-01-31T12:00:00.123Z");
     assert_string_equal(instant_format(0, text), "1970-01-01T00:00:00.000Z");
@@ -144,15 +138,4 @@ static void times_are_written_and_read_back(void **state) {
         assert_true(when_parse(instant_format(ms, text), &back));
         assert_int_equal(back, ms);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_read),
-        cmocka_unit_test(what_is_no_time_is_refused),
-        cmocka_unit_test(times_may_be_relative),
-        cmocka_unit_test(periods_are_read),
-        cmocka_unit_test(times_are_written_and_read_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,8 @@
 /* Deliveries to edges that Kafka does not take. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "comments/edges.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
+#include "unit/kit/kit.h"
 
 enum { ROUTES = 4, LARGE = 2000000 };
 
@@ -33,12 +22,18 @@ static void failed(void *context, const char *doing, const struct error *error) 
     ((struct world *)context)->failed++;
 }
 
-static void begin(struct world *w) {
-    struct error error;
+static void end(void *it) {
+    struct world *w = it;
+    edges_free(w->edges);
+    kit_loop_end(&w->loop);
+}
+
+static struct world *world_new(void) {
+    struct world *w = kit_zero(sizeof *w);
     *w = (struct world){.owning = {.outbox_flush_bytes = 65536, .outbox_flush_ms = 1000, .outbox_queue_mb = 8},
-                        .log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT),
-                        .metrics = metrics_new(),
-                        .epochs = epochs_new()};
+                        .log = kit_log(),
+                        .metrics = kit_metrics(),
+                        .epochs = kit_epochs()};
     w->kafka = (struct kafka_settings){.log = w->log};
     uv_loop_init(&w->loop);
     fake_kafka_start();
@@ -51,53 +46,32 @@ static void begin(struct world *w) {
                                                        .epochs = w->epochs,
                                                        .context = w,
                                                        .failed = failed},
-                               &w->edges, &error),
+                               &w->edges, &failure),
                      0);
-}
-
-static void end(struct world *w) {
-    edges_free(w->edges);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    epochs_free(w->epochs);
-    metrics_free(w->metrics);
-    log_free(w->log);
-    fake_kafka_stop();
+    kit_after(end, w);
+    return w;
 }
 
 /* It is lost, as any delivery may be: the process goes on, and what was read is committed. */
-static void test_a_batch_that_is_too_large_is_dropped(void **state) {
-    struct world w;
-    begin(&w);
-    uint8_t *large = mem_zero(1, LARGE);
-    edges_deliver(w.edges, 1, large, LARGE);
-    edges_deliver(w.edges, 1, "small", 5);
-    edges_flush(w.edges);
-    uint64_t epoch = epochs_open(w.epochs);
-    assert_true(epochs_close(w.epochs));
-    assert_false(edges_blocked(w.edges));
-    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > epoch);
-    assert_int_equal(w.failed, 0);
+TEST(test_a_batch_that_is_too_large_is_dropped) {
+    struct world *w = world_new();
+    FREED uint8_t *large = mem_zero(1, LARGE);
+    edges_deliver(w->edges, 1, large, LARGE);
+    edges_deliver(w->edges, 1, "small", 5);
+    edges_flush(w->edges);
+    uint64_t epoch = epochs_open(w->epochs);
+    assert_true(epochs_close(w->epochs));
+    assert_false(edges_blocked(w->edges));
+    FAKE_UNTIL(&w->loop, epochs_settled(w->epochs) > epoch);
+    assert_int_equal(w->failed, 0);
     assert_int_equal(fake_count(&TOPIC_DELIVERIES, 1), 1);
-    free(large);
-    end(&w);
 }
 
-static void test_a_producer_that_has_given_up_ends_the_process(void **state) {
-    struct world w;
-    begin(&w);
+TEST(test_a_producer_that_has_given_up_ends_the_process) {
+    struct world *w = world_new();
     fake_fail(FAKE_SEND, -EIO, 1);
-    edges_deliver(w.edges, 1, "small", 5);
-    edges_flush(w.edges);
-    assert_true(edges_blocked(w.edges));
-    assert_int_equal(w.failed, 1);
-    end(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_batch_that_is_too_large_is_dropped),
-        cmocka_unit_test(test_a_producer_that_has_given_up_ends_the_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    edges_deliver(w->edges, 1, "small", 5);
+    edges_flush(w->edges);
+    assert_true(edges_blocked(w->edges));
+    assert_int_equal(w->failed, 1);
 }

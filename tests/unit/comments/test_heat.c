@@ -1,20 +1,14 @@
 /* Heat against floating-point logarithms, and cursors of pages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 
-#include "base/config.h"
 #include "comments/heat.h"
 #include "comments/places.h"
+#include "unit/kit/kit.h"
 
 enum { STEP_MS = 450000 };
 static const int64_t TIME_MS = INT64_C(1780000000000);
 
-static void heat_is_the_logarithm_in_steps(void **state) {
+TEST(heat_is_the_logarithm_in_steps) {
     for (int64_t likes = 0; likes < 200000; likes++) {
         double steps = 32 * log2((double)likes + 1), is = (double)(heat_of(likes, TIME_MS) - TIME_MS) / STEP_MS;
         assert_true(is <= steps + 1e-6 && is > steps - 1 - 1e-6);
@@ -22,18 +16,18 @@ static void heat_is_the_logarithm_in_steps(void **state) {
     }
 }
 
-static void twice_the_likes_weigh_four_hours(void **state) {
+TEST(twice_the_likes_weigh_four_hours) {
     for (int64_t score = 1; score <= INT64_C(1) << 40; score *= 2)
         assert_int_equal(heat_of(2 * score - 1, TIME_MS) - heat_of(score - 1, TIME_MS), 4 * 3600000);
 }
 
-static void many_likes_move_a_comment_rarely(void **state) {
+TEST(many_likes_move_a_comment_rarely) {
     int moves = 0;
     for (int64_t likes = 1; likes <= 100000; likes++) moves += heat_of(likes, 0) != heat_of(likes - 1, 0);
     assert_in_range(moves, 100, 32 * 17);
 }
 
-static void cursors_are_read_as_they_were_written(void **state) {
+TEST(cursors_are_read_as_they_were_written) {
     static const struct threads_place PLACES[] = {
         {.sort = THREADS_FLOOR, .begun = true, .at = 12},
         {.sort = THREADS_NEWEST, .begun = true, .at = 1},
@@ -52,7 +46,7 @@ static void cursors_are_read_as_they_were_written(void **state) {
     }
 }
 
-static void other_texts_are_no_cursors(void **state) {
+TEST(other_texts_are_no_cursors) {
     static const char *const BAD[] = {"", "floor", "floor-", "floor-x", "floor--1", "floor-1-2", "floor-99999999999"};
     static const char *const HEAT[] = {"heat-", "heat-1", "heat-1-", "heat--1", "heat-1-x"};
     struct threads_place place;
@@ -64,13 +58,4 @@ static void other_texts_are_no_cursors(void **state) {
     assert_true(place_sort_of("heat", &sort));
     assert_int_equal(sort, THREADS_HEAT);
     assert_false(place_sort_of("best", &sort));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heat_is_the_logarithm_in_steps),   cmocka_unit_test(twice_the_likes_weigh_four_hours),
-        cmocka_unit_test(many_likes_move_a_comment_rarely), cmocka_unit_test(cursors_are_read_as_they_were_written),
-        cmocka_unit_test(other_texts_are_no_cursors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

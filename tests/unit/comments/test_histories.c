@@ -1,22 +1,13 @@
-/* Comments through random histories (comments_world.h): subjects, floors, counters, orders and pages end as a plain model has them; and
- * each rule of the spine is needed, because without it some do not. COMMENT_HISTORIES: how many, if not 200. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-
+/* Comments through random histories (world.h): subjects, floors, counters, orders and pages end as a plain model has them; and
+ * each rule of the spine is needed, because without it some do not. STARLING_HISTORIES: how many, if not 200. */
 #include "unit/comments/world.h"
+#include "unit/kit/kit.h"
 
-static void all_end_as_the_model(void **state) {
-    const char *wanted = getenv("COMMENT_HISTORIES");
-    uint64_t count = wanted ? strtoull(wanted, NULL, 10) : 200;
+TEST(all_end_as_the_model, struct comments_world *world) {
+    uint64_t count = kit_histories(200);
     struct comments_history sum = {.commands = 0};
     for (uint64_t seed = 0; seed < count; seed++) {
-        struct comments_history h = comments_history_run(*state, seed, COMMENTS_RULE_NONE);
+        struct comments_history h = comments_history_run(world, seed, COMMENTS_RULE_NONE);
         if (*h.wrong) fail_msg("history %llu: %s", (unsigned long long)seed, h.wrong);
         sum.commands += h.commands;
         sum.comments += h.comments;
@@ -38,31 +29,17 @@ static void all_end_as_the_model(void **state) {
     assert_true(sum.crashes && sum.aborts && sum.fenced && sum.disks);
 }
 
-static void each_rule_is_needed(void **state) {
+TEST(each_rule_is_needed, struct comments_world *world) {
     static const enum comments_rule RULES[] = {COMMENTS_RULE_FENCING, COMMENTS_RULE_OFFSET, COMMENTS_RULE_RESTORE,
                                                COMMENTS_RULE_OVERLAY};
     for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++) {
         unsigned wrong = 0;
-        for (uint64_t seed = 0; seed < 50; seed++) wrong += *comments_history_run(*state, seed, RULES[i]).wrong != 0;
+        for (uint64_t seed = 0; seed < 50; seed++) wrong += *comments_history_run(world, seed, RULES[i]).wrong != 0;
         print_message("without rule %d: %u of 50 histories end wrong\n", (int)RULES[i], wrong);
         assert_true(wrong > 0);
     }
 }
 
-static int set_up(void **state) {
-    *state = comments_world_new();
-    return 0;
-}
+SET_UP_ONCE() { return comments_world_new(); }
 
-static int tear_down(void **state) {
-    comments_world_free(*state);
-    return 0;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_end_as_the_model),
-        cmocka_unit_test(each_rule_is_needed),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEAR_DOWN(struct comments_world *world) { comments_world_free(world); }

@@ -1,21 +1,9 @@
 /* Answers of a comments process: how long a page becomes, and when an outcome may be told. The decider and HTTP are played here: their
  * functions are this file's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "comments/replies.h"
 #include "event/topics.h"
 #include "json/json.h"
+#include "unit/kit/kit.h"
 
 enum { USER = 7, ROOTS = 200, REPLIES = 20, PUT_MAX = 2000, OFFSET = 4, RECORDS_MAX = 16, INTERVAL_MS = 1500 };
 #define SUBJECT "site:1"
@@ -128,8 +116,8 @@ static int keep(void *context, const struct topic *topic, int32_t partition, con
 
 static bool nobody_is_banned(void *context, int64_t user, int64_t now_ms) { return false; }
 
-static int set_up(void **state) {
-    struct replies_world *world = mem_zero(1, sizeof *world);
+SET_UP() {
+    struct replies_world *world = kit_zero(sizeof *world);
     const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
     struct decisions_options options = {.partitions = 1,
                                         .user_partitions = 1,
@@ -137,24 +125,20 @@ static int set_up(void **state) {
                                         .context = world,
                                         .write = keep,
                                         .banned = nobody_is_banned};
-    struct error error;
-    world->folder = mem_format("/tmp/comments-replies-%d", (int)getpid());
-    assert_int_equal(store_open(world->folder, &store, &world->store, &error), 0);
+    world->folder = kit_folder();
+    assert_int_equal(store_open(world->folder, &store, &world->store, &failure), 0);
     options.threads = world->threads = threads_new(world->store, 1);
     for (int s = 0; s < THREADS_STATES; s++)
         options.overlays[s] = world->overlays[s] =
             overlay_new(DECISIONS_STATES[s].key_max, DECISIONS_STATES[s].value_max);
     the_decisions = world->decisions = decisions_new(&options);
-    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &error), 0);
+    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &failure), 0);
     memset(world->next, 0, sizeof world->next);
     world->replies = comment_replies_new(&(struct comment_replies_options){.partitions = 1, .threads = world->threads});
-    *state = world;
-    return 0;
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct replies_world *world = *state;
-    struct error error;
+TEAR_DOWN(struct replies_world *world) {
     json_decref(reply);
     reply = NULL;
     comment_replies_free(world->replies);
@@ -162,14 +146,9 @@ static int tear_down(void **state) {
     for (int s = 0; s < THREADS_STATES; s++) overlay_free(world->overlays[s]);
     threads_free(world->threads);
     store_close(world->store);
-    assert_int_equal(store_remove(world->folder, &error), 0);
-    free(world->folder);
-    free(world);
-    return 0;
 }
 
 static void take(struct replies_world *world, const struct written *record) {
-    struct error error;
     const char *reason;
     int state = 0;
     while (state < THREADS_STATES && THREADS_TOPICS[state] != record->topic) state++;
@@ -182,32 +161,27 @@ static void take(struct replies_world *world, const struct written *record) {
                                                          .key_size = record->key_size,
                                                          .value = record->value,
                                                          .value_size = record->value_size},
-                                  &reason, &error),
+                                  &reason, &failure),
                      0);
     assert_null(reason);
 }
 
-static void write_all(struct replies_world *world) {
-    struct error error;
-    assert_int_equal(threads_write(world->threads, &error), 0);
-}
+static void write_all(struct replies_world *world) { assert_int_equal(threads_write(world->threads, &failure), 0); }
 
 /* ---- pages ---- */
 
 static void put_comment(struct replies_world *world, int64_t id, struct comment comment) {
     struct written record = {.topic = &TOPIC_COMMENTS};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     record.key_size = subject_key_write(
         record.key, &(struct subject_key){.subject = SUBJECT, .size = strlen(SUBJECT), .numbers = 1, .comment = id});
     event_encode_comment(&value, &comment);
     record.value_size = value.size;
     memcpy(record.value, value.data, value.size);
     take(world, &record);
-    buffer_free(&value);
 }
 
-static void a_page_with_many_replies_ends_early(void **state) {
-    struct replies_world *world = *state;
+TEST(a_page_with_many_replies_ends_early, struct replies_world *world) {
     char query[100] = "limit=1000&replies=20";
     size_t roots = 0, pages = 0;
     for (int r = 1; r <= ROOTS; r++) {
@@ -238,9 +212,8 @@ static void a_page_with_many_replies_ends_early(void **state) {
 
 /* Decides a command of the user's with that key, as the one at the offset. comment 0: it writes one. */
 static void command(struct replies_world *world, int64_t comment, const char *key, int64_t offset) {
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     struct comment_item item;
-    struct error error;
     int32_t failed;
     const struct comment_command command = {.kind = comment ? COMMENT_COMMAND_LIKE : COMMENT_COMMAND_POST,
                                             .subject = {SUBJECT, strlen(SUBJECT)},
@@ -261,15 +234,13 @@ static void command(struct replies_world *world, int64_t comment, const char *ke
                                         .key_size = strlen(SUBJECT),
                                         .value = value.data,
                                         .value_size = value.size};
-    assert_int_equal(decisions_read(world->decisions, &record, &item, &error), 0);
+    assert_int_equal(decisions_read(world->decisions, &record, &item, &failure), 0);
     const struct decider_command slice = {.topic = record.topic, .offset = offset, .item = &item};
-    assert_int_equal(decisions_run(world->decisions, &slice, 1, &failed, &error), 0);
+    assert_int_equal(decisions_run(world->decisions, &slice, 1, &failed, &failure), 0);
     decisions_release(&item);
-    buffer_free(&value);
 }
 
-static void an_outcome_is_not_told_from_older_state(void **state) {
-    struct replies_world *world = *state;
+TEST(an_outcome_is_not_told_from_older_state, struct replies_world *world) {
     command(world, 0, "k", OFFSET);
     handled = OFFSET + 1;
     ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=4&wait_ms=30000");
@@ -294,8 +265,7 @@ static void an_outcome_is_not_told_from_older_state(void **state) {
 }
 
 /* Commands wait for longer than clients do: each repetition of a request is a new command, which is not decided in time. */
-static void a_repeated_request_has_the_outcome_of_its_key(void **state) {
-    struct replies_world *world = *state;
+TEST(a_repeated_request_has_the_outcome_of_its_key, struct replies_world *world) {
     command(world, 0, "k", OFFSET);
     handled = OFFSET + 1;
     ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=9&wait_ms=0");
@@ -311,8 +281,7 @@ static void a_repeated_request_has_the_outcome_of_its_key(void **state) {
 }
 
 /* Keys are read, and comments are not: their leader is another, which was cut off. Whoever is told of the comment likes it next. */
-static void an_outcome_is_not_told_before_its_comment_can_be_read(void **state) {
-    struct replies_world *world = *state;
+TEST(an_outcome_is_not_told_before_its_comment_can_be_read, struct replies_world *world) {
     command(world, 0, "k", OFFSET);
     for (size_t i = 0; i < world->written_count; i++)
         if (world->written[i].topic == &TOPIC_COMMENT_TEXTS) take(world, &world->written[i]);
@@ -331,8 +300,7 @@ static void an_outcome_is_not_told_before_its_comment_can_be_read(void **state) 
 
 static const char *outcome(const char *member) { return json_string_value(json_object_get(reply, member)); }
 
-static void a_refusal_for_now_says_how_long_and_is_not_remembered(void **state) {
-    struct replies_world *world = *state;
+TEST(a_refusal_for_now_says_how_long_and_is_not_remembered, struct replies_world *world) {
     command(world, 0, "k", OFFSET);
     command(world, 0, "too fast", OFFSET + 1);
     for (size_t i = 0; i < world->written_count; i++) take(world, &world->written[i]);
@@ -349,8 +317,7 @@ static void a_refusal_for_now_says_how_long_and_is_not_remembered(void **state) 
     assert_null(outcome("refused"));
 }
 
-static void a_like_that_is_not_read_back_is_seen(void **state) {
-    struct replies_world *world = *state;
+TEST(a_like_that_is_not_read_back_is_seen, struct replies_world *world) {
     put_comment(world, 100, (struct comment){.user = USER, .floor = 1});
     write_all(world);
     command(world, 0, "k", OFFSET);
@@ -361,16 +328,4 @@ static void a_like_that_is_not_read_back_is_seen(void **state) {
     ask(world, "/peer/comments/likes/site/1", "user=7&ids=100");
     assert_int_equal(status, 200);
     assert_int_equal(json_array_size(json_object_get(reply, "liked")), 1); // as the page's counter has it
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_page_with_many_replies_ends_early, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_refusal_for_now_says_how_long_and_is_not_remembered, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_like_that_is_not_read_back_is_seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_repeated_request_has_the_outcome_of_its_key, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_outcome_is_not_told_before_its_comment_can_be_read, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

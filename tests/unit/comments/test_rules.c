@@ -1,16 +1,6 @@
 /* The rules of comments: floors, counters, who may do what, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "comments/rules.h"
+#include "unit/kit/kit.h"
 
 enum { OWNER = 1, AUTHOR = 2, OTHER = 3 };
 
@@ -45,7 +35,7 @@ static struct thread with_reply(void) {
     return thread;
 }
 
-static void roots_get_the_next_floor(void **state) {
+TEST(roots_get_the_next_floor) {
     struct thread thread = with_root();
     thread.about.id = 0;
     struct comment_command command = command_of(COMMENT_COMMAND_POST, OTHER);
@@ -58,7 +48,7 @@ static void roots_get_the_next_floor(void **state) {
     assert_int_equal(thread.subject.structure, 1);
 }
 
-static void replies_are_numbered_under_their_root(void **state) {
+TEST(replies_are_numbered_under_their_root) {
     struct thread thread = with_root();
     struct comment_command command = command_of(COMMENT_COMMAND_REPLY, OTHER);
     assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
@@ -71,7 +61,7 @@ static void replies_are_numbered_under_their_root(void **state) {
     assert_int_equal(thread.subject.roots, 1);
 }
 
-static void a_reply_to_a_reply_has_the_same_root(void **state) {
+TEST(a_reply_to_a_reply_has_the_same_root) {
     struct thread thread = with_reply();
     struct comment_command command = command_of(COMMENT_COMMAND_REPLY, OTHER);
     command.comment = 12;
@@ -85,7 +75,7 @@ static void a_reply_to_a_reply_has_the_same_root(void **state) {
     assert_int_equal(thread.subject.visible, 4);
 }
 
-static void a_hidden_reply_is_counted_nowhere(void **state) {
+TEST(a_hidden_reply_is_counted_nowhere) {
     struct thread thread = with_reply();
     struct comment_command command = command_of(COMMENT_COMMAND_HIDE, 99);
     command.role = COMMENT_COMMAND_MODERATOR;
@@ -102,7 +92,7 @@ static void a_hidden_reply_is_counted_nowhere(void **state) {
     assert_int_equal(thread.subject.visible, 3);
 }
 
-static void likes_count_each_user_once(void **state) {
+TEST(likes_count_each_user_once) {
     struct thread thread = with_root();
     struct comment_command command = command_of(COMMENT_COMMAND_LIKE, AUTHOR);
     assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
@@ -127,7 +117,7 @@ static int decided(struct thread thread, enum comment_command_kind kind, int64_t
     return thread_decide(&command, &thread);
 }
 
-static void who_may_do_what(void **state) {
+TEST(who_may_do_what) {
     enum { NO = COMMENT_REFUSAL_NOT_YOURS, YES = THREAD_DONE };
     static const struct {
         enum comment_command_kind kind;
@@ -149,7 +139,7 @@ static void who_may_do_what(void **state) {
     }
 }
 
-static void who_may_write(void **state) {
+TEST(who_may_write) {
     struct comment_command command = command_of(COMMENT_COMMAND_POST, OTHER);
     struct thread base = registered(), thread;
 #define WRITES(EXPECTED) (thread = base, assert_int_equal(thread_decide(&command, &thread), EXPECTED))
@@ -194,7 +184,7 @@ static int writes_at(struct thread *thread, enum comment_command_role role, int6
     return thread_decide(&command, thread);
 }
 
-static void a_burst_and_then_one_an_interval(void **state) {
+TEST(a_burst_and_then_one_an_interval) {
     struct thread thread = registered();
     thread.rate = (struct comment_rate){.interval_ms = 100, .burst = 3};
     for (int i = 0; i < 3; i++) assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 0), THREAD_DONE);
@@ -215,7 +205,7 @@ static void a_burst_and_then_one_an_interval(void **state) {
     for (int i = 0; i < 9; i++) assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 900), THREAD_DONE);
 }
 
-static void review_holds_comments_of_all_but_the_owner(void **state) {
+TEST(review_holds_comments_of_all_but_the_owner) {
     struct thread thread = registered();
     thread.subject.review = COMMENT_SUBJECT_BEFORE;
     struct comment_command command = command_of(COMMENT_COMMAND_POST, OTHER);
@@ -239,7 +229,7 @@ static void review_holds_comments_of_all_but_the_owner(void **state) {
     assert_int_equal(thread.made.comment.floor, 2);
 }
 
-static void a_deleted_comment_keeps_its_floor_and_its_replies(void **state) {
+TEST(a_deleted_comment_keeps_its_floor_and_its_replies) {
     struct thread thread = with_reply();
     thread.about = thread.root;
     thread.root = thread.answered = (struct comment_place){.id = 0};
@@ -261,7 +251,7 @@ static void a_deleted_comment_keeps_its_floor_and_its_replies(void **state) {
                      COMMENT_REFUSAL_NOT_VISIBLE);
 }
 
-static void ten_roots_can_be_pinned(void **state) {
+TEST(ten_roots_can_be_pinned) {
     struct thread thread = with_root();
     struct comment_command command = command_of(COMMENT_COMMAND_PIN, OWNER);
     for (int64_t id = 10; id < 20; id++) {
@@ -282,7 +272,7 @@ static void ten_roots_can_be_pinned(void **state) {
     assert_int_equal(thread_decide(&command, &reply), COMMENT_REFUSAL_NO_ROOT);
 }
 
-static void reports_count_each_user_once(void **state) {
+TEST(reports_count_each_user_once) {
     struct thread thread = with_root();
     struct comment_command command = command_of(COMMENT_COMMAND_REPORT, OTHER);
     assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
@@ -291,7 +281,7 @@ static void reports_count_each_user_once(void **state) {
     assert_int_equal(thread.subject.structure, 0);
 }
 
-static void subjects_must_be_registered(void **state) {
+TEST(subjects_must_be_registered) {
     for (int kind = COMMENT_COMMAND_POST; kind <= COMMENT_COMMAND_OPEN; kind++) {
         struct thread thread = {.registered = false};
         struct comment_command command = command_of((enum comment_command_kind)kind, OTHER);
@@ -305,7 +295,7 @@ static void subjects_must_be_registered(void **state) {
     assert_int_equal(thread.subject.owner, OWNER);
 }
 
-static void a_registration_changes_what_it_names(void **state) {
+TEST(a_registration_changes_what_it_names) {
     struct thread thread = {.registered = false};
     struct comment_command command = command_of(COMMENT_COMMAND_REGISTER, 0);
     command.role = COMMENT_COMMAND_SERVICE;
@@ -334,7 +324,7 @@ static void a_registration_changes_what_it_names(void **state) {
     assert_int_equal(thread.subject.structure, structure);
 }
 
-static void a_refusal_changes_nothing(void **state) {
+TEST(a_refusal_changes_nothing) {
     for (int kind = COMMENT_COMMAND_POST; kind <= COMMENT_COMMAND_REGISTER; kind++) {
         struct thread thread = with_reply();
         thread.subject.closed = true;
@@ -346,7 +336,7 @@ static void a_refusal_changes_nothing(void **state) {
 }
 
 /* A closed subject, a banned author and a hidden parent stand in nobody's way who imports. */
-static void an_import_comes_with_its_time_and_state(void **state) {
+TEST(an_import_comes_with_its_time_and_state) {
     struct thread thread = with_root();
     thread.subject.closed = thread.banned = true;
     thread.about.comment.state = COMMENT_HIDDEN;
@@ -371,7 +361,7 @@ static void an_import_comes_with_its_time_and_state(void **state) {
     assert_int_equal(thread.about.comment.likes, 1);
 }
 
-static void complaints(void **state) {
+TEST(complaints) {
     struct comment_command good = command_of(COMMENT_COMMAND_REPLY, OTHER);
     static char large[COMMENT_TEXT_POINTS_MAX + 1];
     memset(large, 'x', sizeof large);
@@ -414,27 +404,4 @@ static void complaints(void **state) {
     good.text = (struct event_text){large, COMMENT_TEXT_POINTS_MAX};
     assert_null(comment_command_complaint(&good));
 #undef BAD
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roots_get_the_next_floor),
-        cmocka_unit_test(replies_are_numbered_under_their_root),
-        cmocka_unit_test(a_reply_to_a_reply_has_the_same_root),
-        cmocka_unit_test(a_hidden_reply_is_counted_nowhere),
-        cmocka_unit_test(likes_count_each_user_once),
-        cmocka_unit_test(who_may_do_what),
-        cmocka_unit_test(who_may_write),
-        cmocka_unit_test(a_burst_and_then_one_an_interval),
-        cmocka_unit_test(review_holds_comments_of_all_but_the_owner),
-        cmocka_unit_test(a_deleted_comment_keeps_its_floor_and_its_replies),
-        cmocka_unit_test(ten_roots_can_be_pinned),
-        cmocka_unit_test(reports_count_each_user_once),
-        cmocka_unit_test(subjects_must_be_registered),
-        cmocka_unit_test(a_registration_changes_what_it_names),
-        cmocka_unit_test(a_refusal_changes_nothing),
-        cmocka_unit_test(an_import_comes_with_its_time_and_state),
-        cmocka_unit_test(complaints),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,6 @@
 /* The store of comments: when refusals are forgotten, what is read ahead, and what is of a user. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "comments/threads.h"
+#include "unit/kit/kit.h"
 
 enum { USER = 7 };
 #define SUBJECT "site:1"
@@ -23,27 +12,19 @@ struct threads_world {
     int64_t offset;
 };
 
-static int set_up(void **state) {
-    struct threads_world *world = mem_zero(1, sizeof *world);
+SET_UP() {
+    struct threads_world *world = kit_zero(sizeof *world);
     const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
-    struct error error;
-    world->folder = mem_format("/tmp/comments-threads-%d", (int)getpid());
-    assert_int_equal(store_open(world->folder, &store, &world->store, &error), 0);
+    world->folder = kit_folder();
+    assert_int_equal(store_open(world->folder, &store, &world->store, &failure), 0);
     world->threads = threads_new(world->store, 1);
-    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &error), 0);
-    *state = world;
-    return 0;
+    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &failure), 0);
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct threads_world *world = *state;
-    struct error error;
+TEAR_DOWN(struct threads_world *world) {
     threads_free(world->threads);
     store_close(world->store);
-    assert_int_equal(store_remove(world->folder, &error), 0);
-    free(world->folder);
-    free(world);
-    return 0;
 }
 
 static const struct event_text OF = {SUBJECT, sizeof SUBJECT - 1};
@@ -67,17 +48,13 @@ static void take(struct threads_world *world, enum threads_state state, int numb
     assert_null(reason);
 }
 
-static void write_all(struct threads_world *world) {
-    struct error error;
-    assert_int_equal(threads_write(world->threads, &error), 0);
-}
+static void write_all(struct threads_world *world) { assert_int_equal(threads_write(world->threads, &failure), 0); }
 
 static void gather_refusal(struct threads_world *world, const char *key, int64_t time_ms) {
     const struct comment_refusal refusal = {.user = USER, .key = {key, strlen(key)}, .reason = COMMENT_REFUSAL_CLOSED};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     event_encode_comment_refusal(&value, &refusal);
     take(world, THREADS_REFUSALS, 0, 0, 0, time_ms, &value);
-    buffer_free(&value);
 }
 
 static void refuse(struct threads_world *world, const char *key, int64_t time_ms) {
@@ -86,20 +63,17 @@ static void refuse(struct threads_world *world, const char *key, int64_t time_ms
 }
 
 static void forget(struct threads_world *world, int64_t now_ms) {
-    struct error error;
-    assert_int_equal(threads_forget(world->threads, 0, now_ms, &error), 0);
+    assert_int_equal(threads_forget(world->threads, 0, now_ms, &failure), 0);
 }
 
 /* Whether the refusal is in the store, however old it is. */
 static bool has(struct threads_world *world, const char *key) {
     const struct event_text text = {key, strlen(key)};
     enum comment_refusal_reason reason;
-    struct error error;
-    return threads_refusal(world->threads, 0, &OF, USER, &text, 0, &reason, &error) == 1;
+    return threads_refusal(world->threads, 0, &OF, USER, &text, 0, &reason, &failure) == 1;
 }
 
-static void refusals_are_forgotten_after_an_hour(void **state) {
-    struct threads_world *world = *state;
+TEST(refusals_are_forgotten_after_an_hour, struct threads_world *world) {
     refuse(world, "a", 1000);
     refuse(world, "b", 2000);
     refuse(world, "again", 1000);
@@ -113,8 +87,7 @@ static void refusals_are_forgotten_after_an_hour(void **state) {
     assert_false(has(world, "b") || has(world, "again"));
 }
 
-static void one_with_an_earlier_time_is_forgotten_too(void **state) {
-    struct threads_world *world = *state;
+TEST(one_with_an_earlier_time_is_forgotten_too, struct threads_world *world) {
     refuse(world, "a", 5000);
     forget(world, 6000 + THREADS_REFUSAL_MS);
     refuse(world, "late", 3000);
@@ -124,8 +97,7 @@ static void one_with_an_earlier_time_is_forgotten_too(void **state) {
     assert_true(has(world, "new"));
 }
 
-static void many_go_in_several_turns(void **state) {
-    struct threads_world *world = *state;
+TEST(many_go_in_several_turns, struct threads_world *world) {
     char key[32];
     for (int i = 0; i < 2500; i++) {
         snprintf(key, sizeof key, "%d", i);
@@ -141,21 +113,18 @@ static void many_go_in_several_turns(void **state) {
     }
 }
 
-static void they_are_found_after_a_restart(void **state) {
-    struct threads_world *world = *state;
-    struct error error;
+TEST(they_are_found_after_a_restart, struct threads_world *world) {
     refuse(world, "a", 1000);
     threads_free(world->threads);
     world->threads = threads_new(world->store, 1);
-    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &error), 0);
+    assert_int_equal(threads_open(world->threads, 0, 1000, 0, &failure), 0);
     assert_true(has(world, "a"));
     assert_false(has(world, "b"));
 }
 
 /* More than are known in memory. */
-static void very_many_are_found(void **state) {
+TEST(very_many_are_found, struct threads_world *world) {
     enum { MANY = 33000 };
-    struct threads_world *world = *state;
     char key[32];
     for (int i = 0; i < MANY; i++) {
         snprintf(key, sizeof key, "%d", i);
@@ -176,37 +145,32 @@ static void very_many_are_found(void **state) {
 static void like(struct threads_world *world, int64_t comment, int64_t likes) {
     const struct comment record = {.user = USER, .floor = (int32_t)comment, .likes = likes};
     const struct comment_reaction reaction = {.likes = true};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     event_encode_comment(&value, &record);
     take(world, THREADS_COMMENTS, 1, comment, 0, 1000, &value);
     buffer_clear(&value);
     event_encode_comment_reaction(&value, &reaction);
     take(world, THREADS_REACTIONS, 2, comment, USER, 1000, &value);
-    buffer_free(&value);
 }
 
 /* -1: there is no such comment. */
 static int64_t likes_of(struct threads_world *world, int64_t comment) {
     struct comment found;
-    struct error error;
-    int code = threads_comment(world->threads, 0, &OF, comment, &found, &error);
+    int code = threads_comment(world->threads, 0, &OF, comment, &found, &failure);
     assert_true(code >= 0);
     return code ? found.likes : -1;
 }
 
 static bool likes(struct threads_world *world, int64_t comment, int64_t user) {
     struct comment_reaction reaction;
-    struct error error;
-    int code = threads_reaction(world->threads, 0, &OF, comment, user, &reaction, &error);
+    int code = threads_reaction(world->threads, 0, &OF, comment, user, &reaction, &failure);
     assert_true(code >= 0);
     return code && reaction.likes;
 }
 
 /* Each third comment is there, and is wanted twice. */
-static void what_is_read_ahead_is_what_the_store_has(void **state) {
+TEST(what_is_read_ahead_is_what_the_store_has, struct threads_world *world) {
     enum { COMMENTS = 9000 };
-    struct threads_world *world = *state;
-    struct error error;
     for (int64_t id = 3; id < COMMENTS; id += 3) like(world, id, id);
     write_all(world);
     for (int64_t wanted = 0; wanted < 2 * COMMENTS; wanted++) {
@@ -214,7 +178,7 @@ static void what_is_read_ahead_is_what_the_store_has(void **state) {
         threads_want_comment(world->threads, 0, &OF, id);
         threads_want_reaction(world->threads, 0, &OF, id, USER + wanted % 2);
     }
-    assert_int_equal(threads_read_ahead(world->threads, &error), 0);
+    assert_int_equal(threads_read_ahead(world->threads, &failure), 0);
     for (int64_t id = 1; id < COMMENTS; id++) {
         assert_int_equal(likes_of(world, id), id % 3 ? -1 : id);
         assert_int_equal(likes(world, id, USER), id % 3 == 0);
@@ -222,14 +186,12 @@ static void what_is_read_ahead_is_what_the_store_has(void **state) {
     }
 }
 
-static void what_is_written_is_not_found_as_it_was(void **state) {
-    struct threads_world *world = *state;
-    struct error error;
+TEST(what_is_written_is_not_found_as_it_was, struct threads_world *world) {
     like(world, 3, 1);
     write_all(world);
     threads_want_comment(world->threads, 0, &OF, 3);
     threads_want_comment(world->threads, 0, &OF, 4);
-    assert_int_equal(threads_read_ahead(world->threads, &error), 0);
+    assert_int_equal(threads_read_ahead(world->threads, &failure), 0);
     assert_int_equal(likes_of(world, 3), 1);
     assert_int_equal(likes_of(world, 4), -1);
     like(world, 3, 2);
@@ -243,18 +205,16 @@ static void what_is_written_is_not_found_as_it_was(void **state) {
 
 static void put_comment(struct threads_world *world, int64_t id, int64_t user, enum comment_state state) {
     struct comment comment = {.user = user, .state = state, .floor = (int32_t)id};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     event_encode_comment(&value, &comment);
     take(world, THREADS_COMMENTS, 1, id, 0, 1000, &value);
-    buffer_free(&value);
 }
 
 static void put_reaction(struct threads_world *world, int64_t id, int64_t user, bool liked) {
     struct comment_reaction reaction = {.likes = liked, .reported = !liked};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     event_encode_comment_reaction(&value, &reaction);
     take(world, THREADS_REACTIONS, 2, id, user, 1000, &value);
-    buffer_free(&value);
 }
 
 struct of_user {
@@ -273,21 +233,18 @@ static bool add_of_user(void *context, const struct event_text *subject, int64_t
 
 static struct of_user of_user(struct threads_world *world, int64_t user, bool reports, size_t work) {
     struct of_user found = {.sum = 0, .page = 1 + work % 3};
-    struct buffer place = {.data = NULL};
+    FREED_BUFFER place = {.size = 0};
     if (reports) threads_reactions(&place);
-    struct error error;
     int turns = 0;
     do {
-        assert_int_equal(threads_of_user(world->threads, 0, user, reports, &place, work, add_of_user, &found, &error),
+        assert_int_equal(threads_of_user(world->threads, 0, user, reports, &place, work, add_of_user, &found, &failure),
                          0);
         assert_true(++turns < 200);
     } while (place.size);
-    buffer_free(&place);
     return found;
 }
 
-static void a_users_comments_and_likes_are_found_whatever_an_answer_looks_at(void **state) {
-    struct threads_world *world = *state;
+TEST(a_users_comments_and_likes_are_found_whatever_an_answer_looks_at, struct threads_world *world) {
     assert_int_equal(of_user(world, USER, false, 3).count, 0);
     for (int64_t id = 1; id <= 20; id++) {
         put_comment(world, id, id % 2 ? USER : USER + 1, id == 3 ? COMMENT_DELETED : COMMENT_HIDDEN);
@@ -304,19 +261,4 @@ static void a_users_comments_and_likes_are_found_whatever_an_answer_looks_at(voi
         assert_true(reported.count == 1 && reported.sum == 8000);
     }
     assert_int_equal(of_user(world, USER + 3, false, 4).count, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(refusals_are_forgotten_after_an_hour, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_with_an_earlier_time_is_forgotten_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_go_in_several_turns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(they_are_found_after_a_restart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(very_many_are_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_read_ahead_is_what_the_store_has, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_written_is_not_found_as_it_was, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_users_comments_and_likes_are_found_whatever_an_answer_looks_at, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

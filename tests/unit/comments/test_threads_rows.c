@@ -1,13 +1,6 @@
 /* Comments that are kept for pages: the newest ones stay within the bytes, and who uses one keeps it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "comments/threads_rows.h"
+#include "unit/kit/kit.h"
 
 static const struct event_text SUBJECT = {"post:1", 6}, OTHER = {"post:2", 6};
 
@@ -23,7 +16,7 @@ static bool has(struct threads_rows *rows, int64_t id) {
     return row;
 }
 
-static void the_longest_unread_go_first(void **state) {
+TEST(the_longest_unread_go_first) {
     struct threads_rows *rows = threads_rows_new(SIZE_MAX);
     threads_rows_give(put(rows, 1, "text"));
     size_t one = threads_rows_bytes(rows);
@@ -41,7 +34,7 @@ static void the_longest_unread_go_first(void **state) {
     threads_rows_free(rows);
 }
 
-static void who_uses_a_row_keeps_it(void **state) {
+TEST(who_uses_a_row_keeps_it) {
     struct threads_rows *rows = threads_rows_new(1);
     struct kept_row *row = put(rows, 1, "text"); // larger than all that may be kept
     assert_int_equal(threads_rows_bytes(rows), 0);
@@ -59,19 +52,10 @@ static void who_uses_a_row_keeps_it(void **state) {
     threads_rows_free(rows);
 }
 
-static void a_row_is_of_its_subject(void **state) {
+TEST(a_row_is_of_its_subject) {
     struct threads_rows *rows = threads_rows_new(SIZE_MAX);
     threads_rows_give(put(rows, 1, "text"));
     assert_null(threads_rows_get(rows, &OTHER, 1));
     assert_true(has(rows, 1));
     threads_rows_free(rows);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_longest_unread_go_first),
-        cmocka_unit_test(who_uses_a_row_keeps_it),
-        cmocka_unit_test(a_row_is_of_its_subject),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* Threads that are watched against plain pages: random histories of comments, and phones whose pages were read at any moment, also between
  * a slice's comments and its subject. When all is quiet, each phone must have the thread that a page has. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "comments/watched_threads.h"
+#include "unit/kit/kit.h"
 
 enum { HISTORIES = 4000, STEPS = 150, COMMENTS = 30, PHONES = 5, PINS = 3 };
 
@@ -254,7 +245,7 @@ static void run(uint64_t seed, size_t *shown, size_t *told) {
     watched_threads_free(w.threads);
 }
 
-static void test_every_phone_has_the_right_thread_in_the_end(void **state) {
+TEST(test_every_phone_has_the_right_thread_in_the_end) {
     size_t shown = 0, told = 0;
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) run(seed, &shown, &told);
     assert_true(shown > HISTORIES && told > HISTORIES);
@@ -284,7 +275,7 @@ static struct thread_news news_at(struct watched_threads *threads, struct watche
     return watched_thread_news(threads, thread, now_ms, short_text, NULL);
 }
 
-static void test_a_fire_is_sampled_and_what_is_gone_is_always_told(void **state) {
+TEST(test_a_fire_is_sampled_and_what_is_gone_is_always_told) {
     struct watched_threads *threads = watched_threads_new(1, 100);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
     const struct comment visible = {.state = COMMENT_VISIBLE}, hidden = {.state = COMMENT_HIDDEN},
@@ -323,7 +314,7 @@ static enum thread_news_is news_without_texts(struct watched_threads *threads, i
     return watched_thread_news(threads, due, now_ms, no_text, NULL).is;
 }
 
-static void test_a_text_is_waited_for_from_when_it_is_missed(void **state) {
+TEST(test_a_text_is_waited_for_from_when_it_is_missed) {
     struct watched_threads *threads = watched_threads_new(1, 100);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
     const struct comment visible = {.state = COMMENT_VISIBLE};
@@ -353,7 +344,7 @@ static void test_a_text_is_waited_for_from_when_it_is_missed(void **state) {
     watched_threads_free(threads);
 }
 
-static void test_what_the_next_version_left_out_outlives_a_named_version(void **state) {
+TEST(test_what_the_next_version_left_out_outlives_a_named_version) {
     struct watched_threads *threads = watched_threads_new(1, 4 * WATCHED_THREAD_CHANGES);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
     const struct comment visible = {.state = COMMENT_VISIBLE};
@@ -399,12 +390,12 @@ static void hide_many(bool closed) {
     watched_threads_free(threads);
 }
 
-static void test_not_too_many_that_are_gone_are_told_at_once(void **state) {
+TEST(test_not_too_many_that_are_gone_are_told_at_once) {
     hide_many(false);
     hide_many(true);
 }
 
-static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
+TEST(test_pages_are_read_again_while_a_fire_goes_on) {
     struct watched_threads *threads = watched_threads_new(1, 10);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
     const struct comment visible = {.state = COMMENT_VISIBLE};
@@ -427,7 +418,7 @@ static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
     watched_threads_free(threads);
 }
 
-static void test_changes_are_gathered_and_the_first_goes_at_once(void **state) {
+TEST(test_changes_are_gathered_and_the_first_goes_at_once) {
     struct watched_threads *threads = watched_threads_new(1, 100);
     struct watched_thread *thread = known_thread(threads, &OTHER);
     const struct comment visible = {.state = COMMENT_VISIBLE}, liked = {.state = COMMENT_VISIBLE, .likes = 1};
@@ -457,17 +448,4 @@ static void test_changes_are_gathered_and_the_first_goes_at_once(void **state) {
     watched_threads_subject(threads, thread, &subject);
     assert_int_equal(news_at(threads, thread, 6000).is, THREAD_NEWS_CHANGE);
     watched_threads_free(threads);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes_are_gathered_and_the_first_goes_at_once),
-        cmocka_unit_test(test_a_fire_is_sampled_and_what_is_gone_is_always_told),
-        cmocka_unit_test(test_a_text_is_waited_for_from_when_it_is_missed),
-        cmocka_unit_test(test_what_the_next_version_left_out_outlives_a_named_version),
-        cmocka_unit_test(test_not_too_many_that_are_gone_are_told_at_once),
-        cmocka_unit_test(test_pages_are_read_again_while_a_fire_goes_on),
-        cmocka_unit_test(test_every_phone_has_the_right_thread_in_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 #include "unit/comments/world.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "unit/comments/world_private.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "users/notice.h"
 
 enum { SLICE = 12, APPLY = 25 };
@@ -386,7 +380,7 @@ struct comments_world *comments_world_new(void) {
         .cache_bytes = 4 << 20, .memtable_bytes = 4 << 20, .point_lookups = true, .sorted_batches = true};
     struct error error;
     world->codec = codec_new();
-    snprintf(world->folder, sizeof world->folder, "/tmp/comments-world-%d", (int)getpid());
+    world->folder = kit_folder();
     for (int i = 0; i < WORLD_PROCESSES; i++) {
         char *path = mem_format("%s/%d", world->folder, i);
         world->processes[i].world = world;
@@ -398,14 +392,10 @@ struct comments_world *comments_world_new(void) {
 }
 
 void comments_world_free(struct comments_world *world) {
-    struct error error;
     for (size_t i = 0; i < world->command_count; i++) free(world->items[i].value);
     for (int i = 0; i < WORLD_PROCESSES; i++) {
-        char *path = mem_format("%s/%d", world->folder, i);
         parts_free(&world->processes[i]);
         store_close(world->processes[i].store);
-        must(store_remove(path, &error), &error);
-        free(path);
     }
     for (int s = 0; s < THREADS_STATES; s++)
         for (int p = 0; p < WORLD_PARTITIONS; p++) {
@@ -414,6 +404,5 @@ void comments_world_free(struct comments_world *world) {
         }
     free(world->open.items);
     codec_free(world->codec);
-    rmdir(world->folder);
     free(world);
 }

@@ -42,7 +42,7 @@ struct world_process {
 
 struct comments_world {
     struct world_process processes[WORLD_PROCESSES];
-    char folder[64];
+    char *folder;
     uint64_t random;
     enum comments_rule without;
     int64_t now_ms;

@@ -1,17 +1,7 @@
 /* The Kafka in memory that other tests rely on behaves as Kafka does where they look. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/loop.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
+#include "unit/kit/kit.h"
 
 struct world {
     uv_loop_t loop;
@@ -52,8 +42,15 @@ static void on_delivered(void *context, void *opaque, int code, const struct top
     w->failed_reports += code != 0;
 }
 
-static void set_up(struct world *w, const char *transactional_id) {
-    memset(w, 0, sizeof *w);
+static void tear_down(void *it) {
+    struct world *w = it;
+    kafka_consumer_free(w->consumer);
+    kafka_producer_free(w->producer, 0);
+    kit_loop_end(&w->loop);
+}
+
+static struct world *world_new(const char *transactional_id) {
+    struct world *w = kit_zero(sizeof *w);
     uv_loop_init(&w->loop);
     fake_kafka_start();
     fake_topic(&TOPIC_LOCATIONS, 2);
@@ -75,14 +72,8 @@ static void set_up(struct world *w, const char *transactional_id) {
                                               .on_delivered = on_delivered};
     assert_int_equal(kafka_consumer_new(&consumer, &w->consumer, NULL), 0);
     assert_int_equal(kafka_producer_new(&producer, &w->producer, NULL), 0);
-}
-
-static void tear_down(struct world *w) {
-    kafka_consumer_free(w->consumer);
-    kafka_producer_free(w->producer, 0);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    fake_kafka_stop();
+    kit_after(tear_down, w);
+    return w;
 }
 
 static void read_from(struct world *w, int64_t offset) {
@@ -90,129 +81,116 @@ static void read_from(struct world *w, int64_t offset) {
     assert_int_equal(kafka_consumer_read(w->consumer, &position, 1, NULL), 0);
 }
 
-static void nothing_is_read_without_an_assignment(void **state) {
-    struct world w;
-    set_up(&w, NULL);
+TEST(nothing_is_read_without_an_assignment) {
+    struct world *w = world_new(NULL);
     struct kafka_position position = {.topic = &TOPIC_FRIENDSHIPS, .partition = 1, .offset = 0};
-    assert_int_equal(kafka_consumer_read(w.consumer, &position, 1, NULL), -ESTALE);
-    assert_ptr_equal(fake_member(0), w.consumer);
+    assert_int_equal(kafka_consumer_read(w->consumer, &position, 1, NULL), -ESTALE);
+    assert_ptr_equal(fake_member(0), w->consumer);
     assert_null(fake_member(1));
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 0, 1);
-    assert_int_equal(w.assigned, 2);
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 0, 1);
+    assert_int_equal(w->assigned, 2);
     fake_append(&TOPIC_FRIENDSHIPS, 1, "k", 1, "v", 1);
-    read_from(&w, KAFKA_OFFSET_BEGINNING);
-    FAKE_UNTIL(&w.loop, w.drained == 1);
-    assert_int_equal(w.count, 1);
-    assert_int_equal(kafka_consumer_position(w.consumer, &TOPIC_FRIENDSHIPS, 1), 1);
-    fake_revoke(w.consumer, true);
-    assert_true(w.was_lost);
-    assert_int_equal(kafka_consumer_read(w.consumer, &position, 1, NULL), -ESTALE);
-    tear_down(&w);
+    read_from(w, KAFKA_OFFSET_BEGINNING);
+    FAKE_UNTIL(&w->loop, w->drained == 1);
+    assert_int_equal(w->count, 1);
+    assert_int_equal(kafka_consumer_position(w->consumer, &TOPIC_FRIENDSHIPS, 1), 1);
+    fake_revoke(w->consumer, true);
+    assert_true(w->was_lost);
+    assert_int_equal(kafka_consumer_read(w->consumer, &position, 1, NULL), -ESTALE);
 }
 
-static void what_was_deleted_is_a_lost_offset(void **state) {
-    struct world w;
-    set_up(&w, NULL);
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 0, 1);
+TEST(what_was_deleted_is_a_lost_offset) {
+    struct world *w = world_new(NULL);
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 0, 1);
     for (int i = 0; i < 5; i++) fake_append(&TOPIC_FRIENDSHIPS, 1, NULL, 0, "v", 1);
     fake_delete_before(&TOPIC_FRIENDSHIPS, 1, 3);
-    read_from(&w, 1);
-    FAKE_UNTIL(&w.loop, w.lost == 1);
-    read_from(&w, KAFKA_OFFSET_BEGINNING);
-    FAKE_UNTIL(&w.loop, w.count == 2);
-    assert_int_equal(w.offsets[0], 3);
-    tear_down(&w);
+    read_from(w, 1);
+    FAKE_UNTIL(&w->loop, w->lost == 1);
+    read_from(w, KAFKA_OFFSET_BEGINNING);
+    FAKE_UNTIL(&w->loop, w->count == 2);
+    assert_int_equal(w->offsets[0], 3);
 }
 
-static void open_transactions_hold_readers_up(void **state) {
-    struct world w;
-    set_up(&w, "one");
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 0, 1);
-    read_from(&w, 0);
-    assert_int_equal(kafka_transactions_init(w.producer, 100, NULL), 0);
+TEST(open_transactions_hold_readers_up) {
+    struct world *w = world_new("one");
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 0, 1);
+    read_from(w, 0);
+    assert_int_equal(kafka_transactions_init(w->producer, 100, NULL), 0);
     struct kafka_position offset = {.topic = &TOPIC_LOCATIONS, .partition = 1, .offset = 7};
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(kafka_transaction_begin(w.producer, w.consumer, NULL), 0);
-        assert_int_equal(kafka_producer_send(w.producer, &TOPIC_FRIENDSHIPS, 1, "k", 1, "v", 1, NULL), 0);
+        assert_int_equal(kafka_transaction_begin(w->producer, w->consumer, NULL), 0);
+        assert_int_equal(kafka_producer_send(w->producer, &TOPIC_FRIENDSHIPS, 1, "k", 1, "v", 1, NULL), 0);
         fake_append(&TOPIC_FRIENDSHIPS, 1, NULL, 0, "v", 1);
-        FAKE_UNTIL(&w.loop, w.reports == (size_t)round + 1);
+        FAKE_UNTIL(&w->loop, w->reports == (size_t)round + 1);
         assert_int_equal(fake_count(&TOPIC_FRIENDSHIPS, 1), round);
-        if (round == 0) assert_int_equal(kafka_transaction_abort(w.producer, 100, NULL), 0);
+        if (round == 0) assert_int_equal(kafka_transaction_abort(w->producer, 100, NULL), 0);
     }
-    assert_int_equal(kafka_transaction_commit(w.producer, &offset, 1, 100, NULL), 0);
+    assert_int_equal(kafka_transaction_commit(w->producer, &offset, 1, 100, NULL), 0);
     assert_int_equal(fake_committed(&TOPIC_LOCATIONS, 1), 7);
     // aborted, the other's, marker, committed, the other's, marker
     assert_int_equal(fake_end(&TOPIC_FRIENDSHIPS, 1), 6);
-    FAKE_UNTIL(&w.loop, kafka_consumer_position(w.consumer, &TOPIC_FRIENDSHIPS, 1) == 6);
-    assert_int_equal(w.count, 3);
-    assert_int_equal(w.offsets[0], 1);
-    assert_int_equal(w.offsets[1], 3);
-    tear_down(&w);
+    FAKE_UNTIL(&w->loop, kafka_consumer_position(w->consumer, &TOPIC_FRIENDSHIPS, 1) == 6);
+    assert_int_equal(w->count, 3);
+    assert_int_equal(w->offsets[0], 1);
+    assert_int_equal(w->offsets[1], 3);
 }
 
-static void a_commit_for_an_old_assignment_is_refused(void **state) {
-    struct world w;
-    set_up(&w, "one");
+TEST(a_commit_for_an_old_assignment_is_refused) {
+    struct world *w = world_new("one");
     struct kafka_position offset = {.topic = &TOPIC_LOCATIONS, .partition = 1, .offset = 7};
-    assert_int_equal(kafka_transactions_init(w.producer, 100, NULL), 0);
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 0, 1);
-    assert_int_equal(kafka_transaction_begin(w.producer, w.consumer, NULL), 0);
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 0, 0);
-    assert_int_equal(kafka_transaction_commit(w.producer, &offset, 1, 100, NULL), -ESTALE);
-    assert_int_equal(kafka_transaction_abort(w.producer, 100, NULL), 0);
+    assert_int_equal(kafka_transactions_init(w->producer, 100, NULL), 0);
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 0, 1);
+    assert_int_equal(kafka_transaction_begin(w->producer, w->consumer, NULL), 0);
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 0, 0);
+    assert_int_equal(kafka_transaction_commit(w->producer, &offset, 1, 100, NULL), -ESTALE);
+    assert_int_equal(kafka_transaction_abort(w->producer, 100, NULL), 0);
     assert_int_equal(fake_committed(&TOPIC_LOCATIONS, 1), KAFKA_OFFSET_NONE);
-    tear_down(&w);
 }
 
-static void a_producer_of_the_same_id_fences_the_older(void **state) {
-    struct world w;
-    set_up(&w, "one");
+TEST(a_producer_of_the_same_id_fences_the_older) {
+    struct world *w = world_new("one");
     struct kafka_producer *newer;
     struct kafka_producer_options options = {
-        .loop = &w.loop, .settings = &w.settings, .transactional_id = "one", .context = &w};
-    assert_int_equal(kafka_transactions_init(w.producer, 100, NULL), 0);
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 0, 1);
-    assert_int_equal(kafka_transaction_begin(w.producer, w.consumer, NULL), 0);
-    assert_int_equal(kafka_producer_send(w.producer, &TOPIC_FRIENDSHIPS, 1, "k", 1, "v", 1, NULL), 0);
-    FAKE_UNTIL(&w.loop, w.reports == 1);
+        .loop = &w->loop, .settings = &w->settings, .transactional_id = "one", .context = w};
+    assert_int_equal(kafka_transactions_init(w->producer, 100, NULL), 0);
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 0, 1);
+    assert_int_equal(kafka_transaction_begin(w->producer, w->consumer, NULL), 0);
+    assert_int_equal(kafka_producer_send(w->producer, &TOPIC_FRIENDSHIPS, 1, "k", 1, "v", 1, NULL), 0);
+    FAKE_UNTIL(&w->loop, w->reports == 1);
     assert_int_equal(kafka_producer_new(&options, &newer, NULL), 0);
     assert_int_equal(kafka_transactions_init(newer, 100, NULL), 0);
-    assert_int_equal(kafka_transaction_commit(w.producer, NULL, 0, 100, NULL), -EIO);
+    assert_int_equal(kafka_transaction_commit(w->producer, NULL, 0, 100, NULL), -EIO);
     assert_int_equal(fake_count(&TOPIC_FRIENDSHIPS, 1), 0);
     kafka_producer_free(newer, 0);
-    tear_down(&w);
 }
 
-static void reports_come_late_or_fail(void **state) {
-    struct world w;
-    set_up(&w, NULL);
+TEST(reports_come_late_or_fail) {
+    struct world *w = world_new(NULL);
     fake_hold_reports(true);
     fake_fail_reports(1, -ETIMEDOUT, true);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(kafka_producer_send(w.producer, &TOPIC_FRIENDSHIPS, 0, "k", 1, "v", 1, NULL), 0);
-    fake_turn(&w.loop);
-    assert_int_equal(w.reports, 0);
-    assert_int_equal(kafka_producer_pending(w.producer), 3);
+        assert_int_equal(kafka_producer_send(w->producer, &TOPIC_FRIENDSHIPS, 0, "k", 1, "v", 1, NULL), 0);
+    fake_turn(&w->loop);
+    assert_int_equal(w->reports, 0);
+    assert_int_equal(kafka_producer_pending(w->producer), 3);
     assert_int_equal(fake_count(&TOPIC_FRIENDSHIPS, 0), 3);
     fake_hold_reports(false);
-    FAKE_UNTIL(&w.loop, w.reports == 3);
-    assert_int_equal(w.failed_reports, 1);
-    tear_down(&w);
+    FAKE_UNTIL(&w->loop, w->reports == 3);
+    assert_int_equal(w->failed_reports, 1);
 }
 
-static void members_are_described(void **state) {
-    struct world w;
-    set_up(&w, NULL);
+TEST(members_are_described) {
+    struct world *w = world_new(NULL);
     struct kafka_admin *admin;
     struct kafka_group group;
-    assert_int_equal(kafka_admin_new(&w.settings, &admin, NULL), 0);
-    fake_assign_range(w.consumer, &TOPIC_LOCATIONS, 1, 1);
+    assert_int_equal(kafka_admin_new(&w->settings, &admin, NULL), 0);
+    fake_assign_range(w->consumer, &TOPIC_LOCATIONS, 1, 1);
     struct kafka_position owned = {.topic = &TOPIC_LOCATIONS, .partition = 0};
     fake_other_member("other-1", NULL, "other@host:1", &owned, 1);
     assert_int_equal(kafka_group_describe(admin, "group", &group, 100, NULL), 0);
     assert_int_equal(group.count, 2);
     assert_string_equal(group.state, "Stable");
-    assert_string_equal(group.members[0].id, kafka_consumer_member(w.consumer));
+    assert_string_equal(group.members[0].id, kafka_consumer_member(w->consumer));
     assert_int_equal(group.members[0].owned[0].partition, 1);
     assert_string_equal(group.members[1].client_id, "other@host:1");
     kafka_group_clear(&group);
@@ -223,18 +201,4 @@ static void members_are_described(void **state) {
     assert_int_equal(group.count, 1);
     kafka_group_clear(&group);
     kafka_admin_free(admin);
-    tear_down(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_read_without_an_assignment),
-        cmocka_unit_test(what_was_deleted_is_a_lost_offset),
-        cmocka_unit_test(open_transactions_hold_readers_up),
-        cmocka_unit_test(a_commit_for_an_old_assignment_is_refused),
-        cmocka_unit_test(a_producer_of_the_same_id_fences_the_older),
-        cmocka_unit_test(reports_come_late_or_fail),
-        cmocka_unit_test(members_are_described),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Admission: a storm is let in at the rate, and those who are sent away come back one by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "fanout/admission.h"
+#include "unit/kit/kit.h"
 
 enum { PHONES = 10000, RATE = 500 };
 
@@ -15,7 +10,7 @@ static uint32_t random_next(uint32_t *seed) {
 }
 
 /* Every phone knocks at 0, and again whenever it was told to. */
-static void a_storm_becomes_a_ramp(void **state) {
+TEST(a_storm_becomes_a_ramp) {
     static int64_t knocks[PHONES];
     static int in_second[120];
     struct admission admission;
@@ -44,7 +39,7 @@ static void a_storm_becomes_a_ramp(void **state) {
     assert_true(last >= PHONES / RATE * 1000 - 2000 && last <= PHONES / RATE * 1000 * 3 / 2);
 }
 
-static void a_quiet_door_lets_everybody_in(void **state) {
+TEST(a_quiet_door_lets_everybody_in) {
     struct admission admission;
     admission_init(&admission, RATE, 1000);
     for (int i = 0; i < 5000; i++) assert_true(admission_take(&admission, 1000 + i * 2));
@@ -53,7 +48,7 @@ static void a_quiet_door_lets_everybody_in(void **state) {
     assert_true(admission_take(&admission, 100003));
 }
 
-static void delays_are_distinct_and_end(void **state) {
+TEST(delays_are_distinct_and_end) {
     struct admission admission;
     admission_init(&admission, 10, 0);
     int64_t before = 0;
@@ -68,7 +63,7 @@ static void delays_are_distinct_and_end(void **state) {
     assert_true(admission_delay(&admission, 0, 5000, 0) < 6000); /* from the beginning again */
 }
 
-static void without_a_rate_there_is_only_a_spread(void **state) {
+TEST(without_a_rate_there_is_only_a_spread) {
     struct admission admission;
     uint32_t seed = 7;
     admission_init(&admission, 0, 0);
@@ -77,14 +72,4 @@ static void without_a_rate_there_is_only_a_spread(void **state) {
         int64_t delay = admission_delay(&admission, 0, 300, random_next(&seed));
         assert_true(delay >= 300 && delay < 1300);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_storm_becomes_a_ramp),
-        cmocka_unit_test(a_quiet_door_lets_everybody_in),
-        cmocka_unit_test(delays_are_distinct_and_end),
-        cmocka_unit_test(without_a_rate_there_is_only_a_spread),
-    };
-    return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
 }

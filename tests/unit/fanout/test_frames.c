@@ -1,23 +1,14 @@
 /* What the edge says: every frame is read back by jansson, which wrote none of it. Names come from a real copy of the
  * profiles on disk; there is no broker. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/bytes.h"
-#include "base/mem.h"
 #include "event/topics.h"
 #include "fanout/frames.h"
 #include "fanout/nearby/frames.h"
 #include "fanout/nearby/request.h"
 #include "json/json.h"
+#include "unit/kit/kit.h"
 #include "users/profiles.h"
 #include "ws/ws.h"
 
@@ -35,62 +26,48 @@ struct fixture {
 };
 
 static void put_profile(struct copy_disk *disk, int64_t user, const char *name, const char *url) {
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     struct profile profile = {.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     event_encode_profile(&value, &profile);
     copy_disk_put(disk, key, sizeof key, value.data, value.size);
-    buffer_free(&value);
 }
 
 static void make_profiles(const char *root) {
     struct copy_disk *disk;
-    struct error error = {""};
-    if (copy_disk_open(root, TOPIC_PROFILES.name, PARTITIONS, &disk, &error)) fail_msg("%s", error.text);
+    if (copy_disk_open(root, TOPIC_PROFILES.name, PARTITIONS, &disk, &failure)) fail_msg("%s", failure.text);
     put_profile(disk, 1, "Ada", "https://example.org/ada.png?a=1&b=2");
     put_profile(disk, 2, NASTY, "");
-    assert_int_equal(copy_disk_write(disk, &error), 0);
+    assert_int_equal(copy_disk_write(disk, &failure), 0);
     copy_disk_close(disk);
 }
 
-static int setup(void **state) {
-    struct fixture *f = mem_zero(1, sizeof *f);
-    char template[] = "/tmp/test-frames-XXXXXX";
-    struct error error = {""};
-    assert_non_null(mkdtemp(template));
-    f->root = mem_string(template);
+SET_UP() {
+    struct fixture *f = kit_zero(sizeof *f);
+    f->root = kit_folder();
     make_profiles(f->root);
     const struct profiles_options options = {.data_dir = f->root, .partitions = PARTITIONS};
-    if (profiles_open(&options, &f->profiles, &error)) fail_msg("%s", error.text);
+    if (profiles_open(&options, &f->profiles, &failure)) fail_msg("%s", failure.text);
     f->faces = faces_new(f->profiles, FACES_BYTES);
     f->lists = lists_new();
     nearby_init(&f->nearby, f->lists, 8046.72);
     nearby_locate(&f->nearby, (struct geo_point){399847021, 1163184170}, 1000);
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int teardown(void **state) {
-    struct fixture *f = *state;
+TEAR_DOWN(struct fixture *f) {
     faces_free(f->faces);
     profiles_close(f->profiles);
     nearby_free(&f->nearby);
     lists_free(f->lists);
     buffer_free(&f->frame);
-    char *command = mem_format("rm -rf %s", f->root);
-    int status = system(command);
-    free(command);
-    free(f->root);
-    free(f);
-    return status;
 }
 
 /* The frame as the phone's JSON parser sees it. */
 static json_t *read_frame(const struct fixture *f, const char *type) {
-    struct error error = {""};
-    json_t *json = json_parse(f->frame.data + WS_HEADROOM, f->frame.size - WS_HEADROOM, &error);
-    if (!json) fail_msg("%s: %.*s", error.text, (int)(f->frame.size - WS_HEADROOM), f->frame.data + WS_HEADROOM);
+    json_t *json = json_parse(f->frame.data + WS_HEADROOM, f->frame.size - WS_HEADROOM, &failure);
+    if (!json) fail_msg("%s: %.*s", failure.text, (int)(f->frame.size - WS_HEADROOM), f->frame.data + WS_HEADROOM);
     assert_string_equal(json_string_value(json_object_get(json, "type")), type);
     return json;
 }
@@ -111,26 +88,23 @@ static void meet(struct fixture *f, int64_t user, int32_t north_e7) {
     nearby_upsert(&f->nearby, user, (struct geo_point){399847021 + north_e7, 1163184170}, 900 + user);
 }
 
-static void welcome_says_everything(void **state) {
-    struct fixture *f = *state;
+TEST(welcome_says_everything, struct fixture *f) {
     struct welcome welcome = {.user = INT64_MAX,
                               .server_time = 1790000000123,
                               .report_every_s = 30,
                               .inactive_after_s = 600,
                               .radius_m = 8046.72};
     frame_welcome(&f->frame, &welcome);
-    json_t *json = read_frame(f, "welcome");
+    FREED_JSON *json = read_frame(f, "welcome");
     assert_true(integer(json, "user") == INT64_MAX);
     assert_int_equal(integer(json, "server_time"), 1790000000123);
     assert_true(json_real_value(json_object_get(json, "radius_m")) == 8046.72);
     assert_int_equal(integer(json, "report_every_s"), 30);
     assert_int_equal(integer(json, "inactive_after_s"), 600);
     assert_int_equal(json_object_size(json), 6);
-    json_decref(json);
 }
 
-static void items_say_who_where_and_when(void **state) {
-    struct fixture *f = *state;
+TEST(items_say_who_where_and_when, struct fixture *f) {
     meet(f, 1, 100000);
     meet(f, 2, -90);
     meet(f, 3, 0);
@@ -156,8 +130,7 @@ static void items_say_who_where_and_when(void **state) {
     json_decref(json);
 }
 
-static void pages_hold_twenty(void **state) {
-    struct fixture *f = *state;
+TEST(pages_hold_twenty, struct fixture *f) {
     int seen[FRIENDS + 1] = {0};
     size_t sizes[3];
     struct nearby_cursor cursor = {-1, -1};
@@ -173,12 +146,10 @@ static void pages_hold_twenty(void **state) {
             assert_true(json_is_null(next));
         } else {
             struct nearby_request request;
-            struct error error;
             const char *code;
-            json_t *more = json_pack("{s:s,s:s}", "type", "more", "after", json_string_value(next));
-            assert_int_equal(nearby_request_parse("more", more, &request, &code, &error), 0);
+            FREED_JSON *more = json_pack("{s:s,s:s}", "type", "more", "after", json_string_value(next));
+            assert_int_equal(nearby_request_parse("more", more, &request, &code, &failure), 0);
             cursor = request.after;
-            json_decref(more);
         }
         json_decref(json);
     }
@@ -188,8 +159,7 @@ static void pages_hold_twenty(void **state) {
     for (int user = 1; user <= FRIENDS; user++) assert_int_equal(seen[user], 1);
 }
 
-static void updates_name_the_near_and_the_gone(void **state) {
-    struct fixture *f = *state;
+TEST(updates_name_the_near_and_the_gone, struct fixture *f) {
     assert_int_equal(frame_update(&f->frame, &f->nearby, f->faces), 0);
     assert_int_equal(f->frame.size, WS_HEADROOM); /* nothing to tell: no frame */
     meet(f, 1, 1000);
@@ -217,8 +187,7 @@ static void updates_name_the_near_and_the_gone(void **state) {
 }
 
 /* A face is kept as text: it must not outlive the place, the time or the profile, nor its share of the memory. */
-static void faces_are_never_old(void **state) {
-    struct fixture *f = *state;
+TEST(faces_are_never_old, struct fixture *f) {
     static const struct face_place SEEN[] = {{{399847021, 1163184170}, 5, false},  {{399847022, 1163184170}, 5, false},
                                              {{399847022, -1163184170}, 5, false}, {{399847022, -1163184170}, 6, false},
                                              {{399847022, -1163184170}, 6, true},  {{-1, 0}, INT64_MAX >> 9, true}};
@@ -226,9 +195,8 @@ static void faces_are_never_old(void **state) {
         for (int64_t user = 1; user <= FRIENDS; user++) {
             ws_frame_start(&f->frame);
             faces_put(f->faces, &f->frame, user, &SEEN[i], (double)user + 0.5);
-            struct error error = {""};
-            json_t *item = json_parse(f->frame.data + WS_HEADROOM, f->frame.size - WS_HEADROOM, &error);
-            if (!item) fail_msg("%s", error.text);
+            FREED_JSON *item = json_parse(f->frame.data + WS_HEADROOM, f->frame.size - WS_HEADROOM, &failure);
+            if (!item) fail_msg("%s", failure.text);
             assert_int_equal(integer(item, "user"), user);
             assert_string_equal(text(item, "name"), user == 1 ? "Ada" : text(item, "name"));
             assert_int_equal(integer(item, "time"), SEEN[i].time);
@@ -236,7 +204,6 @@ static void faces_are_never_old(void **state) {
             assert_int_equal(lround(json_number_value(json_object_get(item, "lat")) * 1e7), SEEN[i].at.lat);
             assert_int_equal(lround(json_number_value(json_object_get(item, "lng")) * 1e7), SEEN[i].at.lng);
             assert_true(json_number_value(json_object_get(item, "distance_m")) == (double)user + 0.5);
-            json_decref(item);
             if (user % 7 == 0) faces_forget(f->faces, user);
             assert_true(faces_bytes(f->faces) <= FACES_BYTES);
         }
@@ -263,9 +230,8 @@ static void expect_update(struct fixture *f, struct nearby *nearby, int64_t frie
 
 /* More friends than there is room for faces: those asked for ahead are thrown out before they are put. Few: the second list is
  * told with the faces that the first one has found, unless they have gone in between, and others have come in their place. */
-static void an_update_outlives_its_faces(void **state) {
-    struct fixture *f = *state;
-    struct nearby other;
+TEST(an_update_outlives_its_faces, struct fixture *f) {
+    FREED_BY(nearby_free) struct nearby other;
     nearby_init(&other, f->lists, 8046.72);
     nearby_locate(&other, (struct geo_point){399847021, 1163184170}, 1000);
     for (int round = 0; round < 12; round++) {
@@ -283,23 +249,20 @@ static void an_update_outlives_its_faces(void **state) {
         if (round % 4 == 2) faces_put(f->faces, &f->frame, FRIENDS, &(struct face_place){.at = {1, 1}, .time = 1}, 1);
         expect_update(f, &other, friends, round);
     }
-    nearby_free(&other);
 }
 
 static void expect_distance(struct fixture *f, double metres) {
-    struct buffer expected = {0};
+    FREED_BUFFER expected = {.size = 0};
     buffer_string(&expected, "\"distance_m\":");
     json_put_fixed1(&expected, metres);
     buffer_byte(&expected, '}');
     ws_frame_start(&f->frame);
     faces_put(f->faces, &f->frame, 1, &(struct face_place){.at = {1, 1}, .time = 1}, metres);
     assert_memory_equal(f->frame.data + f->frame.size - expected.size, expected.data, expected.size);
-    buffer_free(&expected);
 }
 
 /* Distances are written by hand; they must be those that json_put_fixed1 writes. */
-static void distances_have_one_decimal(void **state) {
-    struct fixture *f = *state;
+TEST(distances_have_one_decimal, struct fixture *f) {
     static const double METRES[] = {0,         0.04,      0.05,      0.94,       0.96,       1,       9.94,
                                     9.96,      10,        99.96,     1234,       8046,       8046.72, 999999.94,
                                     999999.96, 1234567.8, 9999999.7, 9999999.96, 20015114.4, 1e15};
@@ -313,8 +276,7 @@ static void distances_have_one_decimal(void **state) {
     for (int tenths = 99980; tenths < 100010; tenths++) expect_distance(f, tenths / 10.0 + 0.06);
 }
 
-static void errors_and_reconnect_are_quoted(void **state) {
-    struct fixture *f = *state;
+TEST(errors_and_reconnect_are_quoted, struct fixture *f) {
     frame_error(&f->frame, "bad_\"code", NASTY);
     json_t *json = read_frame(f, "error");
     assert_string_equal(text(json, "code"), "bad_\"code");
@@ -324,18 +286,4 @@ static void errors_and_reconnect_are_quoted(void **state) {
     json = read_frame(f, "reconnect");
     assert_int_equal(integer(json, "after_ms"), 1234);
     json_decref(json);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(welcome_says_everything, setup, teardown),
-        cmocka_unit_test_setup_teardown(items_say_who_where_and_when, setup, teardown),
-        cmocka_unit_test_setup_teardown(pages_hold_twenty, setup, teardown),
-        cmocka_unit_test_setup_teardown(updates_name_the_near_and_the_gone, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_update_outlives_its_faces, setup, teardown),
-        cmocka_unit_test_setup_teardown(distances_have_one_decimal, setup, teardown),
-        cmocka_unit_test_setup_teardown(faces_are_never_old, setup, teardown),
-        cmocka_unit_test_setup_teardown(errors_and_reconnect_are_quoted, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

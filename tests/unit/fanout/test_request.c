@@ -1,19 +1,7 @@
 /* What phones say: every frame that is good, and every way in which one is not. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/buffer.h"
-#include "base/config.h"
 #include "fanout/nearby/request.h"
 #include "fanout/request.h"
+#include "unit/kit/kit.h"
 
 enum { REQUEST_HELLO, REQUEST_LOCATION, REQUEST_MORE };
 
@@ -65,9 +53,8 @@ static int read_said(const char *text, struct said *said, const char **code, str
 
 static struct said parse(const char *text) {
     struct said said;
-    struct error error = {""};
     const char *code;
-    if (read_said(text, &said, &code, &error)) fail_msg("%s: %s: %s", text, code, error.text);
+    if (read_said(text, &said, &code, &failure)) fail_msg("%s: %s: %s", text, code, failure.text);
     return said;
 }
 
@@ -80,7 +67,7 @@ static void refused(const char *text, const char *code, const char *reason) {
         fail_msg("%s: %s: %s, not %s: %s", text, said, error.text, code, reason);
 }
 
-static void good_frames_are_read(void **state) {
+TEST(good_frames_are_read) {
     struct said hello =
         parse("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":39.9847021,\"lng\":-116.5,\"time\":1790000000000}");
     assert_int_equal(hello.type, REQUEST_HELLO);
@@ -104,7 +91,7 @@ static void good_frames_are_read(void **state) {
     assert_true(parse("{\"type\":\"more\",\"after\":null}").after.distance_m < 0);
 }
 
-static void a_hello_may_say_no_place(void **state) {
+TEST(a_hello_may_say_no_place) {
     static const char *const CASES[] = {
         "{\"type\":\"hello\",\"token\":\"abc\"}",
         "{\"type\":\"hello\",\"token\":\"abc\",\"time\":1}",
@@ -123,7 +110,7 @@ static void a_hello_may_say_no_place(void **state) {
     refused("{\"type\":\"location\",\"time\":1}", "bad_location", "\"lat\" is missing");
 }
 
-static void bad_frames_are_named(void **state) {
+TEST(bad_frames_are_named) {
     static const char *const CASES[][3] = {
         {"", "bad_message", "malformed"},
         {"{", "bad_message", "malformed"},
@@ -144,7 +131,7 @@ static void bad_frames_are_named(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) refused(CASES[i][0], CASES[i][1], CASES[i][2]);
 }
 
-static void places_and_times_are_checked(void **state) {
+TEST(places_and_times_are_checked) {
     static const char *const CASES[][3] = {
         {"\"lat\":90.0000001,\"lng\":1,\"time\":1", "bad_location",
          "\"lat\" is 90.0000001, but must be from -90 to 90"},
@@ -173,8 +160,8 @@ static void places_and_times_are_checked(void **state) {
     }
 }
 
-static void a_token_has_a_longest(void **state) {
-    struct buffer text = {0};
+TEST(a_token_has_a_longest) {
+    FREED_BUFFER text = {.size = 0};
     for (int extra = 0; extra < 2; extra++) {
         buffer_clear(&text);
         buffer_string(&text, "{\"type\":\"hello\",\"lat\":1,\"lng\":1,\"time\":1,\"token\":\"");
@@ -185,10 +172,9 @@ static void a_token_has_a_longest(void **state) {
         else
             assert_int_equal(parse(buffer_cstring(&text)).token_size, REQUEST_TOKEN_MAX - 1);
     }
-    buffer_free(&text);
 }
 
-static void cursors_come_back_as_they_went(void **state) {
+TEST(cursors_come_back_as_they_went) {
     static const struct nearby_cursor CASES[] = {{-1, -1}, {0, 0},        {8046.719999999999, INT64_MAX},
                                                  {0.1, 1}, {1.0 / 3, 42}, {20015114.35, 7}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
@@ -203,7 +189,7 @@ static void cursors_come_back_as_they_went(void **state) {
     }
 }
 
-static void strange_cursors_are_refused(void **state) {
+TEST(strange_cursors_are_refused) {
     static const char *const CASES[] = {"",
                                         "_",
                                         "1",
@@ -227,14 +213,4 @@ static void strange_cursors_are_refused(void **state) {
         refused(frame, "bad_cursor", "cursor");
     }
     refused("{\"type\":\"more\",\"after\":5}", "bad_cursor", "must be a string");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_frames_are_read),           cmocka_unit_test(bad_frames_are_named),
-        cmocka_unit_test(places_and_times_are_checked),   cmocka_unit_test(a_token_has_a_longest),
-        cmocka_unit_test(cursors_come_back_as_they_went), cmocka_unit_test(strange_cursors_are_refused),
-        cmocka_unit_test(a_hello_may_say_no_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

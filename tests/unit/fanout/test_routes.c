@@ -1,14 +1,6 @@
 /* Assignments of routes, while the question where new ones end takes its time on a worker thread. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "fanout/routes.h"
+#include "unit/kit/kit.h"
 
 enum { MOST = 8 };
 
@@ -46,8 +38,17 @@ static int read_them(void *context, const struct kafka_position *positions, size
 
 static int64_t position(void *context, int32_t partition) { return 5 + partition; }
 
-static void world_new(struct world *w) {
-    *w = (struct world){.metrics = metrics_new(), .log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT)};
+static void world_end(void *it) {
+    struct world *w = it;
+    while (routes_end(w->routes)) uv_run(&w->loop, UV_RUN_ONCE);
+    routes_free(w->routes);
+    kit_loop_end(&w->loop);
+    uv_sem_destroy(&w->answer);
+}
+
+static struct world *world_new(void) {
+    struct world *w = kit_zero(sizeof *w);
+    *w = (struct world){.metrics = kit_metrics(), .log = kit_log()};
     uv_loop_init(&w->loop);
     uv_sem_init(&w->answer, 0);
     w->routes = routes_new(&(struct routes_options){.loop = &w->loop,
@@ -59,16 +60,8 @@ static void world_new(struct world *w) {
                                                     .ends = ends,
                                                     .read = read_them,
                                                     .position = position});
-}
-
-static void world_end(struct world *w) {
-    while (routes_end(w->routes)) uv_run(&w->loop, UV_RUN_ONCE);
-    routes_free(w->routes);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    uv_sem_destroy(&w->answer);
-    metrics_free(w->metrics);
-    log_free(w->log);
+    kit_after(world_end, w);
+    return w;
 }
 
 static void assign(struct world *w, int from, int to) {
@@ -89,95 +82,72 @@ static int64_t offset_of(const struct world *w, int32_t partition) {
     return KAFKA_OFFSET_NONE;
 }
 
+SET_UP() { return world_new(); }
+
 /* If the question were asked on the loop, this would never end. */
-static void the_loop_turns_while_a_broker_takes_its_time(void **state) {
-    struct world w;
-    world_new(&w);
-    assign(&w, 0, 2);
-    turn(&w);
-    assert_int_equal(w.changes, 0);
-    assert_int_equal(routes_choose(w.routes), -1);
-    uv_sem_post(&w.answer);
-    while (!w.changes) uv_run(&w.loop, UV_RUN_ONCE);
-    assert_int_equal(routes_count(w.routes), 2);
-    assert_int_equal(routes_choose(w.routes), 0);
-    assert_int_equal(offset_of(&w, 1), 1001);
-    world_end(&w);
+TEST(the_loop_turns_while_a_broker_takes_its_time, struct world *w) {
+    assign(w, 0, 2);
+    turn(w);
+    assert_int_equal(w->changes, 0);
+    assert_int_equal(routes_choose(w->routes), -1);
+    uv_sem_post(&w->answer);
+    while (!w->changes) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(routes_count(w->routes), 2);
+    assert_int_equal(routes_choose(w->routes), 0);
+    assert_int_equal(offset_of(w, 1), 1001);
 }
 
-static void only_new_routes_are_read_from_their_ends(void **state) {
-    struct world w;
-    world_new(&w);
-    uv_sem_post(&w.answer);
-    assign(&w, 0, 2);
-    while (w.changes < 1) uv_run(&w.loop, UV_RUN_ONCE);
-    routes_revoked(w.routes);
-    assert_true(routes_has(w.routes, 0)); /* most come back in a moment */
-    uv_sem_post(&w.answer);
-    assign(&w, 1, 4);
-    while (w.changes < 2) uv_run(&w.loop, UV_RUN_ONCE);
-    assert_int_equal(w.asked, 2);
-    assert_int_equal(offset_of(&w, 1), 6);
-    assert_int_equal(offset_of(&w, 2), 1002);
-    assert_int_equal(offset_of(&w, 3), 1003);
-    assert_false(routes_has(w.routes, 0));
-    routes_revoked(w.routes);
-    assign(&w, 1, 3); /* nothing new: nobody is asked */
-    while (w.changes < 3) uv_run(&w.loop, UV_RUN_ONCE);
-    world_end(&w);
+TEST(only_new_routes_are_read_from_their_ends, struct world *w) {
+    uv_sem_post(&w->answer);
+    assign(w, 0, 2);
+    while (w->changes < 1) uv_run(&w->loop, UV_RUN_ONCE);
+    routes_revoked(w->routes);
+    assert_true(routes_has(w->routes, 0)); /* most come back in a moment */
+    uv_sem_post(&w->answer);
+    assign(w, 1, 4);
+    while (w->changes < 2) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(w->asked, 2);
+    assert_int_equal(offset_of(w, 1), 6);
+    assert_int_equal(offset_of(w, 2), 1002);
+    assert_int_equal(offset_of(w, 3), 1003);
+    assert_false(routes_has(w->routes, 0));
+    routes_revoked(w->routes);
+    assign(w, 1, 3); /* nothing new: nobody is asked */
+    while (w->changes < 3) uv_run(&w->loop, UV_RUN_ONCE);
 }
 
-static void the_latest_assignment_counts(void **state) {
-    struct world w;
-    world_new(&w);
-    assign(&w, 0, 4);
-    routes_revoked(w.routes);
-    assign(&w, 4, 5);
-    uv_sem_post(&w.answer); /* the answer to the first: of no use any more */
-    uv_sem_post(&w.answer);
-    while (!w.changes) uv_run(&w.loop, UV_RUN_ONCE);
-    assert_int_equal(w.changes, 1);
-    assert_int_equal(routes_count(w.routes), 1);
-    assert_true(routes_has(w.routes, 4));
-    assert_int_equal(w.asked, 1);
+TEST(the_latest_assignment_counts, struct world *w) {
+    assign(w, 0, 4);
+    routes_revoked(w->routes);
+    assign(w, 4, 5);
+    uv_sem_post(&w->answer); /* the answer to the first: of no use any more */
+    uv_sem_post(&w->answer);
+    while (!w->changes) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(w->changes, 1);
+    assert_int_equal(routes_count(w->routes), 1);
+    assert_true(routes_has(w->routes, 4));
+    assert_int_equal(w->asked, 1);
     /* One that is taken away before the answer is there is never read. */
-    assign(&w, 0, 4);
-    routes_revoked(w.routes);
-    uv_sem_post(&w.answer);
-    while (routes_end(w.routes)) uv_run(&w.loop, UV_RUN_ONCE);
-    assert_int_equal(w.read_count, 1);
-    world_end(&w);
+    assign(w, 0, 4);
+    routes_revoked(w->routes);
+    uv_sem_post(&w->answer);
+    while (routes_end(w->routes)) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(w->read_count, 1);
 }
 
-static void a_question_that_fails_is_asked_again(void **state) {
-    struct world w;
-    world_new(&w);
-    w.failures = 1;
-    assign(&w, 0, 1);
-    uv_sem_post(&w.answer);
-    uv_sem_post(&w.answer);
-    while (!w.changes) uv_run(&w.loop, UV_RUN_ONCE);
-    assert_int_equal(routes_choose(w.routes), 0);
-    world_end(&w);
+TEST(a_question_that_fails_is_asked_again, struct world *w) {
+    w->failures = 1;
+    assign(w, 0, 1);
+    uv_sem_post(&w->answer);
+    uv_sem_post(&w->answer);
+    while (!w->changes) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(routes_choose(w->routes), 0);
 }
 
-static void the_end_waits_for_the_worker(void **state) {
-    struct world w;
-    world_new(&w);
-    assign(&w, 0, 1);
-    assert_true(routes_end(w.routes));
-    uv_sem_post(&w.answer);
-    world_end(&w);
-    assert_int_equal(w.changes, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loop_turns_while_a_broker_takes_its_time),
-        cmocka_unit_test(only_new_routes_are_read_from_their_ends),
-        cmocka_unit_test(the_latest_assignment_counts),
-        cmocka_unit_test(a_question_that_fails_is_asked_again),
-        cmocka_unit_test(the_end_waits_for_the_worker),
-    };
-    return cmocka_run_group_tests_name("fanout routes", tests, NULL, NULL);
+TEST(the_end_waits_for_the_worker) {
+    struct world *w = world_new();
+    assign(w, 0, 1);
+    assert_true(routes_end(w->routes));
+    uv_sem_post(&w->answer);
+    assert_int_equal(w->changes, 0);
 }

@@ -1,16 +1,7 @@
 /* What the edge does for all its sessions when friends' moves are put down for later: that none is lost when there is no room, and
  * that whoever has something pending is told in time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "unit/fanout/world.h"
+#include "unit/kit/kit.h"
 
 enum { SESSIONS = 5, MANY = LISTS_MOVES + 1000 };
 
@@ -40,17 +31,14 @@ static struct world *world_new(int sessions) {
     return w;
 }
 
-static void world_free(struct world *w) {
-    fanout_world_free(w->edge);
-    free(w);
-}
+static void world_free(struct world *w) { free(w); }
 
 static uint32_t put(struct world *w, int64_t user, int64_t time) {
     return views_move(w->edge->views, &(struct lists_move){.user = user, .at = HERE, .time = time});
 }
 
 /* Of each session's friends the one who moves is another; there is room for a few of the moves only. */
-static void no_move_is_lost_when_there_is_no_more_room(void **state) {
+TEST(no_move_is_lost_when_there_is_no_more_room) {
     enum { FRIENDS = 40, MOVES = LISTS_MOVES * 3 + 17 };
     struct world *w = world_new(SESSIONS);
     int64_t newest[SESSIONS][FRIENDS] = {{0}};
@@ -81,7 +69,7 @@ static int64_t lists_with_something_pending(const struct world *w) {
 }
 
 /* Each hears of one move as the first half begins; while the second fills, it is brought into the lists. */
-static void lists_are_settled_a_few_at_a_time(void **state) {
+TEST(lists_are_settled_a_few_at_a_time) {
     enum { HALF = LISTS_MOVES / 2, FEW = MANY / HALF + 1, LOOK_EVERY = 500 };
     struct world *w = world_new(MANY);
     for (int64_t round = 1; round <= 3; round++) {
@@ -100,7 +88,7 @@ static void lists_are_settled_a_few_at_a_time(void **state) {
 }
 
 /* While the sessions are gone through, they go and come: those that are to be looked at next, too. */
-static void sessions_come_and_go_while_lists_are_settled(void **state) {
+TEST(sessions_come_and_go_while_lists_are_settled) {
     enum { COUNT = 300, FRIENDS = 7 };
     struct world *w = world_new(COUNT);
     int64_t newest[COUNT][FRIENDS] = {{0}};
@@ -130,7 +118,7 @@ static void sessions_come_and_go_while_lists_are_settled(void **state) {
     world_free(w);
 }
 
-static void what_is_pending_is_owed(void **state) {
+TEST(what_is_pending_is_owed) {
     struct world *w = world_new(SESSIONS);
     struct session *session = w->sessions[0];
     struct view *view = fanout_world_view(w->edge, session);
@@ -144,7 +132,7 @@ static void what_is_pending_is_owed(void **state) {
 }
 
 /* Views come and go with places, not with sessions. */
-static void a_session_without_a_place_has_no_view(void **state) {
+TEST(a_session_without_a_place_has_no_view) {
     struct fanout_world *edge = fanout_world_new();
     struct session *watcher = fanout_world_arrive(edge, 7, false), *phone = fanout_world_arrive(edge, 7, true);
     assert_ptr_equal(sessions_of(edge->sessions, 7), phone);
@@ -161,16 +149,4 @@ static void a_session_without_a_place_has_no_view(void **state) {
     assert_int_equal(views_count(edge->views), 2);
     assert_int_equal(edge->said[1].kind, LOCATION_JOIN);
     assert_true(edge->said[1].session > before);
-    fanout_world_free(edge);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_move_is_lost_when_there_is_no_more_room),
-        cmocka_unit_test(lists_are_settled_a_few_at_a_time),
-        cmocka_unit_test(sessions_come_and_go_while_lists_are_settled),
-        cmocka_unit_test(what_is_pending_is_owed),
-        cmocka_unit_test(a_session_without_a_place_has_no_view),
-    };
-    return cmocka_run_group_tests_name("fanout sessions", tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* The timing wheel against a plain list of deadlines: random sets, moves, clears and advances, small steps and jumps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "fanout/wheel.h"
+#include "unit/kit/kit.h"
 
 enum { TIMERS = 200, ROUNDS = 20000 };
 
@@ -22,8 +14,7 @@ static void fire(void *context, struct wheel_timer *timer) {
     ((struct entry *)timer)->fired++;
 }
 
-static void agrees_with_a_list(void **state) {
-    (void)state;
+TEST(agrees_with_a_list) {
     static struct entry entries[TIMERS];
     struct wheel wheel;
     uint64_t seed = 1;
@@ -65,8 +56,7 @@ static void count_one(void *context, struct wheel_timer *timer) {
     ++*(int *)context;
 }
 
-static void may_be_set_again_while_firing(void **state) {
-    (void)state;
+TEST(may_be_set_again_while_firing) {
     struct wheel_timer timer = {0};
     int fired = 0;
     wheel_init(&chain_wheel, 10, 0);
@@ -77,8 +67,7 @@ static void may_be_set_again_while_firing(void **state) {
 }
 
 /* While one slot's timers are set and cleared all the time, others in it stay, and its memory does not grow. */
-static void what_was_cleared_takes_no_room(void **state) {
-    (void)state;
+TEST(what_was_cleared_takes_no_room) {
     struct wheel wheel;
     struct wheel_timer timers[20] = {{0}};
     int fired = 0;
@@ -109,8 +98,7 @@ static void clear_the_others(void *context, struct wheel_timer *timer) {
     }
 }
 
-static void may_clear_others_while_firing(void **state) {
-    (void)state;
+TEST(may_clear_others_while_firing) {
     struct wheel_timer timers[3] = {{0}};
     int fired = 0;
     wheel_init(&chain_wheel, 10, 0);
@@ -150,8 +138,7 @@ static void change_some(void *context, struct wheel_timer *timer) {
     }
 }
 
-static void a_crowd_may_change_while_firing(void **state) {
-    (void)state;
+TEST(a_crowd_may_change_while_firing) {
     static struct crowd crowd = {.seed = 7};
     wheel_init(&crowd.wheel, 10, 0);
     for (int round = 0; round < 3000; round++) {
@@ -169,12 +156,4 @@ static void a_crowd_may_change_while_firing(void **state) {
         }
     }
     wheel_free(&crowd.wheel);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_a_list), cmocka_unit_test(may_be_set_again_while_firing),
-        cmocka_unit_test(what_was_cleared_takes_no_room), cmocka_unit_test(may_clear_others_while_firing),
-        cmocka_unit_test(a_crowd_may_change_while_firing)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

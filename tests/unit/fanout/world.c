@@ -1,9 +1,6 @@
 #include "unit/fanout/world.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 
 static struct view *view_of(const struct fanout_world *world, const struct session *session) {
     return session_part(session, sessions_offset(world->sessions, 0));
@@ -73,18 +70,20 @@ struct fanout_world *fanout_world_new(void) {
                                                         .send = send_record,
                                                         .moved = moved});
     world->optouts = optouts_new(world->views);
+    kit_after(fanout_world_free, world);
     return world;
 }
 
-void fanout_world_free(struct fanout_world *world) {
+void fanout_world_free(void *it) {
+    struct fanout_world *world = it;
+    kit_forget(world);
     sessions_free_all(world->sessions);
     optouts_free(world->optouts);
     uplink_free(world->uplink);
     views_free(world->views);
     sessions_free(world->sessions);
     codec_free(world->codec);
-    uv_run(&world->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&world->loop);
+    kit_loop_end(&world->loop);
     metrics_free(world->metrics);
     free(world->said);
     free(world);

@@ -28,7 +28,7 @@ struct fanout_world {
 };
 
 struct fanout_world *fanout_world_new(void);
-void fanout_world_free(struct fanout_world *world); /* with all its sessions */
+void fanout_world_free(void *world); /* with all its sessions; the end of a test does */
 
 /* A session that said hello, with its place at 0, 0, at time 1, if it has a view. It is sent nothing. */
 struct session *fanout_world_arrive(struct fanout_world *world, int64_t user, bool with_view);

@@ -1,25 +1,9 @@
 /* The effects of relations, posts, inboxes that begin and requests, against tables and brute force; and pushes to many, which go
  * out in slices while followers come and go. All partitions are here, and each half of a relation changes by itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "feed/effects.h"
 #include "ids/ids.h"
 #include "unit/feed/relation_steps.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 60, KINDS = 4, POSTS_MAX = 800, LINES_MAX = 4000, HISTORIES = 8, STEPS = 150, OFFSET = 1000 };
 
@@ -36,7 +20,7 @@ struct lines {
 
 struct world {
     uint64_t seed, random;
-    char folder[64];
+    char *folder;
     struct store *store;
     struct posts *posts;
     struct relation_lists *relations;
@@ -50,11 +34,6 @@ struct world {
     struct lines got, wanted;
     size_t readers; /* of all timelines that were told */
 };
-
-#define CHECK(w, condition)                                                                                            \
-    do {                                                                                                               \
-        if (!(condition)) fail_msg("seed %" PRIu64 ": %s", (w)->seed, #condition);                                     \
-    } while (0)
 
 static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random++) % of; }
 
@@ -151,14 +130,12 @@ static void compare(struct world *w, const char *what) {
 
 static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) {
     struct world *w = mem_zero(1, sizeof *w);
-    struct error error;
     char path[96];
     int64_t from;
-    *w = (struct world){.seed = seed, .random = seed << 32, .folder = "/tmp/starling-effects-XXXXXX"};
-    assert_non_null(mkdtemp(w->folder));
+    *w = (struct world){.seed = seed, .random = seed << 32, .folder = kit_folder()};
     snprintf(path, sizeof path, "%s/posts", w->folder);
     const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20, .point_lookups = true};
-    done(w, store_open(path, &store, &w->store, &error), &error);
+    done(w, store_open(path, &store, &w->store, &failure), &failure);
     w->posts = posts_new(w->store, partitions, INT64_C(1) << 50);
     snprintf(path, sizeof path, "%s/follows", w->folder);
     const struct relation_lists_options lists = {.path = path,
@@ -166,10 +143,10 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
                                                  .memory_bytes = 4 << 20,
                                                  .chunk = chunk,
                                                  .max_age_ms = INT64_C(86400000)};
-    done(w, relation_lists_open(&lists, &w->relations, &error), &error);
+    done(w, relation_lists_open(&lists, &w->relations, &failure), &failure);
     for (int32_t p = 0; p < partitions; p++) {
-        done(w, posts_open(w->posts, p, 0, 0, &error), &error);
-        done(w, relation_lists_attach(w->relations, p, clock_wall_ms(), &from, &error), &error);
+        done(w, posts_open(w->posts, p, 0, 0, &failure), &failure);
+        done(w, relation_lists_attach(w->relations, p, clock_wall_ms(), &from, &failure), &failure);
     }
     w->hot = hot_new();
     w->options = (struct effects_options){
@@ -190,7 +167,6 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
 }
 
 static void world_free(struct world *w) {
-    char remove[128];
     effects_free(w->effects);
     hot_free(w->hot);
     posts_free(w->posts);
@@ -198,8 +174,7 @@ static void world_free(struct world *w) {
     relation_lists_close(w->relations);
     clear(&w->got);
     clear(&w->wanted);
-    snprintf(remove, sizeof remove, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(remove), 0);
+    kit_remove(w->folder);
     free(w);
 }
 
@@ -209,17 +184,15 @@ static void take_half(struct world *w, const struct relation_half *half, bool se
 }
 
 static void apply_halves(struct world *w) {
-    struct error error;
     for (int32_t p = 0; p < w->options.partitions; p++)
-        done(w, relation_lists_apply(w->relations, p, w->offsets[p], clock_wall_ms(), false, &error), &error);
+        done(w, relation_lists_apply(w->relations, p, w->offsets[p], clock_wall_ms(), false, &failure), &failure);
 }
 
 static void put_post(struct world *w, int64_t author, int64_t id, enum post_state state) {
     int32_t p = home(w, author);
-    struct error error;
     const struct post post = {.state = state, .deleted = state == POST_DELETED ? 5 : 0};
     posts_take_index(w->posts, p, w->offsets[p]++, author, id, &post);
-    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
 }
 
 /* ---- brute force ---- */
@@ -330,14 +303,13 @@ static void change_posts(struct world *w) {
 /* The record may be an old one: only what the lists have now counts. */
 static void try_half(struct world *w) {
     struct relation_half half = some_half(w);
-    struct error error;
     bool set = chance(w, 4);
     for (int i = 0; i < 30 && !w->table[half.relation][half.user][half.other]; i++) half = some_half(w);
     if (set && w->table[half.relation][half.user][half.other]) {
         if (half.relation == RELATION_FOLLOWING) want_request(w, home(w, half.other), &half.other, 1, half.user, -1);
         if (half.relation == RELATION_FOLLOWER) want_backlog(w, half.user, half.other);
     }
-    done(w, effects_half(w->effects, home(w, half.user), &half, set, &error), &error);
+    done(w, effects_half(w->effects, home(w, half.user), &half, set, &failure), &failure);
     compare(w, "half");
 }
 
@@ -351,7 +323,6 @@ static bool try_hot(struct world *w, const struct post_row *row) {
 
 static void try_post(struct world *w) {
     struct post_row row = {.author = user_of(w), .id = 7, .live = false};
-    struct error error;
     int64_t followers[USERS], readers[USERS];
     if (w->row_count && chance(w, 8)) row = w->rows[chance(w, w->row_count)];
     if (!chance(w, 16)) row.author = (row.author + w->options.partitions) % USERS; // somebody else's
@@ -371,7 +342,7 @@ static void try_post(struct world *w) {
         if (here) put_line(w, &w->wanted, "timelines", p, readers, here, deleted ? &gone : &push);
     }
     effects_set_push_max(w->effects, push_max);
-    done(w, effects_post(w->effects, home(w, row.author), row.author, row.id, OFFSET, &error), &error);
+    done(w, effects_post(w->effects, home(w, row.author), row.author, row.id, OFFSET, &failure), &failure);
     compare(w, "post");
     CHECK(w, !effects_pushes(w->effects) && effects_held(w->effects, home(w, row.author)) == INT64_MAX);
 }
@@ -379,8 +350,7 @@ static void try_post(struct world *w) {
 static void try_begin(struct world *w) {
     int64_t reader = user_of(w), followees[USERS], authors[USERS], wanted[IDS_PARTITIONS_MAX];
     size_t count = list_of(w, RELATION_FOLLOWING, reader, followees), wanted_count = 99999, kept = 0;
-    struct error error;
-    done(w, effects_wanted(w->effects, home(w, reader), reader, wanted, &wanted_count, &error), &error);
+    done(w, effects_wanted(w->effects, home(w, reader), reader, wanted, &wanted_count, &failure), &failure);
     for (int32_t p = 0; p < w->options.partitions; p++)
         if (at_home(w, followees, count, p, authors)) CHECK(w, kept < wanted_count && wanted[kept++] == p);
     CHECK(w, kept == wanted_count);
@@ -395,14 +365,13 @@ static void try_begin(struct world *w) {
         if (named[p] || here) want_request(w, p, authors, here, reader, named[p] ? 77 : -1);
     }
     if (!chance(w, 4)) wanted[wanted_count++] = chance(w, 2) ? -1 : w->options.partitions; // of nobody
-    done(w, effects_begin(w->effects, home(w, reader), reader, 77, wanted, wanted_count, &error), &error);
+    done(w, effects_begin(w->effects, home(w, reader), reader, 77, wanted, wanted_count, &failure), &failure);
     compare(w, "begin");
 }
 
 static void try_request(struct world *w) {
     int32_t p = (int32_t)chance(w, (uint64_t)w->options.partitions);
     int64_t users[USERS], authors[USERS], reader = user_of(w), request = chance(w, 3) ? (int64_t)chance(w, 100) : -1;
-    struct error error;
     size_t count = 0;
     for (int64_t user = 0; user < USERS; user++)
         if (chance(w, 3)) users[count++] = user;
@@ -411,18 +380,13 @@ static void try_request(struct world *w) {
     if (request >= 0) want_answer(w, p, authors, count, reader, request);
     effects_request(w->effects, p, OFFSET, authors, count, reader, request);
     CHECK(w, !w->got.count);
-    for (int code = 1; code;) done(w, code = effects_run(w->effects, 1 + chance(w, 40), &error), &error);
+    for (int code = 1; code;) done(w, code = effects_run(w->effects, 1 + chance(w, 40), &failure), &failure);
     compare(w, "request");
 }
 
-static uint64_t many(uint64_t few) {
-    const char *wanted = getenv("HISTORIES");
-    return wanted ? strtoull(wanted, NULL, 10) : few;
-}
-
-static void histories(void **state) {
+TEST(histories) {
     static const int32_t PARTITIONS[] = {1, 3, 7, 40};
-    for (uint64_t seed = 0; seed < many(HISTORIES); seed++) {
+    for (uint64_t seed = 0; seed < kit_histories(HISTORIES); seed++) {
         struct world *w = world_new(seed, PARTITIONS[seed % ARRAY_SIZE(PARTITIONS)], 4);
         for (int i = 0; i < STEPS; i++) {
             switch (chance(w, 6)) {
@@ -508,25 +472,23 @@ static void crowd_free(struct crowd *crowd) {
 
 static void post_all(struct crowd *crowd) {
     struct world *w = crowd->w;
-    struct error error;
     for (int64_t author = 0; author < AUTHORS; author++)
-        done(w, effects_post(w->effects, home(w, author), author, FIRST + author, OFFSET + author, &error), &error);
+        done(w, effects_post(w->effects, home(w, author), author, FIRST + author, OFFSET + author, &failure), &failure);
     CHECK(w, !crowd->slice && effects_pushes(w->effects) == AUTHORS);
 }
 
 static int run(struct crowd *crowd, size_t readers) {
-    struct error error;
     crowd->slice = 0;
     crowd->last = -1;
-    int code = effects_run(crowd->w->effects, readers, &error);
-    done(crowd->w, code, &error);
+    int code = effects_run(crowd->w->effects, readers, &failure);
+    done(crowd->w, code, &failure);
     CHECK(crowd->w, crowd->slice <= readers);
     return code;
 }
 
 /* A reader who follows all the time gets each post once, one who came or went meanwhile at most once. */
-static void pushes_to_many_go_out_in_slices(void **state) {
-    for (uint64_t seed = 0; seed < many(2); seed++) {
+TEST(pushes_to_many_go_out_in_slices) {
+    for (uint64_t seed = 0; seed < kit_histories(2); seed++) {
         struct crowd *crowd = crowd_new(seed);
         struct world *w = crowd->w;
         post_all(crowd);
@@ -549,12 +511,11 @@ static void pushes_to_many_go_out_in_slices(void **state) {
 
 static void delete_post(struct crowd *crowd, int64_t author) {
     struct world *w = crowd->w;
-    struct error error;
     put_post(w, author, FIRST + author, POST_DELETED);
-    done(w, effects_post(w->effects, home(w, author), author, FIRST + author, OFFSET + AUTHORS, &error), &error);
+    done(w, effects_post(w->effects, home(w, author), author, FIRST + author, OFFSET + AUTHORS, &failure), &failure);
 }
 
-static void deletions_go_to_many_as_well(void **state) {
+TEST(deletions_go_to_many_as_well) {
     struct crowd *crowd = crowd_new(3);
     struct world *w = crowd->w;
     post_all(crowd);
@@ -570,7 +531,7 @@ static void deletions_go_to_many_as_well(void **state) {
 }
 
 /* The rest of the followers is told of the deletion only. */
-static void a_post_is_deleted_while_it_goes_out(void **state) {
+TEST(a_post_is_deleted_while_it_goes_out) {
     struct crowd *crowd = crowd_new(4);
     post_all(crowd);
     run(crowd, 500);
@@ -586,7 +547,7 @@ static void a_post_is_deleted_while_it_goes_out(void **state) {
 }
 
 /* Each push has its turn; offsets are held until their pushes are complete. */
-static void pushes_take_turns(void **state) {
+TEST(pushes_take_turns) {
     struct crowd *crowd = crowd_new(0);
     struct world *w = crowd->w;
     post_all(crowd);
@@ -622,16 +583,15 @@ static void pushes_take_turns(void **state) {
 }
 
 /* Many pushes wait at once: the queue grows while it is in use, and stays a queue. */
-static void many_pushes_wait(void **state) {
+TEST(many_pushes_wait) {
     enum { POSTS = 60 };
     int64_t queue[POSTS + POSTS / 4]; /* authors, by their turns */
     size_t first = 0, last = 0;
     struct crowd *crowd = crowd_new(1);
     struct world *w = crowd->w;
-    struct error error;
     for (int64_t i = 0; i < POSTS; i++) {
-        done(w, effects_post(w->effects, home(w, i % AUTHORS), i % AUTHORS, FIRST + i % AUTHORS, OFFSET + i, &error),
-             &error);
+        done(w, effects_post(w->effects, home(w, i % AUTHORS), i % AUTHORS, FIRST + i % AUTHORS, OFFSET + i, &failure),
+             &failure);
         queue[last++] = i % AUTHORS;
         if (i % 4 != 3) continue;
         run(crowd, 10);
@@ -653,7 +613,7 @@ static void many_pushes_wait(void **state) {
 }
 
 /* A failure changes nothing: the push is still there, and goes on where it was. */
-static void a_push_survives_a_failure(void **state) {
+TEST(a_push_survives_a_failure) {
     struct crowd *crowd = crowd_new(2);
     struct world *w = crowd->w;
     struct error error = {.text = ""};
@@ -695,7 +655,6 @@ static int32_t first_lowered(struct world *w, int64_t *offset) {
 /* A world of one partition with posts of NEAR authors, whom one request asks for. */
 static struct world *near_world(int64_t *authors) {
     struct world *w = world_new(9, 1, 16);
-    struct error error;
     w->options.backlog = 20;
     w->options.answer = WANTED;
     effects_free(w->effects);
@@ -707,25 +666,24 @@ static struct world *near_world(int64_t *authors) {
             posts_take_index(w->posts, 0, w->offsets[0]++, i, ids_make(1 + (int64_t)(chance(w, 1 << 30)), 0), &post);
         }
     }
-    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
     return w;
 }
 
 /* One turn of the loop; returns how much the store was moved through. */
 static uint64_t one_turn(struct world *w, int *code) {
-    struct error error;
     uint64_t before = posts_moves(w->posts);
-    done(w, *code = effects_run(w->effects, WORK, &error), &error);
+    done(w, *code = effects_run(w->effects, WORK, &failure), &failure);
     return posts_moves(w->posts) - before;
 }
 
 static size_t newest_of_all(struct world *w, const int64_t *authors, struct post_ref *refs) {
     size_t count = 0, found;
     int64_t ids[64];
-    struct error error;
     bool more;
     for (int64_t i = 0; i < NEAR; i++) {
-        done(w, posts_of(w->posts, 0, authors[i], 0, INT64_MAX, ids, ARRAY_SIZE(ids), &found, &more, &error), &error);
+        done(w, posts_of(w->posts, 0, authors[i], 0, INT64_MAX, ids, ARRAY_SIZE(ids), &found, &more, &failure),
+             &failure);
         for (size_t k = 0; k < found; k++) refs[count++] = (struct post_ref){.author = i, .id = ids[k]};
     }
     qsort(refs, count, sizeof *refs, newest_first);
@@ -733,7 +691,7 @@ static size_t newest_of_all(struct world *w, const int64_t *authors, struct post
 }
 
 /* The longest turn is bounded by work that is counted, and pushes pass between two turns. */
-static void a_request_of_thousands_is_answered_in_slices(void **state) {
+TEST(a_request_of_thousands_is_answered_in_slices) {
     static int64_t authors[NEAR];
     static struct post_ref refs[4 * NEAR];
     struct world *w = near_world(authors);
@@ -764,14 +722,13 @@ static void a_request_of_thousands_is_answered_in_slices(void **state) {
 
 /* Requests wait behind each other, and one that is dropped is asked for again from its record on. */
 /* An author's deleted posts stand before the live ones. */
-static void a_long_backlog_is_told_in_slices(void **state) {
+TEST(a_long_backlog_is_told_in_slices) {
     enum { DELETED = 2500, AUTHOR = 3, READER = 4 };
     struct world *w = world_new(5, 1, 4);
     const struct relation_half half = {.user = AUTHOR, .other = READER, .relation = RELATION_FOLLOWER};
     const struct post gone = {.state = POST_DELETED, .deleted = 5};
     const struct timeline_item request = {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = READER, .request = -1}};
     int64_t author = AUTHOR, reader = READER, live = ids_make(1, 0);
-    struct error error;
     int code;
     for (int64_t i = 0; i < DELETED; i++)
         posts_take_index(w->posts, 0, w->offsets[0]++, author, ids_make(2 + i, 0), &gone);
@@ -779,7 +736,7 @@ static void a_long_backlog_is_told_in_slices(void **state) {
     take_half(w, &half, true);
     apply_halves(w);
     uint64_t before = posts_moves(w->posts);
-    done(w, effects_half(w->effects, 0, &half, true, &error), &error);
+    done(w, effects_half(w->effects, 0, &half, true, &failure), &failure);
     CHECK(w, posts_moves(w->posts) - before < DELETED);
     put_line(w, &w->wanted, "requests", 0, &author, 1, &request);
     compare(w, "half");
@@ -794,7 +751,7 @@ static void a_long_backlog_is_told_in_slices(void **state) {
     world_free(w);
 }
 
-static void requests_of_a_lost_partition_are_dropped(void **state) {
+TEST(requests_of_a_lost_partition_are_dropped) {
     static int64_t authors[NEAR];
     struct world *w = near_world(authors);
     int64_t offset;
@@ -820,20 +777,4 @@ static void requests_of_a_lost_partition_are_dropped(void **state) {
     snprintf(text, sizeof text, "cut 0 %" PRId64 " by 7", id);
     assert_non_null(strstr(w->got.items[0], text));
     world_free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(histories),
-        cmocka_unit_test(pushes_to_many_go_out_in_slices),
-        cmocka_unit_test(deletions_go_to_many_as_well),
-        cmocka_unit_test(a_post_is_deleted_while_it_goes_out),
-        cmocka_unit_test(pushes_take_turns),
-        cmocka_unit_test(many_pushes_wait),
-        cmocka_unit_test(a_push_survives_a_failure),
-        cmocka_unit_test(a_request_of_thousands_is_answered_in_slices),
-        cmocka_unit_test(a_long_backlog_is_told_in_slices),
-        cmocka_unit_test(requests_of_a_lost_partition_are_dropped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

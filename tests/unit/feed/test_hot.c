@@ -1,18 +1,9 @@
 /* Hot posts against a plain list of them, and the table beneath against base/map.h: random histories. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/map.h"
-#include "base/mem.h"
 #include "feed/hot.h"
 #include "feed/id_table.h"
 #include "unit/feed/items.h"
+#include "unit/kit/kit.h"
 
 enum { AUTHORS = 40, IDS = 300, HISTORIES = 400, STEPS = 600 };
 
@@ -80,8 +71,8 @@ static void check_usage(struct world *w, uint64_t seed) {
         fail_msg("seed %llu: counts", (unsigned long long)seed);
 }
 
-static void test_histories(void **state) {
-    struct world *w = mem_alloc(sizeof *w);
+TEST(test_histories) {
+    FREED struct world *w = mem_alloc(sizeof *w);
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         *w = (struct world){.chance = {seed << 32}, .hot = hot_new()};
         for (int i = 0; i < STEPS; i++) {
@@ -113,11 +104,10 @@ static void test_histories(void **state) {
         hot_remove(w->hot, -1, 7);
         hot_free(w->hot);
     }
-    free(w);
 }
 
 /* Each author's bound is never below his newest id's, and most are not much above: through weeks, so that the base moves. */
-static void test_bounds(void **state) {
+TEST(test_bounds) {
     enum { MANY = 3000, LAST = 60 * MANY };
     struct feed_chance chance = {.state = 5};
     struct hot *hot = hot_new();
@@ -144,7 +134,7 @@ static void test_bounds(void **state) {
 }
 
 /* Five million authors with ten posts on average, to the scale of one in fifty: most have one. */
-static void test_an_id_takes_sixteen_bytes_at_most(void **state) {
+TEST(test_an_id_takes_sixteen_bytes_at_most) {
     struct feed_chance chance = {.state = 3};
     struct hot *hot = hot_new();
     for (int64_t author = 0, id = 1; author < 100000; author++) {
@@ -181,7 +171,7 @@ static void check_table(const struct id_table *table, const struct map *map, uin
     if (count != map_count(map) || count != table->count) fail_msg("seed %llu: count", (unsigned long long)seed);
 }
 
-static void test_table(void **state) {
+TEST(test_table) {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct feed_chance chance = {.state = seed << 32};
         struct id_table table = {.size = sizeof(struct entry)};
@@ -213,11 +203,4 @@ static void test_table(void **state) {
         assert_null(id_table_find(&table, 5));
         map_free(map);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories), cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_an_id_takes_sixteen_bytes_at_most),
-                                       cmocka_unit_test(test_table)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,7 @@
 /* Inboxes against a plain one: random histories, applied directly, as bytes, joined, and again from somewhere on; and their bytes. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "feed/inbox_log.h"
 #include "unit/feed/items.h"
+#include "unit/kit/kit.h"
 
 enum { HISTORIES = 4000, ITEMS_MAX = 120 };
 
@@ -70,7 +60,7 @@ static void check(uint64_t seed, const char *how, const struct plain_inbox *plai
 }
 
 static void check_bytes(struct history *h, uint64_t seed, const struct plain_inbox *plain, const struct inbox *inbox) {
-    struct buffer bytes = {.data = NULL};
+    FREED_BUFFER bytes = {.size = 0};
     struct inbox read = {.request = -1};
     inbox_write(inbox, &bytes);
     assert_int_equal(inbox_read(&read, bytes.data, bytes.size, SIZE_MAX), 0);
@@ -95,12 +85,11 @@ static void check_bytes(struct history *h, uint64_t seed, const struct plain_inb
         inbox_read(&read, bytes.data, bytes.size, feed_chance(&h->chance, 2) ? SIZE_MAX : 3);
     }
     inbox_free(&read);
-    buffer_free(&bytes);
 }
 
 /* As chunks do: random runs of items, joined. */
 static void check_log(struct history *h, uint64_t seed, const struct plain_inbox *plain) {
-    struct buffer log = {.data = NULL}, event = {.data = NULL};
+    FREED_BUFFER log = {.data = NULL}, event = {.data = NULL};
     struct inbox inbox = {.request = -1};
     struct inbox_gathered joined = {.posts = NULL}, gathered = {.posts = NULL};
     for (size_t i = 0; i < h->count; i++) {
@@ -128,8 +117,6 @@ static void check_log(struct history *h, uint64_t seed, const struct plain_inbox
     inbox_gathered_free(&joined);
     inbox_gathered_free(&gathered);
     inbox_free(&inbox);
-    buffer_free(&log);
-    buffer_free(&event);
 }
 
 static bool has_gone(const struct history *h) {
@@ -138,8 +125,8 @@ static bool has_gone(const struct history *h) {
     return has;
 }
 
-static void test_histories(void **state) {
-    struct history *h = mem_alloc(sizeof *h);
+TEST(test_histories) {
+    FREED struct history *h = mem_alloc(sizeof *h);
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         struct plain_inbox plain = {.open = false};
         struct inbox inbox = {.request = -1};
@@ -163,14 +150,13 @@ static void test_histories(void **state) {
         }
         inbox_free(&inbox);
     }
-    free(h);
 }
 
 /* Posts over a day, of authors with ids up to ten millions. */
-static void test_a_post_takes_twelve_bytes_at_most(void **state) {
+TEST(test_a_post_takes_twelve_bytes_at_most) {
     struct feed_chance chance = {.state = 7};
     struct inbox inbox = {.request = -1};
-    struct buffer bytes = {.data = NULL};
+    FREED_BUFFER bytes = {.size = 0};
     inbox_begin(&inbox, 1000000, INT64_C(1770000000000), NULL, 0);
     for (int i = 0; i < 800; i++)
         inbox_push_many(&inbox,
@@ -182,12 +168,11 @@ static void test_a_post_takes_twelve_bytes_at_most(void **state) {
     inbox_write(&inbox, &bytes);
     assert_int_equal(inbox.count, 800);
     assert_true(bytes.size <= 800 * 11);
-    buffer_free(&bytes);
     inbox_free(&inbox);
 }
 
 /* Rising, nearly rising, falling or in no order: each post is there once, newest first. */
-static void test_many_posts_come_in_any_order(void **state) {
+TEST(test_many_posts_come_in_any_order) {
     enum { POSTS = 500, ROUNDS = 200 };
     struct feed_chance chance = {.state = 5};
     for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -215,11 +200,4 @@ static void test_many_posts_come_in_any_order(void **state) {
         assert_int_equal(at, inbox.count);
         inbox_free(&inbox);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories),
-                                       cmocka_unit_test(test_many_posts_come_in_any_order),
-                                       cmocka_unit_test(test_a_post_takes_twelve_bytes_at_most)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,8 @@
 /* The inboxes of partitions against plain ones that are folded over all records: random records, writes in slices, crashes, detaching
  * and attaching, and lost records. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "feed/inboxes.h"
 #include "unit/feed/items.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, READERS = 12, LOG = 300, ITEMS = 3, NAMED = 8, MAX = 9, HISTORIES = 80, STEPS = 500 };
 enum { SECOND = 1024, AWAY_MS = 60 * SECOND };
@@ -43,7 +32,7 @@ struct part {
 struct world {
     uint64_t seed;
     struct feed_chance chance;
-    char folder[64];
+    char *folder;
     struct store *store;
     struct inboxes *inboxes;
     struct part parts[PARTITIONS];
@@ -66,15 +55,14 @@ static void open_inboxes(struct world *w) {
 }
 
 static void open_store(struct world *w) {
-    struct error error;
     struct store_options options = {.memory_bytes = 8 << 20, .point_lookups = true};
-    if (store_open(w->folder, &options, &w->store, &error)) fail_msg("%s", error.text);
+    if (store_open(w->folder, &options, &w->store, &failure)) fail_msg("%s", failure.text);
 }
 
 static void attach(struct world *w, int32_t p) {
     struct part *part = &w->parts[p];
-    struct error error;
-    if (inboxes_open(w->inboxes, p, 0, 0, &error)) fail_msg("seed %llu: %s", (unsigned long long)w->seed, error.text);
+    if (inboxes_open(w->inboxes, p, 0, 0, &failure))
+        fail_msg("seed %llu: %s", (unsigned long long)w->seed, failure.text);
     int64_t next = inboxes_next(w->inboxes, p, 0);
     part->attached = true;
     part->ahead = part->written;
@@ -133,13 +121,12 @@ static void produce(struct world *w, struct part *part) {
 }
 
 static bool write_some(struct world *w) {
-    struct error error;
     for (int32_t p = 0; p < PARTITIONS; p++) {
         struct part *part = &w->parts[p];
         if (part->attached && part->written < part->read) part->written = part->read;
     }
-    int code = inboxes_write(w->inboxes, 1 + chance(w, 6), &error);
-    if (code < 0) fail_msg("seed %llu: %s", (unsigned long long)w->seed, error.text);
+    int code = inboxes_write(w->inboxes, 1 + chance(w, 6), &failure);
+    if (code < 0) fail_msg("seed %llu: %s", (unsigned long long)w->seed, failure.text);
     w->writing = code == 1;
     return w->writing;
 }
@@ -188,9 +175,8 @@ static void fold(struct part *part) {
 static void check_reader(struct world *w, int32_t p, size_t reader, size_t newest) {
     struct part *part = &w->parts[p];
     struct inbox inbox = {.request = -1};
-    struct error error;
-    if (inboxes_find(w->inboxes, p, reader_at(reader), newest, &inbox, &error))
-        fail_msg("seed %llu: %s", (unsigned long long)w->seed, error.text);
+    if (inboxes_find(w->inboxes, p, reader_at(reader), newest, &inbox, &failure))
+        fail_msg("seed %llu: %s", (unsigned long long)w->seed, failure.text);
     if (part->read >= part->ahead) {
         fold(part);
         const struct plain_inbox *plain = &part->plain[reader];
@@ -212,7 +198,6 @@ static void check_part(struct world *w, int32_t p) {
 static void step(struct world *w) {
     int32_t p = (int32_t)chance(w, PARTITIONS);
     struct part *part = &w->parts[p];
-    struct error error;
     uint64_t what = chance(w, 200);
     if (what < 60) {
         for (uint64_t i = chance(w, 8); i; i--) produce(w, part);
@@ -234,7 +219,7 @@ static void step(struct world *w) {
         for (p = 0; p < PARTITIONS; p++)
             if (chance(w, 5)) attach(w, p);
     } else if (what == 198 && part->attached && !chance(w, 4)) {
-        assert_int_equal(inboxes_reset(w->inboxes, p, 0, &error), 0);
+        assert_int_equal(inboxes_reset(w->inboxes, p, 0, &failure), 0);
         part->begun = part->read = part->read + chance(w, part->count - part->read + 1);
         part->written = part->ahead = 0;
         part->again = false;
@@ -246,8 +231,7 @@ static struct world *world_new(uint64_t seed) {
     struct world *w = mem_zero(1, sizeof *w);
     w->seed = seed;
     w->chance.state = seed << 32;
-    strcpy(w->folder, "/tmp/starling-inboxes-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    w->folder = kit_folder();
     open_store(w);
     open_inboxes(w);
     for (int32_t p = 0; p < PARTITIONS; p++) {
@@ -260,12 +244,12 @@ static struct world *world_new(uint64_t seed) {
 static void world_free(struct world *w) {
     inboxes_free(w->inboxes);
     store_close(w->store);
-    store_remove(w->folder, NULL);
+    kit_remove(w->folder);
     for (int32_t p = 0; p < PARTITIONS; p++) free(w->parts[p].log);
     free(w);
 }
 
-static void test_histories(void **state) {
+TEST(test_histories) {
     struct inboxes_usage sum = {.taken = 0};
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         struct world *w = world_new(seed);
@@ -295,9 +279,4 @@ static void test_histories(void **state) {
         world_free(w);
     }
     assert_true(sum.chunks > 1000 && sum.merges > 1000 && sum.taken > 1000 && sum.dropped > 1000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

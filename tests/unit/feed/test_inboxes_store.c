@@ -1,22 +1,12 @@
 /* The store of inboxes: chunks and what becomes of them, who is away, writes that were torn, and damage. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
-#include "base/mem.h"
 #include "feed/inboxes.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, MAX = 9, SECOND = 1024, AWAY_MS = 60 * SECOND };
 
 struct world {
-    char folder[64];
+    char *folder;
     struct store *store;
     struct inboxes *inboxes;
 };
@@ -29,18 +19,15 @@ static void restart(struct world *w, int32_t partitions) {
 }
 
 static int64_t attach(struct world *w) {
-    struct error error;
-    if (inboxes_open(w->inboxes, 0, 0, 0, &error)) fail_msg("%s", error.text);
+    if (inboxes_open(w->inboxes, 0, 0, 0, &failure)) fail_msg("%s", failure.text);
     return inboxes_next(w->inboxes, 0, 0);
 }
 
 static struct world *world_new(void) {
     struct world *w = mem_zero(1, sizeof *w);
-    struct error error;
     struct store_options options = {.memory_bytes = 8 << 20, .point_lookups = true};
-    strcpy(w->folder, "/tmp/starling-inboxes-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
-    if (store_open(w->folder, &options, &w->store, &error)) fail_msg("%s", error.text);
+    w->folder = kit_folder();
+    if (store_open(w->folder, &options, &w->store, &failure)) fail_msg("%s", failure.text);
     restart(w, PARTITIONS);
     assert_int_equal(attach(w), -1);
     return w;
@@ -49,7 +36,6 @@ static struct world *world_new(void) {
 static void world_free(struct world *w) {
     inboxes_free(w->inboxes);
     store_close(w->store);
-    store_remove(w->folder, NULL);
     free(w);
 }
 
@@ -66,14 +52,12 @@ static void begin(struct world *w, int64_t offset, int64_t reader) {
 }
 
 static void write_all(struct world *w) {
-    struct error error;
-    if (inboxes_write(w->inboxes, 100, &error)) fail_msg("%s", error.text);
+    if (inboxes_write(w->inboxes, 100, &failure)) fail_msg("%s", failure.text);
 }
 
 static size_t find(struct world *w, int64_t reader, size_t newest, int *code) {
     struct inbox inbox = {.request = -1};
-    struct error error;
-    *code = inboxes_find(w->inboxes, 0, reader, newest, &inbox, &error);
+    *code = inboxes_find(w->inboxes, 0, reader, newest, &inbox, &failure);
     size_t count = inbox.count;
     inbox_free(&inbox);
     return count;
@@ -90,8 +74,10 @@ static size_t keys_of(struct world *w, uint8_t kind) {
     return count;
 }
 
-static void test_chunks_are_merged(void **state) {
-    struct world *w = world_new();
+SET_UP() { return world_new(); }
+TEAR_DOWN(struct world *w) { world_free(w); }
+
+TEST(test_chunks_are_merged, struct world *w) {
     int code;
     size_t most = 0;
     begin(w, 0, 7);
@@ -104,12 +90,10 @@ static void test_chunks_are_merged(void **state) {
     assert_int_equal(find(w, 7, SIZE_MAX, &code), MAX);
     assert_int_equal(keys_of(w, 1), 1);
     assert_int_equal(keys_of(w, 3), 1);
-    world_free(w);
 }
 
 /* After a restart nobody knows how many chunks a reader has: a page that finds many merges them. */
-static void test_a_page_merges_chunks(void **state) {
-    struct world *w = world_new();
+TEST(test_a_page_merges_chunks, struct world *w) {
     int code;
     begin(w, 0, 7);
     for (int64_t offset = 1; offset < 4; offset++) push(w, offset, 7, 100 + offset);
@@ -126,11 +110,9 @@ static void test_a_page_merges_chunks(void **state) {
     assert_int_equal(find(w, 7, 0, &code), 0);
     assert_int_equal(find(w, 7, SIZE_MAX, &code), 8);
     assert_int_equal(code, 0);
-    world_free(w);
 }
 
-static void test_nothing_stays_of_who_is_away(void **state) {
-    struct world *w = world_new();
+TEST(test_nothing_stays_of_who_is_away, struct world *w) {
     struct timeline_item item = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 4, .id = 50}};
     int64_t reader = 7;
     int code;
@@ -150,13 +132,11 @@ static void test_nothing_stays_of_who_is_away(void **state) {
     assert_int_equal(attach(w), 5);
     assert_int_equal(inboxes_used(w->inboxes).inboxes, 1);
     assert_int_equal(find(w, 7, SIZE_MAX, &code), 0);
-    world_free(w);
 }
 
 /* Nothing comes any more for many who are away: their inboxes go all the same, slowly, and nobody else's. */
-static void test_the_sweep_finds_who_is_away(void **state) {
+TEST(test_the_sweep_finds_who_is_away, struct world *w) {
     enum { READERS = 90, FEW = 7 };
-    struct world *w = world_new();
     const struct timeline_item item = {.kind = TIMELINE_ITEM_BEGIN};
     int64_t offset = 0;
     int code;
@@ -184,27 +164,22 @@ static void test_the_sweep_finds_who_is_away(void **state) {
     assert_int_equal(inboxes_used(w->inboxes).inboxes, here);
     struct inbox inbox = {.request = -1};
     for (int64_t reader = 0; reader < READERS; reader++) {
-        struct error error;
-        code = inboxes_find(w->inboxes, 0, reader, SIZE_MAX, &inbox, &error);
+        code = inboxes_find(w->inboxes, 0, reader, SIZE_MAX, &inbox, &failure);
         assert_int_equal(code, 0);
         assert_int_equal(inbox.request >= 0, reader % 3 == 0);
     }
     inbox_free(&inbox);
-    world_free(w);
 }
 
-static void test_begins_are_wanted_in_time(void **state) {
-    struct world *w = world_new();
+TEST(test_begins_are_wanted_in_time, struct world *w) {
     struct inbox inbox = {.request = -1};
     assert_true(inboxes_wants_begin(w->inboxes, &inbox, 5));
     inbox = (struct inbox){.request = 8, .opened_ms = 1000};
     assert_false(inboxes_wants_begin(w->inboxes, &inbox, 1000 + AWAY_MS / 2));
     assert_true(inboxes_wants_begin(w->inboxes, &inbox, 1001 + AWAY_MS / 2));
-    world_free(w);
 }
 
-static void test_memory_fills(void **state) {
-    struct world *w = world_new();
+TEST(test_memory_fills, struct world *w) {
     begin(w, 0, 7);
     assert_false(inboxes_full(w->inboxes));
     for (int64_t offset = 1; offset < 200; offset++) push(w, offset, 7, offset);
@@ -212,11 +187,9 @@ static void test_memory_fills(void **state) {
     inboxes_close(w->inboxes, 0);
     assert_false(inboxes_full(w->inboxes));
     write_all(w);
-    world_free(w);
 }
 
-static void test_the_first_write_is_wanted(void **state) {
-    struct world *w = world_new();
+TEST(test_the_first_write_is_wanted, struct world *w) {
     assert_false(inboxes_unwritten(w->inboxes));
     begin(w, 0, 7);
     assert_true(inboxes_unwritten(w->inboxes));
@@ -224,7 +197,6 @@ static void test_the_first_write_is_wanted(void **state) {
     assert_false(inboxes_unwritten(w->inboxes));
     push(w, 1, 7, 1);
     assert_false(inboxes_unwritten(w->inboxes));
-    world_free(w);
 }
 
 /* Damages one value of reader 7 under a key of that kind. */
@@ -239,10 +211,9 @@ static void damage(struct world *w, uint8_t kind) {
     store_batch_free(batch);
 }
 
-static void test_a_damaged_store_is_refused(void **state) {
+TEST(test_a_damaged_store_is_refused) {
     for (uint8_t kind = 1; kind <= 3; kind++) {
         struct world *w = world_new();
-        struct error error;
         int code;
         begin(w, 0, 7);
         write_all(w);
@@ -251,7 +222,7 @@ static void test_a_damaged_store_is_refused(void **state) {
         damage(w, kind);
         if (kind == 3) {
             restart(w, PARTITIONS);
-            code = inboxes_open(w->inboxes, 0, 0, 0, &error);
+            code = inboxes_open(w->inboxes, 0, 0, 0, &failure);
         } else {
             find(w, 7, SIZE_MAX, &code);
         }
@@ -261,66 +232,41 @@ static void test_a_damaged_store_is_refused(void **state) {
 }
 
 /* Another number of partitions: other readers belong here. */
-static void test_other_partitions_begin_anew(void **state) {
-    struct world *w = world_new();
+TEST(test_other_partitions_begin_anew, struct world *w) {
     begin(w, 5, 7);
     write_all(w);
     restart(w, PARTITIONS + 1);
     assert_int_equal(attach(w), -1);
     assert_int_equal(inboxes_used(w->inboxes).inboxes, 0);
     assert_int_equal(keys_of(w, 1), 0);
-    world_free(w);
 }
 
 /* Of a first write that was torn nothing is of use: nobody knows which records it reflects. */
-static void test_a_torn_first_write_is_forgotten(void **state) {
-    struct world *w = world_new();
-    struct error error;
+TEST(test_a_torn_first_write_is_forgotten, struct world *w) {
     int code;
     for (int64_t reader = 5; reader < 10; reader++) begin(w, reader, reader);
-    assert_int_equal(inboxes_write(w->inboxes, 3, &error), 1);
+    assert_int_equal(inboxes_write(w->inboxes, 3, &failure), 1);
     assert_int_equal(keys_of(w, 1), 3);
     restart(w, PARTITIONS);
     assert_int_equal(attach(w), -1);
     assert_int_equal(keys_of(w, 1), 0);
     assert_int_equal(inboxes_used(w->inboxes).inboxes, 0);
     assert_int_equal(find(w, 7, SIZE_MAX, &code), 0);
-    world_free(w);
 }
 
 /* Events that a failing write had taken from memory are not in the store: no later one may move the offset past it. */
-static void test_a_failure_stays(void **state) {
-    struct world *w = world_new();
-    struct error error;
+TEST(test_a_failure_stays, struct world *w) {
     int code = 0;
     begin(w, 0, 7);
     write_all(w);
     damage(w, 1);
     for (int64_t offset = 1; !code && offset < 20; offset++) { // until chunks are merged
         push(w, offset, 7, offset);
-        code = inboxes_write(w->inboxes, 100, &error);
+        code = inboxes_write(w->inboxes, 100, &failure);
     }
     assert_int_equal(code, -EBADMSG);
     push(w, 30, 7, 30);
-    assert_int_equal(inboxes_write(w->inboxes, 100, &error), -EBADMSG);
+    assert_int_equal(inboxes_write(w->inboxes, 100, &failure), -EBADMSG);
     restart(w, PARTITIONS);
     assert_true(attach(w) < 20);
-    world_free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunks_are_merged),
-        cmocka_unit_test(test_a_page_merges_chunks),
-        cmocka_unit_test(test_nothing_stays_of_who_is_away),
-        cmocka_unit_test(test_the_sweep_finds_who_is_away),
-        cmocka_unit_test(test_begins_are_wanted_in_time),
-        cmocka_unit_test(test_memory_fills),
-        cmocka_unit_test(test_the_first_write_is_wanted),
-        cmocka_unit_test(test_a_damaged_store_is_refused),
-        cmocka_unit_test(test_other_partitions_begin_anew),
-        cmocka_unit_test(test_a_torn_first_write_is_forgotten),
-        cmocka_unit_test(test_a_failure_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

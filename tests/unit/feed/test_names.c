@@ -1,34 +1,21 @@
 /* Handles on disk: records are taken once and survive a restart, and what is no record of `names` is named. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
-#include "base/config.h"
-#include "base/hash.h"
 #include "feed/names.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, USER = 5 };
 
 struct disk {
-    char folder[64];
+    char *folder;
     struct store *store;
     struct names *names;
     int32_t users, handles; /* the partitions of USER and of "ada" */
 };
 
 static void open_disk(struct disk *disk) {
-    struct error error;
-    assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &error), 0);
+    assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &failure), 0);
     disk->names = names_new(disk->store, PARTITIONS);
     for (int32_t p = 0; p < PARTITIONS; p++)
-        assert_int_equal(table_store_open(names_table(disk->names), p, 0, 0, &error), 0);
+        assert_int_equal(table_store_open(names_table(disk->names), p, 0, 0, &failure), 0);
 }
 
 static void close_disk(struct disk *disk) {
@@ -36,24 +23,16 @@ static void close_disk(struct disk *disk) {
     store_close(disk->store);
 }
 
-static int setup(void **state) {
-    struct disk *disk = calloc(1, sizeof *disk);
-    strcpy(disk->folder, "/tmp/names-XXXXXX");
-    assert_non_null(mkdtemp(disk->folder));
+SET_UP() {
+    struct disk *disk = kit_zero(sizeof *disk);
+    disk->folder = kit_folder();
     disk->users = hash_user_partition(USER, PARTITIONS);
     disk->handles = handle_partition("ada", PARTITIONS);
     open_disk(disk);
-    *state = disk;
-    return 0;
+    return disk;
 }
 
-static int teardown(void **state) {
-    struct disk *disk = *state;
-    close_disk(disk);
-    assert_int_equal(store_remove(disk->folder, NULL), 0);
-    free(disk);
-    return 0;
-}
+TEAR_DOWN(struct disk *disk) { close_disk(disk); }
 
 static const char *complaint_of(struct names *names, int32_t partition, const void *key, size_t key_size,
                                 const void *value, size_t size, struct error *error) {
@@ -68,26 +47,22 @@ static void take(struct disk *disk, int64_t offset, bool of_user, const struct b
     size_t size = of_user ? name_key_of_user(key, USER) : name_key_of_handle(key, "ada");
     int32_t partition = of_user ? disk->users : disk->handles;
     const void *bytes = value ? value->data : NULL;
-    struct error error;
-    assert_null(complaint_of(disk->names, partition, key, size, bytes, value ? value->size : 0, &error));
+    assert_null(complaint_of(disk->names, partition, key, size, bytes, value ? value->size : 0, &failure));
     table_store_put(names_table(disk->names), partition, offset, key, size, bytes, value ? value->size : 0);
-    assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
+    assert_int_equal(table_store_write(names_table(disk->names), &failure), 0);
 }
 
 static struct name_of_handle holder(struct disk *disk) {
     struct name_of_handle name;
-    struct error error;
-    assert_int_equal(names_of_handle(disk->names, disk->handles, "ada", &name, &error), 0);
+    assert_int_equal(names_of_handle(disk->names, disk->handles, "ada", &name, &failure), 0);
     return name;
 }
 
-static void test_names_are_found_also_after_a_restart(void **state) {
-    struct disk *disk = *state;
+TEST(test_names_are_found_also_after_a_restart, struct disk *disk) {
     struct name_of_user own;
-    struct error error;
-    struct buffer of_user = {0}, of_handle = {0};
+    FREED_BUFFER of_user = {0}, of_handle = {0};
     assert_int_equal(holder(disk).user, -1);
-    assert_int_equal(names_of_user(disk->names, disk->users, USER, &own, &error), 0);
+    assert_int_equal(names_of_user(disk->names, disk->users, USER, &own, &failure), 0);
     assert_true(!own.number && !own.granted && !own.handle[0] && !own.wish[0] && !own.refused[0]);
 
     event_encode_user_name(
@@ -100,7 +75,7 @@ static void test_names_are_found_also_after_a_restart(void **state) {
     open_disk(disk);
     assert_int_equal(holder(disk).user, USER);
     assert_int_equal(holder(disk).number, 7);
-    assert_int_equal(names_of_user(disk->names, disk->users, USER, &own, &error), 0);
+    assert_int_equal(names_of_user(disk->names, disk->users, USER, &own, &failure), 0);
     assert_true(own.number == 9 && own.granted == 7 && !own.refused[0]);
     assert_string_equal(own.handle, "ada");
     assert_string_equal(own.wish, "ben_99");
@@ -111,11 +86,9 @@ static void test_names_are_found_also_after_a_restart(void **state) {
     take(disk, 9, false, NULL);
     assert_int_equal(holder(disk).user, -1);
     take(disk, 10, false, &of_handle);
-    assert_int_equal(table_store_reset(names_table(disk->names), disk->handles, 0, &error), 0);
+    assert_int_equal(table_store_reset(names_table(disk->names), disk->handles, 0, &failure), 0);
     assert_int_equal(holder(disk).user, -1);
     assert_int_equal(table_store_next(names_table(disk->names), disk->handles, 0), -1);
-    buffer_free(&of_user);
-    buffer_free(&of_handle);
 }
 
 static void assert_complaint(struct disk *disk, int32_t partition, const void *key, size_t size,
@@ -125,11 +98,10 @@ static void assert_complaint(struct disk *disk, int32_t partition, const void *k
     if (!complaint || !strstr(complaint, part)) fail_msg("not \"%s\": %s", part, complaint ? complaint : "none");
 }
 
-static void test_records_that_are_none(void **state) {
-    struct disk *disk = *state;
+TEST(test_records_that_are_none, struct disk *disk) {
     uint8_t user[NAME_KEY_MAX], handle[NAME_KEY_MAX];
     size_t user_size = name_key_of_user(user, USER), handle_size = name_key_of_handle(handle, "ada");
-    struct buffer of_user = {0}, of_handle = {0}, bad = {0}, nobody = {0};
+    FREED_BUFFER of_user = {0}, of_handle = {0}, bad = {0}, nobody = {0};
     event_encode_user_name(&of_user, &(struct user_name){.number = 1});
     event_encode_handle_user(&of_handle, &(struct handle_user){.user = USER, .number = 1});
     event_encode_user_name(&bad, &(struct user_name){.number = 1, .handle = {"a-b", 3}});
@@ -144,20 +116,7 @@ static void test_records_that_are_none(void **state) {
 
     // On the disk, a value that is none is damage.
     struct name_of_handle name;
-    struct error error;
     table_store_put(names_table(disk->names), disk->handles, 0, handle, handle_size, "x", 1);
-    assert_int_equal(table_store_write(names_table(disk->names), &error), 0);
-    assert_int_equal(names_of_handle(disk->names, disk->handles, "ada", &name, &error), -EBADMSG);
-    buffer_free(&of_user);
-    buffer_free(&of_handle);
-    buffer_free(&bad);
-    buffer_free(&nobody);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_names_are_found_also_after_a_restart, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_records_that_are_none, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(table_store_write(names_table(disk->names), &failure), 0);
+    assert_int_equal(names_of_handle(disk->names, disk->handles, "ada", &name, &failure), -EBADMSG);
 }

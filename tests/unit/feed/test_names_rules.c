@@ -1,17 +1,7 @@
 /* Users get handles in random histories, which are checked at every moment and when all is calm. Commands come late, twice, and in any
  * order. Each rule of the protocol is needed: without it some history goes wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/config.h"
-#include "base/hash.h"
 #include "feed/names_rules.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 4, NAMES = 3, STEPS = 60, ROOM = 4096, HISTORIES = 20000, CALM_MAX = 100000 };
 
@@ -52,7 +42,7 @@ static size_t index_of(const char *handle) {
     return i;
 }
 
-static void send(struct world *world, const struct name_step *step) {
+static void submit(struct world *world, const struct name_step *step) {
     if (world->count < ROOM) world->under_way[world->count++] = *step;
 }
 
@@ -102,7 +92,7 @@ static void decide_handle(struct world *world, struct name_step *step, struct na
 static void decide(struct world *world, struct name_step step) {
     struct name_steps out = {.count = 0};
     (name_is_for_handle(step.kind) ? decide_handle : decide_user)(world, &step, &out);
-    for (size_t i = 0; i < out.count; i++) send(world, &out.items[i]);
+    for (size_t i = 0; i < out.count; i++) submit(world, &out.items[i]);
     look(world);
 }
 
@@ -121,7 +111,7 @@ static void want(struct world *world) {
         step.kind = NAME_COMMAND_WISH;
         strcpy(step.handle, HANDLES[below(world, NAMES)]);
     }
-    send(world, &step);
+    submit(world, &step);
 }
 
 /* ---- calm ---- */
@@ -163,7 +153,7 @@ static void ask_for_free_ones(struct world *world) {
         for (int64_t u = 0; u < USERS; u++)
             taken = taken || (u != step.user && strcmp(world->users[u].handle, HANDLES[i]) == 0);
         strcpy(step.handle, HANDLES[i]);
-        send(world, &step);
+        submit(world, &step);
         settle(world);
         bool has = strcmp(world->users[step.user].handle, HANDLES[i]) == 0;
         if (!world->wrong && has == taken)
@@ -189,14 +179,14 @@ static const char *history(uint64_t seed, enum rule without) {
     return world.wrong;
 }
 
-static void test_a_handle_has_one_user_whatever_comes_late_or_twice(void **state) {
+TEST(test_a_handle_has_one_user_whatever_comes_late_or_twice) {
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         const char *wrong = history(seed, RULE_NONE);
         if (wrong) fail_msg("seed %llu: %s", (unsigned long long)seed, wrong);
     }
 }
 
-static void test_each_rule_is_needed(void **state) {
+TEST(test_each_rule_is_needed) {
     for (int rule = RULE_NONE + 1; rule < RULES; rule++) {
         const char *wrong = NULL;
         uint64_t seed = 0;
@@ -223,7 +213,7 @@ static void assert_sends(const struct name_steps *out, size_t i, enum name_comma
     assert_string_equal(out->items[i].handle, handle);
 }
 
-static void test_a_user_keeps_the_handle_until_the_next_one_is_granted(void **state) {
+TEST(test_a_user_keeps_the_handle_until_the_next_one_is_granted) {
     struct name_of_user name = {.number = 4, .granted = 4, .handle = "ada"};
     struct name_steps out;
     struct name_step wish = step_of(NAME_COMMAND_WISH, "ben", 0), taken = step_of(NAME_COMMAND_TAKEN, "ben", 5),
@@ -244,7 +234,7 @@ static void test_a_user_keeps_the_handle_until_the_next_one_is_granted(void **st
     assert_int_equal(name.granted, 6);
 }
 
-static void test_a_wish_that_is_repeated_asks_again_under_its_number(void **state) {
+TEST(test_a_wish_that_is_repeated_asks_again_under_its_number) {
     struct name_of_user name = {.number = 4, .wish = "ada"};
     struct name_of_handle handle = {.user = 7, .number = 4};
     struct name_step wish = step_of(NAME_COMMAND_WISH, "ada", 0);
@@ -256,7 +246,7 @@ static void test_a_wish_that_is_repeated_asks_again_under_its_number(void **stat
     assert_sends(&out, 0, NAME_COMMAND_GRANTED, "ada", 4);
 }
 
-static void test_commands_that_are_none(void **state) {
+TEST(test_commands_that_are_none) {
     static const struct {
         struct name_command command;
         bool good;
@@ -279,15 +269,4 @@ static void test_commands_that_are_none(void **state) {
         assert_int_equal(name_command_complaint(&CASES[i].command, &step) == NULL, CASES[i].good);
         if (CASES[i].good) assert_int_equal(step.user, CASES[i].command.user);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_handle_has_one_user_whatever_comes_late_or_twice),
-        cmocka_unit_test(test_each_rule_is_needed),
-        cmocka_unit_test(test_a_user_keeps_the_handle_until_the_next_one_is_granted),
-        cmocka_unit_test(test_a_wish_that_is_repeated_asks_again_under_its_number),
-        cmocka_unit_test(test_commands_that_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,11 @@
 /* Notices on disk: the newest 200 of a user are shown, newest first, and the keys of others are named. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
-#include "base/hash.h"
 #include "feed/notices.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, USER = 5, MANY = 230, START = 1000 };
 
 struct disk {
-    char folder[64];
+    char *folder;
     struct store *store;
     struct notices *notices;
     int32_t partition; /* of USER */
@@ -24,27 +13,21 @@ struct disk {
     struct error error;
 };
 
-static int setup(void **state) {
-    struct disk *disk = calloc(1, sizeof *disk);
-    strcpy(disk->folder, "/tmp/notices-XXXXXX");
-    assert_non_null(mkdtemp(disk->folder));
+SET_UP() {
+    struct disk *disk = kit_zero(sizeof *disk);
+    disk->folder = kit_folder();
     disk->partition = hash_user_partition(USER, PARTITIONS);
     assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &disk->error),
                      0);
     disk->notices = notices_new(disk->store, PARTITIONS);
     assert_int_equal(table_store_open(notices_table(disk->notices), disk->partition, 0, 0, &disk->error), 0);
     assert_int_equal(table_store_next(notices_table(disk->notices), disk->partition, 0), -1);
-    *state = disk;
-    return 0;
+    return disk;
 }
 
-static int teardown(void **state) {
-    struct disk *disk = *state;
+TEAR_DOWN(struct disk *disk) {
     notices_free(disk->notices);
     store_close(disk->store);
-    assert_int_equal(store_remove(disk->folder, NULL), 0);
-    free(disk);
-    return 0;
 }
 
 static const char *complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
@@ -57,14 +40,13 @@ static const char *complaint(struct notices *notices, int32_t partition, const v
 static void take(struct disk *disk, int64_t user, int64_t time, bool gone) {
     struct notice_key key = {.user = user, .time = time, .kind = NOTICE_OF_FOLLOW, .number = time + 1};
     struct notice notice = {.what = NOTICE_FOLLOW, .user = time + 1, .time = time};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &key);
     event_encode_notice(&value, &notice);
     table_store_put(notices_table(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes,
                     gone ? NULL : value.data, gone ? 0 : value.size);
     assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
-    buffer_free(&value);
 }
 
 struct seen {
@@ -88,8 +70,7 @@ static void see_key(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
 
 static void see_nothing(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {}
 
-static void test_the_newest_are_shown_and_others_are_named(void **state) {
-    struct disk *disk = *state;
+TEST(test_the_newest_are_shown_and_others_are_named, struct disk *disk) {
     struct seen seen = {.max = MANY}, excess = {.max = MANY};
     for (int64_t i = 0; i < MANY; i++) { // in no order, among others' and one in two twice
         int64_t time = START + i * 7 % MANY;
@@ -114,7 +95,7 @@ static void take_of(struct disk *disk, enum notice_kind kind, int64_t sender, in
     struct notice_key key = {
         .user = USER, .time = time, .kind = kind, .number = kind == NOTICE_OF_FOLLOW ? sender : time};
     struct notice notice = {.what = (enum notice_what)(kind - 1), .user = sender, .time = time};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &key);
     event_encode_notice(&value, &notice);
@@ -122,7 +103,6 @@ static void take_of(struct disk *disk, enum notice_kind kind, int64_t sender, in
                     value.size);
     assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
     assert_int_equal(notices_trim(disk->notices, disk->partition, USER, NULL, see_nothing, NULL, &disk->error), 0);
-    buffer_free(&value);
 }
 
 /* How many are there of a kind; *all: of any. */
@@ -145,8 +125,7 @@ static struct kinds count_kinds(struct disk *disk) {
     return kinds;
 }
 
-static void test_nobody_pushes_out_others(void **state) {
-    struct disk *disk = *state;
+TEST(test_nobody_pushes_out_others, struct disk *disk) {
     for (int i = 0; i < 30; i++) take_of(disk, NOTICE_OF_REPLY, 1000 + i, START + i);
     for (int i = 0; i < 215; i++) take_of(disk, NOTICE_OF_FOLLOW, 7, START + 100 + i); // a stranger, again and again
     struct kinds kinds = count_kinds(disk);
@@ -163,7 +142,7 @@ static void test_nobody_pushes_out_others(void **state) {
 
     struct notice_key hidden = {.user = USER, .time = START + 9999, .kind = NOTICE_OF_REPLY, .number = START + 9999};
     struct seen gone = {.max = MANY};
-    struct buffer value = {0};
+    FREED_BUFFER value = {.size = 0};
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &hidden);
     event_encode_notice(&value, &(struct notice){.what = NOTICE_REPLY, .user = 9, .time = hidden.time});
@@ -172,13 +151,11 @@ static void test_nobody_pushes_out_others(void **state) {
     assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
     assert_int_equal(notices_trim(disk->notices, disk->partition, USER, &hidden, see_key, &gone, &disk->error), 0);
     assert_true(gone.count == 1 && gone.times[0] == hidden.time); // one that the user is not shown goes first
-    buffer_free(&value);
 }
 
-static void test_records_that_are_none(void **state) {
-    struct disk *disk = *state;
+TEST(test_records_that_are_none, struct disk *disk) {
     struct notice_key key = {.user = USER, .time = 1, .kind = NOTICE_OF_MENTION, .number = 2};
-    struct buffer good = {0}, bad = {0};
+    FREED_BUFFER good = {0}, bad = {0};
     struct seen seen = {.max = MANY};
     uint8_t bytes[NOTICE_KEY_SIZE];
     notice_key_write(bytes, &key);
@@ -205,15 +182,4 @@ static void test_records_that_are_none(void **state) {
     assert_int_equal(table_store_write(notices_table(notices), &disk->error), 0);
     assert_int_equal(table_store_open(notices_table(notices), p, 0, 0, &disk->error), 0);
     assert_int_equal(table_store_next(notices_table(notices), p, 0), 1);
-    buffer_free(&good);
-    buffer_free(&bad);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_newest_are_shown_and_others_are_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nobody_pushes_out_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_records_that_are_none, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* The feed's outbox when Kafka does not take its records. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
 #include "feed/outbox.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 4 };
 
@@ -32,10 +23,15 @@ static void failed(void *context, const char *doing, const struct error *error) 
     ((struct world *)context)->failed++;
 }
 
-static void begin(struct world *w) {
-    struct error error;
-    *w = (struct world){
-        .log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT), .metrics = metrics_new(), .epochs = epochs_new()};
+static void end(void *it) {
+    struct world *w = it;
+    outbox_free(w->outbox);
+    kit_loop_end(&w->loop);
+}
+
+static struct world *world_new(void) {
+    struct world *w = kit_zero(sizeof *w);
+    *w = (struct world){.log = kit_log(), .metrics = kit_metrics(), .epochs = kit_epochs()};
     w->kafka = (struct kafka_settings){.log = w->log};
     uv_loop_init(&w->loop);
     fake_kafka_start();
@@ -54,18 +50,10 @@ static void begin(struct world *w) {
                                                          .context = w,
                                                          .lost = lost,
                                                          .failed = failed},
-                                &w->outbox, &error),
+                                &w->outbox, &failure),
                      0);
-}
-
-static void end(struct world *w) {
-    outbox_free(w->outbox);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    epochs_free(w->epochs);
-    metrics_free(w->metrics);
-    log_free(w->log);
-    fake_kafka_stop();
+    kit_after(end, w);
+    return w;
 }
 
 static void put_item(struct world *w) {
@@ -87,61 +75,45 @@ static uint64_t close_epoch(struct world *w) {
     return epoch;
 }
 
-static void a_full_queue_is_waited_for(void **state) {
-    struct world w;
-    begin(&w);
+TEST(a_full_queue_is_waited_for) {
+    struct world *w = world_new();
     fake_fail(FAKE_SEND, -EAGAIN, 2);
-    put_item(&w);
-    put_command(&w);
-    uint64_t epoch = close_epoch(&w);
-    assert_true(outbox_blocked(w.outbox) && epochs_settled(w.epochs) <= epoch);
-    assert_true(outbox_retry(w.outbox));
-    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > epoch);
-    assert_true(!w.failed && !w.lost);
-    end(&w);
+    put_item(w);
+    put_command(w);
+    uint64_t epoch = close_epoch(w);
+    assert_true(outbox_blocked(w->outbox) && epochs_settled(w->epochs) <= epoch);
+    assert_true(outbox_retry(w->outbox));
+    FAKE_UNTIL(&w->loop, epochs_settled(w->epochs) > epoch);
+    assert_true(!w->failed && !w->lost);
 }
 
 /* Records that were not sent must not count as sent: the process ends, and the next owner carries out their effects. */
 static void fails(void (*put)(struct world *)) {
-    struct world w;
-    begin(&w);
-    put(&w);
-    uint64_t sent = close_epoch(&w);
-    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > sent);
+    struct world *w = world_new();
+    put(w);
+    uint64_t sent = close_epoch(w);
+    FAKE_UNTIL(&w->loop, epochs_settled(w->epochs) > sent);
     fake_fail(FAKE_SEND, -EIO, 1);
-    put(&w);
-    assert_int_equal(w.failed, 1);
-    put(&w);
-    assert_false(outbox_retry(w.outbox));
-    uint64_t epoch = close_epoch(&w);
-    for (int i = 0; i < 10; i++) fake_turn(&w.loop);
-    assert_true(epochs_settled(w.epochs) <= epoch);
-    assert_int_equal(w.failed, 1);
-    end(&w);
+    put(w);
+    assert_int_equal(w->failed, 1);
+    put(w);
+    assert_false(outbox_retry(w->outbox));
+    uint64_t epoch = close_epoch(w);
+    for (int i = 0; i < 10; i++) fake_turn(&w->loop);
+    assert_true(epochs_settled(w->epochs) <= epoch);
+    assert_int_equal(w->failed, 1);
 }
 
-static void a_batch_that_cannot_be_sent_ends_the_process(void **state) { fails(put_item); }
+TEST(a_batch_that_cannot_be_sent_ends_the_process) { fails(put_item); }
 
-static void a_command_that_cannot_be_sent_ends_the_process(void **state) { fails(put_command); }
+TEST(a_command_that_cannot_be_sent_ends_the_process) { fails(put_command); }
 
-static void a_lost_delivery_repeats_nothing(void **state) {
-    struct world w;
-    begin(&w);
+TEST(a_lost_delivery_repeats_nothing) {
+    struct world *w = world_new();
     fake_fail_reports(1, -ETIMEDOUT, false);
-    outbox_deliver(w.outbox, 1, "x", 1);
-    outbox_flush_deliveries(w.outbox);
-    uint64_t epoch = close_epoch(&w);
-    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > epoch);
-    assert_true(!w.failed && !w.lost);
-    end(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_queue_is_waited_for),
-        cmocka_unit_test(a_lost_delivery_repeats_nothing),
-        cmocka_unit_test(a_batch_that_cannot_be_sent_ends_the_process),
-        cmocka_unit_test(a_command_that_cannot_be_sent_ends_the_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    outbox_deliver(w->outbox, 1, "x", 1);
+    outbox_flush_deliveries(w->outbox);
+    uint64_t epoch = close_epoch(w);
+    FAKE_UNTIL(&w->loop, epochs_settled(w->epochs) > epoch);
+    assert_true(!w->failed && !w->lost);
 }

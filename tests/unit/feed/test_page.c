@@ -1,16 +1,7 @@
 /* Pages against sorting everything: random inboxes, hot posts and follows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "feed/page.h"
 #include "unit/feed/items.h"
+#include "unit/kit/kit.h"
 
 enum { AUTHORS = 30, IDS = 400, CASES = 20000, PAGES = 4 };
 
@@ -74,8 +65,8 @@ static void check(const struct world *w, uint64_t seed, const struct page *page,
     if (page->horizon != horizon) fail_msg("seed %llu: horizon", (unsigned long long)seed);
 }
 
-static void test_pages(void **state) {
-    struct world *w = mem_alloc(sizeof *w);
+TEST(test_pages) {
+    FREED struct world *w = mem_alloc(sizeof *w);
     struct page_scratch *scratch = page_scratch_new();
     struct page page = {.posts = NULL};
     for (uint64_t seed = 1; seed <= CASES; seed++) {
@@ -94,10 +85,4 @@ static void test_pages(void **state) {
     }
     page_free(&page);
     page_scratch_free(scratch);
-    free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

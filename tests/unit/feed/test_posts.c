@@ -1,23 +1,8 @@
 /* Posts and their texts through random histories: records are taken in lots of any size, some of them twice; stores are closed with
  * records that were not written, reset, and opened again. Every door is compared with a table. And damaged stores. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "feed/posts.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, AUTHORS = 4, KEYS = 5, TOPIC_MAX = 1500, POSTS_MAX = 600, HISTORIES = 10, STEPS = 130 };
 enum what { MARKER, TOMBSTONE, LIVE, DELETED };
@@ -56,16 +41,11 @@ struct part {
 
 struct world {
     uint64_t seed, random;
-    char folder[64];
+    char *folder;
     struct store *store;
     struct posts *posts;
     struct part parts[PARTITIONS];
 };
-
-#define CHECK(w, condition)                                                                                            \
-    do {                                                                                                               \
-        if (!(condition)) fail_msg("seed %" PRIu64 ": %s", (w)->seed, #condition);                                     \
-    } while (0)
 
 static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random++) % of; }
 
@@ -88,11 +68,10 @@ static struct event_text key_of(int key) {
 static size_t text_of(char *text, int number) { return (size_t)sprintf(text, "text %d", number); }
 
 static void open_store(struct world *w) {
-    struct error error;
     char path[96];
     snprintf(path, sizeof path, "%s/posts", w->folder);
     const struct store_options options = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20, .point_lookups = true};
-    done(w, store_open(path, &options, &w->store, &error), &error);
+    done(w, store_open(path, &options, &w->store, &failure), &failure);
     w->posts = posts_new(w->store, PARTITIONS, chance(w, 4) ? INT64_C(1) << 50 : 0); // 0: all is old
 }
 
@@ -171,29 +150,26 @@ static void command(struct world *w, struct part *part) {
 
 static void expect_row(struct world *w, int32_t p, const struct post_row *row) {
     struct post_found found = {.author = -7};
-    struct error error;
-    struct buffer text = {.data = NULL}, key = {.data = NULL};
+    FREED_BUFFER text = {.data = NULL}, key = {.data = NULL};
     char wanted[32];
     size_t size = text_of(wanted, row->text);
-    done(w, posts_find(w->posts, p, row->id, &found, &error), &error);
+    done(w, posts_find(w->posts, p, row->id, &found, &failure), &failure);
     CHECK(w, found.found == (row->what != TOMBSTONE));
     if (found.found) {
         CHECK(w, found.author == row->author && found.id == row->id && found.deleted == row->deleted);
         CHECK(w, !found.deleted == (row->what == LIVE));
     }
-    int code = posts_client_key(w->posts, p, row->author, row->id, &key, &error);
-    done(w, code, &error);
+    int code = posts_client_key(w->posts, p, row->author, row->id, &key, &failure);
+    done(w, code, &failure);
     CHECK(w, code == (row->what != TOMBSTONE));
     if (code) {
         struct event_text is = key_of(row->key);
         CHECK(w, key.size == is.size && (!is.size || !memcmp(key.data, is.data, is.size)));
     }
-    code = posts_text(w->posts, p, row->author, row->id, &text, &error);
-    done(w, code, &error);
+    code = posts_text(w->posts, p, row->author, row->id, &text, &failure);
+    done(w, code, &failure);
     CHECK(w, code == (row->text != 0));
     if (code) CHECK(w, text.size == size && !memcmp(text.data, wanted, size));
-    buffer_free(&text);
-    buffer_free(&key);
 }
 
 static void expect_keys(struct world *w, int32_t p, const struct rows *rows, int64_t author) {
@@ -201,10 +177,9 @@ static void expect_keys(struct world *w, int32_t p, const struct rows *rows, int
         const struct post_row *wanted = NULL;
         struct event_text text = key_of(key);
         struct post_found found = {.author = -7};
-        struct error error;
         for (size_t i = 0; key && i < rows->count; i++)
             if (rows->items[i].author == author && rows->items[i].key == key) wanted = &rows->items[i];
-        done(w, posts_find_key(w->posts, p, author, text.data, text.size, &found, &error), &error);
+        done(w, posts_find_key(w->posts, p, author, text.data, text.size, &found, &failure), &failure);
         CHECK(w, found.found == (wanted != NULL));
         if (wanted) CHECK(w, found.id == wanted->id && found.author == author && found.deleted == wanted->deleted);
     }
@@ -227,13 +202,12 @@ static void expect_author(struct world *w, int32_t p, const struct rows *rows, i
     size_t live_count = 0, in_range = 0, got_count = 99999, max = chance(w, 2) ? chance(w, 4) : POSTS_MAX;
     int64_t above = chance(w, 2) ? 0 : some_limit(w, rows), before = chance(w, 2) ? INT64_MAX : some_limit(w, rows);
     bool more = false;
-    struct error error;
     for (size_t i = 0; i < rows->count; i++)
         if (rows->items[i].author == author && rows->items[i].what == LIVE) live[live_count++] = rows->items[i].id;
     if (live_count) qsort(live, live_count, sizeof *live, falling);
-    done(w, posts_count(w->posts, p, author, &count, &error), &error);
+    done(w, posts_count(w->posts, p, author, &count, &failure), &failure);
     CHECK(w, count == (int64_t)live_count);
-    done(w, posts_of(w->posts, p, author, above, before, got, max, &got_count, &more, &error), &error);
+    done(w, posts_of(w->posts, p, author, above, before, got, max, &got_count, &more, &failure), &failure);
     for (size_t i = 0; i < live_count; i++) {
         if (live[i] <= above || live[i] >= before) continue;
         if (in_range < max) CHECK(w, in_range < got_count && got[in_range] == live[i]);
@@ -255,13 +229,12 @@ static void expect_forgettable(struct world *w, const struct part *part) {
     struct post_found found[POSTS_MAX];
     size_t count = 99999, max = chance(w, 2) ? 1 + chance(w, 5) : POSTS_MAX, wanted = 0;
     int64_t before = part->clock - (int64_t)chance(w, 20) + 1;
-    struct error error;
     gone.count = 0;
     for (size_t i = 0; i < part->stored.count; i++)
         if (part->stored.items[i].what == DELETED) gone.items[gone.count++] = part->stored.items[i];
     if (gone.count) qsort(gone.items, gone.count, sizeof *gone.items, longest_deleted_first);
     while (wanted < gone.count && wanted < max && gone.items[wanted].deleted < before) wanted++;
-    done(w, posts_forgettable(w->posts, number_of(w, part), before, found, max, &count, &error), &error);
+    done(w, posts_forgettable(w->posts, number_of(w, part), before, found, max, &count, &failure), &failure);
     CHECK(w, count == wanted);
     for (size_t i = 0; i < count; i++) {
         const struct post_row *row = &gone.items[i];
@@ -273,7 +246,6 @@ static void expect_forgettable(struct world *w, const struct part *part) {
 static void expect(struct world *w, struct part *part) {
     int32_t p = number_of(w, part);
     struct post_found found = {.found = true};
-    struct error error;
     struct buffer none = {.data = NULL};
     CHECK(w, posts_next(w->posts, p, 0) == (part->index.written ? part->index.written : -1));
     CHECK(w, posts_next(w->posts, p, 1) == (part->texts.written ? part->texts.written : -1));
@@ -282,10 +254,10 @@ static void expect(struct world *w, struct part *part) {
     for (uint64_t i = 0; i < AUTHORS; i++) expect_author(w, p, &part->stored, author_of(i));
     expect_author(w, p, &part->stored, 0);
     expect_forgettable(w, part);
-    done(w, posts_find(w->posts, p, 1, &found, &error), &error);
+    done(w, posts_find(w->posts, p, 1, &found, &failure), &failure);
     CHECK(w, !found.found);
-    CHECK(w,
-          posts_text(w->posts, p, 5, 1, &none, &error) == 0 && posts_client_key(w->posts, p, 5, 1, &none, &error) == 0);
+    CHECK(w, posts_text(w->posts, p, 5, 1, &none, &failure) == 0 &&
+                 posts_client_key(w->posts, p, 5, 1, &none, &failure) == 0);
 }
 
 /* ---- what happens to a partition ---- */
@@ -321,8 +293,7 @@ static void take_some(struct world *w, struct part *part, bool texts) {
 }
 
 static void write_all(struct world *w) {
-    struct error error;
-    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
     for (int32_t p = 0; p < PARTITIONS; p++) {
         struct part *part = &w->parts[p];
         for (; part->index.written < part->index.taken; part->index.written++)
@@ -344,8 +315,7 @@ static void forget_taken(struct part *part) {
 }
 
 static void attach(struct world *w, struct part *part) {
-    struct error error;
-    done(w, posts_open(w->posts, number_of(w, part), 0, 0, &error), &error);
+    done(w, posts_open(w->posts, number_of(w, part), 0, 0, &failure), &failure);
     int64_t index = posts_next(w->posts, number_of(w, part), 0);
     int64_t texts = posts_next(w->posts, number_of(w, part), 1);
     CHECK(w, index == (part->index.written ? part->index.written : -1));
@@ -354,8 +324,7 @@ static void attach(struct world *w, struct part *part) {
 }
 
 static void reset(struct world *w, struct part *part) {
-    struct error error;
-    done(w, posts_reset(w->posts, number_of(w, part), 0, &error), &error);
+    done(w, posts_reset(w->posts, number_of(w, part), 0, &failure), &failure);
     part->index.written = part->texts.written = 0;
     part->stored.count = 0;
     forget_taken(part);
@@ -363,10 +332,9 @@ static void reset(struct world *w, struct part *part) {
 
 /* Some texts become old. Nobody who reads them notices. */
 static void cool(struct world *w, struct part *part) {
-    struct error error;
     int64_t below = ids_make(1000 + (int64_t)chance(w, (uint64_t)(part->tick - 998)), 0);
-    int code = posts_cool(w->posts, number_of(w, part), below, 1 + chance(w, 6), &error);
-    done(w, code < 0 ? code : 0, &error);
+    int code = posts_cool(w->posts, number_of(w, part), below, 1 + chance(w, 6), &failure);
+    done(w, code < 0 ? code : 0, &failure);
     expect(w, part);
 }
 
@@ -415,15 +383,9 @@ static void step(struct world *w) {
     }
 }
 
-static uint64_t many(uint64_t few) {
-    const char *wanted = getenv("HISTORIES");
-    return wanted ? strtoull(wanted, NULL, 10) : few;
-}
-
 static struct world *world_new(uint64_t seed) {
     struct world *w = mem_zero(1, sizeof *w);
-    *w = (struct world){.seed = seed, .random = seed << 32, .folder = "/tmp/starling-posts-XXXXXX"};
-    assert_non_null(mkdtemp(w->folder));
+    *w = (struct world){.seed = seed, .random = seed << 32, .folder = kit_folder()};
     for (int32_t p = 0; p < PARTITIONS; p++) {
         w->parts[p].read_tick = -1;
         w->parts[p].tick = w->parts[p].clock = 1000;
@@ -433,16 +395,14 @@ static struct world *world_new(uint64_t seed) {
 }
 
 static void world_free(struct world *w) {
-    char remove[128];
     posts_free(w->posts);
     store_close(w->store);
-    snprintf(remove, sizeof remove, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(remove), 0);
+    kit_remove(w->folder);
     free(w);
 }
 
-static void histories(void **state) {
-    for (uint64_t seed = 0; seed < many(HISTORIES); seed++) {
+TEST(histories) {
+    for (uint64_t seed = 0; seed < kit_histories(HISTORIES); seed++) {
         struct world *w = world_new(seed);
         for (int i = 0; i < STEPS; i++) step(w);
         for (int32_t p = 0; p < PARTITIONS; p++) { // and to the end
@@ -473,9 +433,8 @@ static struct world *world_of_one(void) {
 
 static size_t texts_in(struct world *w, const char *name) {
     struct store_family *family;
-    struct error error;
     size_t size, count = 0;
-    done(w, store_family(w->store, name, &family, &error), &error);
+    done(w, store_family(w->store, name, &family, &failure), &failure);
     struct store_cursor *cursor = store_cursor_new(w->store, family);
     for (store_cursor_seek(cursor, "", 0); store_cursor_valid(cursor); store_cursor_next(cursor)) {
         store_cursor_key(cursor, &size);
@@ -486,70 +445,66 @@ static size_t texts_in(struct world *w, const char *name) {
 }
 
 /* Each step moves a few, a restart goes on behind the last one, and a deletion finds a text where it is. */
-static void old_texts_are_moved(void **state) {
+TEST(old_texts_are_moved) {
     enum { TEXTS = 25, OLD = 15, STEP = 4 };
     struct world *w = world_of_one();
-    struct error error;
-    struct buffer text = {.data = NULL};
+    FREED_BUFFER text = {.size = 0};
     int steps = 0;
     posts_free(w->posts);
     w->posts = posts_new(w->store, PARTITIONS, INT64_C(1) << 50);
-    done(w, posts_open(w->posts, 0, 0, 0, &error), &error);
+    done(w, posts_open(w->posts, 0, 0, 0, &failure), &failure);
     for (int64_t i = 0; i < TEXTS; i++) {
         take_post(w, i, i % 3, 1000 + i, POST_LIVE, 0, "");
         posts_take_text(w->posts, 0, i, i % 3, 1000 + i, "text", 4);
     }
-    done(w, posts_write(w->posts, &error), &error);
-    assert_int_equal(posts_cool(w->posts, 0, 1000, STEP, &error), 0);
+    done(w, posts_write(w->posts, &failure), &failure);
+    assert_int_equal(posts_cool(w->posts, 0, 1000, STEP, &failure), 0);
     assert_int_equal(texts_in(w, "texts-0"), TEXTS);
-    while (posts_cool(w->posts, 0, 1000 + OLD, STEP, &error) == 1) {
+    while (posts_cool(w->posts, 0, 1000 + OLD, STEP, &failure) == 1) {
         assert_int_equal(texts_in(w, "cold-texts-0"), ++steps * STEP);
         posts_close(w->posts, 0);
-        done(w, posts_open(w->posts, 0, 0, 0, &error), &error);
+        done(w, posts_open(w->posts, 0, 0, 0, &failure), &failure);
     }
     assert_int_equal(steps, OLD / STEP);
     assert_int_equal(texts_in(w, "cold-texts-0"), OLD);
     assert_int_equal(texts_in(w, "texts-0"), TEXTS - OLD);
     for (int64_t i = 0; i < TEXTS; i++) {
-        assert_int_equal(posts_text(w->posts, 0, i % 3, 1000 + i, &text, &error), 1);
+        assert_int_equal(posts_text(w->posts, 0, i % 3, 1000 + i, &text, &failure), 1);
         assert_int_equal(text.size, 4);
     }
     for (int64_t i = 0; i < TEXTS; i++) posts_take_text(w->posts, 0, TEXTS + i, i % 3, 1000 + i, NULL, 0);
-    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
     assert_int_equal(texts_in(w, "cold-texts-0") + texts_in(w, "texts-0"), 0);
-    buffer_free(&text);
     world_free(w);
 }
 
 /* A tombstone frees the key for a new post within one write, whichever of the two comes first in the store's order. */
-static void a_key_goes_over_to_a_new_post(void **state) {
+TEST(a_key_goes_over_to_a_new_post) {
     enum { BETWEEN = 100 }; // posts, so that the two are read from the store at different times
     struct world *w = world_of_one();
-    struct error error;
     struct post_found found;
     int64_t offset = 0, count;
     take_post(w, offset++, 5, 1000, POST_LIVE, 0, "k");
-    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
     posts_take_index(w->posts, 0, offset++, 5, 1000, NULL);
     for (int64_t i = 0; i < BETWEEN; i++) take_post(w, offset++, 5, 1001 + i, POST_LIVE, 0, "");
     take_post(w, offset++, 5, 2000, POST_LIVE, 0, "k");
-    done(w, posts_write(w->posts, &error), &error);
-    done(w, posts_find_key(w->posts, 0, 5, "k", 1, &found, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
+    done(w, posts_find_key(w->posts, 0, 5, "k", 1, &found, &failure), &failure);
     assert_true(found.found && found.id == 2000);
-    done(w, posts_count(w->posts, 0, 5, &count, &error), &error);
+    done(w, posts_count(w->posts, 0, 5, &count, &failure), &failure);
     assert_int_equal(count, BETWEEN + 1);
     world_free(w);
 }
 
 /* Compaction leaves a tombstone of the partition's highest id, for a while. */
-static void a_tombstone_counts_for_the_highest_tick(void **state) {
+TEST(a_tombstone_counts_for_the_highest_tick) {
     struct world *w = world_of_one();
-    struct error error;
     take_post(w, 0, 5, ids_make(2000, 0), POST_LIVE, 0, "");
     posts_take_index(w->posts, 0, 1, 5, ids_make(3000, 0), NULL);
     posts_take_index(w->posts, 0, 2, 5, ids_make(2500, 0), NULL);
     assert_int_equal(posts_last_tick(w->posts, 0), 3000);
-    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
     posts_free(w->posts);
     store_close(w->store);
     open_store(w);
@@ -560,48 +515,45 @@ static void a_tombstone_counts_for_the_highest_tick(void **state) {
 }
 
 /* deleted 0 means live to those who ask: a deleted post without a time shows some. */
-static void a_deleted_post_without_a_time_is_deleted(void **state) {
+TEST(a_deleted_post_without_a_time_is_deleted) {
     struct world *w = world_of_one();
-    struct error error;
     struct post_found found;
     take_post(w, 0, 5, 1000, POST_DELETED, 0, "");
     take_post(w, 1, 5, 1001, POST_LIVE, 77, "");
-    done(w, posts_write(w->posts, &error), &error);
-    done(w, posts_find(w->posts, 0, 1000, &found, &error), &error);
+    done(w, posts_write(w->posts, &failure), &failure);
+    done(w, posts_find(w->posts, 0, 1000, &found, &failure), &failure);
     assert_true(found.found && found.deleted > 0);
-    done(w, posts_find(w->posts, 0, 1001, &found, &error), &error);
+    done(w, posts_find(w->posts, 0, 1001, &found, &failure), &failure);
     assert_true(found.found && !found.deleted);
     world_free(w);
 }
 
-static void only_attached_partitions_are_read(void **state) {
+TEST(only_attached_partitions_are_read) {
     struct world *w = world_of_one();
-    struct error error = {.text = ""};
     struct post_found found;
     struct buffer text = {.data = NULL};
     int64_t count, ids[1];
     size_t listed;
     bool more;
     const struct post post = {.state = POST_LIVE};
-    assert_int_equal(posts_find(w->posts, 1, 5, &found, &error), -ESTALE);
-    assert_non_null(strstr(error.text, "partition 1"));
-    assert_int_equal(posts_find_key(w->posts, 1, 5, "k", 1, &found, &error), -ESTALE);
-    assert_int_equal(posts_client_key(w->posts, 1, 5, 5, &text, &error), -ESTALE);
-    assert_int_equal(posts_count(w->posts, 1, 5, &count, &error), -ESTALE);
-    assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, ids, 1, &listed, &more, &error), -ESTALE);
-    assert_int_equal(posts_text(w->posts, 1, 5, 5, &text, &error), -ESTALE);
-    assert_int_equal(posts_forgettable(w->posts, 1, 5, &found, 1, &listed, &error), -ESTALE);
+    assert_fails(posts_find(w->posts, 1, 5, &found, &failure), -ESTALE, "partition 1");
+    assert_int_equal(posts_find_key(w->posts, 1, 5, "k", 1, &found, &failure), -ESTALE);
+    assert_int_equal(posts_client_key(w->posts, 1, 5, 5, &text, &failure), -ESTALE);
+    assert_int_equal(posts_count(w->posts, 1, 5, &count, &failure), -ESTALE);
+    assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, ids, 1, &listed, &more, &failure), -ESTALE);
+    assert_int_equal(posts_text(w->posts, 1, 5, 5, &text, &failure), -ESTALE);
+    assert_int_equal(posts_forgettable(w->posts, 1, 5, &found, 1, &listed, &failure), -ESTALE);
     assert_int_equal(posts_next(w->posts, 1, 0), -1);
     assert_int_equal(posts_next(w->posts, 1, 1), -1);
     assert_int_equal(posts_last_tick(w->posts, 1), -1);
     posts_take_index(w->posts, 1, 0, 5, 5, &post); // of nobody
     posts_take_text(w->posts, 1, 0, 5, 5, "x", 1);
-    assert_int_equal(posts_write(w->posts, &error), 0);
+    assert_int_equal(posts_write(w->posts, &failure), 0);
     world_free(w);
 }
 
 /* A damaged value is refused; a write that fails leaves the offset where it was, and nothing half done. */
-static void damage_is_found(void **state) {
+TEST(damage_is_found) {
     static const struct {
         uint8_t key[24];
         size_t key_size, value_size;
@@ -654,7 +606,7 @@ static void damage_is_found(void **state) {
     }
 }
 
-static void keys_come_back(void **state) {
+TEST(keys_come_back) {
     uint8_t key[POST_KEY_SIZE];
     int64_t author = -7, id = -7;
     static const uint8_t EXPECTED[] = {0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 1, 2};
@@ -672,18 +624,4 @@ static void keys_come_back(void **state) {
         post_key_write(key, WRONG[i][0], WRONG[i][1]);
         assert_false(post_key_read(key, sizeof key, &author, &id));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_come_back),
-        cmocka_unit_test(histories),
-        cmocka_unit_test(old_texts_are_moved),
-        cmocka_unit_test(a_key_goes_over_to_a_new_post),
-        cmocka_unit_test(a_tombstone_counts_for_the_highest_tick),
-        cmocka_unit_test(a_deleted_post_without_a_time_is_deleted),
-        cmocka_unit_test(only_attached_partitions_are_read),
-        cmocka_unit_test(damage_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

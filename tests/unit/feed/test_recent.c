@@ -1,18 +1,7 @@
 /* Rows in memory against a table: a row is what was put last, or it is not there; it is never another one. Rows that are asked for stay
  * longer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "feed/recent.h"
+#include "unit/kit/kit.h"
 
 enum { READERS = 60, KINDS = 3, PARTITIONS = 4, RING = 1 << 14, LARGEST = 1400, STEPS = 200000, SMALL = 8 };
 
@@ -61,7 +50,7 @@ static void drop_partition(struct world *w, size_t partition) {
         for (size_t kind = 0; kind < KINDS; kind++) w->table[reader][kind].there = false;
 }
 
-static void test_a_row_is_what_was_put_last(void **state) {
+TEST(test_a_row_is_what_was_put_last) {
     struct world w = {.rows = recent_new(RING, PARTITIONS)};
     size_t found = 0, asked = 0;
     for (int step = 0; step < STEPS; step++) {
@@ -85,7 +74,7 @@ static void test_a_row_is_what_was_put_last(void **state) {
     recent_free(w.rows);
 }
 
-static void test_rows_that_are_asked_for_stay(void **state) {
+TEST(test_rows_that_are_asked_for_stay) {
     struct recent *rows = recent_new(RING, 1);
     uint8_t bytes[100] = {0};
     size_t size;
@@ -99,20 +88,11 @@ static void test_rows_that_are_asked_for_stay(void **state) {
     recent_free(rows);
 }
 
-static void test_without_memory_nothing_is_kept(void **state) {
+TEST(test_without_memory_nothing_is_kept) {
     struct recent *rows = recent_new(0, 1);
     size_t size;
     recent_put(rows, (struct recent_key){.reader = 1}, NULL, 0);
     assert_null(recent_find(rows, (struct recent_key){.reader = 1}, &size));
     recent_drop(rows, (struct recent_key){.reader = 1});
     recent_free(rows);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_row_is_what_was_put_last),
-        cmocka_unit_test(test_rows_that_are_asked_for_stay),
-        cmocka_unit_test(test_without_memory_nothing_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

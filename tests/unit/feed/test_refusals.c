@@ -1,13 +1,7 @@
 /* The refusals of the last hour, against brute force. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/chance.h"
 #include "feed/refusals.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 2, COMMANDS = 3000, START = 1000000 };
 
@@ -17,7 +11,7 @@ static struct follow_refusal refusal_of(int64_t command) {
 }
 
 /* Commands are refused now and then; some records come twice, as after a rebalance. */
-static void they_are_found_for_an_hour(void **state) {
+TEST(they_are_found_for_an_hour) {
     static int64_t refused_at[COMMANDS]; /* 0: it was not */
     struct chance chance = {.state = 7};
     struct refusals *refusals = refusals_new(PARTITIONS);
@@ -47,11 +41,4 @@ static void they_are_found_for_an_hour(void **state) {
     assert_false(refusals_find(refusals, 1, COMMANDS - 1, &reason));
     assert_int_equal(refusals_next(refusals, 1, 0), -1);
     refusals_free(refusals);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_are_found_for_an_hour),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,7 @@
 /* The lists of relations, through random histories: halves are read in lots of any size, some of them twice; stores are closed
  * with halves that were not applied, reset, and opened again. After each lot every door is compared with a table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "unit/feed/relation_steps.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, USERS = 45, KINDS = 4, TOPIC_MAX = 4000, HISTORIES = 5, STEPS = 150 };
 
@@ -34,17 +19,12 @@ struct part {
 
 struct world {
     uint64_t seed, random;
-    char folder[64];
+    char *folder;
     struct relation_lists *lists;
     struct part parts[PARTITIONS];
     bool table[KINDS][USERS][USERS];
     int64_t since[KINDS][USERS][USERS];
 };
-
-#define CHECK(w, condition)                                                                                            \
-    do {                                                                                                               \
-        if (!(condition)) fail_msg("seed %" PRIu64 ": %s", (w)->seed, #condition);                                     \
-    } while (0)
 
 static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random++) % of; }
 
@@ -53,7 +33,6 @@ static void done(struct world *w, int code, const struct error *error) {
 }
 
 static void open_lists(struct world *w) {
-    struct error error;
     char path[96];
     snprintf(path, sizeof path, "%s/follows", w->folder);
     const struct relation_lists_options options = {.path = path,
@@ -62,7 +41,7 @@ static void open_lists(struct world *w) {
                                                    .chunk = 4,
                                                    .max_age_ms = INT64_C(86400000),
                                                    .cache_bytes = 1 << 13};
-    done(w, relation_lists_open(&options, &w->lists, &error), &error);
+    done(w, relation_lists_open(&options, &w->lists, &failure), &failure);
 }
 
 static void produce(struct world *w, struct part *part) {
@@ -98,9 +77,8 @@ static void set_table(struct world *w, struct part *part, int64_t to) {
 /* The time of a half of today is known; of an old one it need not be. */
 static void expect_since(struct world *w, int32_t partition, const struct relation_half *half) {
     int64_t wanted = w->since[half->relation][half->user][half->other], since = -1;
-    struct error error;
     bool has = false, set = w->table[half->relation][half->user][half->other];
-    done(w, relation_lists_since(w->lists, partition, half, &has, &since, &error), &error);
+    done(w, relation_lists_since(w->lists, partition, half, &has, &since, &failure), &failure);
     CHECK(w, has == set);
     bool recent = clock_wall_ms() - wanted < INT64_C(86000000);
     CHECK(w, set ? since == wanted || (!recent && !since) : !since);
@@ -109,22 +87,21 @@ static void expect_since(struct world *w, int32_t partition, const struct relati
 static void expect_list(struct world *w, int32_t partition, int64_t user, enum relation relation) {
     const bool *wanted = w->table[relation][user];
     struct id_list ids = {.items = NULL}, slice = {.items = NULL};
-    struct error error;
     size_t count = 0, kept = 0, slices = 0, beside = 0;
-    done(w, relation_lists_all(w->lists, partition, user, relation, &ids, &error), &error);
+    done(w, relation_lists_all(w->lists, partition, user, relation, &ids, &failure), &failure);
     for (int64_t other = 0; other < USERS; other++) {
         bool has = !wanted[other];
         const struct relation_half half = {.user = user, .other = other, .relation = relation};
-        done(w, relation_lists_has(w->lists, partition, &half, &has, other % 2 ? &beside : NULL, &error), &error);
+        done(w, relation_lists_has(w->lists, partition, &half, &has, other % 2 ? &beside : NULL, &failure), &failure);
         CHECK(w, has == wanted[other]);
         expect_since(w, partition, &half);
         if (wanted[other]) CHECK(w, count < ids.count && ids.items[count++] == other);
     }
     CHECK(w, count == ids.count && beside == count);
-    done(w, relation_lists_count(w->lists, partition, user, relation, &kept, &error), &error);
+    done(w, relation_lists_count(w->lists, partition, user, relation, &kept, &failure), &failure);
     CHECK(w, kept == count);
     for (int64_t after = -1;; slices++) {
-        done(w, relation_lists_slice(w->lists, partition, user, relation, after, &slice, &error), &error);
+        done(w, relation_lists_slice(w->lists, partition, user, relation, after, &slice, &failure), &failure);
         if (!slice.count) break;
         for (size_t i = 0; i < slice.count; i++) {
             CHECK(w, slice.items[i] > after && slice.items[i] < USERS && wanted[slice.items[i]]);
@@ -140,8 +117,7 @@ static void expect_list(struct world *w, int32_t partition, int64_t user, enum r
 
 static void expect(struct world *w, struct part *part) {
     int32_t partition = (int32_t)(part - w->parts);
-    struct error error;
-    done(w, relation_lists_finish(w->lists, partition, clock_wall_ms(), &error), &error);
+    done(w, relation_lists_finish(w->lists, partition, clock_wall_ms(), &failure), &failure);
     part->building = false;
     for (int64_t user = partition; user < USERS; user += PARTITIONS)
         for (int relation = RELATION_FOLLOWING; relation <= RELATION_MUTED; relation++)
@@ -150,9 +126,8 @@ static void expect(struct world *w, struct part *part) {
 
 /* again: it is attached already; what was taken then stays so. */
 static void attach(struct world *w, struct part *part, bool again) {
-    struct error error;
     int64_t from;
-    done(w, relation_lists_attach(w->lists, (int32_t)(part - w->parts), clock_wall_ms(), &from, &error), &error);
+    done(w, relation_lists_attach(w->lists, (int32_t)(part - w->parts), clock_wall_ms(), &from, &failure), &failure);
     part->attached = true;
     if (from == ADJACENCY_FROM_BEGINNING) {
         CHECK(w, part->building || !part->applied);
@@ -182,9 +157,8 @@ static void read_some(struct world *w, struct part *part) {
 
 static void apply(struct world *w, struct part *part) {
     int32_t partition = (int32_t)(part - w->parts);
-    struct error error;
     bool restoring = part->building && chance(w, 3);
-    done(w, relation_lists_apply(w->lists, partition, part->position, clock_wall_ms(), restoring, &error), &error);
+    done(w, relation_lists_apply(w->lists, partition, part->position, clock_wall_ms(), restoring, &failure), &failure);
     if (!restoring) part->building = false;
     if (part->position > part->applied) part->applied = part->position;
     CHECK(w, relation_lists_next(w->lists, partition) == part->applied);
@@ -195,7 +169,6 @@ static void apply(struct world *w, struct part *part) {
 static void step(struct world *w) {
     struct part *part = &w->parts[chance(w, PARTITIONS)];
     int32_t partition = (int32_t)(part - w->parts);
-    struct error error;
     produce(w, part);
     if (!part->attached) {
         attach(w, part, false);
@@ -213,7 +186,7 @@ static void step(struct world *w) {
         break;
     case 2:
         if (chance(w, 3)) break;
-        done(w, relation_lists_reset(w->lists, partition, &error), &error);
+        done(w, relation_lists_reset(w->lists, partition, &failure), &failure);
         part->applied = part->position = part->taken = 0;
         part->building = true;
         CHECK(w, relation_lists_next(w->lists, partition) == -1);
@@ -234,48 +207,35 @@ static void step(struct world *w) {
     }
 }
 
-static uint64_t many(uint64_t few) {
-    const char *wanted = getenv("HISTORIES");
-    return wanted ? strtoull(wanted, NULL, 10) : few;
-}
-
-static void histories(void **state) {
-    for (uint64_t seed = 0; seed < many(HISTORIES); seed++) {
-        struct world *w = mem_zero(1, sizeof *w);
-        char command[128];
-        *w = (struct world){.seed = seed, .random = seed << 32, .folder = "/tmp/starling-relations-XXXXXX"};
-        assert_non_null(mkdtemp(w->folder));
+TEST(histories) {
+    for (uint64_t seed = 0; seed < kit_histories(HISTORIES); seed++) {
+        FREED struct world *w = mem_zero(1, sizeof *w);
+        *w = (struct world){.seed = seed, .random = seed << 32, .folder = kit_folder()};
         open_lists(w);
         for (int i = 0; i < STEPS; i++) step(w);
         relation_lists_close(w->lists);
-        snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-        assert_int_equal(system(command), 0);
-        free(w);
+        kit_remove(w->folder);
     }
 }
 
 static void take_and_apply(struct world *w, int64_t offset, bool set, bool restoring) {
     const struct relation_half half = {.user = 0, .other = 7, .relation = RELATION_FOLLOWING};
-    struct error error;
     relation_lists_take(w->lists, 0, offset, clock_wall_ms(), &half, set);
-    done(w, relation_lists_apply(w->lists, 0, offset + 1, clock_wall_ms(), restoring, &error), &error);
+    done(w, relation_lists_apply(w->lists, 0, offset + 1, clock_wall_ms(), restoring, &failure), &failure);
 }
 
 static size_t followed(struct world *w) {
     struct id_list ids = {.items = NULL};
-    struct error error;
-    done(w, relation_lists_all(w->lists, 0, 0, RELATION_FOLLOWING, &ids, &error), &error);
+    done(w, relation_lists_all(w->lists, 0, 0, RELATION_FOLLOWING, &ids, &failure), &failure);
     size_t count = ids.count;
     id_list_free(&ids);
     return count;
 }
 
 /* A process that was the owner, and reads on as a stand-by, is the owner again: what it has in memory from before is gone. */
-static void lists_in_memory_follow_the_topic(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    char command[128];
-    *w = (struct world){.folder = "/tmp/starling-relations-XXXXXX"};
-    assert_non_null(mkdtemp(w->folder));
+TEST(lists_in_memory_follow_the_topic) {
+    FREED struct world *w = mem_zero(1, sizeof *w);
+    *w = (struct world){.folder = kit_folder()};
     open_lists(w);
     attach(w, &w->parts[0], false);
     uint64_t hits = relation_lists_cached(w->lists).hits;
@@ -285,12 +245,9 @@ static void lists_in_memory_follow_the_topic(void **state) {
     }
     assert_int_equal(relation_lists_cached(w->lists).hits - hits, 20 * 2);
     relation_lists_close(w->lists);
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(command), 0);
-    free(w);
 }
 
-static void keys_come_back(void **state) {
+TEST(keys_come_back) {
     static const int64_t USERS_OF_KEYS[] = {0, 1, 255, 256, INT64_MAX};
     for (size_t i = 0; i < ARRAY_SIZE(USERS_OF_KEYS); i++) {
         for (int relation = RELATION_FOLLOWING; relation <= RELATION_MUTED; relation++) {
@@ -320,10 +277,4 @@ static void keys_come_back(void **state) {
         assert_false(relation_key_read(key, sizeof key, &half));
         assert_true(half.user == 5 && half.other == 256);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keys_come_back), cmocka_unit_test(histories),
-                                       cmocka_unit_test(lists_in_memory_follow_the_topic)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

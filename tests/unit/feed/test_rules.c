@@ -1,17 +1,7 @@
 /* How commands of the feed are decided, and which ones are dead letters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "feed/posts.h"
 #include "feed/rules.h"
+#include "unit/kit/kit.h"
 
 /* A text of so many copies of a character. */
 static struct event_text copies(const char *character, size_t count) {
@@ -31,7 +21,7 @@ static void assert_complaint(const struct post_command *command, const char *par
     if (part && (!complaint || !strstr(complaint, part))) fail_msg("not \"%s\": %s", part, complaint);
 }
 
-static void users_must_be_two(void **state) {
+TEST(users_must_be_two) {
     static const struct {
         int64_t user, other;
         bool good;
@@ -49,7 +39,7 @@ static void users_must_be_two(void **state) {
     }
 }
 
-static void a_text_has_1_to_2000_characters(void **state) {
+TEST(a_text_has_1_to_2000_characters) {
     static const char *const CHARACTERS[] = {"a", "\xc3\xa9", "\xe5\x8f\x8b", "\xf0\x9f\x8c\x8d", " ", "\n"};
     for (size_t i = 0; i < ARRAY_SIZE(CHARACTERS); i++) {
         static const size_t COUNTS[] = {0, 1, 2, 1999, 2000, 2001, 4000};
@@ -63,7 +53,7 @@ static void a_text_has_1_to_2000_characters(void **state) {
     }
 }
 
-static void a_text_is_utf_8_without_nul(void **state) {
+TEST(a_text_is_utf_8_without_nul) {
     static const struct event_text WRONG[] = {
         {"a\0b", 3},     {"\0", 1},           {"\x80", 1},         {"a\xc3", 2},
         {"\xc0\xaf", 2}, {"\xe0\x80\x80", 3}, {"\xed\xa0\x80", 3}, {"\xf4\x90\x80\x80", 4},
@@ -77,17 +67,16 @@ static void a_text_is_utf_8_without_nul(void **state) {
         command.key = WRONG[i];
         assert_complaint(&command, "its key is not UTF-8");
         command.key = (struct event_text){NULL, 0};
-        struct buffer url = {.data = NULL};
+        FREED_BUFFER url = {.size = 0};
         buffer_string(&url, "http://");
         buffer_append(&url, WRONG[i].data, WRONG[i].size);
         const struct event_text medium = {(const char *)url.data, url.size};
         command.media = (struct event_texts){&medium, 1};
         assert_complaint(&command, "the address of a medium is not UTF-8");
-        buffer_free(&url);
     }
 }
 
-static void a_post_mentions_up_to_ten_users(void **state) {
+TEST(a_post_mentions_up_to_ten_users) {
     static const int64_t USERS[11] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, INT64_MAX}, NEGATIVE[] = {7, -1};
     struct post_command command = GOOD;
     command.mentions = (struct event_longs){USERS, 10};
@@ -98,7 +87,7 @@ static void a_post_mentions_up_to_ten_users(void **state) {
     assert_complaint(&command, "a negative user");
 }
 
-static void a_key_has_up_to_64_bytes(void **state) {
+TEST(a_key_has_up_to_64_bytes) {
     static const size_t COUNTS[] = {0, 1, 63, 64, 65, 1000};
     for (size_t i = 0; i < ARRAY_SIZE(COUNTS); i++) {
         struct post_command command = GOOD;
@@ -108,7 +97,7 @@ static void a_key_has_up_to_64_bytes(void **state) {
     }
 }
 
-static void media_are_up_to_four_addresses(void **state) {
+TEST(media_are_up_to_four_addresses) {
     struct event_text media[5];
     for (size_t i = 0; i < 5; i++) media[i] = text_of(i % 2 ? "http://a/1" : "https://b/2");
     for (size_t count = 0; count <= 5; count++) {
@@ -139,7 +128,7 @@ static void media_are_up_to_four_addresses(void **state) {
     }
 }
 
-static void only_new_posts_have_no_id(void **state) {
+TEST(only_new_posts_have_no_id) {
     struct post_command command = GOOD;
     command.id = 5;
     assert_complaint(&command, "an id already");
@@ -171,7 +160,7 @@ static enum follow_verdict decide(enum follow_command_kind kind, int64_t blocked
 
 /* The command of a block that is carried out late, or once more, ends what was there before the block, and nothing that stands
  * since it was lifted. While a block stands it ends any follow. */
-static void a_block_ends_no_later_follow(void **state) {
+TEST(a_block_ends_no_later_follow) {
     enum { BLOCKED = 1000 };
     for (int set = 0; set < 2; set++) {
         for (int blocked = 0; blocked < 2; blocked++) {
@@ -185,7 +174,7 @@ static void a_block_ends_no_later_follow(void **state) {
     }
 }
 
-static void follows_are_decided(void **state) {
+TEST(follows_are_decided) {
     for (int set = 0; set < 2; set++) {
         for (int blocked = 0; blocked < 2; blocked++) {
             for (size_t following = 0; following <= MAX + 1; following++) {
@@ -208,7 +197,7 @@ static void follows_are_decided(void **state) {
     assert_int_equal(follow_relation(FOLLOW_COMMAND_UNMUTE), RELATION_MUTED);
 }
 
-static void posts_are_decided(void **state) {
+TEST(posts_are_decided) {
     const int64_t now_ms = INT64_C(1780000000000), day = POST_KEPT_MS;
     const struct post_now none = {.exists = false}, live = {.exists = true}, gone = {.exists = true, .deleted = now_ms};
     assert_int_equal(post_decide(POST_COMMAND_POST, &none, now_ms), POST_MAKE);
@@ -222,20 +211,4 @@ static void posts_are_decided(void **state) {
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms - day), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day - 1), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day), POST_FORGET);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(users_must_be_two),
-        cmocka_unit_test(a_text_has_1_to_2000_characters),
-        cmocka_unit_test(a_text_is_utf_8_without_nul),
-        cmocka_unit_test(a_post_mentions_up_to_ten_users),
-        cmocka_unit_test(a_key_has_up_to_64_bytes),
-        cmocka_unit_test(media_are_up_to_four_addresses),
-        cmocka_unit_test(only_new_posts_have_no_id),
-        cmocka_unit_test(follows_are_decided),
-        cmocka_unit_test(a_block_ends_no_later_follow),
-        cmocka_unit_test(posts_are_decided),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,13 @@
 /* Both stores of a feed process come back from checkpoints. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "feed/posts.h"
 #include "feed/stores.h"
 #include "unit/feed/relation_steps.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 2, P = 1, EVERY_MS = 1000 };
 
 struct world {
-    char folder[64];
+    char *folder;
     char *data, *checkpoints;
     uv_loop_t loop;
     struct log *log;
@@ -33,8 +22,7 @@ static void opened(void *context, int code, const struct error *error) {
 }
 
 static void open_stores(struct world *w) {
-    struct error error;
-    w->metrics = metrics_new();
+    w->metrics = kit_metrics();
     w->stores = stores_new(&(struct stores_options){
         .loop = &w->loop,
         .log = w->log,
@@ -50,54 +38,46 @@ static void open_stores(struct world *w) {
         .on_opened = opened,
     });
     w->opened = false;
-    int code = stores_open(w->stores, &error);
-    if (code < 0) fail_msg("%d %s", code, error.text);
+    int code = stores_open(w->stores, &failure);
+    if (code < 0) fail_msg("%d %s", code, failure.text);
     while (code && !w->opened) uv_run(&w->loop, UV_RUN_ONCE); // a worker copies them, one after the other
 }
 
 static void close_stores(struct world *w) {
     while (stores_busy(w->stores)) uv_run(&w->loop, UV_RUN_ONCE);
     stores_free(w->stores);
-    metrics_free(w->metrics);
 }
 
 static void begin(struct world *w) {
-    *w = (struct world){.folder = "/tmp/starling-stores-XXXXXX"};
-    assert_non_null(mkdtemp(w->folder));
+    *w = (struct world){.folder = kit_folder()};
     w->data = mem_format("%s/data", w->folder);
     w->checkpoints = mem_format("%s/checkpoints", w->folder);
-    w->log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT);
+    w->log = kit_log();
     uv_loop_init(&w->loop);
     open_stores(w);
 }
 
 static void end(struct world *w) {
-    char remove[128];
     close_stores(w);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    log_free(w->log);
+    kit_loop_end(&w->loop);
     free(w->data);
     free(w->checkpoints);
-    snprintf(remove, sizeof remove, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(remove), 0);
+    kit_remove(w->folder);
 }
 
 /* Attaches the partition in both; where their topics are to be read from. */
 static struct posts *attach(struct world *w, int64_t *follows, int64_t *index) {
-    struct error error;
     struct posts *posts = posts_new(stores_posts(w->stores), PARTITIONS, INT64_C(1) << 50);
-    assert_int_equal(posts_open(posts, P, 0, 0, &error), 0);
+    assert_int_equal(posts_open(posts, P, 0, 0, &failure), 0);
     *index = posts_next(posts, P, 0);
-    assert_int_equal(relation_lists_attach(stores_relations(w->stores), P, clock_wall_ms(), follows, &error), 0);
+    assert_int_equal(relation_lists_attach(stores_relations(w->stores), P, clock_wall_ms(), follows, &failure), 0);
     return posts;
 }
 
-static void a_lost_disk_comes_back(void **state) {
+TEST(a_lost_disk_comes_back) {
     const struct relation_half half = {.user = 1, .other = 2, .relation = RELATION_FOLLOWING};
     const struct post post = {.state = POST_LIVE};
-    struct error error;
-    struct world w;
+    FREED_BY(end) struct world w;
     struct post_found found;
     int64_t follows, index, now = clock_wall_ms();
     bool has = false;
@@ -105,10 +85,10 @@ static void a_lost_disk_comes_back(void **state) {
     struct posts *posts = attach(&w, &follows, &index);
     assert_true(follows < 0 && index < 0);
     relation_lists_take(stores_relations(w.stores), P, 0, now, &half, true);
-    assert_int_equal(relation_lists_apply(stores_relations(w.stores), P, 5, now, true, &error), 0);
-    assert_int_equal(relation_lists_finish(stores_relations(w.stores), P, now, &error), 0);
+    assert_int_equal(relation_lists_apply(stores_relations(w.stores), P, 5, now, true, &failure), 0);
+    assert_int_equal(relation_lists_finish(stores_relations(w.stores), P, now, &failure), 0);
     posts_take_index(posts, P, 6, 1, 77, &post);
-    assert_int_equal(posts_write(posts, &error), 0);
+    assert_int_equal(posts_write(posts, &failure), 0);
     posts_free(posts);
     for (int i = 0; i < 3; i++) { // the first call says from when on one is due
         now += 2 * EVERY_MS;
@@ -117,24 +97,15 @@ static void a_lost_disk_comes_back(void **state) {
     }
     close_stores(&w);
 
-    char *remove = mem_format("rm -rf '%s'", w.data);
+    FREED char *remove = mem_format("rm -rf '%s'", w.data);
     assert_int_equal(system(remove), 0);
-    free(remove);
     open_stores(&w);
     posts = attach(&w, &follows, &index);
     assert_int_equal(follows, 5);
     assert_int_equal(index, 7);
-    assert_int_equal(relation_lists_has(stores_relations(w.stores), P, &half, &has, NULL, &error), 0);
+    assert_int_equal(relation_lists_has(stores_relations(w.stores), P, &half, &has, NULL, &failure), 0);
     assert_true(has);
-    assert_int_equal(posts_find(posts, P, 77, &found, &error), 0);
+    assert_int_equal(posts_find(posts, P, 77, &found, &failure), 0);
     assert_true(found.found && found.author == 1);
     posts_free(posts);
-    end(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_disk_comes_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* Batches between feed processes of which some items cannot be read. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "event/delivery.h"
 #include "feed/timeline_reader.h"
+#include "unit/kit/kit.h"
 
 enum { ITEMS = 4 };
 
@@ -67,7 +59,7 @@ static int read_batch(const struct batch *batch, size_t size, struct seen *seen,
     return code;
 }
 
-static void the_others_of_a_batch_count(void **state) {
+TEST(the_others_of_a_batch_count) {
     struct batch batch;
     const char *unread;
     for (int64_t broken = 0; broken <= ITEMS; broken++) {
@@ -81,7 +73,7 @@ static void the_others_of_a_batch_count(void **state) {
     }
 }
 
-static void a_batch_may_be_cut_short_anywhere(void **state) {
+TEST(a_batch_may_be_cut_short_anywhere) {
     struct batch batch;
     const char *unread;
     make(&batch, 0);
@@ -93,7 +85,7 @@ static void a_batch_may_be_cut_short_anywhere(void **state) {
     }
 }
 
-static void a_failure_ends_the_reading(void **state) {
+TEST(a_failure_ends_the_reading) {
     struct batch batch;
     const char *unread;
     struct seen seen = {.most = 2};
@@ -101,13 +93,4 @@ static void a_failure_ends_the_reading(void **state) {
     assert_int_equal(read_batch(&batch, (size_t)(batch.at - batch.head), &seen, &unread), -EIO);
     assert_null(unread);
     assert_int_equal(seen.count, 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_others_of_a_batch_count),
-        cmocka_unit_test(a_batch_may_be_cut_short_anywhere),
-        cmocka_unit_test(a_failure_ends_the_reading),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* Readers who are watched against plain tables: random histories of readers who come and go while jobs are under way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "feed/watched.h"
 #include "unit/feed/items.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 30, PARTITIONS = 4, AUTHORS = 6, POSTS = 400, HISTORIES = 600, STEPS = 250 };
 
@@ -28,11 +19,6 @@ struct world {
 
 static size_t chance(struct world *w, uint64_t of) { return feed_chance(&w->chance, of); }
 static int32_t home(size_t user) { return (int32_t)(user % PARTITIONS); }
-
-#define CHECK(w, condition)                                                                                            \
-    do {                                                                                                               \
-        if (!(condition)) fail_msg("seed %llu: %s", (unsigned long long)(w)->seed, #condition);                        \
-    } while (0)
 
 static void forget(struct world *w, size_t user) {
     memset(w->wanted[user], 0, sizeof w->wanted[user]);
@@ -154,7 +140,7 @@ static void walk_all(struct world *w) {
     CHECK(w, seen == watched_count(w->table));
 }
 
-static void test_histories(void **state) {
+TEST(test_histories) {
     struct world *w = mem_alloc(sizeof *w);
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         *w = (struct world){.chance = {seed << 32}, .seed = seed, .table = watched_table_new(PARTITIONS)};
@@ -226,8 +212,8 @@ static void change(struct screen_world *w, int64_t id, bool there) {
     watched_trust(&w->watched);
 }
 
-static void test_the_newest_posts_are_right_on_screens(void **state) {
-    struct screen_world *w = mem_alloc(sizeof *w);
+TEST(test_the_newest_posts_are_right_on_screens) {
+    FREED struct screen_world *w = mem_alloc(sizeof *w);
     size_t rereads = 0, changes = 0;
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         *w = (struct screen_world){.chance = {seed << 32}};
@@ -253,11 +239,4 @@ static void test_the_newest_posts_are_right_on_screens(void **state) {
         }
     }
     assert_true(rereads > 100 && rereads < changes / 5); // they are seldom read for it
-    free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories),
-                                       cmocka_unit_test(test_the_newest_posts_are_right_on_screens)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,13 @@
 #include "unit/feed/world.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/chance.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "event/delivery.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
 #include "feed/page.h"
 #include "ids/ids.h"
 #include "unit/feed/relation_steps.h"
+#include "unit/kit/kit.h"
 
 enum {
     PARTS = 3,
@@ -177,8 +165,8 @@ static void put_hot(void *context, int32_t part, int64_t author, const struct ti
 /* ---- disks ---- */
 
 static void disk_open(struct feed_world *w, struct disk *disk, int part, int turn) {
-    char *lists = mem_format("%s/%d-%d-lists", w->folder, part, turn);
-    char *store = mem_format("%s/%d-%d-posts", w->folder, part, turn);
+    FREED char *lists = mem_format("%s/%d-%d-lists", w->folder, part, turn);
+    FREED char *store = mem_format("%s/%d-%d-posts", w->folder, part, turn);
     struct relation_lists_options options = {.path = lists,
                                              .partitions = PARTS,
                                              .memory_bytes = 16 << 20,
@@ -187,8 +175,6 @@ static void disk_open(struct feed_world *w, struct disk *disk, int part, int tur
     assert_int_equal(relation_lists_open(&options, &disk->relations, &error), 0);
     struct store_options store_options = {.cache_bytes = 1 << 20, .memtable_bytes = 8 << 20, .point_lookups = true};
     assert_int_equal(store_open(store, &store_options, &disk->store, &error), 0);
-    free(lists);
-    free(store);
 }
 
 /* A process that begins has nothing in memory. */
@@ -694,7 +680,7 @@ struct feed_world *feed_world_new(void) {
     bool memory = access("/dev/shm", W_OK) == 0; // a lost disk costs synced writes, thousands of times
     snprintf(w->folder, sizeof w->folder, "%s/starling-feed-XXXXXX", memory ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(w->folder));
-    w->codec = codec_new();
+    w->codec = kit_codec();
     w->scratch = page_scratch_new();
     w->tick = 1;
     for (int p = 0; p < PARTS; p++) {
@@ -716,18 +702,15 @@ void feed_world_free(struct feed_world *w) {
             store_close(o->disks[d].store);
             static const char *const NAMES[] = {"lists", "posts"};
             for (int k = 0; k < 2; k++) {
-                char *path = mem_format("%s/%d-%d-%s", w->folder, p, d, NAMES[k]);
+                FREED char *path = mem_format("%s/%d-%d-%s", w->folder, p, d, NAMES[k]);
                 assert_int_equal(store_remove(path, &error), 0);
-                free(path);
             }
-            char *runs = mem_format("%s/%d-%d-lists.build", w->folder, p, d); // of lists that were built
+            FREED char *runs = mem_format("%s/%d-%d-lists.build", w->folder, p, d); // of lists that were built
             assert_true(!rmdir(runs) || errno == ENOENT);
-            free(runs);
         }
         for (int log = 0; log < LOGS; log++) free(w->logs[log][p].items);
     }
     assert_int_equal(rmdir(w->folder), 0);
     page_scratch_free(w->scratch);
-    codec_free(w->codec);
     free(w);
 }

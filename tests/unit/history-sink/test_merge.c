@@ -1,23 +1,10 @@
 /* Merging small files of closed hours: each row once, sorted; what is merged goes after a while; and it can end anywhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "history-sink/merge.h"
 #include "history-sink/merge_rows.h"
 #include "unit/history-sink/world.h"
+#include "unit/kit/kit.h"
 
 enum { HOUR = 492541, PARTITION = 3, KEEP_MS = 60000 };
 
@@ -82,55 +69,55 @@ static void check_rows(struct merge_world *world, struct archive_file file, int6
     assert_int_equal(sum, (first + end - 1) * (end - first) / 2);
 }
 
-static void test_a_closed_hour_is_merged(void **state) {
-    struct merge_world world;
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, 499, HOUR).chain;
-    for (int i = 2; i <= 4; i++) chain = history_publish(*state, PARTITION, &chain, 500 * i - 1, HOUR).chain;
-    world_begin(&world, *state);
+SET_UP() { return kit_folder(); }
+
+TEST(test_a_closed_hour_is_merged, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 499, HOUR).chain;
+    for (int i = 2; i <= 4; i++) chain = history_publish(folder, PARTITION, &chain, 500 * i - 1, HOUR).chain;
+    world_begin(&world, folder);
     check_merge(&world, 0, 0, 0); // no later hour yet
-    history_publish(*state, PARTITION, &chain, 2099, HOUR + 1);
+    history_publish(folder, PARTITION, &chain, 2099, HOUR + 1);
     check_merge(&world, 0, 1, 0);
     check_rows(&world, (struct archive_file){.hour = HOUR, .first = 0, .end = 2000}, 0, 2000);
-    assert_int_equal(history_count_files(*state, ".avro"), 6);
+    assert_int_equal(history_count_files(folder, ".avro"), 6);
     check_merge(&world, KEEP_MS / 2, 0, 0); // not removed yet
     check_merge(&world, 2 * KEEP_MS, 0, 4);
     check_merge(&world, 2 * KEEP_MS, 0, 0);
-    assert_int_equal(history_count_files(*state, ".avro"), 2);
+    assert_int_equal(history_count_files(folder, ".avro"), 2);
     struct archive_wanted wanted = {.partition = PARTITION, .from = 0};
     assert_int_equal(archive_scan(world.storage, &wanted, 1, false, NULL), 0);
     assert_int_equal(wanted.found.count, 2);
     assert_int_equal(wanted.found.files[0].end, 2000);
     archive_list_clear(&wanted.found);
-    world_end(&world);
 }
 
 /* Closed by an empty file, which goes with the others; the chain goes on behind the merged file, in a later hour. */
-static void test_a_quiet_partition(void **state) {
-    struct merge_world world;
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, 99, HOUR).chain;
+TEST(test_a_quiet_partition, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 99, HOUR).chain;
     struct segment_published published;
-    world_begin(&world, *state);
+    world_begin(&world, folder);
     assert_int_equal(segment_publish(segment_closing(PARTITION, &chain), world.storage, &published, NULL), 0);
     check_merge(&world, 0, 1, 0);
     check_merge(&world, 2 * KEEP_MS, 0, 2);
-    assert_int_equal(history_count_files(*state, ".avro"), 1);
-    chain = history_publish(*state, PARTITION, &published.chain, 199, HOUR).chain; // still from behind the empty one
+    assert_int_equal(history_count_files(folder, ".avro"), 1);
+    chain = history_publish(folder, PARTITION, &published.chain, 199, HOUR).chain; // still from behind the empty one
     assert_int_equal(chain.file.hour, HOUR + 1);
-    chain = history_publish(*state, PARTITION, &chain, 299, HOUR + 2).chain;
+    chain = history_publish(folder, PARTITION, &chain, 299, HOUR + 2).chain;
     check_merge(&world, 0, 1, 0);
     check_rows(&world, (struct archive_file){.hour = HOUR + 1, .first = 100, .end = 200}, 100, 200);
-    world_end(&world);
 }
 
 /* Killed between publication and removal, or in the middle of that. */
-static void test_it_goes_on_after_a_kill(void **state) {
-    struct merge_world world;
-    struct chain_end first = history_publish(*state, PARTITION, NULL, 9, HOUR).chain, chain;
-    chain = history_publish(*state, PARTITION, &first, 19, HOUR).chain;
-    history_publish(*state, PARTITION, &chain, 29, HOUR + 1);
-    world_begin(&world, *state);
+TEST(test_it_goes_on_after_a_kill, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
+    struct chain_end first = history_publish(folder, PARTITION, NULL, 9, HOUR).chain, chain;
+    chain = history_publish(folder, PARTITION, &first, 19, HOUR).chain;
+    history_publish(folder, PARTITION, &chain, 29, HOUR + 1);
+    world_begin(&world, folder);
     check_merge(&world, 0, 1, 0);
-    char *path = archive_path(PARTITION, first.file);
+    FREED char *path = archive_path(PARTITION, first.file);
     assert_int_equal(storage_remove(world.storage, path, NULL), 0);
     check_merge(&world, KEEP_MS / 2, 0, 0);
     check_merge(&world, 2 * KEEP_MS, 0, 1);
@@ -138,32 +125,28 @@ static void test_it_goes_on_after_a_kill(void **state) {
     struct storage_writer *writer;
     assert_int_equal(storage_create(world.scratch, "hours/date=1970-01-01/hour=00/x", &writer, NULL), 0);
     assert_int_equal(storage_publish(writer, NULL), 0);
-    struct error error;
     assert_int_equal(storage_create(world.scratch, "hours/date=1970-01-01/hour=00/y", &writer, NULL), 0);
     assert_int_equal(merge_clean(world.scratch, NULL), 0);
-    assert_int_equal(storage_publish(writer, &error), -EEXIST); // also what was still being written
-    free(path);
-    world_end(&world);
+    assert_int_equal(storage_publish(writer, &failure), -EEXIST); // also what was still being written
 }
 
 /* More files than are open at once, by way of the scratch. */
-static void test_many_files(void **state) {
+TEST(test_many_files, const char *folder) {
     enum { FILES = 2 * MERGE_FILES + 5, ROWS = 7 };
-    struct merge_world world;
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, ROWS - 1, HOUR).chain;
-    for (int i = 2; i <= FILES; i++) chain = history_publish(*state, PARTITION, &chain, ROWS * i - 1, HOUR).chain;
-    history_publish(*state, PARTITION, &chain, ROWS * FILES, HOUR + 1);
-    world_begin(&world, *state);
+    FREED_BY(world_end) struct merge_world world;
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, ROWS - 1, HOUR).chain;
+    for (int i = 2; i <= FILES; i++) chain = history_publish(folder, PARTITION, &chain, ROWS * i - 1, HOUR).chain;
+    history_publish(folder, PARTITION, &chain, ROWS * FILES, HOUR + 1);
+    world_begin(&world, folder);
     check_merge(&world, 0, 1, 0);
     check_rows(&world, (struct archive_file){.hour = HOUR, .first = 0, .end = ROWS * FILES}, 0, ROWS * FILES);
-    world_end(&world);
 }
 
 /* A file of the hour with the rows of [first, until), behind the sinks' backs. It says that it ends there; -1: nothing. */
 static void write_file(struct storage *storage, int64_t first, int64_t until, int64_t end) {
     struct segment_writer *writer;
     struct storage_writer *file;
-    char *path = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = first});
+    FREED char *path = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = first});
     assert_int_equal(segment_writer_open(storage, path, end, &writer, NULL), 0);
     for (int64_t offset = first; offset < until; offset++) {
         struct history_row row = history_row_at(PARTITION, offset, HOUR * (int64_t)HISTORY_HOUR_MS);
@@ -171,126 +154,93 @@ static void write_file(struct storage *storage, int64_t first, int64_t until, in
     }
     assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
     assert_int_equal(storage_publish(file, NULL), 0);
-    free(path);
 }
 
 /* Files of version 0.1 are in order of offsets, and do not say where they end. */
-static void test_files_of_version_0_1(void **state) {
-    struct merge_world world;
-    world_begin(&world, *state);
+TEST(test_files_of_version_0_1, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
+    world_begin(&world, folder);
     for (int i = 0; i < 3; i++) write_file(world.storage, 200 * i, 200 * i + 200, -1);
     struct chain_end chain = history_behind((struct archive_file){.hour = HOUR, .first = 400}, 600);
-    chain = history_publish(*state, PARTITION, &chain, 699, HOUR).chain;
-    history_publish(*state, PARTITION, &chain, 700, HOUR + 1);
+    chain = history_publish(folder, PARTITION, &chain, 699, HOUR).chain;
+    history_publish(folder, PARTITION, &chain, 700, HOUR + 1);
     check_merge(&world, 0, 1, 0);
     check_rows(&world, (struct archive_file){.hour = HOUR, .first = 0, .end = 700}, 0, 700);
-    world_end(&world);
 }
 
 /* One partition's damaged file keeps its hour from being merged, and no other. */
-static void test_a_damaged_file(void **state) {
-    struct merge_world world;
+TEST(test_a_damaged_file, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
     struct merge_done done;
-    struct error error;
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, 9999, HOUR).chain;
-    char *name = archive_path(PARTITION, chain.file), *path = mem_format("%s/%s", (char *)*state, name);
-    chain = history_publish(*state, PARTITION, &chain, 10009, HOUR + 1).chain;
-    history_publish(*state, PARTITION, &chain, 10019, HOUR + 2);
-    chain = history_publish(*state, 8, NULL, 9, HOUR).chain;
-    history_publish(*state, 8, &chain, 19, HOUR + 1);
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 9999, HOUR).chain;
+    FREED char *name = archive_path(PARTITION, chain.file), *path = mem_format("%s/%s", folder, name);
+    chain = history_publish(folder, PARTITION, &chain, 10009, HOUR + 1).chain;
+    history_publish(folder, PARTITION, &chain, 10019, HOUR + 2);
+    chain = history_publish(folder, 8, NULL, 9, HOUR).chain;
+    history_publish(folder, 8, &chain, 19, HOUR + 1);
     assert_int_equal(truncate(path, 50000), 0);
-    world_begin(&world, *state);
-    assert_int_equal(merge_after(&world, 0, &done, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, name));
+    world_begin(&world, folder);
+    assert_fails(merge_after(&world, 0, &done, &failure), -EBADMSG, name);
     assert_int_equal(done.merged_files, 2);
-    assert_int_equal(history_count_files(*state, ".tmp"), 0);
-    free(name);
-    free(path);
-    world_end(&world);
+    assert_int_equal(history_count_files(folder, ".tmp"), 0);
 }
 
 /* The second of three is missing, or ends behind the beginning of the third; it says so, or not (version 0.1). The merged file would
  * hide that. */
 static void check_spoilt(const char *folder, int64_t until, int64_t end, const char *says) {
-    struct merge_world world;
+    FREED_BY(world_end) struct merge_world world;
     struct merge_done done;
-    struct error error;
     struct chain_end chain = history_publish(folder, PARTITION, NULL, 9, HOUR).chain;
     chain = history_publish(folder, PARTITION, &chain, 19, HOUR).chain;
-    char *second = archive_path(PARTITION, chain.file);
+    FREED char *second = archive_path(PARTITION, chain.file);
     chain = history_publish(folder, PARTITION, &chain, 29, HOUR).chain;
     history_publish(folder, PARTITION, &chain, 39, HOUR + 1);
     world_begin(&world, folder);
     assert_int_equal(storage_remove(world.storage, second, NULL), 0);
     if (until) write_file(world.storage, 10, until, end);
-    assert_int_equal(merge_after(&world, 0, &done, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, says));
+    assert_fails(merge_after(&world, 0, &done, &failure), -EBADMSG, says);
     assert_int_equal(done.merged_files, 0);
-    free(second);
-    world_end(&world);
 }
 
-static void test_a_file_is_missing(void **state) {
-    check_spoilt(*state, 0, 0, "ends at offset 10, but the next file begins at 20: one is missing");
+TEST(test_a_file_is_missing, const char *folder) {
+    check_spoilt(folder, 0, 0, "ends at offset 10, but the next file begins at 20: one is missing");
 }
 
-static void test_files_overlap(void **state) {
-    check_spoilt(*state, 24, 24, "ends at offset 24, but the next file begins at 20: they overlap");
+TEST(test_files_overlap, const char *folder) {
+    check_spoilt(folder, 24, 24, "ends at offset 24, but the next file begins at 20: they overlap");
 }
 
-static void test_files_of_version_0_1_overlap(void **state) {
-    check_spoilt(*state, 24, -1, "ends at offset 24, but the next file begins at 20: they overlap");
+TEST(test_files_of_version_0_1_overlap, const char *folder) {
+    check_spoilt(folder, 24, -1, "ends at offset 24, but the next file begins at 20: they overlap");
 }
 
 /* Nobody else removes what is in the scratch: it is not told as if another sink had merged the hour. */
-static void test_a_scratch_that_is_gone(void **state) {
-    struct merge_world world;
+TEST(test_a_scratch_that_is_gone, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
     struct merge_done done;
-    struct error error;
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, 0, HOUR).chain;
-    for (int i = 1; i <= MERGE_FILES; i++) chain = history_publish(*state, PARTITION, &chain, i, HOUR).chain;
-    history_publish(*state, PARTITION, &chain, MERGE_FILES + 1, HOUR + 1);
-    world_begin(&world, *state);
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 0, HOUR).chain;
+    for (int i = 1; i <= MERGE_FILES; i++) chain = history_publish(folder, PARTITION, &chain, i, HOUR).chain;
+    history_publish(folder, PARTITION, &chain, MERGE_FILES + 1, HOUR + 1);
+    world_begin(&world, folder);
     assert_int_equal(rmdir(world.scratch_folder), 0);
-    assert_int_equal(merge_after(&world, 0, &done, &error), -EIO);
+    assert_int_equal(merge_after(&world, 0, &done, &failure), -EIO);
     assert_int_equal(mkdir(world.scratch_folder, 0700), 0);
     // So is a file of it, which would else look like one that was merged and removed.
     struct merge_source source = {.storage = world.scratch, .file = {.end = INT64_MAX}, .ours = true};
     int64_t rows = 0;
-    assert_int_equal(merge_rows(&source, 1, PARTITION, &world.stop, NULL, &rows, &error), -EIO);
+    assert_int_equal(merge_rows(&source, 1, PARTITION, &world.stop, NULL, &rows, &failure), -EIO);
     source.ours = false;
-    assert_int_equal(merge_rows(&source, 1, PARTITION, &world.stop, NULL, &rows, &error), -ENOENT);
+    assert_int_equal(merge_rows(&source, 1, PARTITION, &world.stop, NULL, &rows, &failure), -ENOENT);
     check_merge(&world, 0, 1, 0);
-    world_end(&world);
 }
 
-static void test_stopped(void **state) {
-    struct merge_world world;
+TEST(test_stopped, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
     struct merge_done done;
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, 9, HOUR).chain;
-    history_publish(*state, PARTITION, &chain, 19, HOUR + 1);
-    world_begin(&world, *state);
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 9, HOUR).chain;
+    history_publish(folder, PARTITION, &chain, 19, HOUR + 1);
+    world_begin(&world, folder);
     world.stop = true;
     assert_int_equal(merge_after(&world, 0, &done, NULL), -ECANCELED);
-    assert_int_equal(history_count_files(*state, ""), 2);
-    world_end(&world);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_a_closed_hour_is_merged),
-        WITH_FOLDER(test_a_quiet_partition),
-        WITH_FOLDER(test_it_goes_on_after_a_kill),
-        WITH_FOLDER(test_many_files),
-        WITH_FOLDER(test_files_of_version_0_1),
-        WITH_FOLDER(test_a_damaged_file),
-        WITH_FOLDER(test_a_file_is_missing),
-        WITH_FOLDER(test_files_overlap),
-        WITH_FOLDER(test_files_of_version_0_1_overlap),
-        WITH_FOLDER(test_a_scratch_that_is_gone),
-        WITH_FOLDER(test_stopped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(history_count_files(folder, ""), 2);
 }

@@ -1,18 +1,8 @@
 /* Files on their way: published in their order by a worker, and none on top of one that failed. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
 #include "history-sink/partition.h"
 #include "history-sink/publishing.h"
 #include "unit/history-sink/world.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITION = 1, HOUR = 492541, TOLD_MAX = 8 };
 
@@ -56,14 +46,15 @@ static void heard_begin(struct heard *heard, const char *folder) {
 static void heard_end(struct heard *heard) {
     worker_free(heard->worker);
     storage_close(heard->storage);
-    uv_run(&heard->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&heard->loop), 0);
+    kit_loop_end(&heard->loop);
 }
 
-static void test_in_their_order(void **state) {
-    struct heard heard;
+SET_UP() { return kit_folder(); }
+
+TEST(test_in_their_order, const char *folder) {
+    FREED_BY(heard_end) struct heard heard;
     struct publish_line *line = publish_line_new();
-    heard_begin(&heard, *state);
+    heard_begin(&heard, folder);
     struct history_segment *a = gathered(&(struct chain_end){.some = false}, 9);
     struct chain_end first = segment_end(a);
     struct history_segment *b = gathered(&first, 19);
@@ -75,22 +66,21 @@ static void test_in_their_order(void **state) {
     assert_int_equal(heard.codes[0], 0);
     assert_int_equal(heard.codes[1], 0);
     assert_int_equal(heard.firsts[1], 10);
-    assert_int_equal(history_count_files(*state, ".avro"), 2);
-    heard_end(&heard);
+    assert_int_equal(history_count_files(folder, ".avro"), 2);
 }
 
 /* Another sink publishes a file of the same name that reaches further. On top of it our second one would repeat rows. */
-static void test_none_on_top_of_one_that_failed(void **state) {
-    struct heard heard;
+TEST(test_none_on_top_of_one_that_failed, const char *folder) {
+    FREED_BY(heard_end) struct heard heard;
     struct publish_line *line = publish_line_new();
-    heard_begin(&heard, *state);
-    struct chain_end before = history_publish(*state, PARTITION, NULL, 9, HOUR).chain;
+    heard_begin(&heard, folder);
+    struct chain_end before = history_publish(folder, PARTITION, NULL, 9, HOUR).chain;
     struct history_segment *a = gathered(&before, 30);
     struct chain_end ours = segment_end(a);
     struct history_segment *b = gathered(&ours, 60);
     ours = segment_end(b);
     struct history_segment *c = gathered(&ours, 70);
-    history_publish(*state, PARTITION, &before, 50, HOUR);
+    history_publish(folder, PARTITION, &before, 50, HOUR);
     publish_line_add(line, heard.worker, heard.storage, a, told, &heard);
     publish_line_add(line, heard.worker, heard.storage, b, told, &heard);
     publish_line_add(line, heard.worker, heard.storage, c, told, &heard);
@@ -99,14 +89,13 @@ static void test_none_on_top_of_one_that_failed(void **state) {
     assert_int_equal(heard.codes[0], -EEXIST);
     assert_int_equal(heard.codes[1], -ECANCELED);
     assert_int_equal(heard.codes[2], -ECANCELED);
-    assert_int_equal(history_count_files(*state, ".avro"), 2);
-    assert_int_equal(history_count_files(*state, ".tmp"), 0);
+    assert_int_equal(history_count_files(folder, ".avro"), 2);
+    assert_int_equal(history_count_files(folder, ".tmp"), 0);
     publish_line_free(line);
-    heard_end(&heard);
 }
 
 /* How old is what waits: of the open file, of those on their way, or since the partition does not work. */
-static void test_the_oldest_that_waits(void **state) {
+TEST(test_the_oldest_that_waits) {
     struct sink_partition partition = sink_partition_assigned(PARTITION, NULL);
     int64_t now = clock_wall_ms() + 1000, received = HOUR * (int64_t)HISTORY_HOUR_MS;
     assert_true(sink_partition_oldest(&partition, now) < now); // it does not work yet
@@ -123,15 +112,4 @@ static void test_the_oldest_that_waits(void **state) {
     assert_null(partition.open);
     assert_int_equal(sink_partition_oldest(&partition, now), received - 5);
     sink_partition_clear(&partition);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_in_their_order),
-        WITH_FOLDER(test_none_on_top_of_one_that_failed),
-        WITH_FOLDER(test_the_oldest_that_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,15 @@
 /* Several processes that all believe to own one partition, some killed with -9 on the way, publish small files, close hours, merge them and
  * remove what is merged: every row is there exactly once, at the end and at any moment, and the files follow each other without a gap. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/hash.h"
-#include "base/mem.h"
 #include "history-sink/merge.h"
 #include "unit/history-sink/world.h"
+#include "unit/kit/kit.h"
 
 enum {
     PARTITION = 2,
@@ -85,17 +72,16 @@ static void owner_check(int code, const char *doing, const struct error *error) 
 
 static void owner_look(struct owner *owner) {
     struct archive_wanted wanted = {.partition = PARTITION, .from = INT64_MAX};
-    struct error error = {.text = ""};
     int code;
     do { // again, if the file has been merged and removed since
         archive_list_clear(&wanted.found);
-        owner_check(archive_scan(owner->storage, &wanted, 1, true, &error), "scan", &error);
+        owner_check(archive_scan(owner->storage, &wanted, 1, true, &failure), "scan", &failure);
         owner->chain = (struct chain_end){.some = wanted.found.count > 0};
         if (!owner->chain.some) break;
         owner->chain.file = wanted.found.files[0];
-        code = segment_measure(owner->storage, PARTITION, owner->chain.file, &owner->chain.end, &error);
+        code = segment_measure(owner->storage, PARTITION, owner->chain.file, &owner->chain.end, &failure);
     } while (code == -ENOENT);
-    if (owner->chain.some) owner_check(code, "measure", &error);
+    if (owner->chain.some) owner_check(code, "measure", &failure);
     archive_list_clear(&wanted.found);
 }
 
@@ -104,7 +90,6 @@ static void owner_merge(struct owner *owner) {
     static const int32_t PARTITIONS[] = {PARTITION};
     static const atomic_bool NEVER;
     struct merge_done done = {.merged_files = 0};
-    struct error error = {.text = ""};
     const struct merge_options options = {
         .storage = owner->storage,
         .scratch = owner->scratch,
@@ -112,7 +97,7 @@ static void owner_merge(struct owner *owner) {
         .now_ms = INT64_MAX / 2,
         .keep_ms = owner_random(owner, 2) ? 0 : INT64_MAX / 2,
     };
-    owner_check(merge_round(&options, PARTITIONS, 1, &done, &error), "merge", &error);
+    owner_check(merge_round(&options, PARTITIONS, 1, &done, &failure), "merge", &failure);
     atomic_fetch_add(&owner->told->merged, (int)done.merged_files);
     atomic_fetch_add(&owner->told->removed, (int)done.removed_files);
 }
@@ -120,15 +105,14 @@ static void owner_merge(struct owner *owner) {
 /* false: another one was faster. */
 static bool owner_publish(struct owner *owner) {
     struct segment_published published;
-    struct error error = {.text = ""};
     if (!owner->open) return true;
-    int code = segment_publish(owner->open, owner->storage, &published, &error);
+    int code = segment_publish(owner->open, owner->storage, &published, &failure);
     owner->open = NULL;
     if (code == -EEXIST) {
         atomic_fetch_add(&owner->told->races, 1);
         return false;
     }
-    owner_check(code, "publish", &error);
+    owner_check(code, "publish", &failure);
     atomic_fetch_add(&owner->told->files, 1);
     owner->chain = published.chain;
     return true;
@@ -285,13 +269,12 @@ static void race(const char *folder, uint64_t seed, struct told *told) {
     check_files(folder, seed);
 }
 
-static void test_owners_race(void **state) {
+TEST(test_owners_race) {
     struct told *told = told_new();
     for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
-        void *folder;
-        assert_int_equal(history_make_folder(&folder), 0);
+        char *folder = kit_folder();
         race(folder, seed, told);
-        assert_int_equal(history_remove_folder(&folder), 0);
+        kit_remove(folder);
     }
     // Without races this test would show nothing.
     print_message("%d files published, %d races lost, %d hours merged, %d files removed\n", told->files, told->races,
@@ -324,7 +307,9 @@ static void duellist(const char *folder, const struct chain_end *before, int row
     _exit(0);
 }
 
-static void test_duels(void **state) {
+SET_UP() { return kit_folder(); }
+
+TEST(test_duels, const char *folder) {
     struct told *told = told_new();
     struct chain_end before = {.some = false};
     for (int duel = 0; duel < DUELS; duel++) {
@@ -333,7 +318,7 @@ static void test_duels(void **state) {
         for (int i = 0; i < DUELLISTS; i++) {
             children[i] = fork();
             assert_true(children[i] >= 0);
-            if (!children[i]) duellist(*state, &before, i + 1, told);
+            if (!children[i]) duellist(folder, &before, i + 1, told);
         }
         while (told->ready < DUELLISTS) usleep(50);
         told->go = 1;
@@ -344,20 +329,12 @@ static void test_duels(void **state) {
             assert_int_equal(WEXITSTATUS(status), 0);
         }
         assert_in_range(told->won, 1, DUELLISTS); // rows of the one winner; two would rarely add up to so few
-        assert_int_equal(history_count_files(*state, ".avro"), duel + 1);
-        assert_int_equal(history_count_files(*state, ".tmp"), 0);
+        assert_int_equal(history_count_files(folder, ".avro"), duel + 1);
+        assert_int_equal(history_count_files(folder, ".tmp"), 0);
         before = (struct chain_end){
             .some = true, .file = {.hour = START_HOUR, .first = before.end}, .end = before.end + told->won};
     }
     print_message("%d duels, %d were decided by link(2)\n", DUELS, told->links_lost);
     assert_true(told->links_lost > 0);
     munmap(told, sizeof *told);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_owners_race),
-        cmocka_unit_test_setup_teardown(test_duels, history_make_folder, history_remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,19 @@
 /* The store of rows: how keys sort, what ranges and pages give, and what survives a restart. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/chance.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "history-sink/rows.h"
 #include "unit/history-sink/world.h"
+#include "unit/kit/kit.h"
 
 static struct rows *open_rows(const char *folder) {
     struct rows *rows;
-    char *path = mem_format("%s/rows", folder);
+    FREED char *path = mem_format("%s/rows", folder);
     assert_int_equal(rows_open(path, 1 << 20, 1 << 20, &rows, NULL), 0);
-    free(path);
     return rows;
 }
 
-static void test_keys_sort_by_user_time_offset(void **state) {
+SET_UP() { return kit_folder(); }
+
+TEST(test_keys_sort_by_user_time_offset) {
     static const int64_t SORTED[][3] = {
         {0, 0, 0},         {0, 0, 1},   {0, 0, 256}, {0, 1, 0},
         {0, 255, 9},       {0, 256, 0}, {1, 0, 0},   {1, 1700000000000, 5},
@@ -95,9 +86,9 @@ static void check_query(struct rows *rows, const struct history_row *table, size
     assert_int_equal(at, answer.count);
 }
 
-static void test_ranges_and_pages(void **state) {
+TEST(test_ranges_and_pages, const char *folder) {
     enum { COUNT = 400, TIMES = 40 };
-    struct rows *rows = open_rows(*state);
+    struct rows *rows = open_rows(folder);
     struct history_row table[COUNT];
     uint64_t random = 7;
     for (int64_t i = 0; i < COUNT; i++) {
@@ -123,8 +114,8 @@ static void test_ranges_and_pages(void **state) {
 }
 
 /* A cursor from before the range does not widen it. */
-static void test_a_cursor_outside_the_range(void **state) {
-    struct rows *rows = open_rows(*state);
+TEST(test_a_cursor_outside_the_range, const char *folder) {
+    struct rows *rows = open_rows(folder);
     struct answer answer = {.count = 0};
     bool more;
     for (int64_t i = 0; i < 10; i++) {
@@ -143,8 +134,8 @@ static void test_a_cursor_outside_the_range(void **state) {
 }
 
 /* An outside producer may write a time before 1970; it must not end up in everybody's answer. */
-static void test_times_below_zero_are_not_found(void **state) {
-    struct rows *rows = open_rows(*state);
+TEST(test_times_below_zero_are_not_found, const char *folder) {
+    struct rows *rows = open_rows(folder);
     struct answer answer = {.count = 0};
     bool more;
     struct history_row row = make_row(1, -5, 0);
@@ -159,8 +150,8 @@ static void test_times_below_zero_are_not_found(void **state) {
     rows_close(rows);
 }
 
-static void test_old_rows_expire(void **state) {
-    struct rows *rows = open_rows(*state);
+TEST(test_old_rows_expire, const char *folder) {
+    struct rows *rows = open_rows(folder);
     bool more;
     for (int64_t user = 0; user < 25; user++) {
         for (int64_t i = 0; i < 20; i++) {
@@ -207,11 +198,11 @@ static void check_kept(struct rows *rows, const struct history_row *table, size_
 }
 
 /* Random rows of a few users, times and arrivals in no relation; some users go up to some arrival, in steps of any size. */
-static void test_rows_of_who_is_forgotten_go(void **state) {
+TEST(test_rows_of_who_is_forgotten_go, const char *folder) {
     enum { ROWS = 900, USERS = 5, TURNS = 25 };
     static struct history_row table[ROWS];
     struct chance chance = {.state = 7};
-    struct rows *rows = open_rows(*state);
+    struct rows *rows = open_rows(folder);
     size_t count = ROWS;
     for (int i = 0; i < ROWS; i++) {
         table[i] = make_row(chance_next(&chance) % USERS, chance_next(&chance) % 300, i);
@@ -235,14 +226,14 @@ static void test_rows_of_who_is_forgotten_go(void **state) {
     rows_close(rows);
 }
 
-static void test_marks_of_erasures_survive(void **state) {
+TEST(test_marks_of_erasures_survive, const char *folder) {
     struct rows_wiped mark = {.store = 9, .files = 9};
-    struct rows *rows = open_rows(*state);
+    struct rows *rows = open_rows(folder);
     assert_int_equal(rows_wiped_mark(rows, 3, &mark, NULL), 0);
     assert_true(mark.store == 0 && mark.files == 0);
     assert_int_equal(rows_put_wiped_mark(rows, 3, (struct rows_wiped){.store = 5, .files = 4}, NULL), 0);
     rows_close(rows);
-    rows = open_rows(*state);
+    rows = open_rows(folder);
     assert_int_equal(rows_wiped_mark(rows, 3, &mark, NULL), 0);
     assert_true(mark.store == 5 && mark.files == 4);
     rows_close(rows);
@@ -254,34 +245,18 @@ static void check_mark(struct rows *rows, int32_t partition, int64_t next) {
     assert_int_equal(found, next);
 }
 
-static void test_marks_survive(void **state) {
-    struct rows *rows = open_rows(*state);
+TEST(test_marks_survive, const char *folder) {
+    struct rows *rows = open_rows(folder);
     check_mark(rows, 3, 0);
     rows_put_mark(rows, 3, 100);
     rows_put_mark(rows, 300, 7);
     check_mark(rows, 3, 0); // not written yet
     assert_int_equal(rows_write(rows, NULL), 0);
     rows_close(rows);
-    rows = open_rows(*state);
+    rows = open_rows(folder);
     check_mark(rows, 3, 100);
     check_mark(rows, 300, 7);
     check_mark(rows, 4, 0);
     rows_close(rows);
     rows_close(NULL);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_sort_by_user_time_offset),
-        WITH_FOLDER(test_ranges_and_pages),
-        WITH_FOLDER(test_a_cursor_outside_the_range),
-        WITH_FOLDER(test_times_below_zero_are_not_found),
-        WITH_FOLDER(test_old_rows_expire),
-        WITH_FOLDER(test_rows_of_who_is_forgotten_go),
-        WITH_FOLDER(test_marks_of_erasures_survive),
-        WITH_FOLDER(test_marks_survive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

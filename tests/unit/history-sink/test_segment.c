@@ -1,21 +1,9 @@
 /* History files: when one is full, which hour it belongs to, and that a damaged one is noticed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "unit/history-sink/world.h"
+#include "unit/kit/kit.h"
 
 enum { HOUR = 492541, PARTITION = 4 };
 static const int64_t HOUR_MS = HOUR * (int64_t)HISTORY_HOUR_MS;
@@ -40,7 +28,9 @@ static int publish(const char *folder, struct history_segment *segment, struct s
     return code;
 }
 
-static void test_full_by_rows(void **state) {
+SET_UP() { return kit_folder(); }
+
+TEST(test_full_by_rows) {
     struct segment_limits limits = NEVER;
     limits.rows = 3;
     struct history_segment *segment = open_at(NULL, HOUR_MS);
@@ -53,7 +43,7 @@ static void test_full_by_rows(void **state) {
     segment_drop(segment);
 }
 
-static void test_full_by_age(void **state) {
+TEST(test_full_by_age) {
     struct segment_limits limits = NEVER;
     struct history_segment *segment = open_at(NULL, HOUR_MS);
     limits.age_ms = 60000;
@@ -64,7 +54,7 @@ static void test_full_by_age(void **state) {
     segment_drop(segment);
 }
 
-static void test_full_by_bytes(void **state) {
+TEST(test_full_by_bytes, const char *folder) {
     struct segment_limits limits = NEVER;
     limits.bytes = 65536;
     struct history_segment *segment = open_at(NULL, HOUR_MS);
@@ -72,12 +62,12 @@ static void test_full_by_bytes(void **state) {
     for (; !segment_full(segment, &limits) && rows < 100000; rows++) append(segment, rows, HOUR_MS + rows % 3600000);
     assert_true(rows > 1000 && rows < 100000);
     struct segment_published published;
-    assert_int_equal(publish(*state, segment, &published, NULL), 0);
+    assert_int_equal(publish(folder, segment, &published, NULL), 0);
     assert_true(published.bytes >= 65536 / 2 && published.bytes < 2 * 65536); // what was expected, about
     assert_int_equal(published.rows, rows);
 }
 
-static void test_hours(void **state) {
+TEST(test_hours, const char *folder) {
     struct segment_published published;
     struct history_segment *segment = open_at(NULL, HOUR_MS + 3599999);
     assert_true(segment_takes(segment, HOUR_MS + 3599999));
@@ -85,7 +75,7 @@ static void test_hours(void **state) {
     assert_false(segment_takes(segment, HOUR_MS + 3600000));
     append(segment, 2, HOUR_MS + 3599999);
     assert_int_equal(segment_oldest(segment), HOUR_MS + 3599999);
-    assert_int_equal(publish(*state, segment, &published, NULL), 0);
+    assert_int_equal(publish(folder, segment, &published, NULL), 0);
     assert_int_equal(published.chain.file.hour, HOUR);
     assert_int_equal(published.chain.file.first, 0);
     assert_int_equal(published.chain.end, 3);
@@ -93,25 +83,25 @@ static void test_hours(void **state) {
     const struct chain_end before = published.chain;
     segment = open_at(&before, HOUR_MS - 1);
     append(segment, 3, HOUR_MS - 1);
-    assert_int_equal(publish(*state, segment, &published, NULL), 0);
+    assert_int_equal(publish(folder, segment, &published, NULL), 0);
     assert_int_equal(published.chain.file.hour, HOUR);
 
     // A file covers from where the one before ends, and lies in the hour of its first row.
     segment = open_at(&published.chain, HOUR_MS + 2 * 3600000);
     append(segment, 100, HOUR_MS + 2 * 3600000);
-    assert_int_equal(publish(*state, segment, &published, NULL), 0);
+    assert_int_equal(publish(folder, segment, &published, NULL), 0);
     assert_int_equal(published.chain.file.hour, HOUR + 2);
     assert_int_equal(published.chain.file.first, 4);
 }
 
-static void test_a_closing_file(void **state) {
-    struct segment_published published = history_publish(*state, PARTITION, NULL, 9, HOUR);
+TEST(test_a_closing_file, const char *folder) {
+    struct segment_published published = history_publish(folder, PARTITION, NULL, 9, HOUR);
     struct history_segment *segment = segment_closing(PARTITION, &published.chain);
     assert_int_equal(segment_rows(segment), 0);
-    assert_int_equal(publish(*state, segment, &published, NULL), 0);
+    assert_int_equal(publish(folder, segment, &published, NULL), 0);
     assert_int_equal(published.rows, 0);
     assert_true(chain_closed(&published.chain));
-    struct storage *storage = history_storage(*state);
+    struct storage *storage = history_storage(folder);
     int64_t end;
     assert_int_equal(segment_measure(storage, PARTITION, published.chain.file, &end, NULL), 0);
     assert_int_equal(end, 10);
@@ -122,7 +112,7 @@ static void test_a_closing_file(void **state) {
     segment_drop(NULL);
 }
 
-static void test_a_full_disk_publishes_nothing(void **state) {
+TEST(test_a_full_disk_publishes_nothing, const char *folder) {
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_IGN);
@@ -133,11 +123,11 @@ static void test_a_full_disk_publishes_nothing(void **state) {
         for (int64_t offset = 0; offset < rows; offset++) append(segment, offset * 1000003, HOUR_MS + offset % 3600000);
         struct segment_published published;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-        int code = publish(*state, segment, &published, &error);
+        int code = publish(folder, segment, &published, &error);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(code, -EFBIG);
         assert_non_null(strstr(error.text, "large"));
-        assert_int_equal(history_count_files(*state, ""), 0);
+        assert_int_equal(history_count_files(folder, ""), 0);
     }
 }
 
@@ -158,24 +148,24 @@ static int read_all(const char *folder, struct archive_file file, int64_t *rows,
     return code;
 }
 
-static void test_read_back(void **state) {
-    struct segment_published published = history_publish(*state, PARTITION, NULL, 4999, HOUR);
+TEST(test_read_back, const char *folder) {
+    struct segment_published published = history_publish(folder, PARTITION, NULL, 4999, HOUR);
     int64_t rows;
-    assert_int_equal(read_all(*state, published.chain.file, &rows, NULL), 0);
+    assert_int_equal(read_all(folder, published.chain.file, &rows, NULL), 0);
     assert_int_equal(rows, 5000);
-    assert_int_equal(read_all(*state, (struct archive_file){.hour = HOUR, .first = 1}, &rows, NULL), -ENOENT);
+    assert_int_equal(read_all(folder, (struct archive_file){.hour = HOUR, .first = 1}, &rows, NULL), -ENOENT);
 }
 
 /* Cut anywhere, a file is either refused or ends a block early. */
-static void test_a_truncated_file(void **state) {
-    struct segment_published published = history_publish(*state, PARTITION, NULL, 9999, HOUR);
-    char *name = archive_path(PARTITION, published.chain.file), *path = mem_format("%s/%s", (char *)*state, name);
+TEST(test_a_truncated_file, const char *folder) {
+    struct segment_published published = history_publish(folder, PARTITION, NULL, 9999, HOUR);
+    FREED char *name = archive_path(PARTITION, published.chain.file), *path = mem_format("%s/%s", folder, name);
     struct error error;
     int refused = 0;
     int64_t rows;
     for (int64_t size = published.bytes - 1; size >= 0; size -= size > 3000 ? 1009 : 61) {
         assert_int_equal(truncate(path, size), 0);
-        int code = read_all(*state, published.chain.file, &rows, &error);
+        int code = read_all(folder, published.chain.file, &rows, &error);
         if (code) {
             assert_int_equal(code, -EBADMSG);
             assert_non_null(strstr(error.text, "/00004-"));
@@ -184,8 +174,6 @@ static void test_a_truncated_file(void **state) {
             assert_true(rows < 10000);
     }
     assert_true(refused > 50);
-    free(name);
-    free(path);
 }
 
 /* Rows as given, under a file's name; end -1: as version 0.1 did. */
@@ -199,15 +187,15 @@ static void write_file(struct storage *storage, const char *path, int64_t end, c
     assert_int_equal(storage_replace(file, NULL), 0);
 }
 
-static void test_a_file_that_is_not_what_it_says(void **state) {
+TEST(test_a_file_that_is_not_what_it_says, const char *folder) {
     const struct archive_file file = {.hour = HOUR, .first = 100}, merged = {.hour = HOUR, .first = 100, .end = 107};
     struct history_row rows[] = {history_row_at(PARTITION, 100, HOUR_MS), history_row_at(PARTITION, 105, HOUR_MS),
                                  history_row_at(PARTITION, 106, HOUR_MS)};
-    struct storage *storage = history_storage(*state);
+    struct storage *storage = history_storage(folder);
     int64_t count;
-    char *path = archive_path(PARTITION, file), *merged_path = archive_path(PARTITION, merged);
+    FREED char *path = archive_path(PARTITION, file), *merged_path = archive_path(PARTITION, merged);
     write_file(storage, path, -1, rows, 3);
-    assert_int_equal(read_all(*state, file, &count, NULL), 0);
+    assert_int_equal(read_all(folder, file, &count, NULL), 0);
     assert_int_equal(count, 3);
     int64_t end;
     assert_int_equal(segment_measure(storage, PARTITION, file, &end, NULL), 0);
@@ -216,43 +204,24 @@ static void test_a_file_that_is_not_what_it_says(void **state) {
     assert_int_equal(segment_measure(storage, PARTITION, file, &end, NULL), 0);
     assert_int_equal(end, 110);
     write_file(storage, merged_path, 107, rows, 3);
-    assert_int_equal(read_all(*state, merged, &count, NULL), 0);
+    assert_int_equal(read_all(folder, merged, &count, NULL), 0);
 
     write_file(storage, merged_path, 108, rows, 3); // not what its name says
-    assert_int_equal(read_all(*state, merged, &count, NULL), -EBADMSG);
+    assert_int_equal(read_all(folder, merged, &count, NULL), -EBADMSG);
     write_file(storage, path, 106, rows, 3); // a row behind its end
-    assert_int_equal(read_all(*state, file, &count, NULL), -EBADMSG);
+    assert_int_equal(read_all(folder, file, &count, NULL), -EBADMSG);
     write_file(storage, path, 99, rows, 0); // it ends before it begins
-    assert_int_equal(read_all(*state, file, &count, NULL), -EBADMSG);
+    assert_int_equal(read_all(folder, file, &count, NULL), -EBADMSG);
     write_file(storage, path, -1, rows, 0);
-    assert_int_equal(read_all(*state, file, &count, NULL), -EBADMSG);
+    assert_int_equal(read_all(folder, file, &count, NULL), -EBADMSG);
     rows[1].partition++;
     write_file(storage, path, 110, rows, 3);
-    assert_int_equal(read_all(*state, file, &count, NULL), -EBADMSG);
+    assert_int_equal(read_all(folder, file, &count, NULL), -EBADMSG);
     rows[1] = history_row_at(PARTITION, 100, HOUR_MS); // twice
     write_file(storage, path, -1, rows, 3);
-    assert_int_equal(read_all(*state, file, &count, NULL), -EBADMSG);
+    assert_int_equal(read_all(folder, file, &count, NULL), -EBADMSG);
     rows[0] = history_row_at(PARTITION, 99, HOUR_MS); // before its first
     write_file(storage, path, 110, rows, 1);
-    assert_int_equal(read_all(*state, file, &count, NULL), -EBADMSG);
-    free(path);
-    free(merged_path);
+    assert_int_equal(read_all(folder, file, &count, NULL), -EBADMSG);
     storage_close(storage);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_full_by_rows),
-        WITH_FOLDER(test_full_by_age),
-        WITH_FOLDER(test_full_by_bytes),
-        WITH_FOLDER(test_hours),
-        WITH_FOLDER(test_a_closing_file),
-        WITH_FOLDER(test_a_full_disk_publishes_nothing),
-        WITH_FOLDER(test_read_back),
-        WITH_FOLDER(test_a_truncated_file),
-        WITH_FOLDER(test_a_file_that_is_not_what_it_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

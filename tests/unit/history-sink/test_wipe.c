@@ -1,26 +1,14 @@
 /* Rows of forgotten users leave files: against a table of all rows, with random files, users and times, killed and begun again anywhere,
  * while files are merged and added. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/chance.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "history-sink/merge.h"
 #include "history-sink/wipe.h"
 #include "unit/history-sink/world.h"
+#include "unit/kit/kit.h"
 
 enum { HOUR = 492541, PARTITION = 3, USERS = 12, OFFSETS = 20000, WIPED = 4 };
 
@@ -38,14 +26,13 @@ struct wipe_world {
 static uint32_t below(struct wipe_world *world, uint32_t limit) { return chance_next(&world->chance) % limit; }
 
 static void world_begin(struct wipe_world *world, const char *folder, uint64_t seed) {
-    char *scratch = mem_format("%s/scratch", folder);
+    FREED char *scratch = mem_format("%s/scratch", folder);
     *world = (struct wipe_world){.folder = folder, .chance = {.state = seed}};
     assert_int_equal(mkdir(scratch, 0700), 0);
     world->storage = history_storage(folder);
     world->scratch = history_storage(scratch);
     world->rows = mem_zero(OFFSETS, sizeof *world->rows);
     for (int i = 0; i < OFFSETS; i++) world->rows[i].user = -1;
-    free(scratch);
 }
 
 static void world_end(struct wipe_world *world) {
@@ -90,7 +77,7 @@ static int64_t check_file(struct wipe_world *world, struct archive_file file, bo
 /* At any moment: what readers see are the rows of all others, each once, in a chain without a gap. */
 static void check_chain(struct wipe_world *world) {
     struct archive_wanted wanted = {.partition = PARTITION, .from = 0};
-    uint8_t *seen = mem_zero(OFFSETS, 1);
+    FREED uint8_t *seen = mem_zero(OFFSETS, 1);
     int64_t next = 0;
     assert_int_equal(archive_scan(world->storage, &wanted, 1, false, NULL), 0);
     for (size_t i = 0; i < wanted.found.count; i++) {
@@ -103,7 +90,6 @@ static void check_chain(struct wipe_world *world) {
         assert_true(seen[i] <= 1);
         if (row->user >= 0 && !goes(world, row)) assert_int_equal(seen[i], 1);
     }
-    free(seen);
     archive_list_clear(&wanted.found);
 }
 
@@ -124,13 +110,12 @@ static void publish_old(struct wipe_world *world, int64_t end) {
     struct storage_writer *file;
     struct archive_file its = {.hour = world->chain.file.hour, .first = world->chain.end};
     if (!world->chain.some || chain_closed(&world->chain)) its.hour = world->chain.some ? its.hour + 1 : HOUR;
-    char *path = archive_path(PARTITION, its);
+    FREED char *path = archive_path(PARTITION, its);
     assert_int_equal(segment_writer_open(world->storage, path, -1, &writer, NULL), 0);
     for (int64_t i = its.first; i < end; i++)
         if (world->rows[i].user >= 0) assert_int_equal(segment_writer_append(writer, &world->rows[i], NULL), 0);
     assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
     assert_int_equal(storage_publish(file, NULL), 0);
-    free(path);
     world->chain = history_behind(its, end);
 }
 
@@ -217,7 +202,7 @@ static int wipe(struct wipe_world *world, struct wipe_position *position, bool a
 static void leave_hidden(struct wipe_world *world) {
     struct segment_writer *writer;
     struct storage_writer *file;
-    char *path = archive_path(PARTITION, world->chain.file);
+    FREED char *path = archive_path(PARTITION, world->chain.file);
     assert_int_equal(segment_writer_open(world->storage, path, world->chain.end, &writer, NULL), 0);
     assert_int_equal(segment_writer_append(writer, &world->rows[world->chain.file.first], NULL), 0);
     assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
@@ -225,7 +210,6 @@ static void leave_hidden(struct wipe_world *world) {
     assert_int_equal(archive_scan(world->storage, &wanted, 1, true, NULL), 0); // the next owner sweeps
     assert_int_equal(storage_replace(file, NULL), -EEXIST);                    // and whoever wrote it fails
     archive_list_clear(&wanted.found);
-    free(path);
 }
 
 static void one_history(struct wipe_world *world) {
@@ -258,22 +242,20 @@ static void one_history(struct wipe_world *world) {
     check_gone(world);
 }
 
-static void test_random_histories(void **state) {
+SET_UP() { return kit_folder(); }
+
+TEST(test_random_histories) {
     for (int i = 0; i < 6; i++) {
-        struct wipe_world world;
-        char *folder = mem_format("%s/%d", (char *)*state, i);
-        assert_int_equal(mkdir(folder, 0700), 0);
-        world_begin(&world, folder, (uint64_t)i + 1);
+        FREED_BY(world_end) struct wipe_world world;
+        world_begin(&world, kit_folder(), (uint64_t)i + 1);
         one_history(&world);
-        world_end(&world);
-        free(folder);
     }
 }
 
 /* A process of its own is killed while it replaces files: whoever looks then sees all others' rows, and the next one brings it to an end. */
-static void test_killed(void **state) {
+TEST(test_killed, const char *folder) {
     struct wipe_world world;
-    world_begin(&world, *state, 100);
+    world_begin(&world, folder, 100);
     for (int i = 0; i < 25; i++) publish(&world, false);
     merge(&world);
     for (int kill_at = 0; kill_at < 20; kill_at++) {
@@ -297,9 +279,9 @@ static void test_killed(void **state) {
 }
 
 /* All rows of a file go: it stays, empty, and covers what it did. */
-static void test_a_file_becomes_empty(void **state) {
-    struct wipe_world world;
-    world_begin(&world, *state, 100);
+TEST(test_a_file_becomes_empty, const char *folder) {
+    FREED_BY(world_end) struct wipe_world world;
+    world_begin(&world, folder, 100);
     for (int i = 0; i < 8; i++) publish(&world, i < 4);
     for (int64_t user = 0; user <= USERS; user++) {
         world.wiped[0] = (struct wipe_user){.user = user, .before = INT64_MAX};
@@ -314,19 +296,18 @@ static void test_a_file_becomes_empty(void **state) {
     check_gone(&world);
     publish(&world, false);
     check_chain(&world);
-    world_end(&world);
 }
 
 /* A file that cannot be read keeps no other from being done, and the pass is not clean. */
-static void test_a_damaged_file(void **state) {
-    struct wipe_world world;
+TEST(test_a_damaged_file, const char *folder) {
+    FREED_BY(world_end) struct wipe_world world;
     struct error error = {.text = ""};
     struct wipe_done done = {.files = 0};
     struct wipe_position position = {.merged = false};
-    world_begin(&world, *state, 100);
-    struct chain_end chain = history_publish(*state, PARTITION, NULL, 9999, HOUR).chain;
-    char *name = archive_path(PARTITION, chain.file), *path = mem_format("%s/%s", (char *)*state, name);
-    history_publish(*state, PARTITION, &chain, 10099, HOUR + 1);
+    world_begin(&world, folder, 100);
+    struct chain_end chain = history_publish(folder, PARTITION, NULL, 9999, HOUR).chain;
+    FREED char *name = archive_path(PARTITION, chain.file), *path = mem_format("%s/%s", folder, name);
+    history_publish(folder, PARTITION, &chain, 10099, HOUR + 1);
     assert_int_equal(truncate(path, 50000), 0);
     world.wiped[0] = (struct wipe_user){.user = 96, .before = INT64_MAX};
     const struct wipe_options options = {
@@ -337,40 +318,35 @@ static void test_a_damaged_file(void **state) {
     assert_int_equal(done.files, 1);
     assert_int_equal(done.rows, 1); // offset 10,087
     assert_non_null(strstr(error.text, name));
-    free(name);
-    free(path);
-    world_end(&world);
 }
 
 /* A killed process has left a part of a file hidden, in an hour that nobody looks into any more. */
-static void test_hidden_files_of_old_hours_go(void **state) {
-    struct wipe_world world;
+TEST(test_hidden_files_of_old_hours_go, const char *folder) {
+    FREED_BY(world_end) struct wipe_world world;
     struct storage_writer *old, *new;
     struct wipe_position position = {.merged = false};
-    world_begin(&world, *state, 100);
+    world_begin(&world, folder, 100);
     for (int i = 0; i < 12; i++) publish(&world, false);
     assert_true(world.chain.file.hour > HOUR + 1);
-    char *merged = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = 0, .end = 77});
+    FREED char *merged = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = 0, .end = 77});
     char *newest =
         archive_path(PARTITION, (struct archive_file){.hour = world.chain.file.hour, .first = world.chain.end});
     assert_int_equal(storage_create(world.storage, merged, &old, NULL), 0);
     assert_int_equal(storage_create(world.storage, newest, &new, NULL), 0);
     forget(&world);
     assert_int_equal(wipe(&world, &position, true), 0);
-    assert_int_equal(history_count_files(*state, ".tmp"), 1);
+    assert_int_equal(history_count_files(folder, ".tmp"), 1);
     assert_int_equal(storage_publish(old, NULL), -EEXIST);
     storage_abandon(new);
     check_gone(&world);
-    free(merged);
     free(newest);
-    world_end(&world);
 }
 
-static void test_stopped(void **state) {
-    struct wipe_world world;
+TEST(test_stopped, const char *folder) {
+    FREED_BY(world_end) struct wipe_world world;
     struct wipe_done done = {.files = 0};
     struct wipe_position position = {.merged = false};
-    world_begin(&world, *state, 100);
+    world_begin(&world, folder, 100);
     publish(&world, false);
     world.wiped[0] = (struct wipe_user){.user = world.rows[0].user, .before = INT64_MAX};
     world.stop = true;
@@ -379,16 +355,5 @@ static void test_stopped(void **state) {
     assert_int_equal(wipe_files(&options, PARTITION, &position, &done, NULL), -ECANCELED);
     assert_int_equal(done.files, 0);
     check_chain(&world);
-    assert_int_equal(history_count_files(*state, ".tmp"), 0);
-    world_end(&world);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_random_histories), WITH_FOLDER(test_killed),  WITH_FOLDER(test_a_file_becomes_empty),
-        WITH_FOLDER(test_a_damaged_file),   WITH_FOLDER(test_stopped), WITH_FOLDER(test_hidden_files_of_old_hours_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(history_count_files(folder, ".tmp"), 0);
 }

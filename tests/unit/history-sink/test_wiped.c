@@ -1,17 +1,7 @@
 /* The record of forgotten users: which rows go, what is still to do, and what a topic that is read again changes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "history-sink/wiped.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 4 };
 
@@ -36,8 +26,10 @@ static int64_t neighbour(int64_t user) {
     return other;
 }
 
-static void test_rows_from_before_go(void **state) {
-    struct wiped *wiped = wiped_new(PARTITIONS);
+SET_UP() { return wiped_new(PARTITIONS); }
+TEAR_DOWN(struct wiped *wiped) { wiped_free(wiped); }
+
+TEST(test_rows_from_before_go, struct wiped *wiped) {
     assert_int_equal(learn(wiped, 7, 0, 1000), 1);
     assert_true(wiped_has(wiped, 7, 999));
     assert_false(wiped_has(wiped, 7, 1000));
@@ -46,11 +38,9 @@ static void test_rows_from_before_go(void **state) {
     assert_true(wiped_has(wiped, 7, 2999));
     assert_int_equal(learn(wiped, 7, 2, 2000), 1); // a broker's clock stepped back
     assert_true(wiped_has(wiped, 7, 2999));
-    wiped_free(wiped);
 }
 
-static void test_what_is_to_do(void **state) {
-    struct wiped *wiped = wiped_new(PARTITIONS);
+TEST(test_what_is_to_do, struct wiped *wiped) {
     int64_t a = 7, b = neighbour(a);
     int32_t partition = hash_user_partition(a, PARTITIONS);
     size_t count;
@@ -77,11 +67,9 @@ static void test_what_is_to_do(void **state) {
     assert_int_equal(wiped_count(wiped, partition), 0);
     assert_int_equal(learn(wiped, a, 0, 500), 1); // another topic
     assert_true(wiped_has(wiped, a, 1099));
-    wiped_free(wiped);
 }
 
-static void test_what_is_no_erasure(void **state) {
-    struct wiped *wiped = wiped_new(PARTITIONS);
+TEST(test_what_is_no_erasure, struct wiped *wiped) {
     struct wipe_user who;
     uint8_t key[8];
     bytes_put_be64(key, 7);
@@ -95,14 +83,4 @@ static void test_what_is_no_erasure(void **state) {
     record.key_size = 8;
     assert_int_equal(wiped_learn(wiped, &record, &who, NULL), -EBADMSG);
     assert_int_equal(wiped_learnt(wiped, record.partition), 0);
-    wiped_free(wiped);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_from_before_go),
-        cmocka_unit_test(test_what_is_to_do),
-        cmocka_unit_test(test_what_is_no_erasure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

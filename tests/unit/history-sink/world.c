@@ -1,33 +1,8 @@
 #include "unit/history-sink/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/kit/kit.h"
 
 #include <ftw.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-
-int history_make_folder(void **state) {
-    char *folder = mem_string("/tmp/starling-history-XXXXXX");
-    *state = folder;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at) { return remove(path); }
-
-int history_remove_folder(void **state) {
-    int code = nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    free(*state);
-    return code;
-}
 
 struct history_row history_row_at(int32_t partition, int64_t offset, int64_t received_ms) {
     return (struct history_row){

@@ -1,4 +1,4 @@
-/* What the tests of history files share: a folder of their own, and rows. */
+/* What the tests of history files share: rows, and files of them. */
 #pragma once
 
 #include "history-sink/segment.h"
@@ -8,10 +8,6 @@ enum { HISTORY_HOUR_MS = 3600000 };
 /* A storage of that folder. The caller closes it. */
 struct storage *history_storage(const char *folder);
 struct chain_end history_behind(struct archive_file file, int64_t end);
-
-/* cmocka fixtures: *state is the path of an empty folder, removed with all that is in it. */
-int history_make_folder(void **state);
-int history_remove_folder(void **state);
 
 /* A row of that partition and offset, arrived then; its other fields follow from the offset. */
 struct history_row history_row_at(int32_t partition, int64_t offset, int64_t received_ms);

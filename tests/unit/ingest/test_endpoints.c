@@ -1,17 +1,7 @@
 /* The table of endpoints: which one a request finds, what is allowed, and what is counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "ingest/endpoints.h"
 #include "service/http_incoming.h"
+#include "unit/kit/kit.h"
 
 static void nothing(void *state, const struct call *call) {}
 
@@ -34,30 +24,23 @@ struct table {
 
 static bool ready(const void *of) { return *(const bool *)of; }
 
-static int set_up(void **state) {
-    struct table *table = mem_zero(1, sizeof *table);
-    table->metrics = metrics_new();
+SET_UP() {
+    struct table *table = kit_zero(sizeof *table);
+    table->metrics = kit_metrics();
     table->endpoints = endpoints_new(table->metrics);
     endpoints_add(table->endpoints, &PEOPLE_LIST, &table->metrics, NULL, NULL);
     endpoints_add(table->endpoints, &COMMENTS_LIST, NULL, ready, &table->comments_ready);
-    *state = table;
-    return 0;
+    return table;
 }
 
-static int tear_down(void **state) {
-    struct table *table = *state;
-    endpoints_free(table->endpoints);
-    metrics_free(table->metrics);
-    free(table);
-    return 0;
-}
+TEAR_DOWN(struct table *table) { endpoints_free(table->endpoints); }
 
 /* Finds the endpoint of "METHOD PATH" and counts an answer. */
 static struct endpoint_match find(struct table *table, const char *line, unsigned status) {
     struct endpoint_match match;
     static struct http_incoming incoming;
     struct http_fault fault;
-    char *text = mem_format("%s HTTP/1.1\r\nHost: x\r\n\r\n", line);
+    FREED char *text = mem_format("%s HTTP/1.1\r\nHost: x\r\n\r\n", line);
     size_t size = strlen(text);
     assert_int_equal(http_incoming_read(text, size, &incoming, &fault), 0);
     struct http_request *request = http_request_new(NULL, &incoming, text, size);
@@ -65,12 +48,10 @@ static struct endpoint_match find(struct table *table, const char *line, unsigne
     for (size_t i = 0; match.kind == MATCH_FOUND && i < PATH_VALUES_MAX; i++) match.values[i].text = NULL;
     endpoints_count(table->endpoints, request, status);
     http_request_free(request);
-    free(text);
     return match;
 }
 
-static void requests_find_their_endpoint(void **state) {
-    struct table *table = *state;
+TEST(requests_find_their_endpoint, struct table *table) {
     struct endpoint_match match = find(table, "PUT /v1/people/5", 200);
     assert_true(match.kind == MATCH_FOUND && match.endpoint == &PEOPLE[1] && match.state == &table->metrics);
     assert_true(match.values[0].user == 5 && match.ready);
@@ -82,31 +63,30 @@ static void requests_find_their_endpoint(void **state) {
     assert_int_equal(find(table, "GET /v1/nothing", 404).kind, MATCH_UNKNOWN);
 }
 
-static void wrong_values_are_named(void **state) {
-    struct endpoint_match match = find(*state, "GET /v1/people/me", 400);
+TEST(wrong_values_are_named, struct table *table) {
+    struct endpoint_match match = find(table, "GET /v1/people/me", 400);
     assert_int_equal(match.kind, MATCH_BAD_VALUE);
     assert_string_equal(match.wrong, "bad_user");
-    match = find(*state, "DELETE /v1/comments/Post/1", 400);
+    match = find(table, "DELETE /v1/comments/Post/1", 400);
     assert_string_equal(match.wrong, "bad_path");
     assert_non_null(strstr(match.error.text, "{type}"));
 }
 
-static void methods_of_a_path_are_listed(void **state) {
-    struct endpoint_match match = find(*state, "DELETE /v1/people/5", 405);
+TEST(methods_of_a_path_are_listed, struct table *table) {
+    struct endpoint_match match = find(table, "DELETE /v1/people/5", 405);
     assert_int_equal(match.kind, MATCH_BAD_METHOD);
     assert_string_equal(match.allowed, "GET, HEAD, PUT, OPTIONS");
-    assert_string_equal(find(*state, "HEAD /v1/people", 405).allowed, "POST, OPTIONS");
+    assert_string_equal(find(table, "HEAD /v1/people", 405).allowed, "POST, OPTIONS");
 }
 
-static void answers_are_counted(void **state) {
-    struct table *table = *state;
+TEST(answers_are_counted, struct table *table) {
     find(table, "GET /v1/people/5", 200);
     find(table, "HEAD /v1/people/6", 200);
     find(table, "GET /v1/people/me", 400);
     find(table, "DELETE /v1/comments/post/1", 204);
     find(table, "GET /nothing", 404);
     find(table, "TRACE /v1/people", 405);
-    struct buffer page = {0};
+    FREED_BUFFER page = {.size = 0};
     metrics_render(table->metrics, &page);
     static const char *const LINES[] = {
         "starling_ingest_requests_total{method=\"GET\",route=\"/v1/people/{user}\",status=\"200\"} 2\n",
@@ -118,16 +98,4 @@ static void answers_are_counted(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(LINES); i++)
         if (!strstr(buffer_cstring(&page), LINES[i])) fail_msg("no %s in: %s", LINES[i], buffer_cstring(&page));
-    buffer_free(&page);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(requests_find_their_endpoint),
-        TEST(wrong_values_are_named),
-        TEST(methods_of_a_path_are_listed),
-        TEST(answers_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

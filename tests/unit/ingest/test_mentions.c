@@ -1,18 +1,8 @@
 /* Handles that a text mentions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/buffer.h"
-#include "base/config.h"
 #include "ingest/mentions.h"
+#include "unit/kit/kit.h"
 
-static void test_handles_behind_an_at_sign(void **state) {
+TEST(test_handles_behind_an_at_sign) {
     static const struct {
         const char *text, *handles; /* separated by blanks */
     } CASES[] = {
@@ -42,28 +32,18 @@ static void test_handles_behind_an_at_sign(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         char handles[MENTIONS_MAX][HANDLE_SIZE];
-        struct buffer found = {0};
+        FREED_BUFFER found = {.size = 0};
         size_t count = mentions_find(CASES[i].text, strlen(CASES[i].text), handles);
         for (size_t k = 0; k < count; k++) buffer_format(&found, "%s%s", k ? " " : "", handles[k]);
         assert_string_equal(buffer_cstring(&found), CASES[i].handles);
-        buffer_free(&found);
     }
 }
 
-static void test_the_first_ten_count(void **state) {
+TEST(test_the_first_ten_count) {
     char handles[MENTIONS_MAX][HANDLE_SIZE];
-    struct buffer text = {0};
+    FREED_BUFFER text = {.size = 0};
     for (int i = 0; i < 25; i++) buffer_format(&text, "@user_%d ", i / 2);
     assert_int_equal(mentions_find((const char *)text.data, text.size, handles), 10);
     assert_string_equal(handles[0], "user_0");
     assert_string_equal(handles[9], "user_9");
-    buffer_free(&text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_handles_behind_an_at_sign),
-        cmocka_unit_test(test_the_first_ten_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* Patterns of paths: what they take, and what they make of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
-
-#include "base/config.h"
 #include "ingest/path.h"
+#include "unit/kit/kit.h"
 
 static const char COMMENT[] = "/v1/comments/{type:word}/{id:text}/{comment:text}/like";
 
-static void paths_match_as_a_whole(void **state) {
+TEST(paths_match_as_a_whole) {
     static const struct {
         const char *pattern, *path;
         int code;
@@ -51,12 +42,11 @@ static void paths_match_as_a_whole(void **state) {
     }
 }
 
-static void values_come_in_order(void **state) {
+TEST(values_come_in_order) {
     struct path_value values[PATH_VALUES_MAX];
     const char *wrong = "";
-    struct error error;
     assert_int_equal(path_match("/a/{user}/{id:text}/{other:user}/{type:word}", "/a/0/x y/9223372036854775807/z-1",
-                                values, &wrong, &error),
+                                values, &wrong, &failure),
                      1);
     assert_true(values[0].user == 0 && values[1].user == -1 && values[2].user == INT64_MAX && values[3].user == -1);
     assert_int_equal(values[1].size, 3);
@@ -65,7 +55,7 @@ static void values_come_in_order(void **state) {
     assert_memory_equal(values[3].text, "z-1", 3);
 }
 
-static void values_are_of_their_type(void **state) {
+TEST(values_are_of_their_type) {
     static const struct {
         const char *type, *value;
         bool good;
@@ -100,7 +90,7 @@ static void values_are_of_their_type(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         struct path_value values[PATH_VALUES_MAX];
-        struct buffer pattern = {0}, path = {0};
+        FREED_BUFFER pattern = {0}, path = {0};
         const char *wrong = "";
         struct error error;
         buffer_format(&pattern, "/{x:%s}", CASES[i].type);
@@ -109,8 +99,6 @@ static void values_are_of_their_type(void **state) {
         if ((code == 1) != CASES[i].good) fail_msg("%s %s", CASES[i].type, CASES[i].value);
         assert_int_equal(values[0].id > 0, code == 1 && strcmp(CASES[i].type, "id") == 0);
         if (code < 0) assert_non_null(strstr(error.text, "{x}"));
-        buffer_free(&pattern);
-        buffer_free(&path);
     }
     char path[300] = "/";
     struct path_value values[PATH_VALUES_MAX];
@@ -122,21 +110,10 @@ static void values_are_of_their_type(void **state) {
     assert_int_equal(path_match("/{x:text}", path, values, &wrong, &error), 1);
 }
 
-static void patterns_are_shown_without_types(void **state) {
-    struct buffer out = {0};
+TEST(patterns_are_shown_without_types) {
+    FREED_BUFFER out = {.size = 0};
     path_put(&out, COMMENT);
     buffer_string(&out, " ");
     path_put(&out, "/v1/friends/{user}");
     assert_string_equal(buffer_cstring(&out), "/v1/comments/{type}/{id}/{comment}/like /v1/friends/{user}");
-    buffer_free(&out);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_match_as_a_whole),
-        cmocka_unit_test(values_come_in_order),
-        cmocka_unit_test(values_are_of_their_type),
-        cmocka_unit_test(patterns_are_shown_without_types),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

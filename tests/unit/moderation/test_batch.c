@@ -1,15 +1,7 @@
 /* Records of the topic of wide comments, before they come into the search index. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "moderation/batch.h"
 #include "subjects/subject.h"
+#include "unit/kit/kit.h"
 
 static size_t put_key(uint8_t key[SUBJECT_KEY_MAX], const char *subject, int64_t comment) {
     return subject_key_write(key, &(struct subject_key){subject, strlen(subject), 1, comment, 0});
@@ -28,18 +20,15 @@ static struct comment_wide some_comment(void) {
 /* What a batch says of a comment under a key. */
 static int check_record(const struct comment_wide *comment, const char *subject, int64_t id, struct error *error) {
     uint8_t key[SUBJECT_KEY_MAX];
-    struct buffer value = {0};
-    struct codec *codec = codec_new();
+    FREED_BUFFER value = {.size = 0};
+    struct codec *codec = kit_codec();
     event_encode_comment_wide(&value, comment);
     struct kafka_record record = {
         .key = key, .key_size = put_key(key, subject, id), .value = value.data, .value_size = value.size};
-    int code = batch_check(codec, &record, error);
-    codec_free(codec);
-    buffer_free(&value);
-    return code;
+    return batch_check(codec, &record, error);
 }
 
-static void records_are_checked(void **state) {
+TEST(records_are_checked) {
     struct comment_wide comment = some_comment(), nobodys = some_comment();
     struct error error;
     nobodys.user = -1;
@@ -53,22 +42,13 @@ static void records_are_checked(void **state) {
     assert_string_equal(error.text, "a comment-wide with a value that is out of range");
 }
 
-static void tombstones_need_a_comment_in_the_key(void **state) {
+TEST(tombstones_need_a_comment_in_the_key) {
     uint8_t key[SUBJECT_KEY_MAX];
-    struct codec *codec = codec_new();
+    struct codec *codec = kit_codec();
     struct kafka_record record = {.key = key, .key_size = put_key(key, "post:1", 77)};
     assert_int_equal(batch_check(codec, &record, NULL), 0);
     record.key_size = 6;
     assert_true(batch_check(codec, &record, NULL) < 0);
     record.key_size = 0;
     assert_true(batch_check(codec, &record, NULL) < 0);
-    codec_free(codec);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_checked),
-        cmocka_unit_test(tombstones_need_a_comment_in_the_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

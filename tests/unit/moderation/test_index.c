@@ -1,30 +1,16 @@
 /* The search index against brute force: what a search finds equals a plain scan of the comments, by the rules of words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <uv.h>
 
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/mem.h"
 #include "moderation/search.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, CACHE = 1 << 20, FAR_LIMIT = 1000 };
 
 struct fixture {
-    char folder[32];
+    char *folder;
     char *path;
     struct index *index;
     struct search *search;
@@ -42,29 +28,17 @@ static void close_both(struct fixture *f) {
     f->index = NULL;
 }
 
-static int setup(void **state) {
-    struct fixture *f = mem_zero(1, sizeof *f);
-    strcpy(f->folder, "/tmp/test-moderation-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
+SET_UP() {
+    struct fixture *f = kit_zero(sizeof *f);
+    f->folder = kit_folder();
     f->path = mem_format("%s/comments.db", f->folder);
     open_both(f);
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int teardown(void **state) {
-    static const char *const ENDS[] = {"", "-wal", "-shm", ".lock"};
-    struct fixture *f = *state;
+TEAR_DOWN(struct fixture *f) {
     close_both(f);
-    for (size_t i = 0; i < ARRAY_SIZE(ENDS); i++) {
-        char *path = mem_format("%s%s", f->path, ENDS[i]);
-        unlink(path);
-        free(path);
-    }
-    assert_int_equal(rmdir(f->folder), 0);
     free(f->path);
-    free(f);
-    return 0;
 }
 
 /* ---- what is searched ---- */
@@ -91,9 +65,8 @@ static struct search_query anything(void) {
 }
 
 static int run(struct fixture *f, const struct search_query *query, struct found *found, bool *more) {
-    struct error error = {.text = ""};
     found->count = 0;
-    return search_run(f->search, query, INT64_MAX, take_found, found, more, &error);
+    return search_run(f->search, query, INT64_MAX, take_found, found, more, &failure);
 }
 
 static struct comment_wide some_comment(int64_t id, const char *subject, int64_t user, const char *text) {
@@ -130,8 +103,7 @@ static void expect_count(struct fixture *f, const struct search_query *query, si
 
 /* ---- examples ---- */
 
-static void a_comment_is_found_whole(void **state) {
-    struct fixture *f = *state;
+TEST(a_comment_is_found_whole, struct fixture *f) {
     struct comment_wide comment = some_comment(1 << 22, "post:1", 4, "今天天气很好 ok");
     struct search_query query = anything();
     struct found found;
@@ -155,8 +127,7 @@ static void a_comment_is_found_whole(void **state) {
     assert_int_equal(index_rows(f->index), 1);
 }
 
-static void a_changed_state_changes_what_finds_it(void **state) {
-    struct fixture *f = *state;
+TEST(a_changed_state_changes_what_finds_it, struct fixture *f) {
     struct comment_wide comment = some_comment(10, "post:1", 4, "spam 广告");
     struct search_query visible = anything(), hidden = anything(), spam = anything();
     visible.state = COMMENT_WIDE_VISIBLE;
@@ -178,8 +149,7 @@ static void a_changed_state_changes_what_finds_it(void **state) {
     assert_int_equal(index_rows(f->index), 1);
 }
 
-static void types_and_subjects_are_exact(void **state) {
-    struct fixture *f = *state;
+TEST(types_and_subjects_are_exact, struct fixture *f) {
     struct comment_wide lower = some_comment(1, "post:abc", 1, "x"), upper = some_comment(2, "post:aBc", 1, "x"),
                         other = some_comment(3, "postx:abc", 1, "x"), dotted = some_comment(4, "post:a.b_c~x-", 1, "x");
     struct search_query query = anything();
@@ -200,12 +170,12 @@ static void types_and_subjects_are_exact(void **state) {
     expect_count(f, &query, 1);
 }
 
-static void a_text_without_words_is_refused(void **state) {
+TEST(a_text_without_words_is_refused, struct fixture *f) {
     struct found found;
     bool more;
     struct search_query query = anything();
     query.text = "?!";
-    assert_int_equal(run(*state, &query, &found, &more), -EINVAL);
+    assert_int_equal(run(f, &query, &found, &more), -EINVAL);
 }
 
 static bool wait_for_the_deadline(void *context, const struct comment_wide *comment) {
@@ -214,8 +184,7 @@ static bool wait_for_the_deadline(void *context, const struct comment_wide *comm
     return true;
 }
 
-static void a_search_ends_at_its_deadline(void **state) {
-    struct fixture *f = *state;
+TEST(a_search_ends_at_its_deadline, struct fixture *f) {
     struct found found;
     struct search_query query = anything();
     bool more;
@@ -236,8 +205,7 @@ static void a_search_ends_at_its_deadline(void **state) {
     expect_count(f, &query, 900);
 }
 
-static void offsets_come_with_the_comments(void **state) {
-    struct fixture *f = *state;
+TEST(offsets_come_with_the_comments, struct fixture *f) {
     struct comment_wide comment = some_comment(1, "post:1", 1, "x");
     assert_int_equal(index_next(f->index, 1), -1);
     assert_int_equal(index_begin(f->index, NULL), 0);
@@ -258,8 +226,7 @@ static void offsets_come_with_the_comments(void **state) {
     expect_count(f, &query, 1);
 }
 
-static void another_number_of_partitions_begins_anew(void **state) {
-    struct fixture *f = *state;
+TEST(another_number_of_partitions_begins_anew, struct fixture *f) {
     struct comment_wide comment = some_comment(1, "post:1", 1, "x");
     put(f, &comment);
     close_both(f);
@@ -268,8 +235,7 @@ static void another_number_of_partitions_begins_anew(void **state) {
     assert_int_equal(index_next(f->index, PARTITIONS), -1);
 }
 
-static void a_damaged_file_begins_anew(void **state) {
-    struct fixture *f = *state;
+TEST(a_damaged_file_begins_anew, struct fixture *f) {
     struct comment_wide comment = some_comment(1, "post:1", 1, "x");
     put(f, &comment);
     close_both(f);
@@ -283,14 +249,12 @@ static void a_damaged_file_begins_anew(void **state) {
     expect_count(f, &query, 1);
 }
 
-static void one_process_has_the_file(void **state) {
-    struct fixture *f = *state;
+TEST(one_process_has_the_file, struct fixture *f) {
     struct index *second;
     assert_int_equal(index_open(f->path, PARTITIONS, CACHE, &second, NULL), -EBUSY);
 }
 
-static void readers_notice_a_new_file(void **state) {
-    struct fixture *f = *state;
+TEST(readers_notice_a_new_file, struct fixture *f) {
     struct comment_wide comment = some_comment(1, "post:1", 1, "x");
     struct search_query query = anything();
     put(f, &comment);
@@ -323,20 +287,18 @@ static void search_on(void *context) {
 }
 
 static off_t log_size(const struct fixture *f) {
-    char *path = mem_format("%s-wal", f->path);
+    FREED char *path = mem_format("%s-wal", f->path);
     struct stat stat_of;
     assert_int_equal(stat(path, &stat_of), 0);
-    free(path);
     return stat_of.st_size;
 }
 
 /* Without a checkpoint that waits for searches the log would hold all 120 MiB that are written. */
-static void the_log_stays_short_while_searches_overlap(void **state) {
+TEST(the_log_stays_short_while_searches_overlap, struct fixture *f) {
     enum { COMMITS = 60, TEXT = 2 << 20 };
-    struct fixture *f = *state;
     struct search *searches[SEARCHERS];
     uv_thread_t threads[SEARCHERS];
-    char *text = mem_alloc(TEXT + 1);
+    FREED char *text = mem_alloc(TEXT + 1);
     memset(text, 'a', TEXT);
     text[TEXT] = '\0';
     atomic_store(&searchers_stop, false);
@@ -356,7 +318,6 @@ static void the_log_stays_short_while_searches_overlap(void **state) {
         uv_thread_join(&threads[i]);
         search_free(searches[i]);
     }
-    free(text);
     assert_true(most < LOG_MAX);
 }
 
@@ -518,8 +479,7 @@ static void search_once(struct fixture *f, const struct model_comment model[IDS]
     assert_int_equal(more, others);
 }
 
-static void searches_equal_a_plain_scan(void **state) {
-    struct fixture *f = *state;
+TEST(searches_equal_a_plain_scan, struct fixture *f) {
     struct model_comment model[IDS] = {{.there = false}};
     srand(14);
     for (int round = 0; round < ROUNDS; round++) {
@@ -535,22 +495,4 @@ static void searches_equal_a_plain_scan(void **state) {
     int64_t there = 0;
     for (int i = 0; i < IDS; i++) there += model[i].there;
     assert_int_equal(index_rows(f->index), there);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_comment_is_found_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_changed_state_changes_what_finds_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(types_and_subjects_are_exact, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_text_without_words_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_search_ends_at_its_deadline, setup, teardown),
-        cmocka_unit_test_setup_teardown(offsets_come_with_the_comments, setup, teardown),
-        cmocka_unit_test_setup_teardown(another_number_of_partitions_begins_anew, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_damaged_file_begins_anew, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_process_has_the_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(readers_notice_a_new_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_log_stays_short_while_searches_overlap, setup, teardown),
-        cmocka_unit_test_setup_teardown(searches_equal_a_plain_scan, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,16 @@
 /* Searches over HTTP, as a peer asks for them: how far a page goes, and how searches end that cannot be answered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/mem.h"
 #include "json/json.h"
 #include "moderation/answers.h"
 #include "service/http.h"
 #include "service/http_client.h"
+#include "unit/kit/kit.h"
 
 enum { CACHE = 1 << 20, LIMIT_MS = 60000, TURNS_MAX_US = 60 * 1000 * 1000 };
 
 struct fixture {
-    char folder[32], *path;
+    char *folder, *path;
     uv_loop_t loop;
     struct metrics *metrics;
     struct index *index;
@@ -56,13 +43,12 @@ static void start(struct fixture *f, int64_t limit_ms) {
     });
 }
 
-static int setup(void **state) {
-    struct fixture *f = mem_zero(1, sizeof *f);
-    strcpy(f->folder, "/tmp/test-moderation-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
+SET_UP() {
+    struct fixture *f = kit_zero(sizeof *f);
+    f->folder = kit_folder();
     f->path = mem_format("%s/comments.db", f->folder);
     uv_loop_init(&f->loop);
-    f->metrics = metrics_new();
+    f->metrics = kit_metrics();
     assert_int_equal(index_open(f->path, 1, CACHE, &f->index, NULL), 0);
     assert_int_equal(
         http_server_new(
@@ -70,29 +56,16 @@ static int setup(void **state) {
             &f->server, NULL),
         0);
     f->client = http_client_new(&f->loop);
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int teardown(void **state) {
-    static const char *const ENDS[] = {"", "-wal", "-shm", ".lock"};
-    struct fixture *f = *state;
+TEAR_DOWN(struct fixture *f) {
     http_client_free(f->client);
     http_server_free(f->server);
     searches_free(f->searches);
     index_close(f->index);
-    metrics_free(f->metrics);
-    assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&f->loop), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(ENDS); i++) {
-        char *path = mem_format("%s%s", f->path, ENDS[i]);
-        unlink(path);
-        free(path);
-    }
-    assert_int_equal(rmdir(f->folder), 0);
+    kit_loop_end(&f->loop);
     free(f->path);
-    free(f);
-    return 0;
 }
 
 static void put(struct fixture *f, int64_t count, const char *text) {
@@ -122,9 +95,8 @@ static void hear(void *context, int code, unsigned status, const char *reply, si
 
 static struct heard ask(struct fixture *f, const char *query) {
     struct heard heard = {.done = false};
-    char *url = mem_format("http://127.0.0.1:%d/peer/moderation/comments?%s", http_server_port(f->server), query);
+    FREED char *url = mem_format("http://127.0.0.1:%d/peer/moderation/comments?%s", http_server_port(f->server), query);
     http_fetch(f->client, "GET", url, NULL, NULL, LIMIT_MS, hear, &heard);
-    free(url);
     int64_t began_us = clock_monotonic_us();
     while (!heard.done) {
         assert_true(clock_monotonic_us() - began_us < TURNS_MAX_US);
@@ -146,9 +118,8 @@ static void expect_problem(struct fixture *f, unsigned status, const char *code)
 /* ---- examples ---- */
 
 /* No page is longer than 1 MiB and a comment, and the pages together have each comment once. */
-static void long_comments_come_in_short_pages(void **state) {
+TEST(long_comments_come_in_short_pages, struct fixture *f) {
     enum { COUNT = 250, TEXT = 40000 };
-    struct fixture *f = *state;
     char *text = mem_alloc(TEXT + 1), query[64] = "user=4&limit=1000";
     memset(text, 'a', TEXT);
     text[TEXT] = '\0';
@@ -172,8 +143,7 @@ static void long_comments_come_in_short_pages(void **state) {
 }
 
 /* The index has one comment, which needs no time to be found. */
-static void a_search_that_waited_too_long_does_not_begin(void **state) {
-    struct fixture *f = *state;
+TEST(a_search_that_waited_too_long_does_not_begin, struct fixture *f) {
     put(f, 1, "x");
     start(f, 0);
     expect_problem(f, 503, "search_too_slow");
@@ -183,16 +153,14 @@ static void a_search_that_waited_too_long_does_not_begin(void **state) {
 static void damage(struct fixture *f) {
     char bytes[4096];
     memset(bytes, 'x', sizeof bytes);
-    int fd = open(f->path, O_WRONLY | O_CLOEXEC);
+    FREED_BY(kit_close) int fd = open(f->path, O_WRONLY | O_CLOEXEC);
     off_t end = lseek(fd, 0, SEEK_END);
     assert_true(end > (off_t)sizeof bytes);
     for (off_t at = sizeof bytes; at < end; at += (off_t)sizeof bytes)
         assert_int_equal(pwrite(fd, bytes, sizeof bytes, at), sizeof bytes);
-    close(fd);
 }
 
-static void damage_is_told_and_a_new_file_is_searched(void **state) {
-    struct fixture *f = *state;
+TEST(damage_is_told_and_a_new_file_is_searched, struct fixture *f) {
     put(f, 1000, "some words");
     index_close(f->index); // writes all into the file
     assert_int_equal(index_open(f->path, 1, CACHE, &f->index, NULL), 0);
@@ -207,13 +175,4 @@ static void damage_is_told_and_a_new_file_is_searched(void **state) {
     assert_int_equal(json_array_size(json_object_get(heard.reply, "items")), 1);
     assert_int_equal(f->damages, 1);
     json_decref(heard.reply);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(long_comments_come_in_short_pages, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_search_that_waited_too_long_does_not_begin, setup, teardown),
-        cmocka_unit_test_setup_teardown(damage_is_told_and_a_new_file_is_searched, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

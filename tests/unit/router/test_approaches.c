@@ -1,13 +1,7 @@
 /* Which users are notified that a friend has come near: by joins of real presence. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "router/approaches.h"
 #include "router/rounding.h"
+#include "unit/kit/kit.h"
 
 enum { ADA = 1, BEN = 2, CLEO = 3, NOW = 10000000, INACTIVE = 600000, PAUSE = 100000, NEAR = 0, FAR = 2000000 };
 
@@ -22,7 +16,7 @@ struct stage {
     size_t count;
 };
 
-static int set_up(void **state) {
+SET_UP() {
     static struct stage s;
     s = (struct stage){.presence = presence_new(), .approaches = approaches_new(PAUSE)};
     s.context = (struct join_context){.presence = s.presence,
@@ -33,17 +27,14 @@ static int set_up(void **state) {
                                       .warm = true,
                                       .digests = true};
     join_result_init(&s.result);
-    *state = &s;
-    return 0;
+    return &s;
 }
 
-static int tear_down(void **state) {
-    struct stage *s = *state;
+TEAR_DOWN(struct stage *s) {
     approaches_free(s->approaches);
     rounding_list_free(&s->roundings);
     join_result_free(&s->result);
     presence_free(s->presence);
-    return 0;
 }
 
 /* By a session, or over HTTP. */
@@ -90,8 +81,7 @@ static void assert_told(const struct stage *s, size_t at, int64_t user, int64_t 
     assert_int_equal(s->told[at].friend, friend);
 }
 
-static void who_has_no_session_is_notified_and_who_has_one_is_not(void **state) {
-    struct stage *s = *state;
+TEST(who_has_no_session_is_notified_and_who_has_one_is_not, struct stage *s) {
     put(s, by_http(BEN, NEAR, NOW - 9));
     put(s, by_socket(CLEO, NEAR, NOW - 9));
     put(s, by_socket(ADA, FAR, NOW - 1));
@@ -102,8 +92,7 @@ static void who_has_no_session_is_notified_and_who_has_one_is_not(void **state) 
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW + 1)), 0); /* she was near */
 }
 
-static void one_who_comes_without_a_session_is_notified_too(void **state) {
-    struct stage *s = *state;
+TEST(one_who_comes_without_a_session_is_notified_too, struct stage *s) {
     put(s, by_http(BEN, NEAR, NOW - 9));
     put(s, by_socket(CLEO, NEAR, NOW - 9));
     put(s, by_http(ADA, FAR, NOW - 1));
@@ -113,8 +102,7 @@ static void one_who_comes_without_a_session_is_notified_too(void **state) {
     assert_told(s, 2, ADA, CLEO);
 }
 
-static void a_session_that_was_closed_is_none(void **state) {
-    struct stage *s = *state;
+TEST(a_session_that_was_closed_is_none, struct stage *s) {
     put(s, by_socket(BEN, NEAR, NOW - 9));
     struct location quit = by_socket(BEN, NEAR, NOW - 5);
     quit.kind = LOCATION_QUIT;
@@ -123,16 +111,14 @@ static void a_session_that_was_closed_is_none(void **state) {
     assert_told(s, 0, BEN, ADA);
 }
 
-static void nobody_is_notified_of_what_is_old(void **state) {
-    struct stage *s = *state;
+TEST(nobody_is_notified_of_what_is_old, struct stage *s) {
     put(s, by_http(BEN, NEAR, NOW - INACTIVE)); /* not active: nobody knows where he is */
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW)), 0);
     put(s, by_http(CLEO, NEAR, NOW - 1));
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW)), 0); /* read again after a crash */
 }
 
-static void a_router_that_is_not_warm_cannot_tell_who_is_new(void **state) {
-    struct stage *s = *state;
+TEST(a_router_that_is_not_warm_cannot_tell_who_is_new, struct stage *s) {
     put(s, by_http(BEN, NEAR, NOW - 9));
     s->context.warm = false;
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW)), 0);
@@ -140,8 +126,7 @@ static void a_router_that_is_not_warm_cannot_tell_who_is_new(void **state) {
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW + 2)), 1); /* it has seen her far away */
 }
 
-static void a_pair_is_told_once_in_a_pause(void **state) {
-    struct stage *s = *state;
+TEST(a_pair_is_told_once_in_a_pause, struct stage *s) {
     int64_t last = 0;
     for (int64_t t = NOW; t < NOW + 5 * PAUSE; t += PAUSE / 10) {
         put(s, by_http(BEN, NEAR, t - 2));
@@ -154,8 +139,7 @@ static void a_pair_is_told_once_in_a_pause(void **state) {
     }
 }
 
-static void a_pair_that_is_not_wanted_begins_no_pause(void **state) {
-    struct stage *s = *state;
+TEST(a_pair_that_is_not_wanted_begins_no_pause, struct stage *s) {
     put(s, by_http(BEN, NEAR, NOW - 9));
     s->muted = BEN;
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW)), 0);
@@ -164,8 +148,7 @@ static void a_pair_that_is_not_wanted_begins_no_pause(void **state) {
     assert_int_equal(join(s, by_socket(ADA, NEAR, NOW + 2)), 1);
 }
 
-static void a_distance_to_a_rounded_place_tells_only_the_cell(void **state) {
-    struct stage *s = *state;
+TEST(a_distance_to_a_rounded_place_tells_only_the_cell, struct stage *s) {
     rounding_list_add(&s->roundings, BEN, ROUNDING_MINE); /* Ben sees Ada rounded; Cleo sees her as she is */
     double rounded = 0, exact = 0;
     for (int32_t lat = 100; lat <= 20100; lat += 20000) { /* both in one cell */
@@ -184,18 +167,4 @@ static void a_distance_to_a_rounded_place_tells_only_the_cell(void **state) {
         rounded = s->told[0].distance_m;
         exact = s->told[1].distance_m;
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_has_no_session_is_notified_and_who_has_one_is_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_who_comes_without_a_session_is_notified_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_session_that_was_closed_is_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_is_notified_of_what_is_old, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_router_that_is_not_warm_cannot_tell_who_is_new, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pair_is_told_once_in_a_pause, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pair_that_is_not_wanted_begins_no_pause, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_distance_to_a_rounded_place_tells_only_the_cell, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

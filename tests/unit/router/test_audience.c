@@ -1,12 +1,6 @@
 /* Who can see a user: the active friends, in pages, as long as the user is active. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "router/audience.h"
+#include "unit/kit/kit.h"
 
 enum { ADA = 1, NOW = 10000000, INACTIVE = 600000, NEAR = 0, FAR = 2000000, MANY = 1000 };
 
@@ -34,8 +28,7 @@ static struct audience_friends friends_of(const int64_t *friends, size_t count) 
     return (struct audience_friends){.items = friends, .count = count, .roundings = &nobody};
 }
 
-static void active_friends_see_the_user_wherever_they_are(void **state) {
-    (void)state;
+TEST(active_friends_see_the_user_wherever_they_are) {
     struct presence *presence = presence_new();
     struct audience_context context = context_of(presence);
     const int64_t friends[] = {2, 3, 4, 5, 6};
@@ -58,8 +51,7 @@ static void active_friends_see_the_user_wherever_they_are(void **state) {
     presence_free(presence);
 }
 
-static void nobody_sees_who_is_unknown_silent_or_opted_out(void **state) {
-    (void)state;
+TEST(nobody_sees_who_is_unknown_silent_or_opted_out) {
     struct presence *presence = presence_new();
     struct audience_context context = context_of(presence);
     assert_false(audience_visible(&context, ADA));
@@ -73,8 +65,7 @@ static void nobody_sees_who_is_unknown_silent_or_opted_out(void **state) {
 }
 
 /* Every third friend is active: pages of any size name each once, and the last one says that it is. */
-static void pages_name_each_once(void **state) {
-    (void)state;
+TEST(pages_name_each_once) {
     static const size_t LIMITS[] = {1, 7, 100, 334, 1000};
     struct presence *presence = presence_new();
     struct audience_context context = context_of(presence);
@@ -108,8 +99,7 @@ static void pages_name_each_once(void **state) {
 }
 
 /* Wherever the user goes: the answer about a friend who is seen rounded is the same for all places of the friend's in one cell. */
-static void a_rounded_friend_s_place_cannot_be_found_out(void **state) {
-    (void)state;
+TEST(a_rounded_friend_s_place_cannot_be_found_out) {
     const int64_t friend = 2;
     const int32_t places[] = {1000, 30000, 54000}; /* of a cell 54,931 high */
     struct rounding rounding = {friend, ROUNDING_THEIRS};
@@ -138,14 +128,4 @@ static void a_rounded_friend_s_place_cannot_be_found_out(void **state) {
         differ += exact[0] != exact[2];
     }
     assert_true(near > 0 && near < 300 && differ > 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(active_friends_see_the_user_wherever_they_are),
-        cmocka_unit_test(nobody_sees_who_is_unknown_silent_or_opted_out),
-        cmocka_unit_test(pages_name_each_once),
-        cmocka_unit_test(a_rounded_friend_s_place_cannot_be_found_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

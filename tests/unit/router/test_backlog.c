@@ -1,12 +1,6 @@
 /* Reports held while their owner is far behind: what supersedes what, and in which order they come out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "router/backlog.h"
+#include "unit/kit/kit.h"
 
 static struct location report(int64_t user, int64_t time) {
     return (struct location){.user = user, .time = time, .kind = LOCATION_REPORT, .session = 9, .route = 2, .opted = 5};
@@ -21,7 +15,7 @@ static void put(struct backlog *backlog, int32_t partition, int64_t offset, stru
     backlog_put(backlog, &held);
 }
 
-static void test_only_a_newer_report_of_the_same_session_supersedes(void **state) {
+TEST(test_only_a_newer_report_of_the_same_session_supersedes) {
     struct backlog *backlog = backlog_new(10);
     struct location event = report(1, 100);
     assert_false(backlog_supersede(backlog, &event)); // nothing is held
@@ -55,7 +49,7 @@ static void test_only_a_newer_report_of_the_same_session_supersedes(void **state
     backlog_free(backlog);
 }
 
-static void test_they_come_out_by_age_or_by_user(void **state) {
+TEST(test_they_come_out_by_age_or_by_user) {
     struct backlog *backlog = backlog_new(5000);
     struct backlog_item out;
     for (int64_t user = 0; user < 5000; user++) put(backlog, (int32_t)(user % 3), user, report(user, 1));
@@ -84,7 +78,7 @@ static void test_they_come_out_by_age_or_by_user(void **state) {
     backlog_free(backlog);
 }
 
-static void test_nothing_held_may_be_committed(void **state) {
+TEST(test_nothing_held_may_be_committed) {
     struct backlog *backlog = backlog_new(10);
     struct backlog_item out;
     int64_t offsets[] = {100, 100, 100};
@@ -105,13 +99,4 @@ static void test_nothing_held_may_be_committed(void **state) {
     assert_int_equal(later[2], 100);
     backlog_free(backlog);
     backlog_free(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_a_newer_report_of_the_same_session_supersedes),
-        cmocka_unit_test(test_they_come_out_by_age_or_by_user),
-        cmocka_unit_test(test_nothing_held_may_be_committed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,42 +1,32 @@
 /* When presence may be read: a router that reads reports before it knows who shares publicly would tell strangers another cell than the
  * routers do that have seen all reports. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
 #include "router/router_private.h"
+#include "unit/kit/kit.h"
 
 enum { USER = 7, USERS = 1 };
 
 static void share_publicly(int64_t user) {
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     event_encode_sharing(&value, &(struct sharing){.mode = SHARING_PUBLIC});
     fake_append(&TOPIC_SHARING, 0, key, sizeof key, value.data, value.size);
-    buffer_free(&value);
 }
 
 static void count(void *context) { ++*(size_t *)context; }
 
-static void test_presence_is_not_read_before_it_is_known_who_shares_publicly(void **state) {
+TEST(test_presence_is_not_read_before_it_is_known_who_shares_publicly) {
     const struct router_settings settings = {
         .discover_precision = 5, .discover_delay_s = 4, .discover_max = 10, .discover_rate = 1, .discover_burst = 1};
     struct log *log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT);
     const struct kafka_settings kafka = {.log = log};
-    struct metrics *registry = metrics_new();
+    struct metrics *registry = kit_metrics();
     struct report_clock *clock = report_clock_new(true, 1, 0, INT64_MAX / 2);
     struct router router = {.partitions = 1, .prepared = true, .presence = presence_new()};
-    struct error error;
     uv_loop_t loop;
     size_t told = 0;
     uv_loop_init(&loop);
@@ -57,7 +47,7 @@ static void test_presence_is_not_read_before_it_is_known_who_shares_publicly(voi
                                              .clock = clock,
                                              .context = &told,
                                              .ready = count};
-    assert_int_equal(discover_new(&options, &router.discover, &error), 0);
+    assert_int_equal(discover_new(&options, &router.discover, &failure), 0);
     assert_false(discover_ready(router.discover));
     router_warm_up(&router);
     assert_null(router.warmup);
@@ -70,17 +60,8 @@ static void test_presence_is_not_read_before_it_is_known_who_shares_publicly(voi
     assert_null(router.warmup);
 
     discover_free(router.discover);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    kit_loop_end(&loop);
     report_clock_free(clock);
     presence_free(router.presence);
-    metrics_free(registry);
     log_free(log);
-    fake_kafka_stop();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_presence_is_not_read_before_it_is_known_who_shares_publicly)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

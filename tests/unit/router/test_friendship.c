@@ -1,14 +1,6 @@
 /* What commands make of a pair: rule by rule, and random sequences against a model that keeps the pair in another form. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "router/friendship.h"
+#include "unit/kit/kit.h"
 
 enum { LOW = 3, HIGH = 8 };
 
@@ -29,7 +21,7 @@ static void expect(struct friendship *lower, struct friend_command c, struct fri
     *lower = next;
 }
 
-static void test_asking_and_accepting(void **state) {
+TEST(test_asking_and_accepting) {
     struct friendship pair = half(FRIENDSHIP_NONE, false, false, 0);
     expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 10), half(FRIENDSHIP_REQUESTED, false, false, 10));
     expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 11), half(FRIENDSHIP_REQUESTED, false, false, 10));
@@ -40,7 +32,7 @@ static void test_asking_and_accepting(void **state) {
     expect(&pair, command(FRIEND_COMMAND_REMOVE, LOW, HIGH, 16), half(FRIENDSHIP_NONE, false, false, 0));
 }
 
-static void test_mirror(void **state) {
+TEST(test_mirror) {
     struct friendship a = half(FRIENDSHIP_REQUESTED, true, false, 5), b = friendship_mirror(&a),
                       c = friendship_mirror(&b);
     struct friendship wanted = half(FRIENDSHIP_INVITED, false, true, 5);
@@ -48,7 +40,7 @@ static void test_mirror(void **state) {
     assert_true(friendship_equal(&c, &a));
 }
 
-static void test_blocking_removes_and_prevents(void **state) {
+TEST(test_blocking_removes_and_prevents) {
     struct friendship pair = half(FRIENDSHIP_FRIENDS, false, false, 10);
     expect(&pair, command(FRIEND_COMMAND_BLOCK, HIGH, LOW, 11), half(FRIENDSHIP_NONE, false, true, 11));
     // The blocked one asks as if nothing were: the other sees nothing of it until he unblocks.
@@ -65,7 +57,7 @@ static void test_blocking_removes_and_prevents(void **state) {
 }
 
 /* The blocker sees since when; nothing that the blocked one does moves it, and the blocked one does not see it. */
-static void test_the_time_of_a_block_tells_nothing(void **state) {
+TEST(test_the_time_of_a_block_tells_nothing) {
     static const enum friend_command_kind BY_BLOCKED[] = {FRIEND_COMMAND_REQUEST, FRIEND_COMMAND_REQUEST,
                                                           FRIEND_COMMAND_REMOVE,  FRIEND_COMMAND_BEFRIEND,
                                                           FRIEND_COMMAND_UNBLOCK, FRIEND_COMMAND_REQUEST};
@@ -90,7 +82,7 @@ static void test_the_time_of_a_block_tells_nothing(void **state) {
     }
 }
 
-static void test_unblocking_leaves_nothing(void **state) {
+TEST(test_unblocking_leaves_nothing) {
     struct friendship pair = half(FRIENDSHIP_NONE, false, false, 0);
     expect(&pair, command(FRIEND_COMMAND_BLOCK, LOW, HIGH, 5), half(FRIENDSHIP_NONE, true, false, 5));
     expect(&pair, command(FRIEND_COMMAND_BLOCK, LOW, HIGH, 6), half(FRIENDSHIP_NONE, true, false, 5));
@@ -100,7 +92,7 @@ static void test_unblocking_leaves_nothing(void **state) {
     assert_true(friendship_empty(&pair));
 }
 
-static void test_the_cap_refuses_friends_not_requests(void **state) {
+TEST(test_the_cap_refuses_friends_not_requests) {
     struct friendship next, invited = half(FRIENDSHIP_INVITED, false, false, 5),
                             none = half(FRIENDSHIP_NONE, false, false, 0);
     struct friend_command accept = command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 6);
@@ -113,7 +105,7 @@ static void test_the_cap_refuses_friends_not_requests(void **state) {
     assert_int_equal(next.state, FRIENDSHIP_FRIENDS);
 }
 
-static void test_a_removal_of_one_friendship_does_not_hit_the_next(void **state) {
+TEST(test_a_removal_of_one_friendship_does_not_hit_the_next) {
     struct friendship next, pair = half(FRIENDSHIP_FRIENDS, false, false, 50),
                             asked = half(FRIENDSHIP_REQUESTED, false, false, 50);
     struct friend_command remove = command(FRIEND_COMMAND_REMOVE, HIGH, LOW, 60);
@@ -125,7 +117,7 @@ static void test_a_removal_of_one_friendship_does_not_hit_the_next(void **state)
     assert_true(friendship_empty(&next));
 }
 
-static void test_rounding_is_each_one_s_own_and_ends_with_the_friendship(void **state) {
+TEST(test_rounding_is_each_one_s_own_and_ends_with_the_friendship) {
     struct friendship pair = half(FRIENDSHIP_NONE, false, false, 0), wanted = pair;
     expect(&pair, command(FRIEND_COMMAND_ROUND, LOW, HIGH, 9), wanted); // there is nothing to choose for
     wanted = half(FRIENDSHIP_REQUESTED, false, false, 10);
@@ -149,7 +141,7 @@ static void test_rounding_is_each_one_s_own_and_ends_with_the_friendship(void **
     expect(&pair, command(FRIEND_COMMAND_BEFRIEND, HIGH, LOW, 17), half(FRIENDSHIP_FRIENDS, false, false, 17));
 }
 
-static void test_validity(void **state) {
+TEST(test_validity) {
     struct friend_command c = command(FRIEND_COMMAND_BEFRIEND, 7, 7, 1);
     assert_false(friendship_command_valid(&c));
     c.to = -1;
@@ -207,7 +199,7 @@ static void check_model(const struct model *m, const struct friendship *lower) {
     if (friendship_empty(lower)) assert_int_equal(lower->since, 0);
 }
 
-static void test_random_sequences(void **state) {
+TEST(test_random_sequences) {
     uint64_t random = 1;
     for (int history = 0; history < 20000; history++) {
         struct model model = {.friends = false};
@@ -228,20 +220,4 @@ static void test_random_sequences(void **state) {
             lower = next;
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asking_and_accepting),
-        cmocka_unit_test(test_mirror),
-        cmocka_unit_test(test_blocking_removes_and_prevents),
-        cmocka_unit_test(test_the_time_of_a_block_tells_nothing),
-        cmocka_unit_test(test_unblocking_leaves_nothing),
-        cmocka_unit_test(test_the_cap_refuses_friends_not_requests),
-        cmocka_unit_test(test_a_removal_of_one_friendship_does_not_hit_the_next),
-        cmocka_unit_test(test_rounding_is_each_one_s_own_and_ends_with_the_friendship),
-        cmocka_unit_test(test_validity),
-        cmocka_unit_test(test_random_sequences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

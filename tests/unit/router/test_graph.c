@@ -1,21 +1,7 @@
 /* Friend lists on disk: random records against a table in memory, restarts, age, paging, the cap's excess and its hold. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "adjacency/private.h"
 #include "router/graph_private.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 12, CAP = 8, PARTITION = 1, DAY_MS = 86400000 };
 
@@ -25,7 +11,7 @@ struct heard {
 };
 
 struct world {
-    char folder[64];
+    char *folder;
     struct graph *graph;
     struct heard changes[4096];
     size_t change_count;
@@ -60,7 +46,6 @@ static void exceeded(void *context, int32_t partition, int64_t user, int64_t oth
 }
 
 static void open_graph(struct world *w, int32_t partitions) {
-    struct error error;
     char path[80];
     snprintf(path, sizeof path, "%s/friends", w->folder);
     struct graph_options options = {.path = path,
@@ -72,35 +57,24 @@ static void open_graph(struct world *w, int32_t partitions) {
                                     .on_change = changed,
                                     .on_excess = exceeded,
                                     .on_damaged = damaged};
-    if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
+    if (graph_open(&options, &w->graph, &failure)) fail_msg("%s", failure.text);
 }
 
 static int64_t attach(struct world *w, int64_t now_ms) {
-    struct error error;
     int64_t from;
-    if (adjacency_attach(graph_lists(w->graph), PARTITION, now_ms, &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), PARTITION, now_ms, &from, &failure)) fail_msg("%s", failure.text);
     return from;
 }
 
-static int setup(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    strcpy(w->folder, "/tmp/starling-graph-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    w->folder = kit_folder();
     open_graph(w, 4);
     assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int teardown(void **state) {
-    struct world *w = *state;
-    char command[128];
-    graph_close(w->graph);
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(command), 0);
-    free(w);
-    return 0;
-}
+TEAR_DOWN(struct world *w) { graph_close(w->graph); }
 
 static struct friendship half(enum friendship_state state, bool by_me, bool by_them, int64_t since) {
     return (struct friendship){.state = state, .blocked_by_me = by_me, .blocked_by_them = by_them, .since = since};
@@ -111,16 +85,14 @@ static void add(struct world *w, int64_t offset, int64_t user, int64_t other, st
 }
 
 static void apply(struct world *w, int64_t next, bool restoring) {
-    struct error error;
-    if (adjacency_apply(graph_lists(w->graph), PARTITION, next, clock_wall_ms(), restoring, &error))
-        fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), PARTITION, next, clock_wall_ms(), restoring, &failure))
+        fail_msg("%s", failure.text);
 }
 
 static void expect_half(struct world *w, int64_t user, int64_t other, struct friendship wanted, size_t friends) {
     struct friendship got;
-    struct error error;
     size_t count;
-    assert_int_equal(graph_half(w->graph, PARTITION, user, other, &got, &count, &error), 0);
+    assert_int_equal(graph_half(w->graph, PARTITION, user, other, &got, &count, &failure), 0);
     if (!friendship_equal(&got, &wanted))
         fail_msg("%lld, %lld: state %d blocked %d %d since %lld, not state %d blocked %d %d since %lld",
                  (long long)user, (long long)other, (int)got.state, got.blocked_by_me, got.blocked_by_them,
@@ -129,11 +101,9 @@ static void expect_half(struct world *w, int64_t user, int64_t other, struct fri
     assert_int_equal(count, friends);
 }
 
-static void test_lists_against_a_table(void **state) {
-    struct world *w = *state;
+TEST(test_lists_against_a_table, struct world *w) {
     static struct friendship table[USERS][USERS], told[USERS][USERS];
-    struct id_list list = {.items = NULL};
-    struct error error;
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     uint64_t random = 7;
     int64_t offset = 0, now = clock_wall_ms();
     memset(table, 0, sizeof table);
@@ -164,7 +134,7 @@ static void test_lists_against_a_table(void **state) {
         }
         for (int a = 0; a < USERS; a++) {
             size_t count = 0;
-            assert_int_equal(graph_friends(w->graph, PARTITION, a, &list, &error), 0);
+            assert_int_equal(graph_friends(w->graph, PARTITION, a, &list, &failure), 0);
             for (int b = 0; b < USERS; b++) {
                 assert_int_equal(friendship_made(&told[a][b]), friendship_made(&table[a][b]));
                 if (!friendship_made(&table[a][b])) continue;
@@ -179,24 +149,19 @@ static void test_lists_against_a_table(void **state) {
                 if (a != b) expect_half(w, a, b, table[a][b], count);
         }
     }
-    id_list_free(&list);
 }
 
-static void test_large_ids(void **state) {
-    struct world *w = *state;
-    struct id_list list = {.items = NULL};
-    struct error error;
+TEST(test_large_ids, struct world *w) {
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     const int64_t ids[] = {0, 1, 127, 128, 1 << 20, INT64_C(1) << 40, INT64_MAX - 1, INT64_MAX};
     for (size_t i = ARRAY_SIZE(ids); i-- > 0;) add(w, (int64_t)i, 5, ids[i], half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 20, false);
-    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &failure), 0);
     assert_int_equal(list.count, ARRAY_SIZE(ids));
     for (size_t i = 0; i < ARRAY_SIZE(ids); i++) assert_true(list.items[i] == ids[i]);
-    id_list_free(&list);
 }
 
-static void test_the_last_record_of_a_batch_counts(void **state) {
-    struct world *w = *state;
+TEST(test_the_last_record_of_a_batch_counts, struct world *w) {
     apply(w, 0, false); // nothing is queued: only the offset is written
     assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), 0);
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
@@ -213,15 +178,14 @@ static void test_the_last_record_of_a_batch_counts(void **state) {
     expect_half(w, 5, 7, half(FRIENDSHIP_NONE, false, false, 0), 0);
 }
 
-static void test_an_old_store_is_dropped(void **state) {
-    struct world *w = *state;
-    struct error error;
+TEST(test_an_old_store_is_dropped, struct world *w) {
     int64_t now = clock_wall_ms();
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 1, false);
     adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w, now + 2 * DAY_MS), 1);
-    assert_int_equal(adjacency_touch(graph_lists(w->graph), PARTITION, now + 2 * DAY_MS, &error), 0); // up to date then
+    assert_int_equal(adjacency_touch(graph_lists(w->graph), PARTITION, now + 2 * DAY_MS, &failure),
+                     0); // up to date then
     adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w, now + 4 * DAY_MS), 1);
     expect_half(w, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 0), 1); // `since` is dropped after a day
@@ -230,8 +194,7 @@ static void test_an_old_store_is_dropped(void **state) {
     expect_half(w, 5, 6, half(FRIENDSHIP_NONE, false, false, 0), 0);
 }
 
-static void test_another_number_of_partitions_is_another_store(void **state) {
-    struct world *w = *state;
+TEST(test_another_number_of_partitions_is_another_store, struct world *w) {
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 1, false);
     graph_close(w->graph);
@@ -239,19 +202,17 @@ static void test_another_number_of_partitions_is_another_store(void **state) {
     assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
 }
 
-static void test_another_layout_is_another_store(void **state) {
-    struct world *w = *state;
+TEST(test_another_layout_is_another_store, struct world *w) {
     const uint8_t key = ADJACENCY_META_KEY;
     uint8_t value[ADJACENCY_META_SIZE];
     struct adjacency *lists = w->graph->lists;
-    struct error error;
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 1, false);
     adjacency_meta_encode(lists, value, 1, clock_wall_ms());
     value[0]--; // as an older version of the router has left it
     store_batch_clear(lists->batch);
     store_batch_put(lists->batch, lists->parts[PARTITION].family, &key, 1, value, sizeof value);
-    if (store_write(lists->store, lists->batch, false, &error)) fail_msg("%s", error.text);
+    if (store_write(lists->store, lists->batch, false, &failure)) fail_msg("%s", failure.text);
     graph_close(w->graph);
     open_graph(w, 4);
     assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
@@ -259,10 +220,8 @@ static void test_another_layout_is_another_store(void **state) {
 }
 
 /* Records read again behind the stored offset, after a crash that lost it, change nothing: nor do they the count of halves. */
-static void test_what_is_applied_twice_counts_once(void **state) {
-    struct world *w = *state;
-    struct id_list list = {.items = NULL};
-    struct error error;
+TEST(test_what_is_applied_twice_counts_once, struct world *w) {
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     for (int round = 0; round < 2; round++) {
         add(w, 0, 5, 6, half(FRIENDSHIP_INVITED, false, false, 1));
         add(w, 1, 5, 7, half(FRIENDSHIP_INVITED, false, false, 1));
@@ -271,42 +230,37 @@ static void test_what_is_applied_twice_counts_once(void **state) {
         add(w, 3, 5, 8, half(FRIENDSHIP_NONE, false, false, 0)); // of nobody
         add(w, 4, 5, 7, half(FRIENDSHIP_REQUESTED, false, false, 3));
         apply(w, 5, false);
-        assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+        assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &failure), 0);
         assert_int_equal(list.count, 1);
         assert_int_equal(list.others, 1);
     }
     add(w, 5, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
     apply(w, 6, false);
-    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &failure), 0);
     assert_int_equal(list.others, 0);
-    id_list_free(&list);
 }
 
 /* `since` of a friend is looked for only where it is wanted; whoever is none is found beside the list. */
-static void test_halves_beside_a_list_at_hand(void **state) {
-    struct world *w = *state;
-    struct id_list list = {.items = NULL};
+TEST(test_halves_beside_a_list_at_hand, struct world *w) {
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     struct friendship got, invited = half(FRIENDSHIP_INVITED, false, true, 8);
-    struct error error;
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 7));
     add(w, 1, 5, 9, invited);
     apply(w, 2, false);
-    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &failure), 0);
     for (int with_since = 0; with_since < 2; with_since++) {
         struct friendship friend = half(FRIENDSHIP_FRIENDS, false, false, with_since ? 7 : 0);
-        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 6, with_since, &got, &error), 0);
+        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 6, with_since, &got, &failure), 0);
         assert_true(friendship_equal(&got, &friend));
-        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 9, with_since, &got, &error), 0);
+        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 9, with_since, &got, &failure), 0);
         assert_true(friendship_equal(&got, &invited));
-        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 7, with_since, &got, &error), 0);
+        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 7, with_since, &got, &failure), 0);
         assert_true(friendship_empty(&got));
     }
-    id_list_free(&list);
 }
 
 /* A lot that waits: what is taken away with it is read again, and told then. */
-static void test_what_was_queued_is_read_again(void **state) {
-    struct world *w = *state;
+TEST(test_what_was_queued_is_read_again, struct world *w) {
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 1, false);
     for (int end = 0; end < 2; end++) {
@@ -340,8 +294,7 @@ static void test_what_was_queued_is_read_again(void **state) {
 }
 
 /* A friendship that is made anew within a day: the last one's `since` counts, of whichever lot. */
-static void test_since_of_several_lots(void **state) {
-    struct world *w = *state;
+TEST(test_since_of_several_lots, struct world *w) {
     int64_t now = clock_wall_ms();
     for (int lot = 0; lot < 5; lot++) {
         for (int other = 0; other <= lot; other++)
@@ -353,27 +306,25 @@ static void test_since_of_several_lots(void **state) {
 }
 
 /* The things kept of all partitions together go with the one that they belong to. */
-static void test_a_rebuilt_family_has_no_since_from_before(void **state) {
-    struct world *w = *state;
+TEST(test_a_rebuilt_family_has_no_since_from_before, struct world *w) {
     enum { OTHER = PARTITION + 1 };
     struct friendship got, friend = half(FRIENDSHIP_FRIENDS, false, false, clock_wall_ms());
-    struct error error;
     int64_t from;
-    assert_int_equal(adjacency_attach(graph_lists(w->graph), OTHER, clock_wall_ms(), &from, &error), 0);
+    assert_int_equal(adjacency_attach(graph_lists(w->graph), OTHER, clock_wall_ms(), &from, &failure), 0);
     add(w, 0, 5, 6, friend);
     apply(w, 1, false);
     graph_add(w->graph, OTHER, 0, 7, 8, &friend);
-    assert_int_equal(adjacency_apply(graph_lists(w->graph), OTHER, 1, clock_wall_ms(), false, &error), 0);
+    assert_int_equal(adjacency_apply(graph_lists(w->graph), OTHER, 1, clock_wall_ms(), false, &failure), 0);
     expect_half(w, 5, 6, friend, 1);
-    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &failure), 0);
     add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1)); // made anew in 1970: nobody keeps that
     apply(w, 1, true);
     expect_half(w, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 0), 1);
-    assert_int_equal(graph_half(w->graph, OTHER, 7, 8, &got, NULL, &error), 0);
+    assert_int_equal(graph_half(w->graph, OTHER, 7, 8, &got, NULL, &failure), 0);
     assert_true(friendship_equal(&got, &friend));
 
     // Of one that was built of recent records, what comes later counts.
-    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &failure), 0);
     add(w, 0, 5, 6, friend);
     apply(w, 1, true);
     expect_half(w, 5, 6, friend, 1);
@@ -395,8 +346,7 @@ static void page(struct world *w, unsigned views, int64_t after, size_t limit, c
     for (size_t i = 0; i < count; i++) assert_true(entries[i].other == wanted[i]);
 }
 
-static void test_pages(void **state) {
-    struct world *w = *state;
+TEST(test_pages, struct world *w) {
     add(w, 0, 5, 10, half(FRIENDSHIP_FRIENDS, false, false, 1));
     add(w, 1, 5, 30, half(FRIENDSHIP_FRIENDS, false, false, 1));
     add(w, 2, 5, 20, half(FRIENDSHIP_REQUESTED, false, true, 1));
@@ -416,8 +366,7 @@ static void test_pages(void **state) {
     page(w, 1u << FRIENDSHIP_VIEW_BLOCKED, -1, 2, (int64_t[]){26}, 1, false);
 }
 
-static void test_excess_holds_the_offset(void **state) {
-    struct world *w = *state;
+TEST(test_excess_holds_the_offset, struct world *w) {
     for (int i = 0; i < CAP; i++) add(w, i, 5, 100 + i, half(FRIENDSHIP_FRIENDS, false, false, 50 + i));
     apply(w, CAP, false);
     assert_int_equal(w->excess_count, 0);
@@ -450,11 +399,9 @@ static void test_excess_holds_the_offset(void **state) {
 }
 
 /* One damaged list among many fails them all, and nothing stays pinned: the store can be closed, and the others be read. */
-static void test_a_damaged_list_among_many(void **state) {
-    struct world *w = *state;
+TEST(test_a_damaged_list_among_many, struct world *w) {
     static const uint8_t DAMAGED[][3] = {{0x80, 0x80, 0x80}, {0, 5, 0x80}, {1, 5, 0}};
     struct id_list lists[3] = {{.items = NULL}};
-    struct error error;
     struct adjacency *kept = w->graph->lists;
     struct adjacency_key key = adjacency_root_key(6, 0);
     for (int64_t user = 5; user < 8; user++) add(w, user, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 1));
@@ -462,14 +409,14 @@ static void test_a_damaged_list_among_many(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(DAMAGED); i++) {
         store_batch_clear(kept->batch);
         store_batch_put(kept->batch, kept->parts[PARTITION].family, key.bytes, key.size, DAMAGED[i], 3);
-        assert_int_equal(store_write(kept->store, kept->batch, false, &error), 0);
-        assert_int_equal(graph_friends_many(w->graph, PARTITION, (int64_t[]){5, 6, 7}, 3, lists, &error), -EBADMSG);
-        assert_int_equal(graph_friends_many(w->graph, PARTITION, (int64_t[]){4, 5, 7}, 3, lists, &error), 0);
+        assert_int_equal(store_write(kept->store, kept->batch, false, &failure), 0);
+        assert_int_equal(graph_friends_many(w->graph, PARTITION, (int64_t[]){5, 6, 7}, 3, lists, &failure), -EBADMSG);
+        assert_int_equal(graph_friends_many(w->graph, PARTITION, (int64_t[]){4, 5, 7}, 3, lists, &failure), 0);
         assert_int_equal(lists[0].count, 0);
         assert_int_equal(lists[1].count, 1);
         assert_int_equal(lists[2].count, 1);
         add(w, 10, 6, 101, half(FRIENDSHIP_FRIENDS, false, false, 1));
-        assert_int_equal(adjacency_apply(graph_lists(w->graph), PARTITION, 11, clock_wall_ms(), false, &error),
+        assert_int_equal(adjacency_apply(graph_lists(w->graph), PARTITION, 11, clock_wall_ms(), false, &failure),
                          -EBADMSG);
         assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), 9);
         assert_int_equal(w->damaged, i + 1); // what is applied fails for who applies it
@@ -482,38 +429,16 @@ static void test_a_damaged_list_among_many(void **state) {
     key = adjacency_root_key(6, 0);
     store_batch_clear(kept->batch);
     store_batch_put(kept->batch, kept->parts[PARTITION].family, key.bytes, key.size, DAMAGED[0], 3);
-    assert_int_equal(store_write(kept->store, kept->batch, false, &error), 0);
+    assert_int_equal(store_write(kept->store, kept->batch, false, &failure), 0);
     w->damaged = 0;
-    assert_int_equal(graph_friends(w->graph, PARTITION, 6, &lists[0], &error), -EBADMSG);
-    assert_int_equal(graph_half(w->graph, PARTITION, 6, 100, &got, NULL, &error), -EBADMSG);
-    assert_int_equal(graph_page(w->graph, PARTITION, 6, ~0u, -1, entries, 4, &count, &more, &error), -EBADMSG);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 6, &lists[0], &failure), -EBADMSG);
+    assert_int_equal(graph_half(w->graph, PARTITION, 6, 100, &got, NULL, &failure), -EBADMSG);
+    assert_int_equal(graph_page(w->graph, PARTITION, 6, ~0u, -1, entries, 4, &count, &more, &failure), -EBADMSG);
     assert_int_equal(w->damaged, 3);
-    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &failure), 0);
     for (int64_t user = 5; user < 8; user++) add(w, user, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 1));
     apply(w, 9, true);
     for (int64_t user = 5; user < 8; user++) expect_half(w, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 0), 1);
     assert_int_equal(w->damaged, 3);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) id_list_free(&lists[i]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_lists_against_a_table),
-        TEST(test_large_ids),
-        TEST(test_the_last_record_of_a_batch_counts),
-        TEST(test_an_old_store_is_dropped),
-        TEST(test_another_number_of_partitions_is_another_store),
-        TEST(test_another_layout_is_another_store),
-        TEST(test_what_is_applied_twice_counts_once),
-        TEST(test_halves_beside_a_list_at_hand),
-        TEST(test_what_was_queued_is_read_again),
-        TEST(test_since_of_several_lots),
-        TEST(test_a_rebuilt_family_has_no_since_from_before),
-        TEST(test_pages),
-        TEST(test_excess_holds_the_offset),
-        TEST(test_a_damaged_list_among_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

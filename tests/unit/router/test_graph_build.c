@@ -1,27 +1,14 @@
 /* Friend lists that are built from the beginning: random records against a table in memory, through runs in memory and on
  * disk, ends in the middle, partitions that go and come back while a worker is at it, excess, and what follows. */
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "router/graph_private.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 40, PARTITION = 1, DAY_MS = 86400000 };
 
 struct world {
-    char folder[64];
+    char *folder;
     struct graph *graph;
     size_t cap, build_bytes;
     int changes;
@@ -44,7 +31,6 @@ static void exceeded(void *context, int32_t partition, int64_t user, int64_t oth
 }
 
 static void open_graph(struct world *w) {
-    struct error error;
     char path[80];
     snprintf(path, sizeof path, "%s/friends", w->folder);
     struct graph_options options = {.path = path,
@@ -56,13 +42,13 @@ static void open_graph(struct world *w) {
                                     .context = w,
                                     .on_change = changed,
                                     .on_excess = exceeded};
-    if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
+    if (graph_open(&options, &w->graph, &failure)) fail_msg("%s", failure.text);
 }
 
 static int64_t attach(struct world *w) {
-    struct error error;
     int64_t from;
-    if (adjacency_attach(graph_lists(w->graph), PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), PARTITION, clock_wall_ms(), &from, &failure))
+        fail_msg("%s", failure.text);
     return from;
 }
 
@@ -71,27 +57,17 @@ static void reopen(struct world *w) {
     open_graph(w);
 }
 
-static int setup(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
     w->cap = 5000;
     w->random = 11;
-    strcpy(w->folder, "/tmp/starling-build-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    w->folder = kit_folder();
     open_graph(w);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int teardown(void **state) {
-    struct world *w = *state;
-    char command[128];
-    graph_close(w->graph);
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(command), 0);
-    free(w);
-    return 0;
-}
+TEAR_DOWN(struct world *w) { graph_close(w->graph); }
 
 static void add(struct world *w, int64_t user, int64_t other, enum friendship_state state, int64_t since) {
     struct friendship h = {.state = state, .since = since};
@@ -99,14 +75,12 @@ static void add(struct world *w, int64_t user, int64_t other, enum friendship_st
 }
 
 static void apply(struct world *w, bool restoring) {
-    struct error error;
-    if (adjacency_apply(graph_lists(w->graph), PARTITION, w->offset, clock_wall_ms(), restoring, &error))
-        fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), PARTITION, w->offset, clock_wall_ms(), restoring, &failure))
+        fail_msg("%s", failure.text);
 }
 
 static void finish(struct world *w) {
-    struct error error;
-    if (adjacency_finish(graph_lists(w->graph), PARTITION, clock_wall_ms(), &error)) fail_msg("%s", error.text);
+    if (adjacency_finish(graph_lists(w->graph), PARTITION, clock_wall_ms(), &failure)) fail_msg("%s", failure.text);
 }
 
 /* Some hundred records, as the topic would have them, in the table too. */
@@ -127,11 +101,10 @@ static void add_random(struct world *w, int count) {
 }
 
 static void expect_table(struct world *w) {
-    struct id_list list = {.items = NULL};
-    struct error error;
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     for (int a = 0; a < USERS; a++) {
         size_t count = 0;
-        if (graph_friends(w->graph, PARTITION, a, &list, &error)) fail_msg("%s", error.text);
+        if (graph_friends(w->graph, PARTITION, a, &list, &failure)) fail_msg("%s", failure.text);
         for (int b = 0; b < USERS; b++) {
             if (!friendship_made(&w->table[a][b])) continue;
             assert_true(count < list.count);
@@ -145,11 +118,10 @@ static void expect_table(struct world *w) {
         for (int b = 0; b < USERS; b++) {
             struct friendship half;
             if (a == b) continue;
-            if (graph_half(w->graph, PARTITION, a, b, &half, NULL, &error)) fail_msg("%s", error.text);
+            if (graph_half(w->graph, PARTITION, a, b, &half, NULL, &failure)) fail_msg("%s", failure.text);
             assert_true(friendship_equal(&half, &w->table[a][b]));
         }
     }
-    id_list_free(&list);
 }
 
 /* Runs as large and as small as they come; the last record of each pair counts, in whichever run it is. */
@@ -180,22 +152,20 @@ static void built(struct world *w, size_t build_bytes, int lots, int records) {
     expect_table(w);
 }
 
-static void test_built_in_memory(void **state) { built(*state, 0, 7, 300); }
+TEST(test_built_in_memory, struct world *w) { built(w, 0, 7, 300); }
 
-static void test_built_through_runs(void **state) { built(*state, 0, 5, 300000); }
+TEST(test_built_through_runs, struct world *w) { built(w, 0, 5, 300000); }
 
-static void test_built_through_runs_on_disk(void **state) { built(*state, 1, 6, 300000); }
+TEST(test_built_through_runs_on_disk, struct world *w) { built(w, 1, 6, 300000); }
 
-static void test_reading_finishes(void **state) {
-    struct world *w = *state;
+TEST(test_reading_finishes, struct world *w) {
     add_random(w, 200);
     apply(w, true);
     expect_table(w);
     assert_false(adjacency_building(graph_lists(w->graph), PARTITION));
 }
 
-static void test_a_change_while_building_is_told(void **state) {
-    struct world *w = *state;
+TEST(test_a_change_while_building_is_told, struct world *w) {
     add(w, 1, 2, FRIENDSHIP_FRIENDS, 1);
     apply(w, true);
     assert_int_equal(w->changes, 0);
@@ -218,12 +188,10 @@ static int files_left(const struct world *w) {
 }
 
 /* An end before the family is finished: it says that it holds nothing, and holds nothing. */
-static void test_an_end_in_the_middle(void **state) {
-    struct world *w = *state;
-    struct error error;
+TEST(test_an_end_in_the_middle, struct world *w) {
     add_random(w, 500);
     apply(w, true);
-    assert_int_equal(adjacency_touch(graph_lists(w->graph), PARTITION, clock_wall_ms(), &error),
+    assert_int_equal(adjacency_touch(graph_lists(w->graph), PARTITION, clock_wall_ms(), &failure),
                      0); // must not say otherwise
     reopen(w);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
@@ -253,20 +221,16 @@ static struct adjacency_build *begin(struct world *w) {
 }
 
 static void run(struct adjacency_build *build) {
-    struct error error;
-    int code = adjacency_finish_run(build, &error);
-    if (code) fail_msg("%s", error.text);
+    int code = adjacency_finish_run(build, &failure);
+    if (code) fail_msg("%s", failure.text);
 }
 
 static void end(struct adjacency_build *build) {
-    struct error error;
-    if (adjacency_finish_end(build, 0, &error)) fail_msg("%s", error.text);
+    if (adjacency_finish_end(build, 0, &failure)) fail_msg("%s", failure.text);
 }
 
-static void test_records_come_while_a_worker_finishes(void **state) {
-    struct world *w = *state;
-    struct id_list list = {.items = NULL};
-    struct error error;
+TEST(test_records_come_while_a_worker_finishes, struct world *w) {
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     add_random(w, 500);
     apply(w, true);
     int64_t before = w->offset;
@@ -275,16 +239,14 @@ static void test_records_come_while_a_worker_finishes(void **state) {
     apply(w, true); // nothing, for now
     run(build);
     assert_int_equal(adjacency_next(graph_lists(w->graph), PARTITION), before);
-    assert_int_equal(graph_friends(w->graph, PARTITION, 1, &list, &error), -EAGAIN);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 1, &list, &failure), -EAGAIN);
     end(build);
     apply(w, true);
     expect_table(w);
     assert_int_equal(files_left(w), 0);
-    id_list_free(&list);
 }
 
-static void test_detached_while_a_worker_finishes(void **state) {
-    struct world *w = *state;
+TEST(test_detached_while_a_worker_finishes, struct world *w) {
     add_random(w, 500);
     apply(w, true);
     int64_t before = w->offset;
@@ -297,8 +259,7 @@ static void test_detached_while_a_worker_finishes(void **state) {
     expect_table(w);
 }
 
-static void test_back_while_a_worker_finishes(void **state) {
-    struct world *w = *state;
+TEST(test_back_while_a_worker_finishes, struct world *w) {
     add_random(w, 500);
     apply(w, true);
     struct adjacency_build *build = begin(w);
@@ -315,16 +276,14 @@ static void test_back_while_a_worker_finishes(void **state) {
 }
 
 static struct adjacency_build *rebuild_under_a_worker(struct world *w) {
-    struct error error;
     add_random(w, 500);
     apply(w, true);
     struct adjacency_build *build = begin(w);
-    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &error), 0);
+    assert_int_equal(adjacency_rebuild(graph_lists(w->graph), PARTITION, &failure), 0);
     return build;
 }
 
-static void test_rebuilt_while_a_worker_finishes(void **state) {
-    struct world *w = *state;
+TEST(test_rebuilt_while_a_worker_finishes, struct world *w) {
     struct adjacency_build *build = rebuild_under_a_worker(w);
     assert_true(adjacency_building(graph_lists(w->graph),
                                    PARTITION)); // the worker has the family still: nobody may begin with it
@@ -343,8 +302,7 @@ static void test_rebuilt_while_a_worker_finishes(void **state) {
 }
 
 /* The worker's result is thrown away: a user who comes back meanwhile begins anew, too. */
-static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state) {
-    struct world *w = *state;
+TEST(test_rebuilt_detached_and_back_while_a_worker_finishes, struct world *w) {
     struct adjacency_build *build = rebuild_under_a_worker(w);
     adjacency_detach(graph_lists(w->graph), PARTITION);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
@@ -358,8 +316,7 @@ static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state)
     expect_table(w);
 }
 
-static void test_a_failure_is_told(void **state) {
-    struct world *w = *state;
+TEST(test_a_failure_is_told, struct world *w) {
     struct error error = {.text = ""};
     char command[160];
     add_random(w, 500);
@@ -372,8 +329,7 @@ static void test_a_failure_is_told(void **state) {
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
 }
 
-static void test_excess_while_building_holds_the_offset(void **state) {
-    struct world *w = *state;
+TEST(test_excess_while_building_holds_the_offset, struct world *w) {
     w->cap = 8;
     reopen(w);
     attach(w);
@@ -387,25 +343,4 @@ static void test_excess_while_building_holds_the_offset(void **state) {
     assert_int_equal(w->excess[0], 9);
     reopen(w);
     assert_int_equal(attach(w), 9);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_built_in_memory),
-        TEST(test_built_through_runs),
-        TEST(test_built_through_runs_on_disk),
-        TEST(test_reading_finishes),
-        TEST(test_a_change_while_building_is_told),
-        TEST(test_an_end_in_the_middle),
-        TEST(test_records_come_while_a_worker_finishes),
-        TEST(test_detached_while_a_worker_finishes),
-        TEST(test_back_while_a_worker_finishes),
-        TEST(test_rebuilt_while_a_worker_finishes),
-        TEST(test_rebuilt_detached_and_back_while_a_worker_finishes),
-        TEST(test_a_failure_is_told),
-        TEST(test_excess_while_building_holds_the_offset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,24 +2,11 @@
  * size, live or restored, from where a store says that it is; stores that are closed, detached, built anew, built by a worker
  * meanwhile, or replaced by a checkpoint. After each lot every door to what is stored is compared with a table. And a process that
  * is killed whatever it is doing: what its store says that it reflects is what it reflects. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "router/graph_private.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, USERS = 45, CAP = 9, TOPIC_MAX = 4000, HISTORIES = 6, STEPS = 220, KILLS = 25 };
 static const int64_t DAY_MS = 86400000;
@@ -41,7 +28,7 @@ struct part {
 };
 
 struct world {
-    char folder[64];
+    char *folder;
     struct graph *graph;
     uint64_t random;
     int64_t now, clock;
@@ -89,7 +76,6 @@ static void exceeded(void *context, int32_t partition, int64_t user, int64_t oth
 }
 
 static void open_graph(struct world *w) {
-    struct error error;
     char path[96];
     snprintf(path, sizeof path, "%s/friends", w->folder);
     struct graph_options options = {.path = path,
@@ -101,7 +87,7 @@ static void open_graph(struct world *w) {
                                     .context = w,
                                     .on_change = changed,
                                     .on_excess = exceeded};
-    if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
+    if (graph_open(&options, &w->graph, &failure)) fail_msg("%s", failure.text);
 }
 
 /* ---- the topics ---- */
@@ -133,12 +119,12 @@ static void command(struct world *w) {
 static void expect_page(struct world *w, int64_t user, unsigned views) {
     size_t limit = 1 + chance(w, 7), count;
     struct graph_entry entries[8];
-    struct error error;
     bool more = true;
     int64_t after = -1, other = 0;
     while (more) {
-        int code = graph_page(w->graph, partition_of(user), user, views, after, entries, limit, &count, &more, &error);
-        if (code) fail_msg("%s", error.text);
+        int code =
+            graph_page(w->graph, partition_of(user), user, views, after, entries, limit, &count, &more, &failure);
+        if (code) fail_msg("%s", failure.text);
         assert_true(count == limit || !more);
         for (size_t i = 0; i < count; i++) {
             while (!(views & 1u << friendship_view(&w->stored[user][other]))) assert_true(++other < USERS);
@@ -154,10 +140,9 @@ static void expect_page(struct world *w, int64_t user, unsigned views) {
 
 static void expect_roundings(struct world *w, int64_t user, const struct id_list *list) {
     struct rounding_list roundings = {.items = NULL};
-    struct error error;
     size_t count = 0;
-    int code = graph_roundings(w->graph, partition_of(user), user, list, &roundings, &error);
-    if (code) fail_msg("%s", error.text);
+    int code = graph_roundings(w->graph, partition_of(user), user, list, &roundings, &failure);
+    if (code) fail_msg("%s", failure.text);
     for (int64_t other = 0; other < USERS; other++) {
         const struct friendship *stored = &w->stored[user][other];
         if (!friendship_made(stored) || !friendship_rounding(stored)) continue;
@@ -174,7 +159,6 @@ static void expect_user(struct world *w, int64_t user, const struct id_list *lis
     int32_t partition = partition_of(user);
     size_t count = 0, others = 0, friends;
     struct friendship half;
-    struct error error;
     for (int64_t other = 0; other < USERS; other++) {
         others += !friendship_made(&stored[other]) && !friendship_empty(&stored[other]);
         if (!friendship_made(&stored[other])) continue;
@@ -185,10 +169,11 @@ static void expect_user(struct world *w, int64_t user, const struct id_list *lis
     assert_int_equal(others, list->others);
     expect_roundings(w, user, list);
     for (int64_t other = 0; other < USERS; other++) {
-        if (graph_half(w->graph, partition, user, other, &half, &friends, &error)) fail_msg("%s", error.text);
+        if (graph_half(w->graph, partition, user, other, &half, &friends, &failure)) fail_msg("%s", failure.text);
         assert_true(friendship_equal(&half, &stored[other]));
         assert_int_equal(friends, count);
-        if (graph_half_beside(w->graph, partition, user, list, other, true, &half, &error)) fail_msg("%s", error.text);
+        if (graph_half_beside(w->graph, partition, user, list, other, true, &half, &failure))
+            fail_msg("%s", failure.text);
         assert_true(friendship_equal(&half, &stored[other]));
     }
     expect_page(w, user, ~(1u << FRIENDSHIP_VIEW_NONE));
@@ -199,10 +184,9 @@ static void expect_partition(struct world *w, int32_t partition) {
     static struct id_list lists[GRAPH_MANY];
     int64_t users[GRAPH_MANY] = {0};
     size_t count = 0;
-    struct error error;
     for (int64_t user = partition; user < USERS; user += PARTITIONS)
         if (chance(w, 3)) users[count++] = user;
-    if (graph_friends_many(w->graph, partition, users, count, lists, &error)) fail_msg("%s", error.text);
+    if (graph_friends_many(w->graph, partition, users, count, lists, &failure)) fail_msg("%s", failure.text);
     for (size_t i = 0; i < count; i++) expect_user(w, users[i], &lists[i]);
     for (size_t i = 0; i < GRAPH_MANY; i++) id_list_free(&lists[i]);
     // What the topic says, if the store is where it was before, or further.
@@ -236,24 +220,23 @@ static void forget(struct world *w, int32_t partition) {
 
 static void apply(struct world *w, struct part *part, bool live) {
     int32_t partition = (int32_t)(part - w->parts);
-    struct error error;
     if (part->build) return; // nothing would happen
     for (; part->applied < part->position; part->applied++) {
         const struct record *record = &part->topic[part->applied];
         if (record->user >= 0) w->stored[record->user][record->other] = record->half;
     }
     w->live = live;
-    if (live && adjacency_finish(graph_lists(w->graph), partition, w->now, &error)) fail_msg("%s", error.text);
+    if (live && adjacency_finish(graph_lists(w->graph), partition, w->now, &failure)) fail_msg("%s", failure.text);
     for (int64_t user = partition; live && user < USERS;
          user += PARTITIONS) // as of before: what was restored in silence
         for (int64_t other = 0; other < USERS; other++) {
             struct friendship half;
-            if (graph_half(w->graph, partition, user, other, &half, NULL, &error)) fail_msg("%s", error.text);
+            if (graph_half(w->graph, partition, user, other, &half, NULL, &failure)) fail_msg("%s", failure.text);
             w->told[user][other] = friendship_made(&half);
             w->told_rounded[user][other] = friendship_made(&half) ? friendship_rounding(&half) : ROUNDING_NONE;
         }
-    if (adjacency_apply(graph_lists(w->graph), partition, part->position, w->now, !live, &error))
-        fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), partition, part->position, w->now, !live, &failure))
+        fail_msg("%s", failure.text);
     w->live = false;
     assert_int_equal(adjacency_queued(graph_lists(w->graph), partition), 0);
     assert_int_equal(adjacency_next(graph_lists(w->graph), partition), part->position);
@@ -270,9 +253,8 @@ static void apply(struct world *w, struct part *part, bool live) {
 
 static void attach(struct world *w, int32_t partition) {
     struct part *part = &w->parts[partition];
-    struct error error;
     int64_t from;
-    if (adjacency_attach(graph_lists(w->graph), partition, w->now, &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), partition, w->now, &from, &failure)) fail_msg("%s", failure.text);
     part->attached = true;
     if (from == GRAPH_FROM_BEGINNING) {
         assert_false(part->written);
@@ -302,18 +284,16 @@ static void worker_begin(struct world *w, struct part *part) {
 }
 
 static void worker_end(struct world *w, struct part *part) {
-    struct error error;
-    int code = adjacency_finish_run(part->build, &error);
-    if (code) fail_msg("%s", error.text);
-    if (adjacency_finish_end(part->build, 0, &error)) fail_msg("%s", error.text);
+    int code = adjacency_finish_run(part->build, &failure);
+    if (code) fail_msg("%s", failure.text);
+    if (adjacency_finish_end(part->build, 0, &failure)) fail_msg("%s", failure.text);
     part->build = NULL;
     if (part->attached) apply(w, part, chance(w, 2));
 }
 
 static void rebuild(struct world *w, struct part *part) {
-    struct error error;
     int32_t partition = (int32_t)(part - w->parts);
-    if (adjacency_rebuild(graph_lists(w->graph), partition, &error)) fail_msg("%s", error.text);
+    if (adjacency_rebuild(graph_lists(w->graph), partition, &failure)) fail_msg("%s", failure.text);
     forget(w, partition);
     part->position = part->applied = part->built = 0;
     part->written = false;
@@ -334,7 +314,6 @@ static void reopen(struct world *w) {
 
 static void checkpoint(struct world *w) {
     char path[96];
-    struct error error;
     snprintf(path, sizeof path, "%s/checkpoint-%zu", w->folder, ++w->checkpoints);
     end_workers(w);
     for (int32_t p = 0; p < PARTITIONS; p++) {
@@ -342,18 +321,17 @@ static void checkpoint(struct world *w) {
         w->checkpoint_written[p] = w->parts[p].written;
     }
     memcpy(w->checkpoint, w->stored, sizeof w->stored);
-    if (adjacency_checkpoint(graph_lists(w->graph), path, &error)) fail_msg("%s", error.text);
+    if (adjacency_checkpoint(graph_lists(w->graph), path, &failure)) fail_msg("%s", failure.text);
 }
 
 static void go_back_to_checkpoint(struct world *w) {
     char path[96], store[96];
-    struct error error;
     if (!w->checkpoints) return;
     snprintf(path, sizeof path, "%s/checkpoint-%zu", w->folder, w->checkpoints);
     snprintf(store, sizeof store, "%s/friends", w->folder);
     end_workers(w);
     graph_close(w->graph);
-    if (store_remove(store, &error) || store_clone(path, store, NULL, &error)) fail_msg("%s", error.text);
+    if (store_remove(store, &failure) || store_clone(path, store, NULL, &failure)) fail_msg("%s", failure.text);
     open_graph(w);
     memcpy(w->stored, w->checkpoint, sizeof w->stored);
     for (int32_t p = 0; p < PARTITIONS; p++) {
@@ -367,7 +345,6 @@ static void go_back_to_checkpoint(struct world *w) {
 static void step(struct world *w) {
     int32_t partition = (int32_t)chance(w, PARTITIONS);
     struct part *part = &w->parts[partition];
-    struct error error;
     for (uint64_t count = chance(w, 12); count; count--) command(w);
     if (!part->attached) {
         attach(w, partition);
@@ -378,7 +355,7 @@ static void step(struct world *w) {
     case 1: rebuild(w, part); break;
     case 2: reopen(w); break;
     case 3:
-        if (adjacency_touch(graph_lists(w->graph), partition, w->now, &error)) fail_msg("%s", error.text);
+        if (adjacency_touch(graph_lists(w->graph), partition, w->now, &failure)) fail_msg("%s", failure.text);
         break;
     case 4:
         adjacency_release(graph_lists(w->graph), partition, INT64_MAX); // the store says so when it is written next
@@ -399,8 +376,7 @@ static void step(struct world *w) {
 
 static struct world *world_new(uint64_t seed, size_t cap) {
     struct world *w = mem_zero(1, sizeof *w);
-    strcpy(w->folder, "/tmp/starling-histories-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    w->folder = kit_folder();
     w->random = seed << 32;
     w->now = clock_wall_ms();
     w->cap = cap;
@@ -409,21 +385,13 @@ static struct world *world_new(uint64_t seed, size_t cap) {
 }
 
 static void world_free(struct world *w) {
-    char command[128];
     graph_close(w->graph);
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(command), 0);
+    kit_remove(w->folder);
     free(w);
 }
 
-/* HISTORIES=N: more than ctest has time for. */
-static uint64_t many(uint64_t few) {
-    const char *wanted = getenv("HISTORIES");
-    return wanted ? strtoull(wanted, NULL, 10) : few;
-}
-
-static void test_histories(void **state) {
-    for (uint64_t seed = 0; seed < many(HISTORIES); seed++) {
+TEST(test_histories) {
+    for (uint64_t seed = 0; seed < kit_histories(HISTORIES); seed++) {
         struct world *w = world_new(seed, CAP);
         open_graph(w);
         for (int i = 0; i < STEPS; i++) step(w);
@@ -441,7 +409,6 @@ static void test_histories(void **state) {
 
 /* Reads on from where the store is, until it is killed. */
 static void go_on(struct world *w, uint64_t seed) {
-    struct error error;
     w->random = seed << 32;
     w->live = w->killed = true;
     open_graph(w);
@@ -450,12 +417,12 @@ static void go_on(struct world *w, uint64_t seed) {
         struct part *part = &w->parts[partition];
         int64_t from;
         if (!part->attached) {
-            if (adjacency_attach(graph_lists(w->graph), partition, w->now, &from, &error)) abort();
+            if (adjacency_attach(graph_lists(w->graph), partition, w->now, &from, &failure)) abort();
             part->position = from == GRAPH_FROM_BEGINNING ? 0 : from;
             part->attached = true;
         }
         read_some(w, part);
-        if (adjacency_apply(graph_lists(w->graph), partition, part->position, w->now, chance(w, 2), &error)) abort();
+        if (adjacency_apply(graph_lists(w->graph), partition, part->position, w->now, chance(w, 2), &failure)) abort();
         switch (chance(w, 12)) {
         case 0:
             adjacency_detach(graph_lists(w->graph), partition);
@@ -463,22 +430,23 @@ static void go_on(struct world *w, uint64_t seed) {
             break;
         case 1:
             if (chance(w, 8)) break;
-            if (adjacency_rebuild(graph_lists(w->graph), partition, &error)) abort();
+            if (adjacency_rebuild(graph_lists(w->graph), partition, &failure)) abort();
             part->position = 0;
             break;
         case 2:
-            if (adjacency_touch(graph_lists(w->graph), partition, w->now, &error)) abort();
+            if (adjacency_touch(graph_lists(w->graph), partition, w->now, &failure)) abort();
         }
     }
 }
 
-static void test_kills(void **state) {
+TEST(test_kills) {
     struct world *w = world_new(99, USERS);
     while (w->parts[0].size < TOPIC_MAX - 100 && w->parts[1].size < TOPIC_MAX - 100 &&
            w->parts[2].size < TOPIC_MAX - 100)
         command(w);
     int readable = 0;
-    for (uint64_t kill_at = 0; kill_at < many(KILLS) || !readable; kill_at++) { // the longer the slower the machine is
+    for (uint64_t kill_at = 0; kill_at < kit_histories(KILLS) || !readable;
+         kill_at++) { // the longer the slower the machine is
         uint64_t after_us = chance(w, 200000 * (1 + kill_at / KILLS));
         pid_t child = fork();
         if (child == 0) go_on(w, kill_at);
@@ -491,9 +459,8 @@ static void test_kills(void **state) {
         memset(w->stored, 0, sizeof w->stored);
         for (int32_t p = 0; p < PARTITIONS; p++) {
             struct part *part = &w->parts[p];
-            struct error error;
             int64_t from;
-            if (adjacency_attach(graph_lists(w->graph), p, w->now, &from, &error)) fail_msg("%s", error.text);
+            if (adjacency_attach(graph_lists(w->graph), p, w->now, &from, &failure)) fail_msg("%s", failure.text);
             if (from == GRAPH_FROM_BEGINNING) continue;
             for (int64_t at = 0; at < from; at++)
                 if (part->topic[at].user >= 0)
@@ -507,9 +474,4 @@ static void test_kills(void **state) {
     assert_true(readable > 0);
     open_graph(w);
     world_free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories), cmocka_unit_test(test_kills)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* The grid against geohashes by bisection; neighbours and the good way outside against comparisons of degrees; the poles and the date line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "router/grid.h"
+#include "unit/kit/kit.h"
 
 static struct geo_point some_point(uint64_t *random) {
     return (struct geo_point){.lat = (int32_t)(hash_u64((*random)++) % 1800000001) - 900000000,
@@ -30,7 +22,7 @@ static struct bounds geohash_bounds(struct geo_point point, int precision) {
     return b;
 }
 
-static void test_cells_are_those_of_geohashes(void **state) {
+TEST(test_cells_are_those_of_geohashes) {
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
         int precision = GRID_PRECISION_MIN + i % (GRID_PRECISION_MAX - GRID_PRECISION_MIN + 1);
@@ -46,7 +38,7 @@ static void test_cells_are_those_of_geohashes(void **state) {
     }
 }
 
-static void test_the_ends_of_the_earth_belong_to_the_last_cells(void **state) {
+TEST(test_the_ends_of_the_earth_belong_to_the_last_cells) {
     struct grid grid = grid_of(5);
     struct geo_point corner = {900000000, 1800000000}, inside = {899999999, 1799999999};
     assert_true(grid_cell(&grid, corner) == grid_cell(&grid, inside));
@@ -57,7 +49,7 @@ static double turn_of(double degrees) {
     return degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees;
 }
 
-static void test_around_a_cell_are_those_that_touch_it(void **state) {
+TEST(test_around_a_cell_are_those_that_touch_it) {
     uint64_t random = 7;
     for (int i = 0; i < 5000; i++) {
         struct grid grid = grid_of(GRID_PRECISION_MIN + i % 6);
@@ -81,7 +73,7 @@ static void test_around_a_cell_are_those_that_touch_it(void **state) {
     }
 }
 
-static void test_well_outside_is_an_eighth_of_the_cell(void **state) {
+TEST(test_well_outside_is_an_eighth_of_the_cell) {
     uint64_t random = 99;
     size_t outside = 0, near_the_line = 0;
     for (int i = 0; i < 50000; i++) {
@@ -106,14 +98,4 @@ static void test_well_outside_is_an_eighth_of_the_cell(void **state) {
         assert_int_equal(grid_well_outside(&grid, cell, other), wanted);
     }
     assert_true(outside > 5000 && near_the_line < 5000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells_are_those_of_geohashes),
-        cmocka_unit_test(test_the_ends_of_the_earth_belong_to_the_last_cells),
-        cmocka_unit_test(test_around_a_cell_are_those_that_touch_it),
-        cmocka_unit_test(test_well_outside_is_an_eighth_of_the_cell),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

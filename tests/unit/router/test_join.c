@@ -1,13 +1,6 @@
 /* The rules of the join one by one: what the property test cannot tell apart, because a digest would heal it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "router/join.h"
+#include "unit/kit/kit.h"
 
 enum { ADA = 1, BEN = 2, CLEO = 3, NOW = 10000000, INACTIVE = 600000, NEAR = 0, FAR = 2000000 };
 
@@ -18,17 +11,17 @@ struct stage {
 };
 
 static struct stage *stage(void) {
-    static struct stage s;
-    s = (struct stage){.presence = presence_new()};
-    s.context = (struct join_context){.presence = s.presence,
-                                      .now = NOW,
-                                      .inactive_ms = INACTIVE,
-                                      .radius_m = GEO_RADIUS_DEFAULT_M,
-                                      .rounded = grid_of(6),
-                                      .warm = true,
-                                      .digests = true};
-    join_result_init(&s.result);
-    return &s;
+    struct stage *s = kit_zero(sizeof *s);
+    s->presence = presence_new();
+    s->context = (struct join_context){.presence = s->presence,
+                                       .now = NOW,
+                                       .inactive_ms = INACTIVE,
+                                       .radius_m = GEO_RADIUS_DEFAULT_M,
+                                       .rounded = grid_of(6),
+                                       .warm = true,
+                                       .digests = true};
+    join_result_init(&s->result);
+    return s;
 }
 
 static void end(struct stage *s) {
@@ -56,9 +49,10 @@ static bool join_with(struct stage *s, struct location e, uint8_t rounding) {
 
 static bool join(struct stage *s, struct location e) { return join_with(s, e, ROUNDING_NONE); }
 
-static void a_report_tells_who_sees_and_who_saw_her(void **state) {
-    (void)state;
-    struct stage *s = stage();
+SET_UP() { return stage(); }
+TEAR_DOWN(struct stage *s) { end(s); }
+
+TEST(a_report_tells_who_sees_and_who_saw_her, struct stage *s) {
     put(s, event(BEN, LOCATION_JOIN, NEAR, NOW - 1));
     put(s, event(CLEO, LOCATION_JOIN, FAR, NOW - 1));
     put(s, event(ADA, LOCATION_JOIN, FAR, NOW - 1));
@@ -74,12 +68,9 @@ static void a_report_tells_who_sees_and_who_saw_her(void **state) {
     assert_true(join(s, event(ADA, LOCATION_REPORT, NEAR, NOW + 1))); /* nothing new about Ben */
     assert_int_equal(s->result.recipient_count, 1);
     assert_false(s->result.roster);
-    end(s);
 }
 
-static void whatever_repeats_gets_the_complete_list(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(whatever_repeats_gets_the_complete_list, struct stage *s) {
     put(s, event(BEN, LOCATION_JOIN, NEAR, NOW));
     struct location cases[] = {event(ADA, LOCATION_JOIN, NEAR, NOW), event(ADA, LOCATION_JOIN, NEAR, NOW + 1),
                                event(ADA, LOCATION_REJOIN, NEAR, NOW + 1), event(ADA, LOCATION_REJOIN, NEAR, NOW + 2),
@@ -93,12 +84,9 @@ static void whatever_repeats_gets_the_complete_list(void **state) {
     assert_true(join(s, event(ADA, LOCATION_REJOIN, NEAR, NOW + 2)));
     assert_true(s->result.roster && !s->result.complete);
     assert_int_equal(s->result.roster_count, 1); /* all that is known, though it may not be all there is */
-    end(s);
 }
 
-static void an_old_report_is_for_history_an_old_join_is_not(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(an_old_report_is_for_history_an_old_join_is_not, struct stage *s) {
     put(s, event(BEN, LOCATION_JOIN, NEAR, NOW));
     put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
     assert_false(join(s, event(ADA, LOCATION_REPORT, FAR, NOW - 5)));
@@ -108,12 +96,9 @@ static void an_old_report_is_for_history_an_old_join_is_not(void **state) {
     assert_true(s->result.complete);
     assert_int_equal(s->result.at.lat, NEAR); /* with presence's position */
     assert_int_equal(s->result.time, NOW);
-    end(s);
 }
 
-static void the_older_session_hears_of_the_newer_whatever_its_time(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(the_older_session_hears_of_the_newer_whatever_its_time, struct stage *s) {
     put(s, event(ADA, LOCATION_JOIN, NEAR, NOW - 2 * INACTIVE));
     struct location newer = event(ADA, LOCATION_JOIN, NEAR, NOW - 2 * INACTIVE + 1);
     newer.session = 11;
@@ -125,12 +110,9 @@ static void the_older_session_hears_of_the_newer_whatever_its_time(void **state)
     assert_false(join(s, event(ADA, LOCATION_REPORT, NEAR, NOW))); /* of the beaten session */
     assert_int_equal(s->result.beaten_route, ADA);
     assert_int_equal(s->result.beaten_by, 11);
-    end(s);
 }
 
-static void http_reports_keep_the_session_and_tell_it(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(http_reports_keep_the_session_and_tell_it, struct stage *s) {
     put(s, event(ADA, LOCATION_JOIN, FAR, NOW - 1));
     struct location http = event(ADA, LOCATION_REPORT, NEAR, NOW);
     http.session = 0;
@@ -139,12 +121,9 @@ static void http_reports_keep_the_session_and_tell_it(void **state) {
     assert_true(s->result.self);
     assert_int_equal(s->result.route, ADA);
     assert_int_equal(s->result.session, 10);
-    end(s);
 }
 
-static void quit_of_another_session_changes_nothing(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(quit_of_another_session_changes_nothing, struct stage *s) {
     put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
     struct location quit = event(ADA, LOCATION_QUIT, NEAR, NOW);
     quit.session = 9;
@@ -153,12 +132,9 @@ static void quit_of_another_session_changes_nothing(void **state) {
     quit.session = 10;
     assert_false(join(s, quit));
     assert_int_equal(presence_find(s->presence, ADA)->route, PRESENCE_ROUTE_NONE);
-    end(s);
 }
 
-static void leave_is_told_to_all_with_a_route(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(leave_is_told_to_all_with_a_route, struct stage *s) {
     put(s, event(BEN, LOCATION_JOIN, FAR, NOW - 2 * INACTIVE)); /* inactive, but connected */
     struct location leave = event(ADA, LOCATION_LEAVE, NEAR, NOW);
     assert_true(join(s, leave));
@@ -168,12 +144,9 @@ static void leave_is_told_to_all_with_a_route(void **state) {
     unchecked.opted = 4;
     assert_false(join(s, unchecked)); /* checked before the opt-out */
     assert_true(presence_find(s->presence, ADA)->left);
-    end(s);
 }
 
-static void friends_made_name_each_other_wherever_they_are(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(friends_made_name_each_other_wherever_they_are, struct stage *s) {
     join_befriended(&s->context, ADA, BEN, ROUNDING_NONE, &s->result);
     assert_false(s->result.roster);
     put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
@@ -183,7 +156,6 @@ static void friends_made_name_each_other_wherever_they_are(void **state) {
     put(s, event(BEN, LOCATION_JOIN, FAR, NOW));
     join_befriended(&s->context, ADA, BEN, ROUNDING_NONE, &s->result);
     assert_int_equal(s->result.roster_friends[0].time, NOW);
-    end(s);
 }
 
 /* ---- rounded places ---- */
@@ -192,9 +164,7 @@ static struct geo_point snapped(const struct stage *s, int32_t lat) {
     return grid_centre(&s->context.rounded, grid_cell(&s->context.rounded, (struct geo_point){lat, 0}));
 }
 
-static void who_sees_her_rounded_hears_of_the_rounded_place_alone(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(who_sees_her_rounded_hears_of_the_rounded_place_alone, struct stage *s) {
     put(s, event(BEN, LOCATION_JOIN, NEAR, NOW - 1));
     put(s, event(CLEO, LOCATION_JOIN, NEAR, NOW - 1));
     assert_true(join_with(s, event(ADA, LOCATION_JOIN, 777, NOW), ROUNDING_MINE));
@@ -213,13 +183,10 @@ static void who_sees_her_rounded_hears_of_the_rounded_place_alone(void **state) 
     assert_int_equal(s->result.roster_friends[0].lat, snapped(s, NEAR).lat);
     assert_int_equal(s->result.roster_rounded_count, 1);
     assert_int_equal(s->result.roster_rounded[0], BEN);
-    end(s);
 }
 
 /* All that Ben may be told of her is the same for any two places of one cell, and differs between cells. */
-static void places_of_one_cell_cannot_be_told_apart(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(places_of_one_cell_cannot_be_told_apart, struct stage *s) {
     struct grid grid = s->context.rounded;
     int32_t edge = (int32_t)(grid_height(&grid) * 1e7), told_at = 0, where = 0;
     bool told = false;
@@ -245,12 +212,10 @@ static void places_of_one_cell_cannot_be_told_apart(void **state) {
         where += told;
     }
     assert_true(where > 0 && where < 270); /* near for some of Ben's places, and for some not */
-    end(s);
 }
 
 /* Each way against brute force, with and without a place before. */
-static void each_way_is_judged_on_its_own(void **state) {
-    (void)state;
+TEST(each_way_is_judged_on_its_own) {
     uint64_t random = 5;
     int one_sided = 0;
     for (int round = 0; round < 5000; round++) {
@@ -282,9 +247,7 @@ static void each_way_is_judged_on_its_own(void **state) {
     assert_true(one_sided > 20);
 }
 
-static void a_choice_is_told_to_whom_it_concerns(void **state) {
-    (void)state;
-    struct stage *s = stage();
+TEST(a_choice_is_told_to_whom_it_concerns, struct stage *s) {
     join_rounded(&s->context, ADA, BEN, true, &s->result);
     assert_int_equal(s->result.rounded_recipient_count, 0);
     put(s, event(ADA, LOCATION_JOIN, 777, NOW));
@@ -301,23 +264,4 @@ static void a_choice_is_told_to_whom_it_concerns(void **state) {
     join_befriended(&s->context, BEN, ADA, ROUNDING_THEIRS, &s->result);
     assert_int_equal(s->result.roster_friends[0].lat, snapped(s, 777).lat);
     assert_int_equal(s->result.roster_rounded_count, 1);
-    end(s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_tells_who_sees_and_who_saw_her),
-        cmocka_unit_test(whatever_repeats_gets_the_complete_list),
-        cmocka_unit_test(an_old_report_is_for_history_an_old_join_is_not),
-        cmocka_unit_test(the_older_session_hears_of_the_newer_whatever_its_time),
-        cmocka_unit_test(http_reports_keep_the_session_and_tell_it),
-        cmocka_unit_test(quit_of_another_session_changes_nothing),
-        cmocka_unit_test(leave_is_told_to_all_with_a_route),
-        cmocka_unit_test(friends_made_name_each_other_wherever_they_are),
-        cmocka_unit_test(who_sees_her_rounded_hears_of_the_rounded_place_alone),
-        cmocka_unit_test(places_of_one_cell_cannot_be_told_apart),
-        cmocka_unit_test(each_way_is_judged_on_its_own),
-        cmocka_unit_test(a_choice_is_told_to_whom_it_concerns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* Who is near a user who has no session: the same friends as on a session's list, page by page. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
 #include "router/join.h"
 #include "router/near_list.h"
+#include "unit/kit/kit.h"
 
 enum { NOW = 10000000, INACTIVE = 600000, CROWD = 400 };
 
@@ -76,7 +67,7 @@ static void compare_with_the_join(struct town *town, struct location report, siz
                                    .radius_m = GEO_RADIUS_DEFAULT_M,
                                    .rounded = town->question.rounded,
                                    .warm = true};
-    struct join_result result;
+    FREED_BY(join_result_free) struct join_result result;
     join_result_init(&result);
     report.kind = LOCATION_REJOIN;
     report.session = 10;
@@ -98,12 +89,10 @@ static void compare_with_the_join(struct town *town, struct location report, siz
         }
         assert_int_equal(found, 1);
     }
-    join_result_free(&result);
 }
 
-static void it_is_the_list_of_a_session(void **state) {
+TEST(it_is_the_list_of_a_session) {
     uint64_t seed = 7;
-    (void)state;
     for (int round = 0; round < 40; round++) {
         struct town *town = town_new();
         struct location own = {
@@ -135,9 +124,8 @@ static void it_is_the_list_of_a_session(void **state) {
     }
 }
 
-static void pages_make_the_whole(void **state) {
+TEST(pages_make_the_whole) {
     struct town *town = town_new();
-    (void)state;
     go(town, USER, 0, 0, NOW);
     for (int i = 0; i < CROWD; i++) go(town, town->friends[i], (i / 3) * 100, 0, NOW); /* three at each distance */
     assert_int_equal(ask(town, (struct near_cursor){-1, -1}), CROWD);
@@ -161,9 +149,8 @@ static void pages_make_the_whole(void **state) {
     presence_free(town->presence);
 }
 
-static void who_is_not_active_sees_nobody(void **state) {
+TEST(who_is_not_active_sees_nobody) {
     struct town *town = town_new();
-    (void)state;
     go(town, town->friends[0], 0, 0, NOW);
     assert_int_equal(ask(town, (struct near_cursor){-1, -1}), 0); /* never reported */
     go(town, USER, 0, 0, NOW - INACTIVE);
@@ -177,7 +164,7 @@ static void who_is_not_active_sees_nobody(void **state) {
     presence_free(town->presence);
 }
 
-static void cursors_are_read(void **state) {
+TEST(cursors_are_read) {
     static const char *const BAD[] = {"",
                                       "_",
                                       "40c388000000000_7",
@@ -193,20 +180,9 @@ static void cursors_are_read(void **state) {
                                       "40c3880000000000_9223372036854775808"};
     struct near_cursor cursor;
     char text[NEAR_CURSOR_SIZE];
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(BAD); i++)
         if (near_cursor_read(BAD[i], &cursor)) fail_msg("%s", BAD[i]);
     near_cursor_put((struct near_cursor){1234.5678, INT64_MAX}, text);
     assert_true(near_cursor_read(text, &cursor));
     assert_true(cursor.distance_m == 1234.5678 && cursor.user == INT64_MAX); // NOLINT: to the last bit
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_the_list_of_a_session),
-        cmocka_unit_test(pages_make_the_whole),
-        cmocka_unit_test(who_is_not_active_sees_nobody),
-        cmocka_unit_test(cursors_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* Sharing of many users that ends in the same moment: how much is done at a time, and what is written. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
 #include "router/opting.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 10000, INACTIVE_MS = 600000, AT_ONCE = 4000 };
 
@@ -39,14 +30,23 @@ static void on_leave(void *context, uint64_t ticket, bool stored) {
 
 static bool owns(void *context, int32_t partition) { return true; }
 
-static void begin(struct world *w) {
-    struct error error;
+static void end(void *it) {
+    struct world *w = it;
+    record_collector_free(w->collector);
+    opting_free(w->opting);
+    kit_loop_end(&w->loop);
+    report_clock_free(w->clock);
+    presence_free(w->presence);
+}
+
+static struct world *world_new(void) {
+    struct world *w = kit_zero(sizeof *w);
     *w = (struct world){
-        .log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT),
-        .registry = metrics_new(),
+        .log = kit_log(),
+        .registry = kit_metrics(),
         .presence = presence_new(),
         .clock = report_clock_new(true, 1, 0, INT64_MAX / 2),
-        .epochs = epochs_new(),
+        .epochs = kit_epochs(),
         .now = 1000000,
     };
     w->kafka = (struct kafka_settings){.log = w->log};
@@ -61,7 +61,7 @@ static void begin(struct world *w) {
                                                        .queue_bytes = 1 << 24,
                                                        .context = w,
                                                        .on_leave = on_leave};
-    assert_int_equal(record_collector_new(&collector, &w->collector, &error), 0);
+    assert_int_equal(record_collector_new(&collector, &w->collector, &failure), 0);
     w->opting = opting_new(&(struct opting_options){.partitions = 1,
                                                     .inactive_ms = INACTIVE_MS,
                                                     .presence = w->presence,
@@ -69,20 +69,9 @@ static void begin(struct world *w) {
                                                     .collector = w->collector,
                                                     .epochs = w->epochs,
                                                     .owns = owns});
-    assert_int_equal(SHARING_KIND.open(w->opting, 0, 0, 0, &error), 0);
-}
-
-static void end(struct world *w) {
-    record_collector_free(w->collector);
-    opting_free(w->opting);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    epochs_free(w->epochs);
-    report_clock_free(w->clock);
-    presence_free(w->presence);
-    metrics_free(w->registry);
-    log_free(w->log);
-    fake_kafka_stop();
+    assert_int_equal(SHARING_KIND.open(w->opting, 0, 0, 0, &failure), 0);
+    kit_after(end, w);
+    return w;
 }
 
 /* The stream's time. */
@@ -115,8 +104,7 @@ static void share_until(struct world *w, int64_t user, int64_t until) {
     struct sharing_record made;
     make_record(&made, user, &(struct sharing){.mode = SHARING_FRIENDS, .until = until});
     const char *reason = NULL;
-    struct error error;
-    assert_int_equal(SHARING_KIND.take(w->opting, 0, &made.record, &reason, &error), 0);
+    assert_int_equal(SHARING_KIND.take(w->opting, 0, &made.record, &reason, &failure), 0);
     assert_null(reason);
     buffer_free(&made.value);
     const struct location report = {.user = user, .time = w->now, .kind = LOCATION_REPORT, .route = -1, .opted = user};
@@ -130,107 +118,89 @@ static size_t leaves(struct world *w) {
 
 /* The router reads its own LEAVEs. */
 static void read_leaves(struct world *w) {
-    struct codec *codec = codec_new();
+    struct codec *codec = kit_codec();
     struct location event;
     for (size_t i = 0; i < fake_count(&TOPIC_LOCATIONS, 0); i++) {
         struct fake_record record = fake_record_at(&TOPIC_LOCATIONS, 0, i);
         assert_int_equal(event_decode_location(codec, record.value, record.value_size, &event, NULL), 0);
         presence_apply(w->presence, &event, NULL, NULL);
     }
-    codec_free(codec);
 }
 
-static void ends_that_fall_together(void **state) {
-    struct world w;
+SET_UP() { return world_new(); }
+
+TEST(ends_that_fall_together, struct world *w) {
     int64_t offset;
-    begin(&w);
-    advance(&w, w.now);
-    for (int64_t user = 0; user < USERS; user++) share_until(&w, user, w.now + 1000);
-    opting_tenth(w.opting);
-    assert_int_equal(leaves(&w), 0);
-    advance(&w, w.now + 1000);
+    advance(w, w->now);
+    for (int64_t user = 0; user < USERS; user++) share_until(w, user, w->now + 1000);
+    opting_tenth(w->opting);
+    assert_int_equal(leaves(w), 0);
+    advance(w, w->now + 1000);
     // Before each report, too, and that is no way to more of it.
-    for (int i = 0; i < USERS; i++) opting_tick(w.opting);
-    assert_in_range(leaves(&w), 1, AT_ONCE);
-    for (int64_t user = 0; user < USERS; user++) assert_true(opting_refuses(w.opting, 0, user, user, &offset));
-    for (int tenth = 0; leaves(&w) < USERS; tenth++) {
-        size_t before = leaves(&w);
+    for (int i = 0; i < USERS; i++) opting_tick(w->opting);
+    assert_in_range(leaves(w), 1, AT_ONCE);
+    for (int64_t user = 0; user < USERS; user++) assert_true(opting_refuses(w->opting, 0, user, user, &offset));
+    for (int tenth = 0; leaves(w) < USERS; tenth++) {
+        size_t before = leaves(w);
         assert_true(tenth < 20);
-        opting_tenth(w.opting);
-        assert_in_range(leaves(&w), before + 1, before + AT_ONCE);
+        opting_tenth(w->opting);
+        assert_in_range(leaves(w), before + 1, before + AT_ONCE);
     }
     // Presence has read none of them for seconds: each was sent once all the same.
-    for (int tenth = 0; tenth < 100; tenth++) opting_tenth(w.opting);
-    assert_int_equal(leaves(&w), USERS);
-    read_leaves(&w);
-    for (int64_t user = 0; user < USERS; user++) assert_true(presence_find(w.presence, user)->left);
-    for (int tenth = 0; tenth < 100; tenth++) opting_tenth(w.opting);
-    assert_int_equal(leaves(&w), USERS);
-    end(&w);
+    for (int tenth = 0; tenth < 100; tenth++) opting_tenth(w->opting);
+    assert_int_equal(leaves(w), USERS);
+    read_leaves(w);
+    for (int64_t user = 0; user < USERS; user++) assert_true(presence_find(w->presence, user)->left);
+    for (int tenth = 0; tenth < 100; tenth++) opting_tenth(w->opting);
+    assert_int_equal(leaves(w), USERS);
 }
 
 /* Those that Kafka did not take go out again. */
-static void lost_leaves_are_sent_again(void **state) {
+TEST(lost_leaves_are_sent_again, struct world *w) {
     enum { LOST = 10, FEW = 50 };
-    struct world w;
-    begin(&w);
-    advance(&w, w.now);
-    for (int64_t user = 0; user < FEW; user++) share_until(&w, user, w.now + 1000);
+    advance(w, w->now);
+    for (int64_t user = 0; user < FEW; user++) share_until(w, user, w->now + 1000);
     fake_fail_reports(LOST, -EIO, false);
-    advance(&w, w.now + 1000);
+    advance(w, w->now + 1000);
     for (int tenth = 0; tenth < 30; tenth++) {
-        opting_tenth(w.opting);
-        leaves(&w);
+        opting_tenth(w->opting);
+        leaves(w);
     }
-    read_leaves(&w);
-    for (int64_t user = 0; user < FEW; user++) assert_true(presence_find(w.presence, user)->left);
-    end(&w);
+    read_leaves(w);
+    for (int64_t user = 0; user < FEW; user++) assert_true(presence_find(w->presence, user)->left);
 }
 
 /* Returns what opting_tell does. *reason: NULL or not. */
 static int tell(struct world *w, int64_t user, const struct sharing *sharing, size_t key_size, const char **reason) {
     struct sharing_record made;
-    struct error error;
     *reason = NULL;
     make_record(&made, user, sharing);
     made.record.key_size = key_size;
-    int code = opting_tell(w->opting, &made.record, reason, &error);
+    int code = opting_tell(w->opting, &made.record, reason, &failure);
     buffer_free(&made.value);
     return code;
 }
 
-static void opt_outs_are_effects(void **state) {
-    struct world w;
+TEST(opt_outs_are_effects, struct world *w) {
     const char *reason;
-    begin(&w);
-    advance(&w, w.now);
-    assert_true(epochs_close(w.epochs));
-    assert_int_equal(tell(&w, 5, &(struct sharing){.mode = SHARING_OFF}, 8, &reason), 0);
-    assert_int_equal(tell(&w, 6, NULL, 8, &reason), 0); // a tombstone
+    advance(w, w->now);
+    assert_true(epochs_close(w->epochs));
+    assert_int_equal(tell(w, 5, &(struct sharing){.mode = SHARING_OFF}, 8, &reason), 0);
+    assert_int_equal(tell(w, 6, NULL, 8, &reason), 0); // a tombstone
     assert_null(reason);
-    assert_true(epochs_close(w.epochs));
-    assert_int_equal(epochs_settled(w.epochs), 2); // nothing of it is stored yet
-    assert_int_equal(leaves(&w), 2);
-    FAKE_UNTIL(&w.loop, w.told == 2);
-    assert_int_equal(tell(&w, 7, &(struct sharing){.mode = SHARING_PUBLIC}, 8, &reason), 0);
+    assert_true(epochs_close(w->epochs));
+    assert_int_equal(epochs_settled(w->epochs), 2); // nothing of it is stored yet
+    assert_int_equal(leaves(w), 2);
+    FAKE_UNTIL(&w->loop, w->told == 2);
+    assert_int_equal(tell(w, 7, &(struct sharing){.mode = SHARING_PUBLIC}, 8, &reason), 0);
     // One that will end is none, and one that cannot be read is for the dead letters.
-    assert_int_equal(tell(&w, 8, &(struct sharing){.mode = SHARING_FRIENDS, .until = 1}, 8, &reason), 0);
+    assert_int_equal(tell(w, 8, &(struct sharing){.mode = SHARING_FRIENDS, .until = 1}, 8, &reason), 0);
     assert_null(reason);
-    assert_int_equal(tell(&w, 9, NULL, 7, &reason), 0);
+    assert_int_equal(tell(w, 9, NULL, 7, &reason), 0);
     assert_non_null(reason);
-    assert_int_equal(leaves(&w), 2);
+    assert_int_equal(leaves(w), 2);
     fake_fail_reports(1, -EIO, false);
-    assert_int_equal(tell(&w, 10, NULL, 8, &reason), 0);
-    assert_int_equal(leaves(&w), 3);
-    FAKE_UNTIL(&w.loop, w.lost == 3);
-    end(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opt_outs_are_effects),
-        cmocka_unit_test(ends_that_fall_together),
-        cmocka_unit_test(lost_leaves_are_sent_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(tell(w, 10, NULL, 8, &reason), 0);
+    assert_int_equal(leaves(w), 3);
+    FAKE_UNTIL(&w->loop, w->lost == 3);
 }

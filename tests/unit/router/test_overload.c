@@ -1,13 +1,6 @@
 /* Overload: when reports count as held because the router is behind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
 #include "router/overload.h"
+#include "unit/kit/kit.h"
 
 static size_t joined;
 
@@ -19,10 +12,10 @@ static bool taken(struct overload *overload, int64_t age_ms) {
     return overload_take(overload, &record, &event, clock_monotonic_us());
 }
 
-static void test_a_newer_report_may_take_out_the_last_that_was_held(void **state) {
+TEST(test_a_newer_report_may_take_out_the_last_that_was_held) {
     uv_loop_t loop;
     uv_loop_init(&loop);
-    struct metrics *registry = metrics_new();
+    struct metrics *registry = kit_metrics();
     struct router_metrics metrics;
     router_metrics_init(&metrics, registry);
     struct rates *joins = rates_new(
@@ -39,12 +32,6 @@ static void test_a_newer_report_may_take_out_the_last_that_was_held(void **state
     assert_int_equal(joined, 0);
     overload_free(overload);
     rates_free(joins);
-    metrics_free(registry);
     uv_run(&loop, UV_RUN_DEFAULT);
     uv_loop_close(&loop);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_newer_report_may_take_out_the_last_that_was_held)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,7 @@
 /* Presence against a plain array with the rules written out again: random events of all kinds, look-ups one by one and in
  * bulk, growth, sweeps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "router/presence.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 3000, EVENTS = 200000, SPREAD = 1 << 20 };
 
@@ -112,10 +102,9 @@ static void sweep(struct presence *presence, struct person *people, int64_t befo
     }
 }
 
-static void follows_the_rules(void **state) {
-    (void)state;
+TEST(follows_the_rules) {
     struct presence *presence = presence_new();
-    struct person *people = mem_zero(USERS, sizeof *people);
+    FREED struct person *people = mem_zero(USERS, sizeof *people);
     for (int i = 0; i < EVENTS; i++) {
         int number = (int)below(USERS), clock = 1000 + i;
         struct location event = random_event(number, clock);
@@ -136,12 +125,10 @@ static void follows_the_rules(void **state) {
     sweep(presence, people, INT64_MAX);
     check_all(presence, people);
     assert_int_equal(presence_count(presence), 0);
-    free(people);
     presence_free(presence);
 }
 
-static void stays_within_its_memory(void **state) {
-    (void)state;
+TEST(stays_within_its_memory) {
     enum { MANY = 1000000 };
     struct presence *presence = presence_new();
     for (int64_t user = 0; user < MANY; user++) {
@@ -154,8 +141,7 @@ static void stays_within_its_memory(void **state) {
     presence_free(presence);
 }
 
-static void refuses_what_it_cannot_hold(void **state) {
-    (void)state;
+TEST(refuses_what_it_cannot_hold) {
     struct location good = {.user = 1, .time = 1, .route = PRESENCE_ROUTE_MAX, .opted = -1};
     assert_true(presence_valid(&good));
     struct location bad[] = {good, good, good, good, good, good, good, good};
@@ -168,13 +154,4 @@ static void refuses_what_it_cannot_hold(void **state) {
     bad[6].lat = 900000001;
     bad[7].session = -1;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(presence_valid(&bad[i]));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_rules),
-        cmocka_unit_test(stays_within_its_memory),
-        cmocka_unit_test(refuses_what_it_cannot_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

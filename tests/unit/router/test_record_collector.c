@@ -1,18 +1,9 @@
 /* What a router writes when Kafka does not take it. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
 #include "deliver/deliver.h"
 #include "event/topics.h"
 #include "fakes/kafka.h"
 #include "router/record_collector.h"
+#include "unit/kit/kit.h"
 
 enum { ROUTES = 4 };
 
@@ -37,10 +28,16 @@ static void failed(void *context, const char *doing, const struct error *error) 
     ((struct world *)context)->failed++;
 }
 
-static void begin(struct world *w) {
-    struct error error;
-    *w = (struct world){
-        .log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT), .registry = metrics_new(), .epochs = epochs_new()};
+static void end(void *it) {
+    struct world *w = it;
+    deliver_free(w->outbox);
+    record_collector_free(w->collector);
+    kit_loop_end(&w->loop);
+}
+
+static struct world *world_new(void) {
+    struct world *w = kit_zero(sizeof *w);
+    *w = (struct world){.log = kit_log(), .registry = kit_metrics(), .epochs = kit_epochs()};
     w->kafka = (struct kafka_settings){.log = w->log};
     uv_loop_init(&w->loop);
     fake_kafka_start();
@@ -55,24 +52,15 @@ static void begin(struct world *w) {
                                                .context = w,
                                                .on_batch = batch_told,
                                                .failed = failed};
-    assert_int_equal(record_collector_new(&options, &w->collector, &error), 0);
+    assert_int_equal(record_collector_new(&options, &w->collector, &failure), 0);
     w->outbox = deliver_new(&(struct deliver_options){.destinations = ROUTES,
                                                       .flush_bytes = 65536,
                                                       .flush_us = 1000000,
                                                       .epochs = w->epochs,
                                                       .context = w->collector,
                                                       .send = record_collector_batch});
-}
-
-static void end(struct world *w) {
-    deliver_free(w->outbox);
-    record_collector_free(w->collector);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    epochs_free(w->epochs);
-    metrics_free(w->registry);
-    log_free(w->log);
-    fake_kafka_stop();
+    kit_after(end, w);
+    return w;
 }
 
 /* Sends a batch in an epoch of its own, which it returns. */
@@ -86,39 +74,27 @@ static uint64_t send_one(struct world *w) {
     return epoch;
 }
 
-static void a_full_queue_is_waited_for(void **state) {
-    struct world w;
-    begin(&w);
+TEST(a_full_queue_is_waited_for) {
+    struct world *w = world_new();
     fake_fail(FAKE_SEND, -EAGAIN, 1);
-    uint64_t epoch = send_one(&w);
-    assert_true(deliver_blocked(w.outbox));
-    assert_true(deliver_retry(w.outbox));
-    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > epoch);
-    assert_int_equal(w.failed, 0);
-    end(&w);
+    uint64_t epoch = send_one(w);
+    assert_true(deliver_blocked(w->outbox));
+    assert_true(deliver_retry(w->outbox));
+    FAKE_UNTIL(&w->loop, epochs_settled(w->epochs) > epoch);
+    assert_int_equal(w->failed, 0);
 }
 
 /* Offsets are committed up to epochs that are settled. */
-static void a_batch_after_a_fatal_error_does_not_count_as_sent(void **state) {
-    struct world w;
-    begin(&w);
-    uint64_t sent = send_one(&w);
-    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > sent);
+TEST(a_batch_after_a_fatal_error_does_not_count_as_sent) {
+    struct world *w = world_new();
+    uint64_t sent = send_one(w);
+    FAKE_UNTIL(&w->loop, epochs_settled(w->epochs) > sent);
     fake_fail(FAKE_SEND, -EIO, 1);
-    uint64_t epoch = send_one(&w);
-    assert_int_equal(w.failed, 1);
-    send_one(&w);
-    assert_false(deliver_retry(w.outbox));
-    for (int i = 0; i < 10; i++) fake_turn(&w.loop);
-    assert_true(epochs_settled(w.epochs) <= epoch);
-    assert_int_equal(w.failed, 1);
-    end(&w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_queue_is_waited_for),
-        cmocka_unit_test(a_batch_after_a_fatal_error_does_not_count_as_sent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    uint64_t epoch = send_one(w);
+    assert_int_equal(w->failed, 1);
+    send_one(w);
+    assert_false(deliver_retry(w->outbox));
+    for (int i = 0; i < 10; i++) fake_turn(&w->loop);
+    assert_true(epochs_settled(w->epochs) <= epoch);
+    assert_int_equal(w->failed, 1);
 }

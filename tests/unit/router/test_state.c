@@ -1,19 +1,8 @@
 /* The router's small ledgers: consents, excess, timeline. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
 #include "router/consents.h"
 #include "router/excess.h"
 #include "router/report_clock.h"
+#include "unit/kit/kit.h"
 
 /* ---- consents ---- */
 
@@ -30,7 +19,7 @@ static void share_until(struct consents *consents, int64_t user, int64_t until, 
     consents_record(consents, 0, user, &sharing, offset, now);
 }
 
-static void test_who_is_refused(void **state) {
+TEST(test_who_is_refused) {
     struct consents *consents = consents_new(2, KEEP);
     int64_t offset;
     consents_attach(consents, 1);
@@ -87,7 +76,7 @@ static int looks_at(struct consents *consents, int64_t now, bool again) {
     return go_round(consents, now, 1, again ? CONSENTS_WAIT : CONSENTS_DONE).count;
 }
 
-static void test_sharing_ends_by_itself(void **state) {
+TEST(test_sharing_ends_by_itself) {
     struct consents *consents = consents_new(2, KEEP);
     int64_t offset;
     consents_attach(consents, 0);
@@ -119,7 +108,7 @@ static void test_sharing_ends_by_itself(void **state) {
 }
 
 /* All of them are OFF at once; how many are worked off in a call is the caller's choice. */
-static void test_ends_that_fall_together(void **state) {
+TEST(test_ends_that_fall_together) {
     enum { USERS = 100 };
     struct consents *consents = consents_new(1, KEEP);
     int64_t offset;
@@ -146,7 +135,7 @@ static void test_ends_that_fall_together(void **state) {
 }
 
 /* An end is looked at until the caller says that it is done, by the next owner too, and not for ever. */
-static void test_ends_are_kept_for_a_while(void **state) {
+TEST(test_ends_are_kept_for_a_while) {
     struct consents *consents = consents_new(1, KEEP);
     consents_attach(consents, 0);
     share_until(consents, 7, 5000, 3, 100);
@@ -171,7 +160,7 @@ static void test_ends_are_kept_for_a_while(void **state) {
 
 /* ---- excess ---- */
 
-static void test_excess_is_asked_for_newest_first(void **state) {
+TEST(test_excess_is_asked_for_newest_first) {
     struct excess *excess = excess_new();
     struct excess_item item, first;
     excess_notice(excess, 0, 1, 50, 500, 20);
@@ -213,7 +202,7 @@ static void test_excess_is_asked_for_newest_first(void **state) {
 /* A partition goes to somebody else, who asks; when it comes back what was too many still is, until it is seen to be gone. */
 /* A hundred thousand friendships too many, of few users and of many: each is asked for, the newest of a user first, and the whole
  * takes no longer than sorting them. */
-static void test_very_much_excess(void **state) {
+TEST(test_very_much_excess) {
     enum { MANY = 100000 };
     for (int64_t users = 1; users <= MANY; users *= 100) {
         struct excess *excess = excess_new();
@@ -244,7 +233,7 @@ static void test_very_much_excess(void **state) {
     }
 }
 
-static void test_excess_is_noticed_again_when_somebody_else_asks(void **state) {
+TEST(test_excess_is_noticed_again_when_somebody_else_asks) {
     struct excess *excess = excess_new();
     struct excess_item item;
     excess_notice(excess, 0, 1, 50, 500, 20);
@@ -269,18 +258,18 @@ static struct location event_at(enum location_kind kind, int64_t time) {
     return (struct location){.kind = kind, .time = time, .user = 1, .route = -1, .opted = 0};
 }
 
-static bool accept(struct report_clock *timeline, int32_t partition, enum location_kind kind, int64_t time) {
+static bool accepts(struct report_clock *timeline, int32_t partition, enum location_kind kind, int64_t time) {
     struct location event = event_at(kind, time);
     return report_clock_accept(timeline, partition, &event);
 }
 
-static void test_the_machines_clock(void **state) {
+TEST(test_the_machines_clock) {
     struct report_clock *timeline = report_clock_new(false, 2, 60000, 1000);
     int64_t now = clock_wall_ms();
-    assert_true(accept(timeline, 0, LOCATION_REPORT, 1));
-    assert_true(accept(timeline, 0, LOCATION_REPORT, now + 50000));
-    assert_false(accept(timeline, 0, LOCATION_JOIN, now + 120000));
-    assert_false(accept(timeline, 0, LOCATION_REJOIN, now + 120000));
+    assert_true(accepts(timeline, 0, LOCATION_REPORT, 1));
+    assert_true(accepts(timeline, 0, LOCATION_REPORT, now + 50000));
+    assert_false(accepts(timeline, 0, LOCATION_JOIN, now + 120000));
+    assert_false(accepts(timeline, 0, LOCATION_REJOIN, now + 120000));
     struct location leave = event_at(LOCATION_LEAVE, now + 999999);
     assert_true(report_clock_accept(timeline, 0, &leave));
     assert_true(leave.time <= report_clock_now(timeline)); // or it would never be forgotten
@@ -288,36 +277,21 @@ static void test_the_machines_clock(void **state) {
     report_clock_free(timeline);
 }
 
-static void test_the_streams_clock(void **state) {
+TEST(test_the_streams_clock) {
     struct report_clock *timeline = report_clock_new(true, 2, 60000, 1000);
     assert_int_equal(report_clock_now(timeline), 0);
-    assert_true(accept(timeline, 0, LOCATION_REPORT, 5000));
+    assert_true(accepts(timeline, 0, LOCATION_REPORT, 5000));
     assert_int_equal(report_clock_now(timeline), 5000);
-    assert_true(accept(timeline, 0, LOCATION_JOIN, 6000));
-    assert_false(accept(timeline, 0, LOCATION_REPORT, 7001));
+    assert_true(accepts(timeline, 0, LOCATION_JOIN, 6000));
+    assert_false(accepts(timeline, 0, LOCATION_REPORT, 7001));
     assert_int_equal(report_clock_now(timeline), 6000);
-    assert_true(accept(timeline, 1, LOCATION_REPORT, 9000)); // that partition's first
+    assert_true(accepts(timeline, 1, LOCATION_REPORT, 9000)); // that partition's first
     assert_int_equal(report_clock_now(timeline), 9000);
-    assert_false(accept(timeline, 0, LOCATION_REPORT, 7001)); // each partition by its own highest
-    assert_true(accept(timeline, 0, LOCATION_REPORT, 100));
-    assert_true(accept(timeline, 0, LOCATION_REJOIN, 6500)); // repeats a report, and moves no clock
-    assert_false(accept(timeline, 0, LOCATION_REPORT, 7001));
-    assert_true(accept(timeline, 0, LOCATION_QUIT, 999999));
+    assert_false(accepts(timeline, 0, LOCATION_REPORT, 7001)); // each partition by its own highest
+    assert_true(accepts(timeline, 0, LOCATION_REPORT, 100));
+    assert_true(accepts(timeline, 0, LOCATION_REJOIN, 6500)); // repeats a report, and moves no clock
+    assert_false(accepts(timeline, 0, LOCATION_REPORT, 7001));
+    assert_true(accepts(timeline, 0, LOCATION_QUIT, 999999));
     assert_int_equal(report_clock_now(timeline), 9000);
     report_clock_free(timeline);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_refused),
-        cmocka_unit_test(test_sharing_ends_by_itself),
-        cmocka_unit_test(test_ends_that_fall_together),
-        cmocka_unit_test(test_ends_are_kept_for_a_while),
-        cmocka_unit_test(test_excess_is_asked_for_newest_first),
-        cmocka_unit_test(test_very_much_excess),
-        cmocka_unit_test(test_excess_is_noticed_again_when_somebody_else_asks),
-        cmocka_unit_test(test_the_machines_clock),
-        cmocka_unit_test(test_the_streams_clock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* What strangers are told: random histories against brute force, and against the promises: no place is told before its delay, a router that
  * reads the reports again tells the same, moves within a cell and who asks change nothing, and a crowd costs no more than it may. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "router/strangers.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 40, INACTIVE = 600000, DELAY = 60000, STEPS = 6000, PRECISION = 5, ROOM = 200 };
 #define CELL_E7 439453 /* of the grid of that precision, in both directions */
@@ -123,7 +114,7 @@ static void compare(const struct strangers *strangers, const struct truth *truth
     for (size_t i = 0; seventh == 7 && i < few; i++) assert_int_equal(list[i].distance_dm, wanted[i].distance_dm);
 }
 
-static void test_lists_against_brute_force(void **state) {
+TEST(test_lists_against_brute_force) {
     struct strangers *strangers = make(0);
     struct truth truths[USERS] = {{.public = false}};
     int64_t now = 1000 * INACTIVE;
@@ -157,7 +148,7 @@ static void test_lists_against_brute_force(void **state) {
 
 /* ---- delays ---- */
 
-static void test_a_place_is_told_after_its_delay_and_no_later(void **state) {
+TEST(test_a_place_is_told_after_its_delay_and_no_later) {
     size_t early = 0, late = 0;
     for (int64_t user = 0; user < 200; user++) {
         struct strangers *strangers = make(DELAY);
@@ -181,7 +172,7 @@ static void test_a_place_is_told_after_its_delay_and_no_later(void **state) {
 
 /* At each moment the told cell is one where the user was, and every user who stays somewhere is told to be there in the end. A second
  * router reads everything afterwards, and knows the same. */
-static void test_another_router_tells_the_same_at_the_same_time(void **state) {
+TEST(test_another_router_tells_the_same_at_the_same_time) {
     enum { TIMES = 400 };
     static struct geo_point places[TIMES];
     static int64_t times[TIMES];
@@ -226,7 +217,7 @@ static void test_another_router_tells_the_same_at_the_same_time(void **state) {
     assert_true(moves > 1000);
 }
 
-static void test_what_is_told_is_where_the_delay_began(void **state) {
+TEST(test_what_is_told_is_where_the_delay_began) {
     struct strangers *strangers = make(DELAY);
     const struct grid *grid = strangers_grid(strangers);
     int64_t now = 1000000;
@@ -254,7 +245,7 @@ static void test_what_is_told_is_where_the_delay_began(void **state) {
 
 /* ---- what changes nothing ---- */
 
-static void test_moves_within_a_cell_and_a_little_outside_change_no_answer(void **state) {
+TEST(test_moves_within_a_cell_and_a_little_outside_change_no_answer) {
     struct strangers *strangers = make(DELAY);
     const struct grid *grid = strangers_grid(strangers);
     struct geo_point centre = grid_centre(grid, grid_cell(grid, HOME));
@@ -276,7 +267,7 @@ static void test_moves_within_a_cell_and_a_little_outside_change_no_answer(void 
     strangers_free(strangers);
 }
 
-static void test_a_place_does_not_depend_on_who_asks_from_where(void **state) {
+TEST(test_a_place_does_not_depend_on_who_asks_from_where) {
     struct strangers *strangers = make(0);
     struct stranger list[ROOM];
     const struct grid *grid = strangers_grid(strangers);
@@ -293,7 +284,7 @@ static void test_a_place_does_not_depend_on_who_asks_from_where(void **state) {
     strangers_free(strangers);
 }
 
-static void test_who_comes_back_from_silence_is_told_anew(void **state) {
+TEST(test_who_comes_back_from_silence_is_told_anew) {
     struct strangers *strangers = make(DELAY);
     int64_t now = 1000000;
     strangers_add(strangers, 1);
@@ -321,7 +312,7 @@ static bool count_and_hide(void *context, int64_t user) {
     return *(bool *)context;
 }
 
-static void test_a_crowd_takes_turns_and_bounded_work(void **state) {
+TEST(test_a_crowd_takes_turns_and_bounded_work) {
     enum { CROWD = 20000, MAX = 50 };
     struct strangers *strangers = make(0);
     static bool seen[CROWD];
@@ -353,18 +344,4 @@ static void test_a_crowd_takes_turns_and_bounded_work(void **state) {
     assert_int_equal(strangers_placed(strangers), CROWD / 2);
     strangers_free(strangers);
     strangers_free(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists_against_brute_force),
-        cmocka_unit_test(test_a_place_is_told_after_its_delay_and_no_later),
-        cmocka_unit_test(test_another_router_tells_the_same_at_the_same_time),
-        cmocka_unit_test(test_what_is_told_is_where_the_delay_began),
-        cmocka_unit_test(test_moves_within_a_cell_and_a_little_outside_change_no_answer),
-        cmocka_unit_test(test_a_place_does_not_depend_on_who_asks_from_where),
-        cmocka_unit_test(test_who_comes_back_from_silence_is_told_anew),
-        cmocka_unit_test(test_a_crowd_takes_turns_and_bounded_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,7 @@
 /* The results of joins, as an edge hears them: the outbox is the real one, and its sender keeps the last batch. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/buffer.h"
-#include "base/config.h"
-#include "base/mem.h"
 #include "event/delivery.h"
 #include "router/telling.h"
+#include "unit/kit/kit.h"
 
 enum { ROUTES = 3 };
 
@@ -32,11 +21,11 @@ static int keep(void *context, int32_t route, const void *bytes, size_t size, ui
     return 0;
 }
 
-static int setup(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    w->epochs = epochs_new();
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    w->epochs = kit_epochs();
     w->reader = deliver_reader_new();
-    w->codec = codec_new();
+    w->codec = kit_codec();
     w->outbox = deliver_new(&(struct deliver_options){.destinations = ROUTES,
                                                       .flush_bytes = 65536,
                                                       .flush_us = 5000,
@@ -50,19 +39,13 @@ static int setup(void **state) {
     w->result.route = 0;
     w->result.at = (struct geo_point){11, -12};
     w->result.time = 13;
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int teardown(void **state) {
-    struct world *w = *state;
+TEAR_DOWN(struct world *w) {
     deliver_free(w->outbox);
-    epochs_free(w->epochs);
     deliver_reader_free(w->reader);
-    codec_free(w->codec);
     for (int i = 0; i < ROUTES; i++) buffer_free(&w->sent[i]);
-    free(w);
-    return 0;
 }
 
 static void open_route(struct world *w, int32_t route) {
@@ -90,8 +73,7 @@ static void expect_end(struct world *w) {
     assert_int_equal(deliver_reader_next(w->reader, &envelope), 0);
 }
 
-static void test_what_a_join_found_in_order(void **state) {
-    struct world *w = *state;
+TEST(test_what_a_join_found_in_order, struct world *w) {
     struct deliver_recipient recipients[] = {{0, 99}, {2, 98}, {0, 97}};
     struct roster_friend friend = {.user = 99, .lat = 1, .lng = 2, .time = 3};
     w->result.beaten_route = 1;
@@ -126,8 +108,7 @@ static void test_what_a_join_found_in_order(void **state) {
     expect_end(w);
 }
 
-static void test_who_leaves(void **state) {
-    struct world *w = *state;
+TEST(test_who_leaves, struct world *w) {
     struct deliver_recipient recipients[] = {{1, 99}, {1, 98}};
     w->result.left = true;
     w->result.recipients = recipients;
@@ -138,10 +119,9 @@ static void test_who_leaves(void **state) {
     expect_end(w);
 }
 
-static void test_a_large_roster_goes_whole(void **state) {
-    struct world *w = *state;
+TEST(test_a_large_roster_goes_whole, struct world *w) {
     enum { FRIENDS = 5000 };
-    struct roster_friend *friends = mem_zero(FRIENDS, sizeof *friends);
+    FREED struct roster_friend *friends = mem_zero(FRIENDS, sizeof *friends);
     for (int i = 0; i < FRIENDS; i++)
         friends[i] = (struct roster_friend){
             .user = INT64_MAX - i, .lat = -900000000, .lng = -1800000000, .time = PRESENCE_TIME_MAX};
@@ -155,11 +135,9 @@ static void test_a_large_roster_goes_whole(void **state) {
     assert_true(roster.complete && roster.friends.count == FRIENDS);
     assert_true(roster.friends.items[FRIENDS - 1].user == INT64_MAX - (FRIENDS - 1));
     expect_end(w);
-    free(friends);
 }
 
-static void test_who_parts(void **state) {
-    struct world *w = *state;
+TEST(test_who_parts, struct world *w) {
     struct deliver_head head;
     telling_parted(w->outbox, 2, 5, 6, 1);
     deliver_flush(w->outbox);
@@ -167,16 +145,4 @@ static void test_who_parts(void **state) {
     assert_int_equal(head.oldest_received, 0);
     assert_int_equal(expect(w, NEARBY_ITEM_PARTED, 1, 5).parted.friend, 6);
     expect_end(w);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_what_a_join_found_in_order),
-        TEST(test_who_leaves),
-        TEST(test_a_large_roster_goes_whole),
-        TEST(test_who_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,8 @@
 /* Tests of the frames of a thread: changes that become one frame, sampled ones, what makes a page stale, and what phones send. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
-#include "base/mem.h"
 #include "fanout/comments/live_thread.h"
 #include "fanout/comments/request.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/users/some_profiles.h"
 #include "ws/ws.h"
 
@@ -26,26 +14,21 @@ struct desk {
     struct buffer content, frame;
 };
 
-static int begin(void **state) {
-    struct desk *desk = mem_zero(1, sizeof *desk);
-    *state = desk;
+SET_UP() {
+    struct desk *desk = kit_zero(sizeof *desk);
     some_profiles_open(&desk->profiles);
     some_profiles_name(&desk->profiles, 7, "Ada");
-    desk->codec = codec_new();
+    desk->codec = kit_codec();
     strcpy(desk->thread.subject, "post:5");
     desk->text = "hi \"you\"";
-    return 0;
+    return desk;
 }
 
-static int end(void **state) {
-    struct desk *desk = *state;
+TEAR_DOWN(struct desk *desk) {
     live_thread_drop(&desk->thread);
     buffer_free(&desk->content);
     buffer_free(&desk->frame);
-    codec_free(desk->codec);
     some_profiles_close(&desk->profiles);
-    free(desk);
-    return 0;
 }
 
 static int64_t id_of(int64_t number) { return ids_make((number + 1) << IDS_FRACTION_BITS, 0); }
@@ -98,12 +81,11 @@ static const char *frame_of(struct desk *desk) {
     return buffer_cstring(&desk->frame) + WS_HEADROOM;
 }
 
-static void test_changes_become_one_frame_with_the_newest_state(void **state) {
-    struct desk *desk = *state;
+TEST(test_changes_become_one_frame_with_the_newest_state, struct desk *desk) {
     change(desk, 3, 2, COMMENT_CHANGE_VISIBLE, 1, 4);
     change(desk, 4, 1, COMMENT_CHANGE_DELETED, 2, 10); // the comment's own counters are newer than those before
     change(desk, 5, 0, COMMENT_CHANGE_VISIBLE, 3, 6);
-    char *expected = mem_format(
+    FREED char *expected = mem_format(
         "{\"type\":\"comments\",\"subject\":\"post:5\",\"since\":2,\"version\":5,\"total\":45,\"sampled\":false,\"items\":["
         "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":%lld,\"floor\":1,\"root\":null,"
         "\"reply_to\":null,\"likes\":9,\"reply_count\":0,\"replies\":[],\"state\":\"deleted\"},"
@@ -114,7 +96,6 @@ static void test_changes_become_one_frame_with_the_newest_state(void **state) {
         (long long)id_of(1), (long long)ids_time_ms(id_of(1)), (long long)id_of(2), (long long)ids_time_ms(id_of(2)),
         (long long)id_of(1), (long long)id_of(2), (long long)id_of(3));
     assert_string_equal(frame_of(desk), expected);
-    free(expected);
     assert_false(live_thread_pending(&desk->thread));
     // A comment that is restored before it was told to be gone is not gone.
     change(desk, 6, 1, COMMENT_CHANGE_HIDDEN, 0, 0);
@@ -122,8 +103,7 @@ static void test_changes_become_one_frame_with_the_newest_state(void **state) {
     assert_non_null(strstr(frame_of(desk), "\"gone\":[]"));
 }
 
-static void test_a_change_that_does_not_follow_makes_the_page_stale(void **state) {
-    struct desk *desk = *state;
+TEST(test_a_change_that_does_not_follow_makes_the_page_stale, struct desk *desk) {
     change(desk, 3, 1, COMMENT_CHANGE_VISIBLE, 0, 0);
     change(desk, 9, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
     change(desk, 10, 3, COMMENT_CHANGE_VISIBLE, 0, 0);
@@ -138,8 +118,7 @@ static void test_a_change_that_does_not_follow_makes_the_page_stale(void **state
                         "\"after_ms\":70}");
 }
 
-static void test_what_is_shown_to_every_page_is_sampled(void **state) {
-    struct desk *desk = *state;
+TEST(test_what_is_shown_to_every_page_is_sampled, struct desk *desk) {
     for (int64_t version = 5; version < 5 + 2 * LIVE_THREAD_PENDING_MAX; version++)
         show(desk, version, version, version == 5 ? COMMENT_CHANGE_HIDDEN : COMMENT_CHANGE_VISIBLE);
     assert_int_equal(desk->thread.item_count, LIVE_THREAD_PENDING_MAX);
@@ -154,9 +133,8 @@ static void test_what_is_shown_to_every_page_is_sampled(void **state) {
     assert_int_equal(desk->thread.stale_version, 9 + LIVE_THREAD_PENDING_MAX);
 }
 
-static void test_a_frame_is_bounded_in_bytes(void **state) {
+TEST(test_a_frame_is_bounded_in_bytes, struct desk *desk) {
     enum { SIZE = 5000, COMMENTS = 100 };
-    struct desk *desk = *state;
     static char text[SIZE + 1];
     memset(text, 'a', SIZE);
     desk->text = text;
@@ -182,15 +160,14 @@ static void test_a_frame_is_bounded_in_bytes(void **state) {
 
 /* The next frame is a sampled one in which these comments, and no others, are gone (0: none). */
 static void assert_gone(struct desk *desk, int64_t first, int64_t second) {
-    char *expected = second ? mem_format("\"gone\":[\"%lld\",\"%lld\"],\"counters\":[]}", (long long)id_of(first),
-                                         (long long)id_of(second))
-                            : mem_format("\"gone\":[\"%lld\"],\"counters\":[]}", (long long)id_of(first));
+    FREED char *expected = second ? mem_format("\"gone\":[\"%lld\",\"%lld\"],\"counters\":[]}", (long long)id_of(first),
+                                               (long long)id_of(second))
+                                  : mem_format("\"gone\":[\"%lld\"],\"counters\":[]}", (long long)id_of(first));
     assert_true(desk->thread.changed);
     assert_int_equal(desk->thread.item_count, second ? 2 : 1);
     const char *frame = frame_of(desk);
     assert_non_null(strstr(frame, "\"sampled\":true"));
     assert_non_null(strstr(frame, expected));
-    free(expected);
 }
 
 static void assert_stale(struct desk *desk, int64_t version) {
@@ -200,8 +177,7 @@ static void assert_stale(struct desk *desk, int64_t version) {
     assert_false(live_thread_pending(&desk->thread));
 }
 
-static void test_what_is_gone_is_told_before_a_page_is_stale(void **state) {
-    struct desk *desk = *state;
+TEST(test_what_is_gone_is_told_before_a_page_is_stale, struct desk *desk) {
     change(desk, 3, 1, COMMENT_CHANGE_DELETED, 8, 4);
     change(desk, 4, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
     live_thread_stale(&desk->thread, 5, 70);
@@ -222,9 +198,8 @@ static void test_what_is_gone_is_told_before_a_page_is_stale(void **state) {
     assert_stale(desk, 20);
 }
 
-static void test_what_is_gone_outlives_the_reading_of_a_page(void **state) {
+TEST(test_what_is_gone_outlives_the_reading_of_a_page, struct desk *desk) {
     const int64_t read = 6;
-    struct desk *desk = *state;
     show(desk, 6, 1, COMMENT_CHANGE_HIDDEN); // the page shows it
     show(desk, 7, 2, COMMENT_CHANGE_HIDDEN);
     show(desk, 7, 3, COMMENT_CHANGE_VISIBLE);
@@ -245,8 +220,7 @@ static void test_what_is_gone_outlives_the_reading_of_a_page(void **state) {
     assert_false(live_thread_pending(&desk->thread));
 }
 
-static void test_malformed_contents_are_refused(void **state) {
-    struct desk *desk = *state;
+TEST(test_malformed_contents_are_refused, struct desk *desk) {
     thread_told_give(told(desk, false, 3, 1, COMMENT_CHANGE_VISIBLE, 1, 1));
     for (size_t size = 0; size < desk->content.size; size++)
         assert_null(thread_told_new(desk->codec, desk->content.data, size, desk->profiles.profiles));
@@ -258,14 +232,13 @@ static void test_malformed_contents_are_refused(void **state) {
 
 static int parse(const char *text, struct thread_request *request, const char **code) {
     static json_t *last; // texts of the request point into it
-    struct error error;
     json_decref(last);
-    last = json_parse(text, strlen(text), &error);
+    last = json_parse(text, strlen(text), &failure);
     assert_non_null(last);
-    return thread_request_parse(json_string_value(json_object_get(last, "type")), last, request, code, &error);
+    return thread_request_parse(json_string_value(json_object_get(last, "type")), last, request, code, &failure);
 }
 
-static void test_what_phones_say(void **state) {
+TEST(test_what_phones_say) {
     struct thread_request request;
     const char *code = "";
     assert_int_equal(
@@ -290,18 +263,4 @@ static void test_what_phones_say(void **state) {
         assert_string_equal(code, BAD[i][1]);
     }
     parse("{\"type\":\"more\"}", &request, &code);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_changes_become_one_frame_with_the_newest_state, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_change_that_does_not_follow_makes_the_page_stale, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_shown_to_every_page_is_sampled, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_frame_is_bounded_in_bytes, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_gone_is_told_before_a_page_is_stale, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_gone_outlives_the_reading_of_a_page, begin, end),
-        cmocka_unit_test_setup_teardown(test_malformed_contents_are_refused, begin, end),
-        cmocka_unit_test(test_what_phones_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

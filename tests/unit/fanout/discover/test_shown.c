@@ -1,14 +1,6 @@
 /* Random histories of who was shown which strangers, against lists that are searched. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "fanout/discover/shown.h"
+#include "unit/kit/kit.h"
 
 enum { VIEWERS = 4, USERS = 6, STEPS = 200000 };
 
@@ -46,7 +38,7 @@ static void add(struct model *model, int64_t user) {
     model->users[model->count++] = user;
 }
 
-static void as_lists_that_are_searched(void **state) {
+TEST(as_lists_that_are_searched) {
     struct world world = {.seen = {{0}}};
     struct model *models = mem_zero(VIEWERS, sizeof *models);
     struct shown *shown = shown_new();
@@ -79,9 +71,4 @@ static void as_lists_that_are_searched(void **state) {
     for (int v = 0; v < VIEWERS; v++) shown_clear(shown, &world.viewers[v]);
     shown_free(shown);
     free(models);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_lists_that_are_searched)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

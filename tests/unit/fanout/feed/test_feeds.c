@@ -1,22 +1,9 @@
 /* The feed's screen with everything but sockets, Kafka and feed processes: sessions watch, an owner's deliveries come, texts are asked
  * for, and frames are owed and filled. */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "fanout/feed/feeds.h"
 #include "fanout/feed/request.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/posts/post_owners.h"
 #include "unit/lib/users/some_profiles.h"
 #include "watch/records.h"
@@ -86,7 +73,7 @@ static struct world *world_new(void) {
     struct world *w = mem_zero(1, sizeof *w);
     uv_loop_init(&w->loop);
     some_profiles_open(&w->profiles);
-    w->metrics = metrics_new();
+    w->metrics = kit_metrics();
     w->settings = (struct fanout_settings){.flush_ms = FLUSH_MS, .hello_s = NEVER_MS / 1000};
     w->screens.count = 1;
     w->screens.at[0] = (struct screen_running){.screen = &SCREEN, .product = w};
@@ -113,9 +100,7 @@ static void world_free(struct world *w) {
     feeds_free(w->feeds);
     sessions_free(w->sessions);
     some_profiles_close(&w->profiles);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    metrics_free(w->metrics);
+    kit_loop_end(&w->loop);
     buffer_free(&w->frame);
     buffer_free(&w->delivery);
     free(w);
@@ -163,7 +148,7 @@ static void deliver(struct world *w, const struct watch_delivery *delivery) {
 /* The change of the user's feed from version n to n + 1: a post, or one that is gone; 0: none. */
 static void change(struct world *w, int64_t user, int64_t n, int64_t post, int64_t gone) {
     char what[32];
-    struct buffer content = {.size = 0};
+    FREED_BUFFER content = {.size = 0};
     struct added_post posts[] = {{.author = 7, .id = post}};
     int64_t ids[] = {gone};
     event_encode_feed_change(&content, &(struct feed_change){.posts = {posts, post != 0}, .gone = {ids, gone != 0}});
@@ -174,7 +159,6 @@ static void change(struct world *w, int64_t user, int64_t n, int64_t post, int64
                                         .version = version(n + 1),
                                         .content = content.data,
                                         .content_size = content.size});
-    buffer_free(&content);
 }
 
 static void name(struct world *w, int64_t user, int64_t n) {
@@ -205,25 +189,26 @@ static char *post_text(int64_t id) {
 }
 
 static void assert_stale(struct world *w, struct session *session, const char *v) {
-    char *expected = mem_format("{\"type\":\"stale\",\"what\":\"feed\",\"version\":\"%s\",\"after_ms\":0}", v);
+    FREED char *expected = mem_format("{\"type\":\"stale\",\"what\":\"feed\",\"version\":\"%s\",\"after_ms\":0}", v);
     until_owed(w, session);
     assert_fills(w, session, expected);
-    free(expected);
 }
 
 /* A frame from version 1 on; items: as JSON, without the brackets. */
 static void assert_posts(struct world *w, struct session *session, const char *v, const char *items, const char *gone) {
-    char *expected = mem_format("{\"type\":\"posts\",\"since\":\"" VERSION("1") "\",\"version\":\"%s\",\"items\":[%s],"
-                                                                                "\"gone\":[%s]}",
-                                v, items, gone);
+    FREED char *expected =
+        mem_format("{\"type\":\"posts\",\"since\":\"" VERSION("1") "\",\"version\":\"%s\",\"items\":[%s],"
+                                                                   "\"gone\":[%s]}",
+                   v, items, gone);
     assert_fills(w, session, expected);
-    free(expected);
 }
 
 /* ---- tests ---- */
 
-static void watch_records_say_where_the_edge_reads(void **state) {
-    struct world *w = world_new();
+SET_UP() { return world_new(); }
+TEAR_DOWN(struct world *w) { world_free(w); }
+
+TEST(watch_records_say_where_the_edge_reads, struct world *w) {
     struct session *phone = arrive(w, 7), *tablet = arrive(w, 7);
     struct watch_key key;
     assert_int_equal(feeds_watch(w->feeds, phone, NULL), 0);
@@ -250,15 +235,13 @@ static void watch_records_say_where_the_edge_reads(void **state) {
     until_written(w, 3);
     assert_true(w->records[2].tombstone);
     assert_int_equal(w->record_count, 3);
-    world_free(w);
 }
 
-static void posts_are_gathered_into_one_frame(void **state) {
-    struct world *w = world_new();
+TEST(posts_are_gathered_into_one_frame, struct world *w) {
     struct session *phone = arrive(w, 9), *tablet = arrive(w, 9), *other = arrive(w, 10);
     struct watch_version first = version(1);
     int64_t a = id_of(1, 1), b = id_of(2, 2);
-    char *text_a = post_text(a), *text_b = post_text(b), *both = mem_format("%s,%s", text_b, text_a);
+    FREED char *text_a = post_text(a), *text_b = post_text(b), *both = mem_format("%s,%s", text_b, text_a);
     some_profiles_name(&w->profiles, 7, "Ada");
     feeds_route(w->feeds, 0);
     feeds_watch(w->feeds, phone, &first);
@@ -275,7 +258,7 @@ static void posts_are_gathered_into_one_frame(void **state) {
     until_owed(w, phone);
     until_owed(w, tablet);
     assert_false(other->owing);
-    char *gone = mem_format("\"%" PRId64 "\"", id_of(3, 0));
+    FREED char *gone = mem_format("\"%" PRId64 "\"", id_of(3, 0));
     assert_posts(w, phone, VERSION("3"), both, gone);
     assert_posts(w, tablet, VERSION("3"), both, gone);
     assert_fills(w, phone, NULL);
@@ -284,17 +267,11 @@ static void posts_are_gathered_into_one_frame(void **state) {
     change(w, 9, 3, 0, a);
     until_owed(w, tablet);
     assert_false(phone->owing);
-    free(gone);
-    free(text_a);
-    free(text_b);
-    free(both);
-    world_free(w);
 }
 
 /* Of as many posts as may be pending, each of them short. */
-static void more_than_a_frame_is_read_as_a_page(void **state) {
+TEST(more_than_a_frame_is_read_as_a_page, struct world *w) {
     enum { POSTS = 480 };
-    struct world *w = world_new();
     struct session *phone = arrive(w, 9);
     struct watch_version first = version(1);
     some_profiles_name(&w->profiles, 7, "Augusta Ada King, Countess of Lovelace");
@@ -307,11 +284,9 @@ static void more_than_a_frame_is_read_as_a_page(void **state) {
     assert_true(filled.frame);
     assert_memory_equal(w->frame.data + WS_HEADROOM, "{\"type\":\"stale\"", 15);
     assert_false(feeds_fill(w->feeds, phone, &w->frame).frame);
-    world_free(w);
 }
 
-static void texts_that_are_late_or_gone(void **state) {
-    struct world *w = world_new();
+TEST(texts_that_are_late_or_gone, struct world *w) {
     struct session *phone = arrive(w, 9);
     struct watch_version first = version(1);
     int64_t away = id_of(1, 1), deleted = id_of(2, 2);
@@ -323,15 +298,12 @@ static void texts_that_are_late_or_gone(void **state) {
     until_asked(w, 2);
     post_owners_answer(&w->owners, 1);
     until_owed(w, phone); /* the question to the other owner is given up */
-    char *items = mem_format("{\"id\":\"%" PRId64 "\",\"user\":7,\"time\":%" PRId64 ",\"unavailable\":true}", away,
-                             ids_time_ms(away));
+    FREED char *items = mem_format("{\"id\":\"%" PRId64 "\",\"user\":7,\"time\":%" PRId64 ",\"unavailable\":true}",
+                                   away, ids_time_ms(away));
     assert_posts(w, phone, VERSION("3"), items, "");
-    free(items);
-    world_free(w);
 }
 
-static void a_post_that_is_gone_before_it_was_sent(void **state) {
-    struct world *w = world_new();
+TEST(a_post_that_is_gone_before_it_was_sent, struct world *w) {
     struct session *phone = arrive(w, 9);
     struct watch_version first = version(1);
     feeds_route(w->feeds, 0);
@@ -341,11 +313,9 @@ static void a_post_that_is_gone_before_it_was_sent(void **state) {
     change(w, 9, 2, 0, id_of(1, 1));
     until_owed(w, phone); /* it does not wait for the text */
     assert_posts(w, phone, VERSION("3"), "", "");
-    world_free(w);
 }
 
-static void a_page_that_is_not_the_newest_is_stale(void **state) {
-    struct world *w = world_new();
+TEST(a_page_that_is_not_the_newest_is_stale, struct world *w) {
     struct session *phone = arrive(w, 9), *tablet = arrive(w, 9);
     struct watch_version first = version(1), second = version(2);
     feeds_route(w->feeds, 0);
@@ -368,11 +338,9 @@ static void a_page_that_is_not_the_newest_is_stale(void **state) {
     until_owed(w, tablet);
     assert_false(phone->owing);
     assert_fills(w, phone, NULL);
-    world_free(w);
 }
 
-static void sessions_come_and_go_while_texts_are_asked_for(void **state) {
-    struct world *w = world_new();
+TEST(sessions_come_and_go_while_texts_are_asked_for, struct world *w) {
     struct session *phone = arrive(w, 9), *tablet = arrive(w, 9);
     struct watch_version first = version(1);
     feeds_route(w->feeds, 0);
@@ -384,21 +352,17 @@ static void sessions_come_and_go_while_texts_are_asked_for(void **state) {
     post_owners_answer(&w->owners, 0);
     until_owed(w, tablet);
     session_free(w->sessions, tablet);
-    world_free(w);
 }
 
-static void the_number_of_feeds_is_bounded(void **state) {
-    struct world *w = world_new();
+TEST(the_number_of_feeds_is_bounded, struct world *w) {
     feeds_route(w->feeds, 0);
     int64_t user = 1;
     while (feeds_watch(w->feeds, arrive(w, user), NULL) == 0) user++;
     assert_int_equal(user, 5); /* twice as many as there may be sessions */
     assert_int_equal(feeds_watch(w->feeds, arrive(w, 1), NULL), 0);
-    world_free(w);
 }
 
-static void malformed_deliveries(void **state) {
-    struct world *w = world_new();
+TEST(malformed_deliveries, struct world *w) {
     struct session *phone = arrive(w, 9);
     struct watch_version first = version(1);
     feeds_route(w->feeds, 0);
@@ -415,21 +379,17 @@ static void malformed_deliveries(void **state) {
                                         .content = (const uint8_t *)"x",
                                         .content_size = 1});
     assert_stale(w, phone, VERSION("2"));
-    world_free(w);
 }
 
 static int parse(const char *text, struct feed_request *request, const char **code) {
-    struct error error;
     const char *type;
-    json_t *message = json_parse(text, strlen(text), &error);
+    FREED_JSON *message = json_parse(text, strlen(text), &failure);
     *code = "";
-    assert_int_equal(json_want_text(message, "type", &type, &error), 0);
-    int result = feed_request_parse(type, message, request, code, &error);
-    json_decref(message);
-    return result;
+    assert_int_equal(json_want_text(message, "type", &type, &failure), 0);
+    return feed_request_parse(type, message, request, code, &failure);
 }
 
-static void what_phones_say(void **state) {
+TEST(what_phones_say) {
     struct feed_request request;
     const char *code;
     assert_int_equal(parse("{\"type\":\"watch\",\"what\":\"feed\"}", &request, &code), 0);
@@ -454,20 +414,4 @@ static void what_phones_say(void **state) {
         assert_int_equal(parse(BAD[i][0], &request, &code), -EINVAL);
         assert_string_equal(code, BAD[i][1]);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(watch_records_say_where_the_edge_reads),
-        cmocka_unit_test(posts_are_gathered_into_one_frame),
-        cmocka_unit_test(more_than_a_frame_is_read_as_a_page),
-        cmocka_unit_test(texts_that_are_late_or_gone),
-        cmocka_unit_test(a_post_that_is_gone_before_it_was_sent),
-        cmocka_unit_test(a_page_that_is_not_the_newest_is_stale),
-        cmocka_unit_test(sessions_come_and_go_while_texts_are_asked_for),
-        cmocka_unit_test(the_number_of_feeds_is_bounded),
-        cmocka_unit_test(malformed_deliveries),
-        cmocka_unit_test(what_phones_say),
-    };
-    return cmocka_run_group_tests_name("feed on screens", tests, NULL, NULL);
 }

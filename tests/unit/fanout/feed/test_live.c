@@ -1,18 +1,8 @@
 /* A phone that does what the frames of the feed say has the owner's page at each version, or was told to read it; and no id comes
  * twice. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "fanout/feed/live.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/posts/post_owners.h"
 #include "unit/lib/users/some_profiles.h"
 
@@ -35,10 +25,9 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
     post_owners_fetch(&w->owners, partition, path, timeout_ms, done, done_context);
 }
 
-static int begin(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    *state = w;
-    uv_loop_init(&w->loop);
+SET_UP_ONCE() {
+    struct world *w = kit_zero(sizeof *w);
+    kit_loop(&w->loop);
     some_profiles_open(&w->profiles);
     w->owners.at_once = true;
     w->texts = texts_new(&(struct texts_options){.loop = &w->loop,
@@ -52,18 +41,13 @@ static int begin(void **state) {
                                                  .fetch = fetch,
                                                  .settled = settled,
                                                  .answered = answered});
-    return 0;
+    return w;
 }
 
-static int end(void **state) {
-    struct world *w = *state;
+TEAR_DOWN(struct world *w) {
     post_owners_free(&w->owners);
     texts_free(w->texts);
     some_profiles_close(&w->profiles);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    free(w);
-    return 0;
 }
 
 static int64_t id_of(int64_t number) { return ids_make((number + 1) << IDS_FRACTION_BITS, 0); }
@@ -89,8 +73,7 @@ static void tell(struct world *w, struct live_feed *live) {
     live_told(live);
 }
 
-static void changes_that_follow_are_one(void **state) {
-    struct world *w = *state;
+TEST(changes_that_follow_are_one, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     change(w, &live, 1, id_of(1), 0);
     change(w, &live, 2, id_of(3), id_of(77));
@@ -104,8 +87,7 @@ static void changes_that_follow_are_one(void **state) {
     live_free(&live);
 }
 
-static void one_that_does_not_follow_is_stale(void **state) {
-    struct world *w = *state;
+TEST(one_that_does_not_follow_is_stale, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     change(w, &live, 1, id_of(1), 0);
     change(w, &live, 5, id_of(2), 0);
@@ -119,8 +101,7 @@ static void one_that_does_not_follow_is_stale(void **state) {
     live_free(&live);
 }
 
-static void stale_takes_the_place_of_changes(void **state) {
-    struct world *w = *state;
+TEST(stale_takes_the_place_of_changes, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     change(w, &live, 1, id_of(1), id_of(9));
     live_stale(&live, version(8), 30);
@@ -130,8 +111,7 @@ static void stale_takes_the_place_of_changes(void **state) {
     live_free(&live);
 }
 
-static void gone_before_it_was_told(void **state) {
-    struct world *w = *state;
+TEST(gone_before_it_was_told, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     change(w, &live, 1, id_of(1), 0);
     change(w, &live, 2, id_of(2), id_of(1));
@@ -141,8 +121,7 @@ static void gone_before_it_was_told(void **state) {
     live_free(&live);
 }
 
-static void an_id_is_told_once(void **state) {
-    struct world *w = *state;
+TEST(an_id_is_told_once, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     change(w, &live, 1, id_of(1), 0);
     change(w, &live, 2, id_of(1), 0);
@@ -160,8 +139,7 @@ static void an_id_is_told_once(void **state) {
     live_free(&live);
 }
 
-static void ids_that_are_forgotten_are_not_told_again(void **state) {
-    struct world *w = *state;
+TEST(ids_that_are_forgotten_are_not_told_again, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     for (int64_t i = 1; i <= LIVE_TOLD_MAX + 3; i++) {
         change(w, &live, i, id_of(i * 2), 0);
@@ -177,8 +155,7 @@ static void ids_that_are_forgotten_are_not_told_again(void **state) {
     live_free(&live);
 }
 
-static void too_much_is_stale(void **state) {
-    struct world *w = *state;
+TEST(too_much_is_stale, struct world *w) {
     struct live_feed live = {.pending = LIVE_NOTHING};
     for (int64_t i = 1; i <= LIVE_PENDING_MAX; i++) change(w, &live, i, id_of(i), id_of(100000 + i));
     assert_int_equal(live.pending, LIVE_CHANGE);
@@ -276,12 +253,11 @@ static void phone_is_told(struct history *h) {
     h->frames++;
 }
 
-static void phones_have_the_owners_page(void **state) {
+TEST(phones_have_the_owners_page, struct world *w) {
     enum { HISTORIES = 300, STEPS = 60 };
-    struct world *w = *state;
     int stales = 0, frames = 0;
     for (uint64_t seed = 0; seed < HISTORIES; seed++) {
-        struct history *h = mem_zero(1, sizeof *h);
+        FREED struct history *h = mem_zero(1, sizeof *h);
         h->w = w;
         h->random = seed << 32;
         for (int step = 0; step < STEPS; step++) {
@@ -298,21 +274,6 @@ static void phones_have_the_owners_page(void **state) {
         stales += h->stales;
         frames += h->frames;
         live_free(&h->live);
-        free(h);
     }
     assert_true(stales > HISTORIES / 10 && frames > HISTORIES * 5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_that_follow_are_one),
-        cmocka_unit_test(one_that_does_not_follow_is_stale),
-        cmocka_unit_test(stale_takes_the_place_of_changes),
-        cmocka_unit_test(gone_before_it_was_told),
-        cmocka_unit_test(an_id_is_told_once),
-        cmocka_unit_test(ids_that_are_forgotten_are_not_told_again),
-        cmocka_unit_test(too_much_is_stale),
-        cmocka_unit_test(phones_have_the_owners_page),
-    };
-    return cmocka_run_group_tests_name("live feeds", tests, begin, end);
 }

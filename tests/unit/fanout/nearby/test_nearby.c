@@ -1,18 +1,9 @@
 /* What a session's screen shows, against a plain model, under random operations; and a simulated phone, which knows only the
  * pages and updates that it is sent, against both. Then what digests ask for, case by case. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
-#include "base/hash.h"
 #include "fanout/nearby/nearby.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 24, HISTORIES = 400, STEPS = 300, PAGE = 4, INACTIVE = 50, CROWD = 131 };
 #define RADIUS_M 1000.0
@@ -65,15 +56,9 @@ static bool same(const struct entry *entry, const struct nearby_friend *friend) 
 
 static struct lists *lists;
 
-static int make_lists(void **state) {
-    lists = lists_new();
-    return 0;
-}
+SET_UP_ONCE() { return lists = lists_new(); }
 
-static int free_lists(void **state) {
-    lists_free(lists);
-    return 0;
-}
+TEAR_DOWN(void *made) { lists_free(lists); }
 
 /* ---- the model ---- */
 
@@ -347,13 +332,13 @@ static void compare(uint64_t seed, uint64_t notes) {
     nearby_free(&w.nearby);
 }
 
-static void agrees_with_a_model(void **state) {
+TEST(agrees_with_a_model) {
     static const uint64_t NOTES[] = {0, 40, 90, 98};
     for (uint64_t history = 0; history < HISTORIES; history++) compare(history, NOTES[history % 4]);
 }
 
 /* Tables of every size that pools, marks and the heap tell apart: one friend in so many moves, and only those are told. */
-static void lists_of_every_size_tell_what_has_moved(void **state) {
+TEST(lists_of_every_size_tell_what_has_moved) {
     struct nearby nearby;
     struct nearby_told told[7];
     for (int64_t size = 1; size <= 8000; size = size * 3 / 2 + 1) {
@@ -387,7 +372,7 @@ static void lists_of_every_size_tell_what_has_moved(void **state) {
 }
 
 /* Few are looked for in the table, and many the other way round. */
-static void lists_of_every_size_lose_whoever_opts_out(void **state) {
+TEST(lists_of_every_size_lose_whoever_opts_out) {
     struct nearby nearby;
     for (int64_t size = 1; size <= 8000; size = size * 3 / 2 + 1) {
         for (int64_t every = 1; every <= size * 2; every *= 5) {
@@ -440,8 +425,8 @@ static size_t page_through(struct nearby *nearby, int *seen) {
     return pages;
 }
 
-static void pages_name_everybody_once(void **state) {
-    struct nearby nearby;
+TEST(pages_name_everybody_once) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     for (int known = 0; known < 2; known++) { /* the second time the phone knows them all */
         int seen[CROWD] = {0};
@@ -452,11 +437,10 @@ static void pages_name_everybody_once(void **state) {
     struct nearby_told told;
     nearby_walk_start(&nearby, &walk);
     assert_int_equal(nearby_tell(&nearby, &walk, &told, 1), 0); /* told by the pages */
-    nearby_free(&nearby);
 }
 
-static void whoever_comes_nearer_between_two_pages_is_not_missed(void **state) {
-    struct nearby nearby;
+TEST(whoever_comes_nearer_between_two_pages_is_not_missed) {
+    FREED_BY(nearby_free) struct nearby nearby;
     struct nearby_place places[20];
     bool more;
     crowd(&nearby);
@@ -465,40 +449,36 @@ static void whoever_comes_nearer_between_two_pages_is_not_missed(void **state) {
     nearby_upsert(&nearby, CROWD - 1, (struct geo_point){1, 1}, 2);
     nearby_page(&nearby, cursor, places, 20, &more);
     assert_int_equal(places[0].friend->user, CROWD - 1);
-    nearby_free(&nearby);
 }
 
-static void an_empty_list_is_one_page(void **state) {
-    struct nearby nearby;
+TEST(an_empty_list_is_one_page) {
+    FREED_BY(nearby_free) struct nearby nearby;
     struct nearby_place places[20];
     bool more = true;
     nearby_init(&nearby, lists, RADIUS_M);
     assert_int_equal(nearby_page(&nearby, (struct nearby_cursor){-1, -1}, places, 20, &more), 0);
     assert_false(more);
-    nearby_free(&nearby);
 }
 
 /* ---- digests ---- */
 
-static void digests_that_agree_or_are_not_of_the_latest_report_ask_for_nothing(void **state) {
-    struct nearby nearby;
+TEST(digests_that_agree_or_are_not_of_the_latest_report_ask_for_nothing) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     for (int i = 0; i < 5; i++) {
         assert_false(nearby_digest(&nearby, 1, CROWD, nearby.hash, 2));
         assert_false(nearby_digest(&nearby, 0, 0, 0, 2));
         assert_false(nearby_digest(&nearby, 2, 0, 0, 2));
     }
-    nearby_free(&nearby);
 }
 
-static void the_second_difference_in_a_row_asks_for_a_repair(void **state) {
-    struct nearby nearby;
+TEST(the_second_difference_in_a_row_asks_for_a_repair) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     assert_false(nearby_digest(&nearby, 1, CROWD - 1, nearby.hash, 2));
     assert_false(nearby_digest(&nearby, 1, CROWD, nearby.hash, 2)); /* a strike is forgiven */
     assert_false(nearby_digest(&nearby, 1, CROWD, nearby.hash + 1, 2));
     assert_true(nearby_digest(&nearby, 1, CROWD, nearby.hash + 1, 2));
-    nearby_free(&nearby);
 }
 
 static int digests_until_repair(struct nearby *nearby) {
@@ -514,9 +494,9 @@ static void complete_roster(struct nearby *nearby) {
     nearby_roster_end(nearby, true);
 }
 
-static void repairs_that_do_not_help_become_rare(void **state) {
+TEST(repairs_that_do_not_help_become_rare) {
     static const int EXPECTED[] = {2, 2, 2, 2, 4, 8, 16, 32, 64, 64};
-    struct nearby nearby;
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     for (size_t i = 0; i < sizeof EXPECTED / sizeof *EXPECTED; i++) {
         assert_int_equal(digests_until_repair(&nearby), EXPECTED[i]);
@@ -524,20 +504,18 @@ static void repairs_that_do_not_help_become_rare(void **state) {
     }
     assert_false(nearby_digest(&nearby, 1, 1, nearby.hash, 2)); /* one agrees */
     assert_int_equal(digests_until_repair(&nearby), 2);
-    nearby_free(&nearby);
 }
 
-static void repairs_that_nobody_answered_are_asked_for_as_often_as_ever(void **state) {
-    struct nearby nearby;
+TEST(repairs_that_nobody_answered_are_asked_for_as_often_as_ever) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     for (int i = 0; i < 10; i++) assert_int_equal(digests_until_repair(&nearby), 2);
-    nearby_free(&nearby);
 }
 
 /* ---- bars ---- */
 
-static void the_parted_are_hidden_until_a_roster_names_them(void **state) {
-    struct nearby nearby;
+TEST(the_parted_are_hidden_until_a_roster_names_them) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     nearby_part(&nearby, 7);
     nearby_upsert(&nearby, 7, (struct geo_point){0, 0}, 9);
@@ -547,7 +525,6 @@ static void the_parted_are_hidden_until_a_roster_names_them(void **state) {
     nearby_roster_end(&nearby, false);
     assert_non_null(nearby_find(&nearby, 7));
     assert_int_equal(nearby.held, CROWD);
-    nearby_free(&nearby);
 }
 
 /* ---- what is pending ---- */
@@ -557,17 +534,16 @@ static void note_one(struct nearby *nearby, int64_t user, int64_t time) {
     nearby_note(nearby, lists_put(lists, &move), time);
 }
 
-static void a_digest_counts_what_is_pending(void **state) {
-    struct nearby nearby;
+TEST(a_digest_counts_what_is_pending) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     uint64_t hash = nearby.hash + hash_u64(CROWD);
     note_one(&nearby, CROWD, 5);
     assert_false(nearby_digest(&nearby, 1, CROWD + 1, hash, 1));
-    nearby_free(&nearby);
 }
 
-static void what_was_pending_while_barred_stays_out(void **state) {
-    struct nearby nearby;
+TEST(what_was_pending_while_barred_stays_out) {
+    FREED_BY(nearby_free) struct nearby nearby;
     crowd(&nearby);
     nearby_part(&nearby, 7);
     note_one(&nearby, 7, 20);
@@ -585,24 +561,4 @@ static void what_was_pending_while_barred_stays_out(void **state) {
     note_one(&nearby, 7, 20);
     nearby_unbar_all(&nearby);
     assert_null(nearby_find(&nearby, 7));
-    nearby_free(&nearby);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_a_model),
-        cmocka_unit_test(lists_of_every_size_tell_what_has_moved),
-        cmocka_unit_test(lists_of_every_size_lose_whoever_opts_out),
-        cmocka_unit_test(pages_name_everybody_once),
-        cmocka_unit_test(whoever_comes_nearer_between_two_pages_is_not_missed),
-        cmocka_unit_test(an_empty_list_is_one_page),
-        cmocka_unit_test(digests_that_agree_or_are_not_of_the_latest_report_ask_for_nothing),
-        cmocka_unit_test(the_second_difference_in_a_row_asks_for_a_repair),
-        cmocka_unit_test(repairs_that_do_not_help_become_rare),
-        cmocka_unit_test(repairs_that_nobody_answered_are_asked_for_as_often_as_ever),
-        cmocka_unit_test(the_parted_are_hidden_until_a_roster_names_them),
-        cmocka_unit_test(a_digest_counts_what_is_pending),
-        cmocka_unit_test(what_was_pending_while_barred_stays_out),
-    };
-    return cmocka_run_group_tests(tests, make_lists, free_lists);
 }

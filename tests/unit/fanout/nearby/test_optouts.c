@@ -1,14 +1,6 @@
 /* A user who opts out leaves the lists of all sessions, a slice of these at a time, whatever comes and goes in between. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "unit/fanout/world.h"
+#include "unit/kit/kit.h"
 
 enum { SESSIONS = 2000, USERS = 60, NOTED = 20, HELD_AT = 10, NOTED_AT = 11 };
 
@@ -48,10 +40,7 @@ static struct world *world_new(void) {
     return w;
 }
 
-static void world_free(struct world *w) {
-    fanout_world_free(w->edge);
-    free(w);
-}
+static void world_free(struct world *w) { free(w); }
 
 /* Every fourth list has something pending of the first users. */
 static void note(struct world *w) {
@@ -101,15 +90,17 @@ static void opt_out(int64_t count, int64_t strangers) {
     world_free(w);
 }
 
-static void who_opts_out_leaves_every_list(void **state) {
+SET_UP() { return world_new(); }
+TEAR_DOWN(struct world *w) { free(w); }
+
+TEST(who_opts_out_leaves_every_list) {
     opt_out(1, 0);
     opt_out(NOTED + 5, 0);
     opt_out(NOTED - 5, 5000);
     opt_out(0, 10);
 }
 
-static void a_phone_hears_who_is_gone(void **state) {
-    struct world *w = world_new();
+TEST(a_phone_hears_who_is_gone, struct world *w) {
     struct view *session = views_first(w->edge->views);
     struct nearby_place places[USERS];
     struct nearby_told gone;
@@ -126,11 +117,9 @@ static void a_phone_hears_who_is_gone(void **state) {
     assert_int_equal(gone.friend.flags & NEARBY_HELD, 0);
     assert_false(nearby_tell(view_list(session), &walk, &gone, 1));
     assert_int_equal(view_list(session)->held, held - 1);
-    world_free(w);
 }
 
-static void sessions_come_and_go_during_a_pass(void **state) {
-    struct world *w = world_new();
+TEST(sessions_come_and_go_during_a_pass, struct world *w) {
     optouts_add(w->edge->optouts, 0);
     begin(w);
     while (optouts_slice(w->edge->optouts)) {
@@ -153,12 +142,10 @@ static void sessions_come_and_go_during_a_pass(void **state) {
     sessions_free_all(w->edge->sessions);
     assert_null(optouts_next(w->edge->optouts));
     assert_false(optouts_slice(w->edge->optouts));
-    world_free(w);
 }
 
 /* Of the new JOIN a list may have heard already: nothing newer is taken off it. */
-static void who_is_in_again_is_looked_for_no_more(void **state) {
-    struct world *w = world_new();
+TEST(who_is_in_again_is_looked_for_no_more, struct world *w) {
     optouts_add(w->edge->optouts, 0);
     optouts_add(w->edge->optouts, 1);
     begin(w);
@@ -181,11 +168,9 @@ static void who_is_in_again_is_looked_for_no_more(void **state) {
     assert_false(optouts_begin(w->edge->optouts, w->now + 60000));
     for (struct view *session = views_first(w->edge->views); session; session = view_next(session))
         assert_int_equal(time_of(session, 3), has(session, 3) ? HELD_AT : 0);
-    world_free(w);
 }
 
-static void who_comes_during_a_pass_waits_for_the_next(void **state) {
-    struct world *w = world_new();
+TEST(who_comes_during_a_pass_waits_for_the_next, struct world *w) {
     optouts_add(w->edge->optouts, 0);
     begin(w);
     assert_true(optouts_slice(w->edge->optouts));
@@ -201,16 +186,4 @@ static void who_comes_during_a_pass_waits_for_the_next(void **state) {
     go_through(w);
     for (struct view *session = views_first(w->edge->views); session; session = view_next(session))
         assert_int_equal(time_of(session, 1), 0);
-    world_free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_opts_out_leaves_every_list),
-        cmocka_unit_test(a_phone_hears_who_is_gone),
-        cmocka_unit_test(sessions_come_and_go_during_a_pass),
-        cmocka_unit_test(who_is_in_again_is_looked_for_no_more),
-        cmocka_unit_test(who_comes_during_a_pass_waits_for_the_next),
-    };
-    return cmocka_run_group_tests_name("fanout opt-outs", tests, NULL, NULL);
 }

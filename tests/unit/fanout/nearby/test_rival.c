@@ -1,21 +1,15 @@
 /* Which of a user's sessions stays: case by case, and as two edges with clocks of their own would have it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "fanout/nearby/rival.h"
+#include "unit/kit/kit.h"
 
-static void the_higher_number_stays(void **state) {
+TEST(the_higher_number_stays) {
     struct rival rival = {.number = 7};
     assert_int_equal(rival_beaten(&rival, 7), RIVAL_STAYS);
     assert_int_equal(rival_beaten(&rival, 6), RIVAL_STAYS);
     assert_int_equal(rival.number, 7);
 }
 
-static void a_new_session_bids_once_more_than_the_winner(void **state) {
+TEST(a_new_session_bids_once_more_than_the_winner) {
     struct rival rival = {.number = 7};
     assert_int_equal(rival_beaten(&rival, 100), RIVAL_JOINS_AGAIN);
     assert_int_equal(rival.number, 108);
@@ -23,7 +17,7 @@ static void a_new_session_bids_once_more_than_the_winner(void **state) {
 }
 
 /* With one number, routers would take them for one session, and both would stay. */
-static void two_that_outbid_one_winner_differ(void **state) {
+TEST(two_that_outbid_one_winner_differ) {
     struct rival one = {.number = 7 << RIVAL_CHANCE_BITS | 5}, other = {.number = 7 << RIVAL_CHANCE_BITS | 6};
     int64_t winner = (int64_t)9 << RIVAL_CHANCE_BITS;
     assert_int_equal(rival_beaten(&one, winner), RIVAL_JOINS_AGAIN);
@@ -31,20 +25,10 @@ static void two_that_outbid_one_winner_differ(void **state) {
     assert_true(one.number > winner && other.number > winner && one.number != other.number);
 }
 
-static void one_that_was_answered_or_delayed_gives_way(void **state) {
+TEST(one_that_was_answered_or_delayed_gives_way) {
     struct rival answered = {.number = 7, .answered = true}, delayed = {.number = 7, .delayed = true},
                  last = {.number = 7};
     assert_int_equal(rival_beaten(&answered, 8), RIVAL_LEAVES);
     assert_int_equal(rival_beaten(&delayed, 8), RIVAL_LEAVES);
     assert_int_equal(rival_beaten(&last, INT64_MAX), RIVAL_LEAVES); /* there is no number after it */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_higher_number_stays),
-        cmocka_unit_test(a_new_session_bids_once_more_than_the_winner),
-        cmocka_unit_test(two_that_outbid_one_winner_differ),
-        cmocka_unit_test(one_that_was_answered_or_delayed_gives_way),
-    };
-    return cmocka_run_group_tests_name("fanout rival", tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* The uplink tells Kafka of sessions when their user opts in, and when a broker is back that was away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "unit/fanout/world.h"
+#include "unit/kit/kit.h"
 
 static struct reporter *reporter_of(const struct fanout_world *w, const struct session *session) {
     return view_reporter(fanout_world_view(w, session));
@@ -18,8 +12,9 @@ static void opt_in(struct fanout_world *w, int64_t user) {
         uplink_opted_in(w->uplink, reporter_of(w, session));
 }
 
-static void a_new_session_outbids_whoever_joined_before_it(void **state) {
-    struct fanout_world *w = fanout_world_new();
+SET_UP() { return fanout_world_new(); }
+
+TEST(a_new_session_outbids_whoever_joined_before_it, struct fanout_world *w) {
     struct reporter *reporter = reporter_of(w, fanout_world_arrive(w, 7, true));
     int64_t winner = uplink_number(reporter) + 1000;
     assert_false(uplink_superseded(w->uplink, reporter, winner));
@@ -28,21 +23,18 @@ static void a_new_session_outbids_whoever_joined_before_it(void **state) {
     assert_true(w->said[1].session > winner);
     assert_int_equal(w->said[1].session, uplink_number(reporter));
     assert_true(uplink_superseded(w->uplink, reporter, uplink_number(reporter) + 1));
-    fanout_world_free(w);
 }
 
 /* Also of those that come within one millisecond. */
-static void numbers_rise(void **state) {
+TEST(numbers_rise) {
     enum { SESSIONS = 5000 };
     struct fanout_world *w = fanout_world_new();
     for (int64_t i = 0; i < SESSIONS; i++) fanout_world_arrive(w, 7, true);
     for (int i = 1; i < SESSIONS; i++) assert_true(w->said[i].session > w->said[i - 1].session);
-    fanout_world_free(w);
 }
 
 /* Both join when the user opts in: whichever is first, the older one does not outbid the newer one. */
-static void on_opting_in_the_older_session_gives_way(void **state) {
-    struct fanout_world *w = fanout_world_new();
+TEST(on_opting_in_the_older_session_gives_way, struct fanout_world *w) {
     w->shares = false;
     struct reporter *older = reporter_of(w, fanout_world_arrive(w, 7, true));
     struct reporter *newer = reporter_of(w, fanout_world_arrive(w, 7, true));
@@ -53,22 +45,19 @@ static void on_opting_in_the_older_session_gives_way(void **state) {
     assert_true(uplink_superseded(w->uplink, older, winner));
     assert_int_equal(w->said_count, 2);
     assert_int_equal(uplink_number(newer), winner);
-    fanout_world_free(w);
 }
 
-static void a_join_that_waited_for_a_broker_outbids_nobody(void **state) {
-    struct fanout_world *w = fanout_world_new();
+TEST(a_join_that_waited_for_a_broker_outbids_nobody, struct fanout_world *w) {
     w->up = false;
     struct reporter *reporter = reporter_of(w, fanout_world_arrive(w, 7, true));
     w->up = true;
     while (!w->said_count) uv_run(&w->loop, UV_RUN_ONCE);
     assert_int_equal(w->said[0].kind, LOCATION_JOIN);
     assert_true(uplink_superseded(w->uplink, reporter, uplink_number(reporter) + 1));
-    fanout_world_free(w);
 }
 
 /* Ten thousand sessions would else hold up the loop when the broker comes back. */
-static void a_few_unsent_reports_go_out_in_one_turn(void **state) {
+TEST(a_few_unsent_reports_go_out_in_one_turn) {
     enum { SESSIONS = 3 * UPLINK_SLICE + 5 };
     struct fanout_world *w = fanout_world_new();
     w->up = false;
@@ -83,11 +72,10 @@ static void a_few_unsent_reports_go_out_in_one_turn(void **state) {
         assert_int_equal(w->said[user].user, user); /* in the order in which they came */
         assert_int_equal(w->said[user].kind, LOCATION_JOIN);
     }
-    fanout_world_free(w);
 }
 
 /* The producer's queue is full: the others wait for the next time, and nothing is tried in vain. */
-static void what_the_producer_refuses_waits(void **state) {
+TEST(what_the_producer_refuses_waits) {
     enum { SESSIONS = 10, TAKEN = 4 };
     struct fanout_world *w = fanout_world_new();
     w->up = false;
@@ -99,11 +87,9 @@ static void what_the_producer_refuses_waits(void **state) {
     assert_int_equal(w->said_count, TAKEN);
     w->refuse_after = -1;
     while (w->said_count < SESSIONS) uv_run(&w->loop, UV_RUN_ONCE);
-    fanout_world_free(w);
 }
 
-static void sessions_that_go_meanwhile_say_nothing(void **state) {
-    struct fanout_world *w = fanout_world_new();
+TEST(sessions_that_go_meanwhile_say_nothing, struct fanout_world *w) {
     w->up = false;
     for (int64_t user = 0; user < 6; user++) fanout_world_arrive(w, user, true);
     for (int64_t user = 0; user < 6; user += 2) session_free(w->sessions, sessions_of(w->sessions, user));
@@ -114,11 +100,9 @@ static void sessions_that_go_meanwhile_say_nothing(void **state) {
     assert_int_equal(w->said_count, 2);
     assert_int_equal(w->said[0].user, 1);
     assert_int_equal(w->said[1].user, 3);
-    fanout_world_free(w);
 }
 
-static void a_repeated_report_is_no_move(void **state) {
-    struct fanout_world *w = fanout_world_new();
+TEST(a_repeated_report_is_no_move, struct fanout_world *w) {
     struct reporter *reporter = reporter_of(w, fanout_world_arrive(w, 7, true));
     struct report report = {.at = reporter->list->at, .time = reporter->list->time, .accuracy = 5};
     size_t said = w->said_count;
@@ -128,19 +112,4 @@ static void a_repeated_report_is_no_move(void **state) {
     report.at.lat++; // a phone that moves twice in a millisecond
     uplink_report(w->uplink, reporter, &report);
     assert_true(reporter->held || w->said_count == said + 1);
-    fanout_world_free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_session_outbids_whoever_joined_before_it),
-        cmocka_unit_test(numbers_rise),
-        cmocka_unit_test(a_repeated_report_is_no_move),
-        cmocka_unit_test(on_opting_in_the_older_session_gives_way),
-        cmocka_unit_test(a_join_that_waited_for_a_broker_outbids_nobody),
-        cmocka_unit_test(a_few_unsent_reports_go_out_in_one_turn),
-        cmocka_unit_test(what_the_producer_refuses_waits),
-        cmocka_unit_test(sessions_that_go_meanwhile_say_nothing),
-    };
-    return cmocka_run_group_tests_name("fanout uplink", tests, NULL, NULL);
 }

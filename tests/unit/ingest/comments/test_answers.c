@@ -1,15 +1,7 @@
 /* What a gateway's client is told of the outcome of a command about comments, whatever the owner of the subject says. The answers of
  * HTTP are this file's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
 #include "ingest/comments/answers.h"
+#include "unit/kit/kit.h"
 
 /* ---- the answer ---- */
 
@@ -60,20 +52,19 @@ static void say(enum answer_form form, int64_t offset, const char *text) {
     struct comments_gateway gateway = {.user_partitions = 8, .subjects = known_subjects_new()};
     known_subjects_put(gateway.subjects, &(struct known_subject){.subject = "post:1", .owner = 5});
     struct comment_wish wish = {.gateway = &gateway, .form = form, .subject = "post:1", .key = "a b", .offset = offset};
-    json_t *reply = text ? json_parse(text, strlen(text), NULL) : NULL;
+    FREED_JSON *reply = text ? json_parse(text, strlen(text), NULL) : NULL;
     memset(&answered, 0, sizeof answered);
     comment_wish_answered(&wish, NULL, reply ? 200 : 0, reply, (struct json_bytes){text, text ? strlen(text) : 0});
     assert_int_equal(answered.count, 1);
     still_known = known_subjects_find(gateway.subjects, "post:1") != NULL;
     known_subjects_free(gateway.subjects);
-    json_decref(reply);
 }
 
 #define REFUSED(why) "{\"refused\":\"" why "\",\"comment\":null,\"subject\":null,\"pinned\":false}"
 #define NOTHING "{\"refused\":null,\"comment\":null,\"subject\":null,\"pinned\":false}"
 
 /* Its command was decided, so nothing more will become of it. */
-static void a_comment_whose_key_is_unknown_is_not_waited_for(void **state) {
+TEST(a_comment_whose_key_is_unknown_is_not_waited_for) {
     say(ANSWER_MADE, 7, NOTHING);
     assert_int_equal(answered.status, 404);
     assert_string_equal(answered.code, "no_outcome");
@@ -81,7 +72,7 @@ static void a_comment_whose_key_is_unknown_is_not_waited_for(void **state) {
     assert_int_equal(answered.status, 202);
 }
 
-static void the_address_of_an_outcome_has_the_offset_if_there_is_one(void **state) {
+TEST(the_address_of_an_outcome_has_the_offset_if_there_is_one) {
     say(ANSWER_MADE, 7, NULL);
     assert_int_equal(answered.status, 202);
     assert_string_equal(answered.location, "/v1/subjects/post/1/outcome?key=a%20b&offset=7");
@@ -90,7 +81,7 @@ static void the_address_of_an_outcome_has_the_offset_if_there_is_one(void **stat
     assert_string_equal(answered.location, "/v1/subjects/post/1/outcome?key=a%20b");
 }
 
-static void a_wrong_comment_in_the_body_is_a_bad_request(void **state) {
+TEST(a_wrong_comment_in_the_body_is_a_bad_request) {
     say(ANSWER_MADE, -1, REFUSED("no_comment"));
     assert_int_equal(answered.status, 400);
     assert_string_equal(answered.code, "no_comment");
@@ -101,7 +92,7 @@ static void a_wrong_comment_in_the_body_is_a_bad_request(void **state) {
 }
 
 /* A phone may send a command again if nobody remembers its refusal. */
-static void a_refusal_for_now_says_when_to_come_again(void **state) {
+TEST(a_refusal_for_now_says_when_to_come_again) {
     static const char *const FAST = "{\"refused\":\"too_fast\",\"wait_ms\":2001,\"comment\":null}";
     static const char *const FACTS = "{\"refused\":\"old_facts\",\"wait_ms\":0,\"comment\":null}";
     say(ANSWER_MADE, 7, FAST);
@@ -116,14 +107,4 @@ static void a_refusal_for_now_says_when_to_come_again(void **state) {
     assert_int_equal(answered.status, 403);
     assert_int_equal(answered.retry_after, 0);
     assert_true(still_known);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_comment_whose_key_is_unknown_is_not_waited_for),
-        cmocka_unit_test(the_address_of_an_outcome_has_the_offset_if_there_is_one),
-        cmocka_unit_test(a_refusal_for_now_says_when_to_come_again),
-        cmocka_unit_test(a_wrong_comment_in_the_body_is_a_bad_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

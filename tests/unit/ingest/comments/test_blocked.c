@@ -1,18 +1,7 @@
 /* Whom readers have blocked: when the gateway asks their owners, and what counts while they do not answer. The owners are played here:
  * peers_fetch is this file's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buffer.h"
 #include "ingest/comments/blocked.h"
+#include "unit/kit/kit.h"
 
 enum { READER = 7 };
 
@@ -74,21 +63,16 @@ static int ask(struct blocked_lists *lists, int64_t reader, int code, const char
 #define TWO "{\"items\":[{\"user\":3,\"state\":\"blocked\"},{\"user\":5,\"state\":\"blocked\"}],\"next\":null}"
 #define NONE "{\"items\":[],\"next\":null}"
 
-static int begin(void **state) {
+SET_UP() {
     time_ms = 100000;
     memset(&asked, 0, sizeof asked);
     memset(&heard, 0, sizeof heard);
-    *state = blocked_lists_new(NULL, now_ms);
-    return 0;
+    return blocked_lists_new(NULL, now_ms);
 }
 
-static int end(void **state) {
-    blocked_lists_free(*state);
-    return 0;
-}
+TEAR_DOWN(struct blocked_lists *lists) { blocked_lists_free(lists); }
 
-static void a_list_is_kept_for_a_minute(void **state) {
-    struct blocked_lists *lists = *state;
+TEST(a_list_is_kept_for_a_minute, struct blocked_lists *lists) {
     assert_int_equal(ask(lists, READER, 0, TWO), 1);
     assert_string_equal(asked.path, "/peer/friends/7?state=blocked&limit=1000");
     assert_true(heard.known && heard.users == 2 && heard.first == 3 && heard.last == 5);
@@ -104,8 +88,7 @@ static void a_list_is_kept_for_a_minute(void **state) {
     assert_int_equal(blocked_lists_users(lists), 0);
 }
 
-static void a_change_counts_at_once(void **state) {
-    struct blocked_lists *lists = *state;
+TEST(a_change_counts_at_once, struct blocked_lists *lists) {
     ask(lists, READER, 0, NONE);
     blocked_lists_changed(lists, READER);
     assert_int_equal(ask(lists, READER, 0, NONE), 1); // the owner has not read it back
@@ -121,14 +104,13 @@ static void a_change_counts_at_once(void **state) {
     assert_int_equal(ask(lists, 99, 0, TWO), 1);
 }
 
-static void the_last_list_counts_while_the_owner_is_away(void **state) {
+TEST(the_last_list_counts_while_the_owner_is_away, struct blocked_lists *lists) {
     static const char *const BAD[] = {"",
                                       "{}",
                                       "{\"items\":5,\"next\":null}",
                                       "{\"items\":[5],\"next\":null}",
                                       "{\"items\":[{\"user\":3}],\"next\":\"x\"}",
                                       "{\"items\":[{\"user\":3},{\"user\":3}],\"next\":null}"};
-    struct blocked_lists *lists = *state;
     assert_int_equal(ask(lists, READER, -ETIMEDOUT, NULL), 1);
     assert_false(heard.known);
     assert_int_equal(ask(lists, READER, 0, NULL), 0); // nobody waits for this owner for a while
@@ -159,9 +141,8 @@ static void put_users(struct buffer *body, int64_t first, int count, bool more) 
         buffer_string(body, "],\"next\":null}");
 }
 
-static void long_lists_are_read_to_their_end(void **state) {
-    struct blocked_lists *lists = *state;
-    struct buffer body = {0};
+TEST(long_lists_are_read_to_their_end, struct blocked_lists *lists) {
+    FREED_BUFFER body = {.size = 0};
     put_users(&body, 0, 1000, true);
     blocked_lists_ask(lists, READER, NULL, hear);
     say(0, 200, buffer_cstring(&body));
@@ -177,12 +158,10 @@ static void long_lists_are_read_to_their_end(void **state) {
         say(0, 200, buffer_cstring(&body));
     }
     assert_true(heard.count == 2 && heard.users == BLOCKED_MAX);
-    buffer_free(&body);
 }
 
-static void memory_is_bounded(void **state) {
-    struct blocked_lists *lists = *state;
-    struct buffer body = {0};
+TEST(memory_is_bounded, struct blocked_lists *lists) {
+    FREED_BUFFER body = {.size = 0};
     put_users(&body, 0, 1000, false);
     for (int64_t reader = 0; reader < 3000; reader++) {
         assert_int_equal(ask(lists, reader, 0, buffer_cstring(&body)), 1);
@@ -190,16 +169,4 @@ static void memory_is_bounded(void **state) {
         assert_true(blocked_lists_users(lists) <= 1 << 20);
     }
     assert_int_equal(ask(lists, 2999, 0, NULL), 0);
-    buffer_free(&body);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_list_is_kept_for_a_minute, begin, end),
-        cmocka_unit_test_setup_teardown(a_change_counts_at_once, begin, end),
-        cmocka_unit_test_setup_teardown(the_last_list_counts_while_the_owner_is_away, begin, end),
-        cmocka_unit_test_setup_teardown(long_lists_are_read_to_their_end, begin, end),
-        cmocka_unit_test_setup_teardown(memory_is_bounded, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,15 @@
 /* The pure parts of comments in the gateway: ETags, what is remembered, and comments as clients see them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "ingest/client_text.h"
 #include "ingest/comments/comment_json.h"
 #include "ingest/comments/etag.h"
 #include "ingest/comments/known.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/users/some_profiles.h"
 
 /* ---- ETags ---- */
 
-static void tags_are_of_versions_and_readers(void **state) {
+TEST(tags_are_of_versions_and_readers) {
     char tag[ETAG_SIZE], own[ETAG_SIZE];
     etag_of(12, 345, 7, 0xab, own);
     assert_string_equal(own, "W/\"12.345.7-ab\"");
@@ -32,7 +21,7 @@ static void tags_are_of_versions_and_readers(void **state) {
 
 /* ---- what is remembered ---- */
 
-static void subjects_are_known_until_another_needs_the_place(void **state) {
+TEST(subjects_are_known_until_another_needs_the_place) {
     struct known_subjects *known = known_subjects_new();
     struct known_subject entry = {.subject = "post:1", .owner = 5, .author = 6, .heard_ms = 9};
     assert_null(known_subjects_find(known, "post:1"));
@@ -57,7 +46,7 @@ static void subjects_are_known_until_another_needs_the_place(void **state) {
     known_subjects_free(known);
 }
 
-static void authors_are_known(void **state) {
+TEST(authors_are_known) {
     struct known_authors *known = known_authors_new();
     struct comment_authors authors;
     int both = 0;
@@ -77,7 +66,7 @@ static void authors_are_known(void **state) {
 }
 
 /* Far fewer than there are places: keys that meet do not push each other out, or likes would be refused while an owner is away. */
-static void a_few_thousand_authors_are_all_known(void **state) {
+TEST(a_few_thousand_authors_are_all_known) {
     struct known_authors *known = known_authors_new();
     struct comment_authors authors;
     for (int64_t id = 1; id <= 2000; id++) known_authors_put(known, id, id + 7, 0);
@@ -104,21 +93,17 @@ struct comments_world {
     struct comment_names names;
 };
 
-static int set_up(void **state) {
-    struct comments_world *world = mem_zero(1, sizeof *world);
+SET_UP() {
+    struct comments_world *world = kit_zero(sizeof *world);
     some_profiles_open(&world->some);
     some_profiles_name(&world->some, 1, "Ada");
     world->names = (struct comment_names){world->some.profiles, known_authors_new()};
-    *state = world;
-    return 0;
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct comments_world *world = *state;
+TEAR_DOWN(struct comments_world *world) {
     known_authors_free(world->names.authors);
     some_profiles_close(&world->some);
-    free(world);
-    return 0;
 }
 
 static const uint64_t ALL = UINT64_MAX; /* the whole answer is left out */
@@ -156,19 +141,16 @@ static json_t *shown_as(const struct comments_world *world, show_fn *show, const
 }
 
 static void assert_json(json_t *found, const char *wanted) {
-    struct error error;
-    json_t *object = json_parse(wanted, strlen(wanted), &error);
-    if (!object) fail_msg("%s: %s", wanted, error.text);
+    FREED_JSON *object = json_parse(wanted, strlen(wanted), &failure);
+    if (!object) fail_msg("%s: %s", wanted, failure.text);
     if (!json_equal(found, object)) {
         char *text = json_dumps(found, JSON_COMPACT);
         fail_msg("%s is not %s", text, wanted);
     }
-    json_decref(object);
     json_decref(found);
 }
 
-static void a_comment_gets_the_name_of_its_author(void **state) {
-    const struct comments_world *world = *state;
+TEST(a_comment_gets_the_name_of_its_author, const struct comments_world *world) {
     assert_json(
         shown_as(world, shown_comment, COMMENT("11", "1", "\"a\\u0007\"", "", "visible"), NULL, 0),
         "{\"id\":\"11\",\"user\":1,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"a\\u0007\",\"time\":1000,\"floor\":3,"
@@ -180,8 +162,7 @@ static void a_comment_gets_the_name_of_its_author(void **state) {
     assert_true(known_authors_find(world->names.authors, 11, &authors) && authors.comment == 2);
 }
 
-static void likes_stand_in_visible_comments(void **state) {
-    const struct comments_world *world = *state;
+TEST(likes_stand_in_visible_comments, const struct comments_world *world) {
     static const char TEXT[] =
         PAGE(COMMENT("11", "1", "\"a\"", REPLY("13", "2"), "visible") "," COMMENT("12", "1", "null", "", "hidden"),
              COMMENT("11", "1", "\"a\"", "", "visible"));
@@ -219,7 +200,7 @@ static void put_ids(struct buffer *out, const json_t *list) {
                                                                                                    "", "visible"),     \
          COMMENT("12", "2", "null", "", "hidden") "," COMMENT("17", "3", "\"b\"", "", "visible"))
 
-static void nobody_sees_whom_he_has_blocked(void **state) {
+TEST(nobody_sees_whom_he_has_blocked, struct comments_world *world) {
     static const struct {
         int64_t blocked[3];
         size_t count;
@@ -236,10 +217,10 @@ static void nobody_sees_whom_he_has_blocked(void **state) {
     static const int64_t LIKED[] = {14, 17};
     uint64_t before[ARRAY_SIZE(CASES)];
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        struct buffer items = {0}, pinned = {0};
+        FREED_BUFFER items = {0}, pinned = {0};
         const struct shown_reader reader = {
             .liked = LIKED, .liked_count = i % 2 ? 2 : 0, .blocked = CASES[i].blocked, .blocked_count = CASES[i].count};
-        json_t *page = shown_to(*state, shown_page, FULL_PAGE, &reader, &before[i]);
+        FREED_JSON *page = shown_to(world, shown_page, FULL_PAGE, &reader, &before[i]);
         put_ids(&items, json_object_get(page, "items"));
         put_ids(&pinned, json_object_get(page, "pinned"));
         assert_string_equal(buffer_cstring(&items), CASES[i].items);
@@ -247,25 +228,21 @@ static void nobody_sees_whom_he_has_blocked(void **state) {
         assert_int_equal(json_integer_value(json_object_get(page, "total")), 5); // it counts for everybody
         for (size_t j = 0; j < i; j++) assert_int_not_equal(before[j], before[i]);
         assert_int_equal(before[i] == 0, i == 0);
-        buffer_free(&items);
-        buffer_free(&pinned);
-        json_decref(page);
     }
 }
 
-static void likes_stand_where_they_belong_beside_a_gap(void **state) {
+TEST(likes_stand_where_they_belong_beside_a_gap, struct comments_world *world) {
     static const int64_t LIKED[] = {14, 17}, BLOCKED[] = {2};
     const struct shown_reader reader = {.liked = LIKED, .liked_count = 2, .blocked = BLOCKED, .blocked_count = 1};
     uint64_t left_out;
-    json_t *page = shown_to(*state, shown_page, FULL_PAGE, &reader, &left_out);
+    FREED_JSON *page = shown_to(world, shown_page, FULL_PAGE, &reader, &left_out);
     const json_t *items = json_object_get(page, "items"), *first = json_array_get(items, 0);
     assert_true(json_is_false(json_object_get(first, "liked")));
     assert_true(json_is_true(json_object_get(json_array_get(json_object_get(first, "replies"), 0), "liked")));
     assert_true(json_is_true(json_object_get(json_array_get(items, 1), "liked")));
-    json_decref(page);
 }
 
-static void a_link_to_whom_one_has_blocked_leads_nowhere(void **state) {
+TEST(a_link_to_whom_one_has_blocked_leads_nowhere, struct comments_world *world) {
 #define ONE "{\"item\":" REPLY("13", "1") ",\"root\":" COMMENT("11", "2", "\"a\"", "", "visible") "," AROUND
 #define AROUND "\"around\":[" REPLY("12", "3") "," REPLY("14", "1") "],\"complete\":true}"
 #define UNDER "{\"items\":[" REPLY("13", "1") "],\"next\":null,\"user\":2,\"complete\":true}"
@@ -282,23 +259,23 @@ static void a_link_to_whom_one_has_blocked_leads_nowhere(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         const struct shown_reader reader = {.blocked = &CASES[i].blocked, .blocked_count = 1};
         uint64_t left_out = 0;
-        json_t *found = shown_to(*state, CASES[i].show, CASES[i].reply, &reader, &left_out);
+        json_t *found = shown_to(world, CASES[i].show, CASES[i].reply, &reader, &left_out);
         assert_int_equal(found == NULL, CASES[i].all);
         assert_int_equal(left_out == ALL, CASES[i].all);
         json_decref(found);
     }
 }
 
-static void an_empty_page_is_a_page(void **state) {
+TEST(an_empty_page_is_a_page, struct comments_world *world) {
     assert_json(
-        shown_as(*state, shown_page,
+        shown_as(world, shown_page,
                  "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"counters\":0,\"closed\":false,\"owner\":null,"
                  "\"complete\":true,\"pinned\":[]}",
                  NULL, 0),
         "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"closed\":false,\"owner\":null,\"pinned\":[]}");
 }
 
-static void other_answers_are_none(void **state) {
+TEST(other_answers_are_none, struct comments_world *world) {
     static const char *const BAD[] = {
         "{}",
         COMMENT("0", "1", "null", "", "visible"),
@@ -313,18 +290,18 @@ static void other_answers_are_none(void **state) {
         "",
     };
     for (size_t i = 0; i < ARRAY_SIZE(BAD); i++) {
-        assert_null(shown_as(*state, shown_comment, BAD[i], NULL, 0));
-        assert_null(shown_as(*state, shown_page, BAD[i], NULL, 0));
-        assert_null(shown_as(*state, shown_replies, BAD[i], NULL, 0));
-        assert_null(shown_as(*state, shown_around, BAD[i], NULL, 0));
+        assert_null(shown_as(world, shown_comment, BAD[i], NULL, 0));
+        assert_null(shown_as(world, shown_page, BAD[i], NULL, 0));
+        assert_null(shown_as(world, shown_replies, BAD[i], NULL, 0));
+        assert_null(shown_as(world, shown_around, BAD[i], NULL, 0));
     }
 }
 
 /* As an owner of another version may answer. */
-static void members_may_be_unknown_and_in_any_order(void **state) {
+TEST(members_may_be_unknown_and_in_any_order, struct comments_world *world) {
     assert_json(
         shown_as(
-            *state, shown_page,
+            world, shown_page,
             "{\"pinned\":[],\"new\":{\"a\":[1]},\"complete\":false,\"counters\":2,\"next\":\"floor-3\",\"items\":[{"
             "\"new\":[{\"b\":\"]\"}],\"state\":\"visible\",\"replies\":[],\"user\":1,\"id\":\"11\",\"reply_count\":0,"
             "\"likes\":2,\"reply_to\":null,\"root\":null,\"floor\":3,\"time\":1000,\"text\":\"\\u4e2d \\\"\"}],"
@@ -335,22 +312,21 @@ static void members_may_be_unknown_and_in_any_order(void **state) {
         "\"state\":\"visible\"}],\"next\":\"floor-3\",\"total\":1,\"version\":3,\"closed\":true,\"owner\":8,\"pinned\":[]}");
 }
 
-static void a_link_shows_what_is_around(void **state) {
-    json_t *found = shown_as(*state, shown_around,
-                             "{\"item\":" REPLY("13", "1") ",\"root\":" COMMENT(
-                                 "11", "2", "\"a\"", "",
-                                 "visible") ","
-                                            "\"around\":[" REPLY("12", "1") "," REPLY("14", "1") "],\"complete\":true}",
-                             NULL, 0);
+TEST(a_link_shows_what_is_around, struct comments_world *world) {
+    FREED_JSON *found = shown_as(world, shown_around,
+                                 "{\"item\":" REPLY("13", "1") ",\"root\":" COMMENT(
+                                     "11", "2", "\"a\"", "", "visible") ","
+                                                                        "\"around\":[" REPLY("12", "1") "," REPLY(
+                                                                            "14", "1") "],\"complete\":true}",
+                                 NULL, 0);
     assert_string_equal(json_string_value(json_object_get(json_object_get(found, "item"), "id")), "13");
     assert_string_equal(json_string_value(json_object_get(json_object_get(found, "root"), "id")), "11");
     assert_int_equal(json_array_size(json_object_get(found, "around")), 2);
-    json_decref(found);
 }
 
 /* ---- texts of clients ---- */
 
-static void keys_are_chosen_and_escaped(void **state) {
+TEST(keys_are_chosen_and_escaped) {
     struct chance chance = chance_new();
     char key[CLIENT_KEY_MAX + 1], other[CLIENT_KEY_MAX + 1];
     client_key_choose(&chance, NULL, key);
@@ -359,28 +335,7 @@ static void keys_are_chosen_and_escaped(void **state) {
     assert_true(strcmp(key, other) != 0 && client_key_valid(key));
     client_key_choose(&chance, "mine", key);
     assert_string_equal(key, "mine");
-    struct buffer path = {0};
+    FREED_BUFFER path = {.size = 0};
     text_escape(&path, "a b&c=%/~\xc3\xa4");
     assert_string_equal(buffer_cstring(&path), "a%20b%26c%3D%25%2F~%C3%A4");
-    buffer_free(&path);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tags_are_of_versions_and_readers),
-        cmocka_unit_test(subjects_are_known_until_another_needs_the_place),
-        cmocka_unit_test(authors_are_known),
-        cmocka_unit_test(a_few_thousand_authors_are_all_known),
-        cmocka_unit_test_setup_teardown(a_comment_gets_the_name_of_its_author, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(likes_stand_in_visible_comments, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_sees_whom_he_has_blocked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(likes_stand_where_they_belong_beside_a_gap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_link_to_whom_one_has_blocked_leads_nowhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_page_is_a_page, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_answers_are_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(members_may_be_unknown_and_in_any_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_link_shows_what_is_around, set_up, tear_down),
-        cmocka_unit_test(keys_are_chosen_and_escaped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,8 @@
 /* Facts about a new comment: which questions the gateway asks their owners, and what it makes of the answers. The owners are played
  * here: peers_fetch is this file's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "ids/ids.h"
 #include "ingest/comments/facts.h"
+#include "unit/kit/kit.h"
 
 enum { OWNER = 50, USER = 60, AUTHOR = 70, QUESTIONS_MAX = 32 };
 
@@ -78,8 +67,8 @@ struct facts_world {
     int64_t post_id;
 };
 
-static int set_up(void **state) {
-    struct facts_world *world = mem_zero(1, sizeof *world);
+SET_UP() {
+    struct facts_world *world = kit_zero(sizeof *world);
     world->gateway.user_partitions = 8;
     world->gateway.subjects = known_subjects_new();
     world->gateway.authors = known_authors_new();
@@ -87,17 +76,13 @@ static int set_up(void **state) {
     snprintf(world->post, sizeof world->post, "post:%lld", (long long)world->post_id);
     snprintf(world->post_path, sizeof world->post_path, "/peer/posts/3?ids=%lld", (long long)world->post_id);
     asked_count = 0;
-    *state = world;
-    return 0;
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct facts_world *world = *state;
+TEAR_DOWN(struct facts_world *world) {
     assert_int_equal(open_questions(), 0);
     known_subjects_free(world->gateway.subjects);
     known_authors_free(world->gateway.authors);
-    free(world);
-    return 0;
 }
 
 static void done(void *context, enum facts_outcome outcome, const struct facts *facts) {
@@ -138,16 +123,14 @@ static void assert_known(const struct facts_world *world, int64_t owner, bool fo
     assert_int_equal(world->facts.blocked, blocked);
 }
 
-static void nothing_is_asked_about_oneself(void **state) {
-    struct facts_world *world = *state;
+TEST(nothing_is_asked_about_oneself, struct facts_world *world) {
     ask(world, "site:1", OWNER, 0);
     assert_int_equal(asked_count, 1);
     say(SITE, 0, 200, SUBJECT("followers"));
     assert_known(world, OWNER, false, false, false);
 }
 
-static void only_what_the_subject_needs_is_asked(void **state) {
-    struct facts_world *world = *state;
+TEST(only_what_the_subject_needs_is_asked, struct facts_world *world) {
     ask(world, "site:1", USER, 0);
     say(SITE, 0, 200, SUBJECT("everyone"));
     assert_int_equal(open_questions(), 2);
@@ -171,8 +154,7 @@ static void only_what_the_subject_needs_is_asked(void **state) {
     assert_known(world, OWNER, false, false, true);
 }
 
-static void a_block_counts_whoever_has_made_it(void **state) {
-    struct facts_world *world = *state;
+TEST(a_block_counts_whoever_has_made_it, struct facts_world *world) {
     static const char *const STATES[][2] = {{"blocked", "none"}, {"none", "blocked"}, {"blocked", "blocked"}};
     for (size_t i = 0; i < 3; i++) {
         known_subjects_forget(world->gateway.subjects, "site:1");
@@ -183,8 +165,7 @@ static void a_block_counts_whoever_has_made_it(void **state) {
     }
 }
 
-static void an_answer_asks_about_the_author_too(void **state) {
-    struct facts_world *world = *state;
+TEST(an_answer_asks_about_the_author_too, struct facts_world *world) {
     ask(world, "site:1", USER, 9);
     say("/peer/comments/one/site/1/9", 0, 200, "{\"item\":{\"id\":\"9\",\"user\":70},\"root\":null}");
     say(SITE, 0, 200, SUBJECT("everyone"));
@@ -207,8 +188,7 @@ static void an_answer_asks_about_the_author_too(void **state) {
     assert_int_equal(world->outcome, FACTS_NO_COMMENT);
 }
 
-static void under_a_root_its_author_counts_whomever_one_answers(void **state) {
-    struct facts_world *world = *state;
+TEST(under_a_root_its_author_counts_whomever_one_answers, struct facts_world *world) {
     ask(world, "site:1", USER, 11);
     say("/peer/comments/one/site/1/11", 0, 200,
         "{\"item\":{\"id\":\"11\",\"user\":70},\"root\":{\"id\":\"4\",\"user\":71}}");
@@ -220,8 +200,7 @@ static void under_a_root_its_author_counts_whomever_one_answers(void **state) {
     assert_known(world, OWNER, false, false, true);
 }
 
-static void a_like_asks_about_the_authors_only(void **state) {
-    struct facts_world *world = *state;
+TEST(a_like_asks_about_the_authors_only, struct facts_world *world) {
     world->done = false;
     asked_count = 0;
     facts_ask(
@@ -237,8 +216,7 @@ static void a_like_asks_about_the_authors_only(void **state) {
     assert_true(world->done && world->outcome == FACTS_KNOWN && world->facts.blocked);
 }
 
-static void the_author_of_a_post_owns_it(void **state) {
-    struct facts_world *world = *state;
+TEST(the_author_of_a_post_owns_it, struct facts_world *world) {
     char path[100], items[100];
     snprintf(path, sizeof path, "/peer/comments/subject/post/%lld", (long long)world->post_id);
     snprintf(items, sizeof items, "{\"items\":[{\"id\":\"%lld\",\"user\":50}]}", (long long)world->post_id);
@@ -261,15 +239,13 @@ static void the_author_of_a_post_owns_it(void **state) {
     assert_true(world->done && world->outcome != FACTS_KNOWN);
 }
 
-static void a_subject_that_nobody_registered_has_no_owner(void **state) {
-    struct facts_world *world = *state;
+TEST(a_subject_that_nobody_registered_has_no_owner, struct facts_world *world) {
     ask(world, "site:1", USER, 0);
     say(SITE, 0, 404, "{}");
     assert_known(world, -1, false, false, false);
 }
 
-static void an_owner_who_is_away_lets_nobody_write(void **state) {
-    struct facts_world *world = *state;
+TEST(an_owner_who_is_away_lets_nobody_write, struct facts_world *world) {
     static const struct {
         int code;
         unsigned status;
@@ -295,8 +271,7 @@ static void an_owner_who_is_away_lets_nobody_write(void **state) {
 }
 
 /* A stalled comments process must not hold writers up: the decision may come later. */
-static void a_silent_comments_process_holds_nobody_up(void **state) {
-    struct facts_world *world = *state;
+TEST(a_silent_comments_process_holds_nobody_up, struct facts_world *world) {
     char items[100], path[100];
     snprintf(items, sizeof items, "{\"items\":[{\"id\":\"%lld\",\"user\":50}]}", (long long)world->post_id);
     snprintf(path, sizeof path, "/peer/comments/subject/post/%lld", (long long)world->post_id);
@@ -327,29 +302,10 @@ static void a_silent_comments_process_holds_nobody_up(void **state) {
     assert_true(world->done && world->outcome == FACTS_AWAY);
 }
 
-static void the_end_of_the_gateway_ends_it(void **state) {
-    struct facts_world *world = *state;
+TEST(the_end_of_the_gateway_ends_it, struct facts_world *world) {
     ask(world, "site:1", USER, 9);
     say(SITE, -ECANCELED, 0, NULL);
     assert_false(world->done);
     say("/peer/comments/one/site/1/9", -ECANCELED, 0, NULL);
     assert_true(world->done && world->outcome == FACTS_STOPPING);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_is_asked_about_oneself),
-        TEST(only_what_the_subject_needs_is_asked),
-        TEST(a_block_counts_whoever_has_made_it),
-        TEST(an_answer_asks_about_the_author_too),
-        TEST(under_a_root_its_author_counts_whomever_one_answers),
-        TEST(a_like_asks_about_the_authors_only),
-        TEST(the_author_of_a_post_owns_it),
-        TEST(a_subject_that_nobody_registered_has_no_owner),
-        TEST(an_owner_who_is_away_lets_nobody_write),
-        TEST(a_silent_comments_process_holds_nobody_up),
-        TEST(the_end_of_the_gateway_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,7 @@
 /* Hot subjects, and the copies of their pages in the gateway. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "ingest/comments/copies.h"
 #include "ingest/comments/hot.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/users/some_profiles.h"
 
 /* ---- which subjects are hot ---- */
@@ -23,7 +12,7 @@ static const char *subject_of(int number) {
     return text;
 }
 
-static void the_window_slides(void **state) {
+TEST(the_window_slides) {
     struct hot_subjects *hot = hot_subjects_new(10);
     for (int i = 0; i < 9; i++) assert_false(hot_subjects_read(hot, "post:1", 5000 + i * 100));
     assert_true(hot_subjects_read(hot, "post:1", 14999)); /* ten within ten seconds */
@@ -34,7 +23,7 @@ static void the_window_slides(void **state) {
 }
 
 /* Against exact counts: of subjects that are read at all rates, the hottest are found. */
-static void the_hottest_are_hot(void **state) {
+TEST(the_hottest_are_hot) {
     enum { SUBJECTS = 900, READS = 400000 };
     struct hot_subjects *hot = hot_subjects_new(20);
     static int64_t recent[SUBJECTS];
@@ -59,7 +48,7 @@ static void the_hottest_are_hot(void **state) {
     hot_subjects_free(hot);
 }
 
-static void memory_is_bounded_and_the_hot_stay(void **state) {
+TEST(memory_is_bounded_and_the_hot_stay) {
     struct hot_subjects *hot = hot_subjects_new(50);
     for (int i = 0; i < 200000; i++) {
         hot_subjects_read(hot, subject_of(1000 + i), 30000 + i / 1000);
@@ -105,8 +94,8 @@ static void fetch(void *context, const char *subject, const char *path, page_ans
     assert_memory_equal(subject, "post:", 5);
 }
 
-static int set_up(void **state) {
-    struct copies_world *world = mem_zero(1, sizeof *world);
+SET_UP() {
+    struct copies_world *world = kit_zero(sizeof *world);
     some_profiles_open(&world->some);
     world->authors = known_authors_new();
     world->copies = page_copies_new(&(struct page_copies_options){
@@ -120,17 +109,13 @@ static int set_up(void **state) {
         .now_ms = read_clock,
     });
     now_ms = 100000;
-    *state = world;
-    return 0;
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct copies_world *world = *state;
+TEAR_DOWN(struct copies_world *world) {
     page_copies_free(world->copies);
     known_authors_free(world->authors);
     some_profiles_close(&world->some);
-    free(world);
-    return 0;
 }
 
 static void done(void *context, unsigned status, struct page_copy *copy) {
@@ -151,15 +136,14 @@ static void ask(struct copies_world *world, const char *subject, const char *pat
 }
 
 static void answer(struct copies_world *world, size_t question, bool complete) {
-    char *text = mem_format("{\"items\":[],\"next\":null,\"total\":0,\"version\":%d,\"counters\":0,\"closed\":false,"
-                            "\"owner\":1,\"complete\":%s,\"pinned\":[]}",
-                            (int)question, complete ? "true" : "false");
+    FREED char *text =
+        mem_format("{\"items\":[],\"next\":null,\"total\":0,\"version\":%d,\"counters\":0,\"closed\":false,"
+                   "\"owner\":1,\"complete\":%s,\"pinned\":[]}",
+                   (int)question, complete ? "true" : "false");
     world->asked[question].answered(world->asked[question].context, 0, 200, text, strlen(text));
-    free(text);
 }
 
-static void one_build_however_many_ask(void **state) {
-    struct copies_world *world = *state;
+TEST(one_build_however_many_ask, struct copies_world *world) {
     for (int i = 0; i < 10000; i++) ask(world, "post:1", "/a");
     ask(world, "post:1", "/b");
     assert_int_equal(world->count, 2);
@@ -172,8 +156,7 @@ static void one_build_however_many_ask(void **state) {
     assert_int_equal((int)world->shared.value, 9999);
 }
 
-static void only_pages_of_hot_subjects_are_kept_and_for_a_second(void **state) {
-    struct copies_world *world = *state;
+TEST(only_pages_of_hot_subjects_are_kept_and_for_a_second, struct copies_world *world) {
     ask(world, "post:1", "/a");
     answer(world, 0, true);
     ask(world, "post:1", "/a"); /* not hot yet */
@@ -197,8 +180,7 @@ static void only_pages_of_hot_subjects_are_kept_and_for_a_second(void **state) {
     page_copies_tick(world->copies);
 }
 
-static void who_has_written_reads_no_older_page(void **state) {
-    struct copies_world *world = *state;
+TEST(who_has_written_reads_no_older_page, struct copies_world *world) {
     ask(world, "post:1", "/a");
     ask(world, "post:2", "/c");
     page_copies_changed(world->copies, "post:1");
@@ -213,8 +195,7 @@ static void who_has_written_reads_no_older_page(void **state) {
     assert_int_equal(world->good, 4);
 }
 
-static void failures_and_incomplete_pages_are_not_kept(void **state) {
-    struct copies_world *world = *state;
+TEST(failures_and_incomplete_pages_are_not_kept, struct copies_world *world) {
     static const struct {
         int code;
         unsigned status, wanted;
@@ -239,15 +220,14 @@ static void failures_and_incomplete_pages_are_not_kept(void **state) {
 
 /* A page that is followed by another one. */
 static void answer_with_next(struct copies_world *world, size_t question, const char *next) {
-    char *text = mem_format("{\"items\":[],\"next\":\"%s\",\"total\":0,\"version\":1,\"counters\":0,\"closed\":false,"
-                            "\"owner\":1,\"complete\":true,\"pinned\":[]}",
-                            next);
+    FREED char *text =
+        mem_format("{\"items\":[],\"next\":\"%s\",\"total\":0,\"version\":1,\"counters\":0,\"closed\":false,"
+                   "\"owner\":1,\"complete\":true,\"pinned\":[]}",
+                   next);
     world->asked[question].answered(world->asked[question].context, 0, 200, text, strlen(text));
-    free(text);
 }
 
-static void the_next_page_of_a_hot_subject_is_read_ahead(void **state) {
-    struct copies_world *world = *state;
+TEST(the_next_page_of_a_hot_subject_is_read_ahead, struct copies_world *world) {
     ask(world, "post:1", "/a?limit=3");
     answer_with_next(world, 0, "f.3");
     assert_int_equal(world->count, 1); /* not hot */
@@ -268,8 +248,7 @@ static void the_next_page_of_a_hot_subject_is_read_ahead(void **state) {
     answer(world, 4, true);
 }
 
-static void copies_take_no_more_than_their_memory(void **state) {
-    struct copies_world *world = *state;
+TEST(copies_take_no_more_than_their_memory, struct copies_world *world) {
     char path[32];
     size_t questions = 0;
     for (int i = 0; i < HOT_READS; i++) ask(world, "post:1", "/hot");
@@ -285,19 +264,4 @@ static void copies_take_no_more_than_their_memory(void **state) {
     ask(world, "post:1", "/59");
     assert_int_equal(world->count, before + 1); /* there was no room for the last */
     answer(world, before, true);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_window_slides),
-        cmocka_unit_test(the_hottest_are_hot),
-        cmocka_unit_test(memory_is_bounded_and_the_hot_stay),
-        cmocka_unit_test_setup_teardown(one_build_however_many_ask, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_pages_of_hot_subjects_are_kept_and_for_a_second, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_has_written_reads_no_older_page, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failures_and_incomplete_pages_are_not_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_next_page_of_a_hot_subject_is_read_ahead, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(copies_take_no_more_than_their_memory, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,7 @@
 /* How many comments posts have: which questions the gateway asks the comments processes, what it keeps, and how long pages wait. The
  * processes are played here: peers_fetch is this file's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "ingest/feed/comment_counts.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 4, QUESTIONS_MAX = 16, PAGE = 20 };
 
@@ -80,13 +66,12 @@ static void answer_all(int code, const bool owned[PARTITIONS]) {
     memcpy(open, asked, sizeof asked);
     asked_count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct buffer reply = {0};
+        FREED_BUFFER reply = {.size = 0};
         write_reply(&open[i], &reply, owned ? owned : ALL);
         if (code)
             open[i].done(open[i].context, code, 0, NULL, 0);
         else
             open[i].done(open[i].context, 0, 200, (const char *)reply.data, reply.size);
-        buffer_free(&reply);
         free(open[i].path);
     }
 }
@@ -115,40 +100,32 @@ static void until_asked(struct world *w, size_t count) {
 }
 
 static int comments_of(struct world *w, int64_t post) {
-    struct buffer body = {0};
+    FREED_BUFFER body = {.size = 0};
     int count = -1;
     buffer_string(&body, "{}");
     comment_counts_put(w->counts, post, &body);
     assert_int_equal(body.data[body.size - 1], '}');
     sscanf(buffer_cstring(&body), "{,\"comments\":%d}", &count);
-    buffer_free(&body);
     return count;
 }
 
-static int begin(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    uv_loop_init(&w->loop);
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    kit_loop(&w->loop);
     w->counts = comment_counts_new(&w->loop, NULL, PARTITIONS);
     for (int32_t p = 0; p < PARTITIONS; p++) lowest[p] = p / 2 * 2; // two processes, of two partitions each
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int end(void **state) {
-    struct world *w = *state;
+TEAR_DOWN(struct world *w) {
     comment_counts_stop(w->counts);
     answer_all(-ECANCELED, NULL);
     comment_counts_free(w->counts);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    free(w);
-    return 0;
 }
 
 /* ---- tests ---- */
 
-static void a_page_asks_each_process_once(void **state) {
-    struct world *w = *state;
+TEST(a_page_asks_each_process_once, struct world *w) {
     page(w, 1000, PAGE);
     page(w, 1010, PAGE);
     until_asked(w, 2);
@@ -160,8 +137,7 @@ static void a_page_asks_each_process_once(void **state) {
     assert_int_equal(comments_of(w, 1030), -1);
 }
 
-static void a_count_is_kept_for_a_moment(void **state) {
-    struct world *w = *state;
+TEST(a_count_is_kept_for_a_moment, struct world *w) {
     page(w, 1, PAGE);
     until_asked(w, 2);
     answer_all(0, NULL);
@@ -185,8 +161,7 @@ static void a_count_is_kept_for_a_moment(void **state) {
     assert_int_equal(asked_count, 2); // once
 }
 
-static void a_slow_process_holds_no_page_up_for_long(void **state) {
-    struct world *w = *state;
+TEST(a_slow_process_holds_no_page_up_for_long, struct world *w) {
     page(w, 1, PAGE);
     while (!w->pages) uv_run(&w->loop, UV_RUN_ONCE); // it does not answer
     assert_int_equal(asked_count, 2);
@@ -215,8 +190,7 @@ static void a_slow_process_holds_no_page_up_for_long(void **state) {
     assert_int_equal(comments_of(w, 305), 305 % 7);
 }
 
-static void a_late_answer_serves_the_next_page(void **state) {
-    struct world *w = *state;
+TEST(a_late_answer_serves_the_next_page, struct world *w) {
     page(w, 1, PAGE);
     while (!w->pages) uv_run(&w->loop, UV_RUN_ONCE);
     answer_all(0, NULL);
@@ -226,9 +200,8 @@ static void a_late_answer_serves_the_next_page(void **state) {
     assert_int_equal(comments_of(w, 5), 5);
 }
 
-static void another_owner_is_asked_by_its_own_partition(void **state) {
+TEST(another_owner_is_asked_by_its_own_partition, struct world *w) {
     static const bool MOVED[PARTITIONS] = {true, false, true, true}; // 1 is no more with 0
-    struct world *w = *state;
     int64_t post = 1;
     while (partition_of(post) != 1) post++;
     page(w, post, 1);
@@ -244,10 +217,9 @@ static void another_owner_is_asked_by_its_own_partition(void **state) {
     assert_int_equal(comments_of(w, post), post % 7);
 }
 
-static void answers_that_are_none_say_nothing(void **state) {
+TEST(answers_that_are_none_say_nothing, struct world *w) {
     static const char *const REPLIES[] = {"{}", "{\"items\":[]}", "{\"items\":[5]}", "{\"items\":[{\"version\":5}]}",
                                           "x"};
-    struct world *w = *state;
     for (size_t i = 0; i < sizeof REPLIES / sizeof *REPLIES; i++) {
         comment_counts_stop(w->counts);
         comment_counts_free(w->counts);
@@ -265,8 +237,7 @@ static void answers_that_are_none_say_nothing(void **state) {
     assert_int_equal(w->pages, sizeof REPLIES / sizeof *REPLIES + 2);
 }
 
-static void the_end_holds_nobody_up(void **state) {
-    struct world *w = *state;
+TEST(the_end_holds_nobody_up, struct world *w) {
     page(w, 1, PAGE);
     until_asked(w, 2);
     page(w, 100, PAGE);
@@ -274,17 +245,4 @@ static void the_end_holds_nobody_up(void **state) {
     assert_int_equal(w->pages, 2);
     page(w, 200, PAGE);
     assert_int_equal(w->pages, 3);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_page_asks_each_process_once, begin, end),
-        cmocka_unit_test_setup_teardown(a_count_is_kept_for_a_moment, begin, end),
-        cmocka_unit_test_setup_teardown(a_slow_process_holds_no_page_up_for_long, begin, end),
-        cmocka_unit_test_setup_teardown(a_late_answer_serves_the_next_page, begin, end),
-        cmocka_unit_test_setup_teardown(another_owner_is_asked_by_its_own_partition, begin, end),
-        cmocka_unit_test_setup_teardown(answers_that_are_none_say_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(the_end_holds_nobody_up, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

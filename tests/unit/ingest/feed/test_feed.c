@@ -1,38 +1,24 @@
 /* The pure parts of the feed in the gateway: what a post's body may be, how ids are merged, and the questions for older
  * posts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/hash.h"
 #include "ids/ids.h"
 #include "ingest/feed/older.h"
 #include "ingest/feed/post_body.h"
 #include "ingest/feed/refs.h"
+#include "unit/kit/kit.h"
 
 static json_t *parsed(const char *text) {
-    struct error error;
-    json_t *json = json_parse(text, strlen(text), &error);
-    if (!json) fail_msg("%s: %s", text, error.text);
+    json_t *json = json_parse(text, strlen(text), &failure);
+    if (!json) fail_msg("%s: %s", text, failure.text);
     return json;
 }
 
 /* A body that ends with a text of many equal pieces. */
 static json_t *long_body(const char *start, const char *piece, size_t times, const char *end) {
-    struct buffer text = {0};
+    FREED_BUFFER text = {.size = 0};
     buffer_string(&text, start);
     for (size_t i = 0; i < times; i++) buffer_string(&text, piece);
     buffer_string(&text, end);
-    json_t *json = parsed(buffer_cstring(&text));
-    buffer_free(&text);
-    return json;
+    return parsed(buffer_cstring(&text));
 }
 
 static void check_body(json_t *object, const char *wanted) {
@@ -44,7 +30,7 @@ static void check_body(json_t *object, const char *wanted) {
     json_decref(object);
 }
 
-static void bodies_are_taken_or_refused(void **state) {
+TEST(bodies_are_taken_or_refused) {
     static const char TEXT[] = "{\"text\":\"", MEDIA[] = "{\"text\":\"a\",\"media\":[\"http://";
     static const char KEY[] = "{\"text\":\"a\",\"key\":\"", GLOBE[] = "\xf0\x9f\x8c\x8d";
     check_body(parsed("{\"text\":\"a\"}"), NULL);
@@ -63,16 +49,14 @@ static void bodies_are_taken_or_refused(void **state) {
     check_body(parsed("{\"text\":\"a\",\"key\":\"\\u007f\"}"), "bad_key");
 }
 
-static void a_body_is_read_whole(void **state) {
+TEST(a_body_is_read_whole) {
     struct post_body body;
-    struct error error;
-    json_t *object = parsed("{\"text\":\"hi\",\"media\":[\"http://1\",\"https://2\"],\"key\":\"k\"}");
-    assert_null(post_body_read(object, &body, &error));
+    FREED_JSON *object = parsed("{\"text\":\"hi\",\"media\":[\"http://1\",\"https://2\"],\"key\":\"k\"}");
+    assert_null(post_body_read(object, &body, &failure));
     assert_memory_equal(body.text.data, "hi", body.text.size);
     assert_int_equal(body.media_count, 2);
     assert_memory_equal(body.media[1].data, "https://2", body.media[1].size);
     assert_string_equal(body.key, "k");
-    json_decref(object);
 }
 
 static void read_refs(struct page_refs *refs, const char *text, bool good) {
@@ -81,7 +65,7 @@ static void read_refs(struct page_refs *refs, const char *text, bool good) {
     if (!good) assert_int_equal(refs->count, before);
 }
 
-static void refs_are_merged_by_falling_id(void **state) {
+TEST(refs_are_merged_by_falling_id) {
     struct page_refs refs = {0};
     read_refs(&refs, "[{\"id\":\"5\",\"user\":1},{\"id\":\"3\",\"user\":2}]", true);
     read_refs(&refs, "[{\"id\":\"4\",\"user\":3},{\"id\":4,\"user\":3}]", false);
@@ -105,10 +89,10 @@ static void refs_are_merged_by_falling_id(void **state) {
     assert_int_equal(refs.count, 0);
 }
 
-static void questions_for_older_posts_name_each_author_once(void **state) {
+TEST(questions_for_older_posts_name_each_author_once) {
     enum { AUTHORS = 5000, PARTITIONS = 3 };
     struct older_questions questions;
-    json_t *authors = json_array();
+    FREED_JSON *authors = json_array();
     size_t seen = 0;
     for (int i = 0; i < AUTHORS; i++) json_array_append_new(authors, json_integer(i));
     json_array_append_new(authors, json_string("7"));
@@ -123,15 +107,4 @@ static void questions_for_older_posts_name_each_author_once(void **state) {
     }
     assert_int_equal(seen, AUTHORS);
     older_questions_free(&questions);
-    json_decref(authors);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bodies_are_taken_or_refused),
-        cmocka_unit_test(a_body_is_read_whole),
-        cmocka_unit_test(refs_are_merged_by_falling_id),
-        cmocka_unit_test(questions_for_older_posts_name_each_author_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,13 @@
 /* Found comments as clients see them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
-#include "base/config.h"
 #include "ingest/moderation/found.h"
 #include "moderation/searches.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/users/some_profiles.h"
 
 static void expect_page(const char *page, bool own, const char *expected) {
     struct some_profiles some;
-    struct buffer body = {0};
-    json_t *reply = json_parse(page, strlen(page), NULL);
+    FREED_BUFFER body = {.size = 0};
+    FREED_JSON *reply = json_parse(page, strlen(page), NULL);
     assert_non_null(reply);
     some_profiles_open(&some);
     some_profiles_name(&some, 7, "Ada");
@@ -24,8 +15,6 @@ static void expect_page(const char *page, bool own, const char *expected) {
     assert_int_equal(good, expected != NULL);
     if (expected) assert_string_equal(buffer_cstring(&body), expected);
     some_profiles_close(&some);
-    json_decref(reply);
-    buffer_free(&body);
 }
 
 #define COMMENT(user, state)                                                                                           \
@@ -33,7 +22,7 @@ static void expect_page(const char *page, bool own, const char *expected) {
     ",\"text\":\"t\",\"time\":5,\"floor\":2,\"root\":null,\"reply_to\":\"9\",\"likes\":1,"                             \
     "\"reply_count\":0,\"replies\":[],\"state\":\"" state "\",\"subject\":\"post:1\",\"reports\":3}"
 
-static void moderators_see_everything_and_names(void **state) {
+TEST(moderators_see_everything_and_names) {
     expect_page(
         "{\"items\":[" COMMENT("7", "hidden") "],\"next\":\"12\"}", false,
         "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"t\",\"time\":5,\"floor\":2,"
@@ -41,7 +30,7 @@ static void moderators_see_everything_and_names(void **state) {
         "\"post:1\",\"reports\":3}],\"next\":\"12\"}");
 }
 
-static void users_see_no_hidden_text_and_no_reports(void **state) {
+TEST(users_see_no_hidden_text_and_no_reports) {
     expect_page(
         "{\"items\":[" COMMENT("8", "hidden") "," COMMENT("8", "held") "],\"next\":null}", true,
         "{\"items\":[{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":5,\"floor\":2,"
@@ -51,7 +40,7 @@ static void users_see_no_hidden_text_and_no_reports(void **state) {
         "\"post:1\"}],\"next\":null}");
 }
 
-static void a_comment_that_lacks_something_is_not_shown(void **state) {
+TEST(a_comment_that_lacks_something_is_not_shown) {
     expect_page("{\"items\":[{\"id\":\"1\"}],\"next\":null}", false, NULL);
     expect_page("{\"items\":[{\"id\":\"1\",\"user\":1,\"state\":\"held\"}],\"next\":null}", false, NULL);
     expect_page("{\"items\":[],\"next\":7}", false, NULL);
@@ -59,8 +48,8 @@ static void a_comment_that_lacks_something_is_not_shown(void **state) {
 }
 
 /* A moderation process writes what the gateway reads. */
-static void both_ends_agree(void **state) {
-    struct buffer page = {0};
+TEST(both_ends_agree) {
+    FREED_BUFFER page = {.size = 0};
     buffer_string(&page, "{\"items\":[");
     found_json_put(&page, &(struct comment_wide){.id = 12,
                                                  .subject = {"post:1", 6},
@@ -75,15 +64,4 @@ static void both_ends_agree(void **state) {
         "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":0,\"floor\":0,"
         "\"root\":\"9\",\"reply_to\":\"10\",\"likes\":0,\"reply_count\":0,\"replies\":[],\"state\":\"deleted\",\"subject\":"
         "\"post:1\",\"reports\":0}],\"next\":null}");
-    buffer_free(&page);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moderators_see_everything_and_names),
-        cmocka_unit_test(users_see_no_hidden_text_and_no_reports),
-        cmocka_unit_test(a_comment_that_lacks_something_is_not_shown),
-        cmocka_unit_test(both_ends_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,10 @@
 /* Lists on disk against plain sets in memory: random changes, pages, slices, restarts, rebuilding and ends in the middle, with chunks so
  * small that they split and join all the time, and several kinds of lists. */
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "adjacency/private.h"
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 
 enum { OWNERS = 3, KINDS = 4, IDS = 400, PARTITION = 1, PARTITIONS = 2, CHUNK = 8, LOG = 20000, HISTORIES = 12 };
 
@@ -34,7 +20,7 @@ struct kept_state {
 };
 
 struct world {
-    char folder[64];
+    char *folder;
     struct adjacency *adjacency;
     struct list_record *log;                  /* the topic */
     int64_t log_size, read;                   /* read: added so far */
@@ -58,7 +44,6 @@ static void changed(void *context, struct adjacency_list list, int64_t id, uint8
 }
 
 static void open_lists(struct world *w) {
-    struct error error;
     char path[96];
     snprintf(path, sizeof path, "%s/lists", w->folder);
     struct adjacency_options options = {.path = path,
@@ -71,13 +56,12 @@ static void open_lists(struct world *w) {
                                         .memory_bytes = 4 << 20,
                                         .context = w,
                                         .on_change = changed};
-    if (adjacency_open(&options, &w->adjacency, &error)) fail_msg("%s", error.text);
+    if (adjacency_open(&options, &w->adjacency, &failure)) fail_msg("%s", failure.text);
 }
 
 static struct world *world_new(uint64_t seed) {
     struct world *w = mem_zero(1, sizeof *w);
-    strcpy(w->folder, "/tmp/starling-lists-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    w->folder = kit_folder();
     w->log = mem_zero(LOG, sizeof *w->log);
     w->applied = mem_zero(OWNERS, sizeof *w->applied);
     w->told = mem_zero(OWNERS, sizeof *w->told);
@@ -87,10 +71,8 @@ static struct world *world_new(uint64_t seed) {
 }
 
 static void world_free(struct world *w) {
-    char command[128];
     adjacency_close(w->adjacency);
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(command), 0);
+    kit_remove(w->folder);
     free(w->log);
     free(w->applied);
     free(w->told);
@@ -112,9 +94,8 @@ static void replay(struct world *w, int64_t to) {
 }
 
 static void attach(struct world *w) {
-    struct error error;
     int64_t from;
-    if (adjacency_attach(w->adjacency, PARTITION, w->now, &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(w->adjacency, PARTITION, w->now, &from, &failure)) fail_msg("%s", failure.text);
     w->read = from < 0 ? 0 : from;
     assert_true(w->read <= w->log_size);
     replay(w, w->read);
@@ -160,12 +141,11 @@ static void expect_page(struct world *w, int owner, int kind, uint64_t tags) {
     const struct kept_state *wanted = w->applied[owner][kind];
     struct adjacency_entry entries[64];
     size_t count, limit = 1 + chance(w, 64);
-    struct error error;
     bool more = true;
     int id = 0;
     for (int64_t after = -1; more;) {
-        if (adjacency_page(w->adjacency, list_of(owner, kind), tags, after, entries, limit, &count, &more, &error))
-            fail_msg("%s", error.text);
+        if (adjacency_page(w->adjacency, list_of(owner, kind), tags, after, entries, limit, &count, &more, &failure))
+            fail_msg("%s", failure.text);
         assert_true(count == limit || !more);
         for (size_t i = 0; i < count; i++, id++) {
             while (!is_wanted(&wanted[id], tags)) assert_true(++id < IDS);
@@ -180,11 +160,10 @@ static void expect_page(struct world *w, int owner, int kind, uint64_t tags) {
 
 static void expect_slices(struct world *w, int owner, int kind) {
     const struct kept_state *wanted = w->applied[owner][kind];
-    struct id_list slice = {.items = NULL};
-    struct error error;
+    FREED_BY(id_list_free) struct id_list slice = {.items = NULL};
     int id = 0;
     for (int64_t after = -1;; after = slice.items[slice.count - 1]) {
-        if (adjacency_slice(w->adjacency, list_of(owner, kind), after, &slice, &error)) fail_msg("%s", error.text);
+        if (adjacency_slice(w->adjacency, list_of(owner, kind), after, &slice, &failure)) fail_msg("%s", failure.text);
         if (!slice.count) break;
         assert_true(slice.count <= 2 * CHUNK);
         for (size_t i = 0; i < slice.count; i++, id++) {
@@ -193,22 +172,20 @@ static void expect_slices(struct world *w, int owner, int kind) {
         }
     }
     for (; id < IDS; id++) assert_false(adjacency_is_member(wanted[id].tag));
-    id_list_free(&slice);
 }
 
 static void expect_entries(struct world *w, int owner, int kind, const struct id_list *list) {
     const struct kept_state *wanted = w->applied[owner][kind];
     struct adjacency_entry entry;
-    struct error error;
     size_t members;
     for (int id = (int)chance(w, 10); id < IDS; id += 1 + (int)chance(w, 20)) {
-        if (adjacency_find(w->adjacency, list_of(owner, kind), id, &entry, &members, &error))
-            fail_msg("%s", error.text);
+        if (adjacency_find(w->adjacency, list_of(owner, kind), id, &entry, &members, &failure))
+            fail_msg("%s", failure.text);
         assert_int_equal(entry.tag, wanted[id].tag);
         assert_int_equal(entry.stamp, wanted[id].stamp);
         assert_int_equal(members, list->count);
-        if (adjacency_find_beside(w->adjacency, list_of(owner, kind), list, id, true, &entry, &error))
-            fail_msg("%s", error.text);
+        if (adjacency_find_beside(w->adjacency, list_of(owner, kind), list, id, true, &entry, &failure))
+            fail_msg("%s", failure.text);
         assert_int_equal(entry.tag, wanted[id].tag);
         assert_int_equal(entry.stamp, wanted[id].stamp);
     }
@@ -222,11 +199,10 @@ static void expect_chunks(struct world *w, int owner, int kind, size_t members) 
     struct store_cursor *cursor = store_cursor_new(adjacency->store, adjacency->parts[PARTITION].family);
     struct store_pin pin = {.handle = NULL};
     struct adjacency_root decoded;
-    struct id_list ids = {.items = NULL};
-    struct error error;
+    FREED_BY(id_list_free) struct id_list ids = {.items = NULL};
     size_t chunks = 0, key_size, size, small = 0;
     assert_true(store_get_pinned(adjacency->store, adjacency->parts[PARTITION].family, root.bytes, root.size, &pin,
-                                 &error) >= 0);
+                                 &failure) >= 0);
     assert_true(adjacency_root_decode(&pin, &decoded));
     store_pin_release(&pin);
     for (store_cursor_seek(cursor, prefix.bytes, prefix.size); store_cursor_valid(cursor); store_cursor_next(cursor)) {
@@ -243,15 +219,13 @@ static void expect_chunks(struct world *w, int owner, int kind, size_t members) 
     if (!chunks) assert_true(members <= 2 * CHUNK);
     if (chunks) assert_true(members >= CHUNK);
     store_cursor_free(cursor);
-    id_list_free(&ids);
 }
 
 static void expect_list(struct world *w, int owner, int kind, const struct id_list *list) {
     const struct kept_state *wanted = w->applied[owner][kind];
-    struct error error;
     struct adjacency_entries marked = {.items = NULL};
     size_t count = 0, asides = 0, marks = 0, kept;
-    if (adjacency_marked(w->adjacency, list_of(owner, kind), list, &marked, &error)) fail_msg("%s", error.text);
+    if (adjacency_marked(w->adjacency, list_of(owner, kind), list, &marked, &failure)) fail_msg("%s", failure.text);
     for (int id = 0; id < IDS; id++) {
         asides += wanted[id].tag && !adjacency_is_member(wanted[id].tag);
         if (!adjacency_is_member(wanted[id].tag)) continue;
@@ -269,7 +243,7 @@ static void expect_list(struct world *w, int owner, int kind, const struct id_li
     assert_int_equal(marks, list->marked);
     assert_int_equal(marks, marked.count);
     adjacency_entries_free(&marked);
-    assert_int_equal(adjacency_count(w->adjacency, list_of(owner, kind), &kept, &error), 0);
+    assert_int_equal(adjacency_count(w->adjacency, list_of(owner, kind), &kept, &failure), 0);
     assert_int_equal(kept, count);
     expect_chunks(w, owner, kind, count);
     expect_entries(w, owner, kind, list);
@@ -281,13 +255,12 @@ static void expect_list(struct world *w, int owner, int kind, const struct id_li
 static void expect_all(struct world *w) {
     struct id_list lists[OWNERS] = {{.items = NULL}}, list = {.items = NULL};
     const int64_t owners[OWNERS] = {0, 1, 2};
-    struct error error;
     for (int kind = 0; kind < KINDS; kind++) {
-        if (adjacency_members_many(w->adjacency, PARTITION, (uint8_t)kind, owners, OWNERS, lists, &error))
-            fail_msg("%s", error.text);
+        if (adjacency_members_many(w->adjacency, PARTITION, (uint8_t)kind, owners, OWNERS, lists, &failure))
+            fail_msg("%s", failure.text);
         for (int owner = 0; owner < OWNERS; owner++) {
             expect_list(w, owner, kind, &lists[owner]);
-            assert_int_equal(adjacency_members(w->adjacency, list_of(owner, kind), &list, &error), 0);
+            assert_int_equal(adjacency_members(w->adjacency, list_of(owner, kind), &list, &failure), 0);
             assert_int_equal(list.count, lists[owner].count);
             if (list.count) assert_memory_equal(list.items, lists[owner].items, list.count * sizeof *list.items);
         }
@@ -307,8 +280,7 @@ static void expect_told(const struct world *w) {
 
 /* restoring: nobody is told, and who is a member then counts as known. */
 static void apply(struct world *w, bool restoring) {
-    struct error error;
-    if (adjacency_apply(w->adjacency, PARTITION, w->read, w->now, restoring, &error)) fail_msg("%s", error.text);
+    if (adjacency_apply(w->adjacency, PARTITION, w->read, w->now, restoring, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(adjacency_next(w->adjacency, PARTITION), w->read);
     struct kept_state(*told)[KINDS][IDS] = mem_alloc(OWNERS * sizeof *told);
     memcpy(told, w->told, OWNERS * sizeof *told);
@@ -319,7 +291,6 @@ static void apply(struct world *w, bool restoring) {
 }
 
 static void step(struct world *w) {
-    struct error error;
     for (uint64_t count = chance(w, 6); count; count--) produce(w);
     switch (chance(w, 16)) {
     case 0:
@@ -332,23 +303,22 @@ static void step(struct world *w) {
         attach(w);
         break;
     case 2:
-        if (adjacency_rebuild(w->adjacency, PARTITION, &error)) fail_msg("%s", error.text);
+        if (adjacency_rebuild(w->adjacency, PARTITION, &failure)) fail_msg("%s", failure.text);
         w->read = 0;
         replay(w, 0);
         break;
     case 3:
-        if (adjacency_finish(w->adjacency, PARTITION, w->now, &error)) fail_msg("%s", error.text);
+        if (adjacency_finish(w->adjacency, PARTITION, w->now, &failure)) fail_msg("%s", failure.text);
         break;
     case 4:
-        if (adjacency_touch(w->adjacency, PARTITION, w->now, &error)) fail_msg("%s", error.text);
+        if (adjacency_touch(w->adjacency, PARTITION, w->now, &failure)) fail_msg("%s", failure.text);
         break;
     default: read_some(w, chance(w, 4) ? 40 : 2000); apply(w, chance(w, 2));
     }
 }
 
-static void test_histories(void **state) {
-    const char *wanted = getenv("HISTORIES");
-    for (uint64_t seed = 0; seed < (wanted ? strtoull(wanted, NULL, 10) : HISTORIES); seed++) {
+TEST(test_histories) {
+    for (uint64_t seed = 0; seed < kit_histories(HISTORIES); seed++) {
         struct world *w = world_attached(seed);
         for (int i = 0; i < 60; i++) {
             step(w);
@@ -366,21 +336,20 @@ static void test_histories(void **state) {
 
 /* Applies what the topic holds, again and again from where the store is, until it is killed. */
 static void go_on(struct world *w, uint64_t seed) {
-    struct error error;
     w->random = seed << 32;
     open_lists(w);
     attach(w);
     for (;;) {
         read_some(w, chance(w, 4) ? 40 : 2000);
-        if (adjacency_apply(w->adjacency, PARTITION, w->read, w->now, true, &error)) abort();
-        if (chance(w, 3) == 0 && adjacency_finish(w->adjacency, PARTITION, w->now, &error)) abort();
+        if (adjacency_apply(w->adjacency, PARTITION, w->read, w->now, true, &failure)) abort();
+        if (chance(w, 3) == 0 && adjacency_finish(w->adjacency, PARTITION, w->now, &failure)) abort();
         if (w->read < w->log_size) continue;
-        if (adjacency_rebuild(w->adjacency, PARTITION, &error)) abort();
+        if (adjacency_rebuild(w->adjacency, PARTITION, &failure)) abort();
         w->read = 0;
     }
 }
 
-static void test_kills(void **state) {
+TEST(test_kills) {
     struct world *w = world_new(77);
     int64_t most = 0;
     while (w->log_size < LOG) produce(w);
@@ -407,22 +376,20 @@ static void test_kills(void **state) {
 
 /* A page of the whole list, which fits. */
 static int whole_page(struct world *w, struct adjacency_list list, struct adjacency_entry entries[IDS], size_t *count) {
-    struct error error;
     bool more;
-    int code = adjacency_page(w->adjacency, list, ~UINT64_C(0), -1, entries, IDS, count, &more, &error);
+    int code = adjacency_page(w->adjacency, list, ~UINT64_C(0), -1, entries, IDS, count, &more, &failure);
     if (!code) assert_false(more);
     return code;
 }
 
 static void put(struct world *w, struct adjacency_key key, const void *value, size_t size) {
     struct adjacency *adjacency = w->adjacency;
-    struct error error;
     store_batch_clear(adjacency->batch);
     if (value)
         store_batch_put(adjacency->batch, adjacency->parts[PARTITION].family, key.bytes, key.size, value, size);
     else
         store_batch_delete(adjacency->batch, adjacency->parts[PARTITION].family, key.bytes, key.size);
-    if (store_write(adjacency->store, adjacency->batch, false, &error)) fail_msg("%s", error.text);
+    if (store_write(adjacency->store, adjacency->batch, false, &failure)) fail_msg("%s", failure.text);
 }
 
 static void members(struct world *w, int owner, int kind, int count) {
@@ -436,13 +403,12 @@ static void members(struct world *w, int owner, int kind, int count) {
 }
 
 /* A list that is damaged says so, whatever asks; its family is built anew from the topic, and the other lists stay. */
-static void test_damage(void **state) {
+TEST(test_damage) {
     static const uint8_t ROOTS[][4] = {{0x80, 0x80, 0x80, 0x80}, {0, 5, 1, 0}, {0x80, 0, 0, 40}, {0x80, 0, 0, 0x80}};
     static const uint8_t CHUNKS[][4] = {{0x80, 0x80, 0x80, 0x80}, {1, 1, 0, 1}, {0xff, 0xff, 0xff, 0x7f}};
     struct world *w = world_attached(5);
-    struct id_list list = {.items = NULL};
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     struct adjacency_entry entries[IDS];
-    struct error error;
     size_t count;
     members(w, 0, 1, 5);
     members(w, 1, 1, 100);
@@ -461,41 +427,39 @@ static void test_damage(void **state) {
         else
             put(w, adjacency_chunk_key(1, 1, INT64_MAX), NULL, 0); // the last chunk is lost
         struct adjacency_list damaged = list_of(1, 1);
-        assert_int_equal(adjacency_members(w->adjacency, damaged, &list, &error), -EBADMSG);
+        assert_int_equal(adjacency_members(w->adjacency, damaged, &list, &failure), -EBADMSG);
         assert_int_equal(list.count, 0);
         assert_int_equal(whole_page(w, damaged, entries, &count), -EBADMSG);
         adjacency_add(w->adjacency, damaged, 50, ADJACENCY_NONE, 0, w->read);
         adjacency_add(w->adjacency, damaged, 99, ADJACENCY_NONE, 0, w->read);
-        assert_int_equal(adjacency_apply(w->adjacency, PARTITION, w->read + 1, w->now, true, &error), -EBADMSG);
+        assert_int_equal(adjacency_apply(w->adjacency, PARTITION, w->read + 1, w->now, true, &failure), -EBADMSG);
         assert_int_equal(adjacency_next(w->adjacency, PARTITION), w->read);
-        assert_int_equal(adjacency_members(w->adjacency, list_of(0, 1), &list, &error), 0);
+        assert_int_equal(adjacency_members(w->adjacency, list_of(0, 1), &list, &failure), 0);
         assert_int_equal(list.count, 5);
-        if (adjacency_rebuild(w->adjacency, PARTITION, &error)) fail_msg("%s", error.text);
+        if (adjacency_rebuild(w->adjacency, PARTITION, &failure)) fail_msg("%s", failure.text);
         w->read = 0;
         while (w->read < w->log_size) read_some(w, 1000);
         apply(w, true);
         expect_all(w);
     }
-    id_list_free(&list);
     world_free(w);
 }
 
 /* How many blocks a page of all members reads, each of whose stamps is of another day or source. */
-static void test_a_page_reads_little(void **state) {
+TEST(test_a_page_reads_little) {
     struct world *w = world_attached(6);
     struct adjacency_entry entries[IDS];
-    struct error error;
     size_t count;
     members(w, 0, 0, IDS); // built: stamps in the family itself
-    assert_int_equal(adjacency_finish(w->adjacency, PARTITION, w->now, &error), 0);
+    assert_int_equal(adjacency_finish(w->adjacency, PARTITION, w->now, &failure), 0);
     for (int id = 0; id < IDS; id += 3)
         adjacency_add(w->adjacency, list_of(0, 0), id, ADJACENCY_MEMBER, w->now + id, w->read + id);
-    int code = adjacency_apply(w->adjacency, PARTITION, w->read + IDS, w->now, false, &error);
+    int code = adjacency_apply(w->adjacency, PARTITION, w->read + IDS, w->now, false, &failure);
     for (int id = 1; id < IDS; id += 3)
         adjacency_add(w->adjacency, list_of(0, 0), id, ADJACENCY_NONE, 0, w->read + IDS + id);
-    code |= adjacency_apply(w->adjacency, PARTITION, w->read + 2 * IDS, w->now, false, &error);
+    code |= adjacency_apply(w->adjacency, PARTITION, w->read + 2 * IDS, w->now, false, &failure);
     code |=
-        adjacency_compact(w->adjacency, PARTITION, &error) | store_compact(w->adjacency->store, w->adjacency->stamps);
+        adjacency_compact(w->adjacency, PARTITION, &failure) | store_compact(w->adjacency->store, w->adjacency->stamps);
     assert_int_equal(code, 0);
     struct store_usage before = adjacency_used(w->adjacency).store;
     code = whole_page(w, list_of(0, 0), entries, &count);
@@ -507,14 +471,4 @@ static void test_a_page_reads_little(void **state) {
     uint64_t blocks = after.cache_hits - before.cache_hits + after.cache_misses - before.cache_misses;
     assert_true(blocks > 0 && blocks < 60); // look-ups, one for each member and day, would be thousands
     world_free(w);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_histories),
-        cmocka_unit_test(test_kills),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_a_page_reads_little),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,11 @@
 /* Sorted lists of ids as bytes: steps of every length, bytes that are damaged, lists in pieces. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "adjacency/id_list.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 
 /* Steps of every length in bytes, each beside each, and at the list's end too. */
-static void test_steps_of_all_lengths(void **state) {
-    struct buffer bytes = {.data = NULL};
-    struct id_list list = {.items = NULL};
+TEST(test_steps_of_all_lengths) {
+    FREED_BUFFER bytes = {.size = 0};
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     int64_t ids[2 * 8 * 8];
     size_t count = 0;
     int64_t id = 0;
@@ -28,19 +18,16 @@ static void test_steps_of_all_lengths(void **state) {
     for (size_t n = 0; n <= count; n++) {
         buffer_clear(&bytes);
         id_list_encode(&bytes, ids, n);
-        uint8_t *exact = mem_alloc(bytes.size + 1); // nothing may be read beyond
+        FREED uint8_t *exact = mem_alloc(bytes.size + 1); // nothing may be read beyond
         memcpy(exact + 1, bytes.data, bytes.size);
         assert_int_equal(id_list_decode(&list, exact + 1, bytes.size), 0);
         assert_int_equal(list.count, n);
         for (size_t i = 0; i < n; i++) assert_int_equal(list.items[i], ids[i]);
-        free(exact);
     }
-    buffer_free(&bytes);
-    id_list_free(&list);
 }
 
-static void test_a_damaged_list_is_refused(void **state) {
-    struct id_list list = {.items = NULL};
+TEST(test_a_damaged_list_is_refused) {
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     const uint8_t cut[] = {5, 0x80}, twice[] = {5, 0}, fine[] = {5, 1};
     assert_int_not_equal(id_list_decode(&list, cut, sizeof cut), 0);
     assert_int_not_equal(id_list_decode(&list, twice, sizeof twice), 0);
@@ -53,12 +40,11 @@ static void test_a_damaged_list_is_refused(void **state) {
     assert_true(id_list_holds(nobody_first, sizeof nobody_first, 0));
     assert_false(id_list_holds(fine, sizeof fine, 0));
     assert_false(id_list_holds(fine, 0, 0));
-    id_list_free(&list);
 }
 
 /* Chunks of a list, one behind the other. */
-static void test_lists_in_pieces(void **state) {
-    struct id_list list = {.items = NULL};
+TEST(test_lists_in_pieces) {
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     const uint8_t first[] = {0, 3}, second[] = {4, 1}, overlaps[] = {5}, above[] = {6};
     assert_int_equal(id_list_decode_more(&list, first, sizeof first), 0);
     assert_int_equal(id_list_decode_more(&list, first, 0), 0);
@@ -69,14 +55,4 @@ static void test_lists_in_pieces(void **state) {
     assert_int_equal(list.count, 5);
     assert_int_equal(id_list_decode_more(&list, overlaps, sizeof overlaps), -EBADMSG);
     assert_int_equal(list.count, 0);
-    id_list_free(&list);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_of_all_lengths),
-        cmocka_unit_test(test_a_damaged_list_is_refused),
-        cmocka_unit_test(test_lists_in_pieces),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

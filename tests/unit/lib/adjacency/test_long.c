@@ -1,24 +1,11 @@
 /* Very long lists: what one change of ten million ids reads and writes, building in pieces, and what is too many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "adjacency/private.h"
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 
 enum { MILLIONS = 10000000, LIMIT = 100, FOLLOWERS = 1, LIMITED = 2, AUTHOR = 7 };
 
 struct world {
-    char folder[64];
+    char *folder;
     struct adjacency *adjacency;
     int64_t offset;
     int64_t excess[64]; /* ids */
@@ -33,7 +20,6 @@ static void exceeded(void *context, struct adjacency_list list, int64_t id, int6
 }
 
 static int64_t open_lists(struct world *w) {
-    struct error error;
     char path[96];
     int64_t from;
     snprintf(path, sizeof path, "%s/lists", w->folder);
@@ -46,29 +32,19 @@ static int64_t open_lists(struct world *w) {
                                         .memory_bytes = 16 << 20,
                                         .context = w,
                                         .on_excess = exceeded};
-    if (adjacency_open(&options, &w->adjacency, &error)) fail_msg("%s", error.text);
-    if (adjacency_attach(w->adjacency, 0, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_open(&options, &w->adjacency, &failure)) fail_msg("%s", failure.text);
+    if (adjacency_attach(w->adjacency, 0, clock_wall_ms(), &from, &failure)) fail_msg("%s", failure.text);
     return from;
 }
 
-static int setup(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    strcpy(w->folder, "/tmp/starling-long-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    w->folder = kit_folder();
     assert_int_equal(open_lists(w), ADJACENCY_FROM_BEGINNING);
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int teardown(void **state) {
-    struct world *w = *state;
-    char command[128];
-    adjacency_close(w->adjacency);
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    assert_int_equal(system(command), 0);
-    free(w);
-    return 0;
-}
+TEAR_DOWN(struct world *w) { adjacency_close(w->adjacency); }
 
 static struct adjacency_list list_of(int kind) {
     return (struct adjacency_list){.owner = AUTHOR, .kind = (uint8_t)kind};
@@ -79,26 +55,22 @@ static void add(struct world *w, int kind, int64_t id, uint8_t tag) {
 }
 
 static void apply(struct world *w, bool restoring) {
-    struct error error;
-    if (adjacency_apply(w->adjacency, 0, w->offset, clock_wall_ms(), restoring, &error)) fail_msg("%s", error.text);
+    if (adjacency_apply(w->adjacency, 0, w->offset, clock_wall_ms(), restoring, &failure)) fail_msg("%s", failure.text);
 }
 
 static void finish(struct world *w) {
-    struct error error;
-    if (adjacency_finish(w->adjacency, 0, clock_wall_ms(), &error)) fail_msg("%s", error.text);
+    if (adjacency_finish(w->adjacency, 0, clock_wall_ms(), &failure)) fail_msg("%s", failure.text);
 }
 
 static size_t count_of(struct world *w, int kind) {
-    struct error error;
     size_t members;
-    if (adjacency_count(w->adjacency, list_of(kind), &members, &error)) fail_msg("%s", error.text);
+    if (adjacency_count(w->adjacency, list_of(kind), &members, &failure)) fail_msg("%s", failure.text);
     return members;
 }
 
 static uint8_t tag_of(struct world *w, int kind, int64_t id) {
     struct adjacency_entry entry;
-    struct error error;
-    if (adjacency_find(w->adjacency, list_of(kind), id, &entry, NULL, &error)) fail_msg("%s", error.text);
+    if (adjacency_find(w->adjacency, list_of(kind), id, &entry, NULL, &failure)) fail_msg("%s", failure.text);
     return entry.tag;
 }
 
@@ -123,9 +95,7 @@ static size_t keys_of_list(struct world *w, size_t *largest) {
 
 /* Ten million followers. Each change writes the root, one chunk (two where it splits, or none is left of one) and the offset;
  * all values are some kilobytes. */
-static void test_one_of_ten_million(void **state) {
-    struct world *w = *state;
-    struct error error;
+TEST(test_one_of_ten_million, struct world *w) {
     size_t largest;
     for (int64_t i = 0; i < MILLIONS; i++) {
         add(w, FOLLOWERS, follower(i), ADJACENCY_MEMBER);
@@ -172,21 +142,20 @@ static void test_one_of_ten_million(void **state) {
     bool more;
     uint64_t all = ~UINT64_C(0);
     assert_int_equal(
-        adjacency_page(w->adjacency, list_of(FOLLOWERS), all, 20000000, entries, 50, &count, &more, &error), 0);
+        adjacency_page(w->adjacency, list_of(FOLLOWERS), all, 20000000, entries, 50, &count, &more, &failure), 0);
     assert_int_equal(count, 50);
     assert_true(more && entries[0].id > 20000000 && entries[49].id < 20000210);
-    assert_int_equal(adjacency_slice(w->adjacency, list_of(FOLLOWERS), 20000000, &slice, &error), 0);
+    assert_int_equal(adjacency_slice(w->adjacency, list_of(FOLLOWERS), 20000000, &slice, &failure), 0);
     assert_true(slice.count && slice.count <= 2 * ADJACENCY_CHUNK && slice.items[0] == entries[0].id);
     id_list_free(&slice);
 
-    assert_int_equal(adjacency_compact(w->adjacency, 0, &error), 0);
+    assert_int_equal(adjacency_compact(w->adjacency, 0, &failure), 0);
     double bytes = (double)adjacency_used(w->adjacency).store.sst_files / MILLIONS;
     assert_true(bytes < 1.5);
 }
 
 /* Of a list with a limit that is built in pieces, the newest are told, and hold the offset. */
-static void test_too_many_in_pieces(void **state) {
-    struct world *w = *state;
+TEST(test_too_many_in_pieces, struct world *w) {
     for (int64_t id = 0; id < 3 * ADJACENCY_PIECE; id++)
         add(w, LIMITED, (id * 7919) % (3 * ADJACENCY_PIECE), ADJACENCY_NONE);
     for (int64_t id = 0; id < LIMIT + 3; id++) add(w, LIMITED, (id * 1000) % 190000, ADJACENCY_MEMBER);
@@ -205,9 +174,9 @@ static void test_too_many_in_pieces(void **state) {
 }
 
 /* Half a million records of one list beyond its limit, in one go: sorted, not searched again and again. */
-static void test_too_many_at_once(void **state) {
+TEST(test_too_many_at_once) {
     enum { MANY = 500000 };
-    struct adjacency_update *updates = mem_alloc(MANY * sizeof *updates);
+    FREED struct adjacency_update *updates = mem_alloc(MANY * sizeof *updates);
     struct adjacency_excess excess = {.items = NULL};
     int64_t hold = INT64_MAX;
     for (int64_t i = 0; i < MANY; i++)
@@ -218,35 +187,20 @@ static void test_too_many_at_once(void **state) {
     assert_int_equal(hold, MANY / 2);
     for (size_t i = 0; i < excess.count; i++) assert_int_equal(excess.items[i].offset, MANY - 1 - (int64_t)i);
     free(excess.items);
-    free(updates);
 }
 
 /* A member's stamp is kept only where the options name a family for it. */
-static void test_no_stamps(void **state) {
-    struct world *w = *state;
+TEST(test_no_stamps, struct world *w) {
     struct adjacency_entry entry;
-    struct error error;
     adjacency_add(w->adjacency, list_of(FOLLOWERS), 5, ADJACENCY_MEMBER, clock_wall_ms(), w->offset++);
     adjacency_add(w->adjacency, list_of(FOLLOWERS), 6, 3, 12, w->offset++);
     apply(w, false);
     assert_int_equal(store_batch_count(w->adjacency->batch), 3); // root, aside, offset
-    assert_int_equal(adjacency_find(w->adjacency, list_of(FOLLOWERS), 5, &entry, NULL, &error), 0);
+    assert_int_equal(adjacency_find(w->adjacency, list_of(FOLLOWERS), 5, &entry, NULL, &failure), 0);
     assert_int_equal(entry.tag, ADJACENCY_MEMBER);
     assert_false(entry.stamped);
-    assert_int_equal(adjacency_find(w->adjacency, list_of(FOLLOWERS), 6, &entry, NULL, &error), 0);
+    assert_int_equal(adjacency_find(w->adjacency, list_of(FOLLOWERS), 6, &entry, NULL, &failure), 0);
     assert_int_equal(entry.tag, 3);
     assert_int_equal(entry.stamp, 12);
-    assert_int_equal(adjacency_touch(w->adjacency, 0, clock_wall_ms(), &error), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_one_of_ten_million),
-        TEST(test_too_many_in_pieces),
-        cmocka_unit_test(test_too_many_at_once),
-        TEST(test_no_stamps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(adjacency_touch(w->adjacency, 0, clock_wall_ms(), &failure), 0);
 }

@@ -1,13 +1,6 @@
 /* When friendships that were read are applied: a few at once, many by time or when there are enough of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "adjacency/lots.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 16 };
 
@@ -15,8 +8,10 @@ static void add(struct lots *lots, int32_t partition, size_t count, int64_t now_
     for (size_t i = 0; i < count; i++) lots_add(lots, partition, now_us);
 }
 
-static void test_a_few_are_due_at_once(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+SET_UP() { return lots_new(PARTITIONS); }
+TEAR_DOWN(struct lots *lots) { lots_free(lots); }
+
+TEST(test_a_few_are_due_at_once, struct lots *lots) {
     lots_added(lots, 0);
     assert_int_equal(lots_due(lots, 0), -1);
     assert_int_equal(lots_wait_ms(lots, 0), -1);
@@ -30,23 +25,19 @@ static void test_a_few_are_due_at_once(void **state) {
     assert_int_equal(lots_due(lots, 20), 5);
     lots_remove(lots, 5);
     assert_int_equal(lots_due(lots, 20), -1);
-    lots_free(lots);
 }
 
 /* Where nothing else waits for the loop, a full lot waits for more. */
-static void test_the_size_of_a_full_lot(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_the_size_of_a_full_lot, struct lots *lots) {
     add(lots, 3, LOTS_FULL, 1000);
     lots_added(lots, 1000);
     assert_int_equal(lots_due(lots, 1000), 3);
     lots_set_full(lots, LOTS_MOST);
     assert_int_equal(lots_due(lots, 1000), -1);
     assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 3);
-    lots_free(lots);
 }
 
-static void test_many_wait_and_so_does_what_comes_behind_them(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_many_wait_and_so_does_what_comes_behind_them, struct lots *lots) {
     add(lots, 3, LOTS_MANY, 1000);
     lots_added(lots, 1000);
     assert_true(lots_waits(lots, 3));
@@ -67,11 +58,9 @@ static void test_many_wait_and_so_does_what_comes_behind_them(void **state) {
     add(lots, 4, 1, LOTS_HOLD_US * 2); // bulk is over
     lots_added(lots, LOTS_HOLD_US * 2);
     assert_int_equal(lots_due(lots, LOTS_HOLD_US * 2), 4);
-    lots_free(lots);
 }
 
-static void test_the_partition_that_has_waited_longest_comes_first(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_the_partition_that_has_waited_longest_comes_first, struct lots *lots) {
     add(lots, 9, 10, 1000);
     add(lots, 2, LOTS_FULL, 2000);
     lots_added(lots, 2000);
@@ -79,11 +68,9 @@ static void test_the_partition_that_has_waited_longest_comes_first(void **state)
     assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 9);
     lots_remove(lots, 9);
     assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 2);
-    lots_free(lots);
 }
 
-static void test_memory_is_bounded(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_memory_is_bounded, struct lots *lots) {
     for (int32_t p = 0; p < PARTITIONS; p++) add(lots, p, p == 7 ? LOTS_MOST : 100, 1000 + p);
     lots_added(lots, 2000);
     assert_false(lots_may_wait(lots));
@@ -91,12 +78,10 @@ static void test_memory_is_bounded(void **state) {
     lots_remove(lots, 7);
     assert_true(lots_may_wait(lots));
     assert_int_equal(lots_due(lots, 2000), -1);
-    lots_free(lots);
 }
 
 /* A trickle behind bulk, of which there is always something that waits, is no bulk itself: it is soon applied at once. */
-static void test_a_trickle_behind_bulk_does_not_wait_for_ever(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_a_trickle_behind_bulk_does_not_wait_for_ever, struct lots *lots) {
     int64_t now = 1000;
     int waited = 0;
     add(lots, 0, LOTS_MANY, now);
@@ -110,12 +95,10 @@ static void test_a_trickle_behind_bulk_does_not_wait_for_ever(void **state) {
         waited += lots_wait_ms(lots, now) >= 0;
     }
     assert_in_range(waited, 1, 2 * LOTS_HOLD_US / 10000);
-    lots_free(lots);
 }
 
 /* As long as so many come, however few at once, they are bulk. */
-static void test_much_in_small_pieces_stays_bulk(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_much_in_small_pieces_stays_bulk, struct lots *lots) {
     int64_t now = 1000;
     int applied = 0;
     add(lots, 0, LOTS_MANY, now);
@@ -131,24 +114,20 @@ static void test_much_in_small_pieces_stays_bulk(void **state) {
         }
     }
     assert_in_range(applied, 4 * 15, 4 * 22); // not a thousand times each
-    lots_free(lots);
 }
 
 /* Records that are taken away before those of a turn are complete are not counted as having waited. */
-static void test_one_that_goes_away_is_forgotten(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_one_that_goes_away_is_forgotten, struct lots *lots) {
     add(lots, 1, LOTS_MANY, 1000);
     lots_remove(lots, 1);
     lots_remove(lots, 2); // of which there is nothing
     add(lots, 1, 1, 2000);
     lots_added(lots, 2000);
     assert_int_equal(lots_due(lots, 2000), 1);
-    lots_free(lots);
 }
 
 /* Everything is applied within the time, whatever comes, and no more waits than may. */
-static void test_nothing_waits_for_longer(void **state) {
-    struct lots *lots = lots_new(PARTITIONS);
+TEST(test_nothing_waits_for_longer, struct lots *lots) {
     int64_t since[PARTITIONS], now = 1;
     size_t count[PARTITIONS] = {0};
     uint64_t random = 5;
@@ -179,20 +158,4 @@ static void test_nothing_waits_for_longer(void **state) {
         assert_int_equal(lots_wait_ms(lots, now), total ? (next - now + 999) / 1000 : -1);
         now += (int64_t)(r >> 40 & 0xfffff) >> (r >> 20 & 15);
     }
-    lots_free(lots);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_few_are_due_at_once),
-        cmocka_unit_test(test_the_size_of_a_full_lot),
-        cmocka_unit_test(test_many_wait_and_so_does_what_comes_behind_them),
-        cmocka_unit_test(test_the_partition_that_has_waited_longest_comes_first),
-        cmocka_unit_test(test_memory_is_bounded),
-        cmocka_unit_test(test_a_trickle_behind_bulk_does_not_wait_for_ever),
-        cmocka_unit_test(test_much_in_small_pieces_stays_bulk),
-        cmocka_unit_test(test_one_that_goes_away_is_forgotten),
-        cmocka_unit_test(test_nothing_waits_for_longer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

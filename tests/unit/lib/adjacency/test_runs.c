@@ -1,19 +1,8 @@
 /* Records sorted into runs: sorting, and merging in memory and from the file against a plain table, in pieces too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "adjacency/runs.h"
-#include "base/hash.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 
-static void test_sorting(void **state) {
+TEST(test_sorting) {
     enum { MOST = 5000 };
     static struct adjacency_update updates[MOST];
     uint64_t random = 3;
@@ -82,8 +71,7 @@ static int handed(void *context, const struct adjacency_update *updates, size_t 
 static void merge(size_t runs, size_t records, bool spill) {
     struct expected expected = {.table = mem_zero(OWNERS, sizeof *expected.table)};
     struct adjacency_runs *kept = adjacency_runs_new("/tmp", KINDS);
-    struct adjacency_update *updates = mem_zero(records, sizeof *updates);
-    struct error error;
+    FREED struct adjacency_update *updates = mem_zero(records, sizeof *updates);
     uint64_t random = runs;
     int64_t offset = 0;
     for (size_t i = 0; i < (size_t)OWNERS * KINDS * IDS; i++) entry_at(&expected, i)->offset = -1;
@@ -99,24 +87,18 @@ static void merge(size_t runs, size_t records, bool spill) {
             updates[i] = expected.table[update.owner][update.kind][update.id] = update;
         }
         adjacency_runs_add(kept, updates, records);
-        if (spill && run % 2 && adjacency_runs_spill(kept, &error)) fail_msg("%s", error.text);
+        if (spill && run % 2 && adjacency_runs_spill(kept, &failure)) fail_msg("%s", failure.text);
     }
-    if (adjacency_runs_merge(kept, handed, &expected, &error)) fail_msg("%s", error.text);
+    if (adjacency_runs_merge(kept, handed, &expected, &failure)) fail_msg("%s", failure.text);
     while (expected.at < (size_t)OWNERS * KINDS * IDS) assert_int_equal(entry_at(&expected, expected.at++)->offset, -1);
     if (runs * records > (size_t)OWNERS * KINDS * ADJACENCY_PIECE * 2) assert_true(expected.pieces > 0);
     adjacency_runs_free(kept);
-    free(updates);
     free(expected.table);
 }
 
-static void test_merging(void **state) {
+TEST(test_merging) {
     merge(1, 1, false);
     merge(9, 50, true);
     merge(12, 100000, false);
     merge(12, 100000, true);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sorting), cmocka_unit_test(test_merging)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,10 @@
 /* Memory, buffers, reasons of failures, and text for others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/mem.h"
 #include "base/text.h"
+#include "unit/kit/kit.h"
 
-static void mem_of_size_zero_is_memory(void **state) {
+TEST(mem_of_size_zero_is_memory) {
     void *memory[] = {mem_alloc(0), mem_zero(0, 8), mem_zero(8, 0), mem_resize(NULL, 0, 8),
                       mem_resize(mem_alloc(9), 0, 1)};
     for (size_t i = 0; i < 5; i++) {
@@ -24,7 +13,7 @@ static void mem_of_size_zero_is_memory(void **state) {
     }
 }
 
-static void mem_copies_text(void **state) {
+TEST(mem_copies_text) {
     assert_null(mem_string(NULL));
     char *texts[] = {mem_string("a text"), mem_stringn("a text and more", 6), mem_format("a %s%c", "tex", 't')};
     for (size_t i = 0; i < 3; i++) {
@@ -33,7 +22,7 @@ static void mem_copies_text(void **state) {
     }
 }
 
-static void buffer_grows_and_keeps_its_content(void **state) {
+TEST(buffer_grows_and_keeps_its_content) {
     struct buffer buffer = {0};
     for (int i = 0; i < 1000; i++) {
         buffer_byte(&buffer, (uint8_t)i);
@@ -61,20 +50,19 @@ static void buffer_grows_and_keeps_its_content(void **state) {
     buffer_free(&buffer);
 }
 
-static void buffer_formats_any_length(void **state) {
+TEST(buffer_formats_any_length) {
     // Around the room that there happens to be, where the first attempt is cut short.
     for (int length = 0; length < 300; length++) {
-        struct buffer buffer = {0};
+        FREED_BUFFER buffer = {.size = 0};
         buffer_string(&buffer, "[");
         buffer_format(&buffer, "%*d]", length, 7);
         assert_int_equal(strlen(buffer_cstring(&buffer)), buffer.size);
         assert_int_equal(buffer.size, (length ? length : 1) + 2);
         assert_memory_equal(buffer.data + buffer.size - 2, "7]", 2);
-        buffer_free(&buffer);
     }
 }
 
-static void error_is_set_and_prefixed(void **state) {
+TEST(error_is_set_and_prefixed) {
     struct error error = {"untouched"};
     assert_int_equal(error_set(NULL, -EINVAL, "nobody listens"), -EINVAL);
     assert_int_equal(error_prefix(NULL, -EIO, "nobody listens"), -EIO);
@@ -86,8 +74,8 @@ static void error_is_set_and_prefixed(void **state) {
     assert_string_equal(error.text, "again: line 7: no file");
 }
 
-static void error_longer_than_its_room_is_cut(void **state) {
-    char *text = mem_alloc(2000);
+TEST(error_longer_than_its_room_is_cut) {
+    FREED char *text = mem_alloc(2000);
     memset(text, 'x', 1999);
     text[1999] = '\0';
     struct error error;
@@ -101,10 +89,9 @@ static void error_longer_than_its_room_is_cut(void **state) {
     // One byte of room left for ": ".
     error_prefix(&error, -EIO, "%.510s", text);
     assert_string_equal(error.text + 509, "x:");
-    free(text);
 }
 
-static void quote_escapes(void **state) {
+TEST(quote_escapes) {
     static const struct {
         const char *text, *quoted;
     } CASES[] = {
@@ -128,11 +115,10 @@ static void quote_escapes(void **state) {
         struct buffer out = {0};
         // In memory of just that size: reading beyond it is caught by the sanitizer.
         size_t size = strlen(CASES[i].text);
-        char *text = mem_alloc(size);
+        FREED char *text = mem_alloc(size);
         memcpy(text, CASES[i].text, size);
         text_quote(&out, text, size);
         assert_string_equal(buffer_cstring(&out), CASES[i].quoted);
-        free(text);
         buffer_free(&out);
     }
     struct buffer out = {0};
@@ -141,7 +127,7 @@ static void quote_escapes(void **state) {
     buffer_free(&out);
 }
 
-static void names_show_something(void **state) {
+TEST(names_show_something) {
     static const char *const GOOD[] = {"Mira",
                                        "\u5f20 \u4f1f",
                                        "a b",
@@ -160,7 +146,7 @@ static void names_show_something(void **state) {
         if (!text_name_fault(BAD[i], strlen(BAD[i]))) fail_msg("taken: %zu", i);
 }
 
-static void numbers_are_short_and_exact(void **state) {
+TEST(numbers_are_short_and_exact) {
     static const struct {
         double value;
         const char *text;
@@ -195,42 +181,24 @@ static void numbers_are_short_and_exact(void **state) {
     buffer_free(&out);
 }
 
-static void random_doubles_read_back(void **state) {
+TEST(random_doubles_read_back) {
     srand(1);
     for (int i = 0; i < 20000; i++) {
         uint64_t bits = (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ (uint64_t)rand();
         double value;
         memcpy(&value, &bits, sizeof value);
         if (!isfinite(value)) continue;
-        struct buffer out = {0};
+        FREED_BUFFER out = {.size = 0};
         text_double(&out, value);
         assert_true(strtod(buffer_cstring(&out), NULL) == value);
-        buffer_free(&out);
     }
 }
 
-static void distance_between_words(void **state) {
+TEST(distance_between_words) {
     assert_int_equal(text_distance("", ""), 0);
     assert_int_equal(text_distance("", "abc"), 3);
     assert_int_equal(text_distance("abc", ""), 3);
     assert_int_equal(text_distance("kitten", "sitting"), 3);
     assert_int_equal(text_distance("flush.window.ms", "flush.windows.ms"), 1);
     assert_int_equal(text_distance("radius.m", "radius.m"), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mem_of_size_zero_is_memory),
-        cmocka_unit_test(mem_copies_text),
-        cmocka_unit_test(buffer_grows_and_keeps_its_content),
-        cmocka_unit_test(buffer_formats_any_length),
-        cmocka_unit_test(error_is_set_and_prefixed),
-        cmocka_unit_test(error_longer_than_its_room_is_cut),
-        cmocka_unit_test(quote_escapes),
-        cmocka_unit_test(names_show_something),
-        cmocka_unit_test(numbers_are_short_and_exact),
-        cmocka_unit_test(random_doubles_read_back),
-        cmocka_unit_test(distance_between_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* Integers as bytes, hashes, and the clock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/hash.h"
+#include "unit/kit/kit.h"
 
-static void big_endian(void **state) {
+TEST(big_endian) {
     uint8_t bytes[8];
     bytes_put_be64(bytes, 0x0123456789abcdef);
     assert_memory_equal(bytes, "\x01\x23\x45\x67\x89\xab\xcd\xef", 8);
@@ -21,7 +12,7 @@ static void big_endian(void **state) {
     assert_true(bytes_get_be32(bytes) == 0xfedcba98);
 }
 
-static void varints_go_there_and_back(void **state) {
+TEST(varints_go_there_and_back) {
     for (unsigned bit = 0; bit < 64; bit++) {
         for (int off = -1; off <= 1; off++) {
             uint64_t value = ((uint64_t)1 << bit) + (uint64_t)(int64_t)off, read = ~value;
@@ -35,7 +26,7 @@ static void varints_go_there_and_back(void **state) {
     }
 }
 
-static void varints_as_avro_writes_them(void **state) {
+TEST(varints_as_avro_writes_them) {
     static const struct {
         int64_t value;
         const char *bytes;
@@ -56,7 +47,7 @@ static void varints_as_avro_writes_them(void **state) {
     }
 }
 
-static void varints_beyond_64_bits_are_refused(void **state) {
+TEST(varints_beyond_64_bits_are_refused) {
     uint8_t bytes[11];
     uint64_t value = 5;
     memset(bytes, 0x80, sizeof bytes);
@@ -68,7 +59,7 @@ static void varints_beyond_64_bits_are_refused(void **state) {
 }
 
 /* The paper's example: key 00 01 ... 0f, message 00 01 ... 0e. And the first ones of the reference's list. */
-static void siphash_as_in_its_paper(void **state) {
+TEST(siphash_as_in_its_paper) {
     uint8_t bytes[16];
     for (uint8_t i = 0; i < 16; i++) bytes[i] = i;
     assert_true(hash_sip(bytes, bytes, 15) == 0xa129ca6149be45e5u);
@@ -76,7 +67,7 @@ static void siphash_as_in_its_paper(void **state) {
     assert_true(hash_sip(bytes, bytes, 8) == 0x93f5f5799a932462u);
 }
 
-static void murmur2_as_in_java(void **state) {
+TEST(murmur2_as_in_java) {
     // From Kafka's own UtilsTest.
     static const struct {
         const char *key;
@@ -94,7 +85,7 @@ static void murmur2_as_in_java(void **state) {
     }
 }
 
-static void users_are_partitioned_by_their_big_endian_id(void **state) {
+TEST(users_are_partitioned_by_their_big_endian_id) {
     int seen[7] = {0};
     for (int64_t user = 0; user < 7000; user++) {
         uint8_t key[8];
@@ -107,30 +98,15 @@ static void users_are_partitioned_by_their_big_endian_id(void **state) {
     for (int i = 0; i < 7; i++) assert_true(seen[i] > 800 && seen[i] < 1200);
 }
 
-static void digest_hash_never_changes(void **state) {
+TEST(digest_hash_never_changes) {
     // splitmix64's published first outputs for the seeds 0 and 1234567.
     assert_true(hash_u64(0) == 0xe220a8397b1dcdafu);
     assert_true(hash_u64(1234567) == 6457827717110365317u);
 }
 
-static void clock_moves_forward(void **state) {
+TEST(clock_moves_forward) {
     int64_t before = clock_monotonic_us();
     assert_true(before > 0);
     assert_true(clock_monotonic_us() >= before);
     assert_true(clock_wall_ms() > 1735689600000); // 2025 began
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(big_endian),
-        cmocka_unit_test(varints_go_there_and_back),
-        cmocka_unit_test(varints_as_avro_writes_them),
-        cmocka_unit_test(varints_beyond_64_bits_are_refused),
-        cmocka_unit_test(murmur2_as_in_java),
-        cmocka_unit_test(siphash_as_in_its_paper),
-        cmocka_unit_test(users_are_partitioned_by_their_big_endian_id),
-        cmocka_unit_test(digest_hash_never_changes),
-        cmocka_unit_test(clock_moves_forward),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

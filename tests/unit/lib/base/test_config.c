@@ -1,17 +1,7 @@
 /* Configuration from every source, and its page. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include <fcntl.h>
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/config.h"
+#include "unit/kit/kit.h"
 
 struct settings {
     bool on;
@@ -44,55 +34,42 @@ static const struct config_property EDGE[] = {
 struct fixture {
     struct settings settings;
     struct config *config;
-    struct error error;
     char path[64];
 };
 
-static int setup(void **state) {
+SET_UP() {
     static const struct settings NOTHING = {.window_ms = -77};
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = kit_zero(sizeof *fixture);
     fixture->settings = NOTHING;
     struct config_section sections[] = {{"Common", COMMON, ARRAY_SIZE(COMMON), &fixture->settings},
                                         {"Edge", EDGE, ARRAY_SIZE(EDGE), &fixture->settings},
                                         {"Secrets", SECRETS, ARRAY_SIZE(SECRETS), &fixture->settings}};
     fixture->config = config_new(sections, 3);
-    snprintf(fixture->path, sizeof fixture->path, "/tmp/starling-test-config-XXXXXX");
-    int fd = mkstemp(fixture->path);
-    close(fd);
-    *state = fixture;
-    return 0;
+    snprintf(fixture->path, sizeof fixture->path, "%s/file", kit_folder());
+    return fixture;
 }
 
-static int teardown(void **state) {
-    struct fixture *fixture = *state;
-    config_free(fixture->config);
-    unlink(fixture->path);
-    free(fixture);
-    return 0;
-}
+TEAR_DOWN(struct fixture *fixture) { config_free(fixture->config); }
 
 static int load(struct fixture *fixture, const char *text) {
-    FILE *stream = fopen(fixture->path, "w");
-    fputs(text, stream);
-    fclose(stream);
-    return config_load_file(fixture->config, fixture->path, &fixture->error);
+    kit_write(fixture->path, text);
+    return config_load_file(fixture->config, fixture->path, &failure);
 }
 
 static int load_variable(struct fixture *fixture, const char *variable) {
     char copy[256];
     snprintf(copy, sizeof copy, "%s", variable);
     char path[] = "PATH=/bin", *environment[] = {path, copy, NULL};
-    return config_load_environment(fixture->config, environment, &fixture->error);
+    return config_load_environment(fixture->config, environment, &failure);
 }
 
 static int set(struct fixture *fixture, const char *assignment) {
-    return config_set(fixture->config, assignment, &fixture->error);
+    return config_set(fixture->config, assignment, &failure);
 }
 
-static int finish(struct fixture *fixture) { return config_finish(fixture->config, &fixture->error); }
+static int finish(struct fixture *fixture) { return config_finish(fixture->config, &failure); }
 
-static void defaults(void **state) {
-    struct fixture *fixture = *state;
+TEST(defaults, struct fixture *fixture) {
     const struct settings *settings = &fixture->settings;
     assert_int_equal(set(fixture, "data.dir="), 0);
     assert_int_equal(finish(fixture), 0);
@@ -108,8 +85,7 @@ static void defaults(void **state) {
     assert_int_equal(count, 0);
 }
 
-static void all_types_from_a_file(void **state) {
-    struct fixture *fixture = *state;
+TEST(all_types_from_a_file, struct fixture *fixture) {
     const struct settings *settings = &fixture->settings;
     assert_int_equal(load(fixture, "enabled = FALSE\nflush.window.ms: 60000 \nradius.m 1.5e3\nclock=stream\n"
                                    "any.number=-9223372036854775808\ndata.dir=/var/lib/star ling \n"),
@@ -123,8 +99,7 @@ static void all_types_from_a_file(void **state) {
     assert_string_equal(settings->dir, "/var/lib/star ling ");
 }
 
-static void later_sources_win_in_any_order(void **state) {
-    struct fixture *fixture = *state;
+TEST(later_sources_win_in_any_order, struct fixture *fixture) {
     assert_int_equal(set(fixture, "data.dir=set"), 0);
     assert_int_equal(load_variable(fixture, "STARLING_DATA_DIR=environment"), 0);
     assert_int_equal(load_variable(fixture, "STARLING_FLUSH_WINDOW_MS=2"), 0);
@@ -136,8 +111,7 @@ static void later_sources_win_in_any_order(void **state) {
     assert_int_equal(fixture->settings.any, 3);
 }
 
-static void kafka_keys_pass_through(void **state) {
-    struct fixture *fixture = *state;
+TEST(kafka_keys_pass_through, struct fixture *fixture) {
     assert_int_equal(load(fixture, "kafka.fetch.min.bytes=1\nkafka.client.rack=a\n"
                                    "kafka.bootstrap.servers=broker:1\ndata.dir=x"),
                      0);
@@ -157,27 +131,24 @@ static void kafka_keys_pass_through(void **state) {
     }
 }
 
-static void environment_of_a_kafka_property(void **state) {
-    struct fixture *fixture = *state;
+TEST(environment_of_a_kafka_property, struct fixture *fixture) {
     assert_int_equal(load_variable(fixture, "STARLING_KAFKA_BOOTSTRAP_SERVERS=e:1"), 0);
     assert_int_equal(set(fixture, "data.dir=x"), 0);
     assert_int_equal(finish(fixture), 0);
     assert_string_equal(fixture->settings.servers, "e:1");
 }
 
-static void unknown_keys_are_refused_with_the_nearest(void **state) {
-    struct fixture *fixture = *state;
+TEST(unknown_keys_are_refused_with_the_nearest, struct fixture *fixture) {
     char expected[256];
     assert_int_equal(load(fixture, "# first\n\nflush.windows.ms=5\n"), -EINVAL);
     snprintf(expected, sizeof expected,
              "%s:3: unknown key \"flush.windows.ms\"; the nearest valid one is \"flush.window.ms\"", fixture->path);
-    assert_string_equal(fixture->error.text, expected);
+    assert_string_equal(failure.text, expected);
 
-    assert_int_equal(load_variable(fixture, "STARLING_RADIUS=5"), -EINVAL);
-    assert_string_equal(fixture->error.text, "environment variable STARLING_RADIUS: unknown key \"radius\"; "
-                                             "the nearest valid one is \"radius.m\"");
-    assert_int_equal(set(fixture, "dat.dir=5"), -EINVAL);
-    assert_string_equal(fixture->error.text,
+    assert_fails_saying(load_variable(fixture, "STARLING_RADIUS=5"), -EINVAL,
+                        "environment variable STARLING_RADIUS: unknown key \"radius\"; "
+                        "the nearest valid one is \"radius.m\"");
+    assert_fails_saying(set(fixture, "dat.dir=5"), -EINVAL,
                         "--set dat.dir: unknown key \"dat.dir\"; the nearest valid one is \"data.dir\"");
     assert_int_equal(set(fixture, "kafka.=5"), -EINVAL);
     assert_int_equal(load_variable(fixture, "STARLING_=5"), -EINVAL);
@@ -185,7 +156,7 @@ static void unknown_keys_are_refused_with_the_nearest(void **state) {
     assert_int_equal(load_variable(fixture, "STARLING_WITHOUT_EQUALS"), 0);
 }
 
-static void a_name_that_is_not_near_is_not_suggested(void **state) {
+TEST(a_name_that_is_not_near_is_not_suggested, struct fixture *fixture) {
     static const struct {
         const char *assignment, *reason;
     } CASES[] = {
@@ -197,14 +168,12 @@ static void a_name_that_is_not_near_is_not_suggested(void **state) {
                               "\"kafka.ssl.ca.location\""},
         {"radius.mm=1", "unknown key \"radius.mm\"; the nearest valid one is \"radius.m\""},
     };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        assert_int_equal(set(fixture, CASES[i].assignment), -EINVAL);
-        assert_non_null(strstr(fixture->error.text, CASES[i].reason));
+        assert_fails(set(fixture, CASES[i].assignment), -EINVAL, CASES[i].reason);
     }
 }
 
-static void malformed_values_are_refused_where_they_stand(void **state) {
+TEST(malformed_values_are_refused_where_they_stand, struct fixture *fixture) {
     static const struct {
         const char *assignment, *reason;
     } CASES[] = {
@@ -222,60 +191,53 @@ static void malformed_values_are_refused_where_they_stand(void **state) {
         {"enabled=yes", "\"enabled\" is \"yes\", but must be true or false"},
         {"clock=Wall", "\"clock\" is \"Wall\", but must be one of wall, stream"},
     };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         char expected[512];
         assert_int_equal(set(fixture, CASES[i].assignment), -EINVAL);
         snprintf(expected, sizeof expected, "--set %.*s: %s", (int)strcspn(CASES[i].assignment, "="),
                  CASES[i].assignment, CASES[i].reason);
-        assert_string_equal(fixture->error.text, expected);
+        assert_string_equal(failure.text, expected);
 
         char text[256];
         snprintf(text, sizeof text, "\n%s\n", CASES[i].assignment);
         assert_int_equal(load(fixture, text), -EINVAL);
         snprintf(expected, sizeof expected, "%s:2: %s", fixture->path, CASES[i].reason);
-        assert_string_equal(fixture->error.text, expected);
+        assert_string_equal(failure.text, expected);
     }
     assert_int_equal(set(fixture, "data.dir=x"), 0);
     assert_int_equal(finish(fixture), 0); // none of the refused values has stayed
     assert_int_equal(fixture->settings.window_ms, 1000);
 }
 
-static void a_property_without_default_must_be_given(void **state) {
-    struct fixture *fixture = *state;
-    assert_int_equal(finish(fixture), -EINVAL);
-    assert_string_equal(fixture->error.text,
+TEST(a_property_without_default_must_be_given, struct fixture *fixture) {
+    assert_fails_saying(finish(fixture), -EINVAL,
                         "\"data.dir\" must be given: in a --config file, as STARLING_DATA_DIR, or by "
                         "--set data.dir=...");
     assert_int_equal(fixture->settings.window_ms, -77); // nothing was written
 }
 
-static void assignments_need_a_key(void **state) {
-    struct fixture *fixture = *state;
-    assert_int_equal(set(fixture, "enabled"), -EINVAL);
-    assert_string_equal(fixture->error.text, "--set enabled: must be key=value");
+TEST(assignments_need_a_key, struct fixture *fixture) {
+    assert_fails_saying(set(fixture, "enabled"), -EINVAL, "--set enabled: must be key=value");
     assert_int_equal(set(fixture, "=true"), -EINVAL);
 }
 
-/* A file with this content, whose name the caller frees and whose file it removes. */
+/* A file with this content, whose name the caller frees. */
 static char *secret_file(const char *content, size_t size) {
-    char *path = strdup("/tmp/starling-test-secret-XXXXXX");
-    int fd = mkstemp(path);
+    char *path = mem_format("%s/secret", kit_folder());
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(write(fd, content, size), size);
     close(fd);
     return path;
 }
 
-static void secrets_may_stand_in_files(void **state) {
+TEST(secrets_may_stand_in_files) {
     static const struct {
         const char *content, *secret;
     } CASES[] = {{"s3cret", "s3cret"}, {"s3cret\n", "s3cret"}, {"s3cret\r\n", "s3cret"}, {" a b \n\n", " a b \n"}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        struct fixture *fixture = *state;
-        teardown(state);
-        setup(state);
-        fixture = *state;
-        char *path = secret_file(CASES[i].content, strlen(CASES[i].content)), line[256];
+        struct fixture *fixture = set_up();
+        FREED char *path = secret_file(CASES[i].content, strlen(CASES[i].content));
+        char line[256];
         snprintf(line, sizeof line, "data.dir=x\npeer.token.file=%s\nkafka.sasl.password.file=%s\n", path, path);
         assert_int_equal(load(fixture, line), 0);
         assert_int_equal(finish(fixture), 0);
@@ -285,14 +247,13 @@ static void secrets_may_stand_in_files(void **state) {
         assert_int_equal(count, 1);
         assert_string_equal(pairs[0].key, "sasl.password");
         assert_string_equal(pairs[0].value, CASES[i].secret);
-        unlink(path);
-        free(path);
+        tear_down(fixture);
     }
 }
 
-static void a_secrets_file_is_a_value_like_others(void **state) {
-    struct fixture *fixture = *state;
-    char *path = secret_file("filed", 5), text[256];
+TEST(a_secrets_file_is_a_value_like_others, struct fixture *fixture) {
+    FREED char *path = secret_file("filed", 5);
+    char text[256];
     // The stronger source wins, whichever of the two forms it has.
     snprintf(text, sizeof text, "STARLING_PEER_TOKEN_FILE=%s", path);
     assert_int_equal(load_variable(fixture, text), 0);
@@ -306,28 +267,24 @@ static void a_secrets_file_is_a_value_like_others(void **state) {
     const struct config_pair *pairs = config_kafka(fixture->config, &count);
     assert_int_equal(count, 1);
     assert_string_equal(pairs[0].value, "plain");
-    unlink(path);
-    free(path);
 }
 
-static void a_secrets_file_that_is_no_use(void **state) {
-    struct fixture *fixture = *state;
+TEST(a_secrets_file_that_is_no_use, struct fixture *fixture) {
     static const struct {
         const char *content;
         size_t size;
         const char *reason;
     } CASES[] = {{"", 0, "it is empty"}, {"\n", 1, "it is empty"}, {"hush\0hush", 9, "it holds a NUL byte"}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        char *path = secret_file(CASES[i].content, CASES[i].size), text[256], expected[256];
+        FREED char *path = secret_file(CASES[i].content, CASES[i].size);
+        char text[256], expected[256];
         snprintf(text, sizeof text, "peer.token.file=%s", path);
         assert_int_equal(set(fixture, text), -EINVAL);
         snprintf(expected, sizeof expected, "--set peer.token.file: %s: %s", path, CASES[i].reason);
-        assert_string_equal(fixture->error.text, expected);
-        unlink(path);
-        free(path);
+        assert_string_equal(failure.text, expected);
     }
-    assert_int_equal(load(fixture, "\npeer.token.file=/nonexistent/token\n"), -ENOENT);
-    assert_non_null(strstr(fixture->error.text, ":2: /nonexistent/token: No such file or directory"));
+    assert_fails(load(fixture, "\npeer.token.file=/nonexistent/token\n"), -ENOENT,
+                 ":2: /nonexistent/token: No such file or directory");
     // Only secrets are read from files.
     assert_int_equal(set(fixture, "data.dir.file=/dev/null"), -EINVAL);
     assert_int_equal(set(fixture, "data.dir=x"), 0);
@@ -338,44 +295,40 @@ static void a_secrets_file_that_is_no_use(void **state) {
     assert_string_equal(config_kafka(fixture->config, &count)[0].key, "sasl.mechanisms.file");
 }
 
-static void files_that_cannot_be_read(void **state) {
-    struct fixture *fixture = *state;
-    assert_int_equal(config_load_file(fixture->config, "/nonexistent/x.properties", &fixture->error), -ENOENT);
-    assert_string_equal(fixture->error.text, "/nonexistent/x.properties: No such file or directory");
-    assert_int_equal(config_load_file(fixture->config, "/tmp", &fixture->error), -EISDIR);
-    assert_int_equal(load(fixture, "enabled=\\u12"), -EINVAL);
-    assert_non_null(strstr(fixture->error.text, ":1: malformed \\uXXXX escape"));
+TEST(files_that_cannot_be_read, struct fixture *fixture) {
+    assert_fails_saying(config_load_file(fixture->config, "/nonexistent/x.properties", &failure), -ENOENT,
+                        "/nonexistent/x.properties: No such file or directory");
+    assert_int_equal(config_load_file(fixture->config, "/tmp", &failure), -EISDIR);
+    assert_fails(load(fixture, "enabled=\\u12"), -EINVAL, ":1: malformed \\uXXXX escape");
 }
 
-static void large_files(void **state) {
-    struct fixture *fixture = *state;
+TEST(large_files, struct fixture *fixture) {
     FILE *stream = fopen(fixture->path, "w");
     for (int i = 0; i < 3000; i++) fprintf(stream, "# line %d\nany.number=%d\n", i, i);
     fputs("data.dir=x", stream);
     fclose(stream);
-    assert_int_equal(config_load_file(fixture->config, fixture->path, &fixture->error), 0);
+    assert_int_equal(config_load_file(fixture->config, fixture->path, &failure), 0);
     assert_int_equal(finish(fixture), 0);
     assert_int_equal(fixture->settings.any, 2999);
 }
 
-static void a_wrong_default_is_found(void **state) {
+TEST(a_wrong_default_is_found) {
     static const struct config_property WRONG[] = {{"n", CONFIG_INT, 0, "x", .doc = "A mistake."}};
     int64_t n = 5;
     struct config_section section = {"Wrong", WRONG, 1, &n};
     struct config *config = config_new(&section, 1);
-    struct error error;
-    assert_int_equal(config_finish(config, &error), -EINVAL);
-    assert_string_equal(error.text, "default: \"n\" is \"x\", but must be a whole number");
+    assert_fails_saying(config_finish(config, &failure), -EINVAL,
+                        "default: \"n\" is \"x\", but must be a whole number");
     assert_int_equal(n, 5);
     config_free(config);
     config_free(NULL);
 }
 
-static void the_page(void **state) {
+TEST(the_page) {
     struct config_section sections[] = {{"Common", COMMON, ARRAY_SIZE(COMMON), NULL},
                                         {"Edge", EDGE, ARRAY_SIZE(EDGE), NULL},
                                         {"Secrets", SECRETS, ARRAY_SIZE(SECRETS), NULL}};
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
     config_document(sections, 3, stream);
@@ -402,30 +355,4 @@ static void the_page(void **state) {
                                 "|---|---|---|---|\n"
                                 "| `peer.token` | (empty) | text | A secret. `peer.token.file` may name a file that "
                                 "holds it. |\n");
-    free(text);
-}
-
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(defaults),
-        WITH_FIXTURE(all_types_from_a_file),
-        WITH_FIXTURE(later_sources_win_in_any_order),
-        WITH_FIXTURE(kafka_keys_pass_through),
-        WITH_FIXTURE(environment_of_a_kafka_property),
-        WITH_FIXTURE(unknown_keys_are_refused_with_the_nearest),
-        WITH_FIXTURE(a_name_that_is_not_near_is_not_suggested),
-        WITH_FIXTURE(malformed_values_are_refused_where_they_stand),
-        WITH_FIXTURE(a_property_without_default_must_be_given),
-        WITH_FIXTURE(assignments_need_a_key),
-        WITH_FIXTURE(files_that_cannot_be_read),
-        WITH_FIXTURE(secrets_may_stand_in_files),
-        WITH_FIXTURE(a_secrets_file_is_a_value_like_others),
-        WITH_FIXTURE(a_secrets_file_that_is_no_use),
-        WITH_FIXTURE(large_files),
-        cmocka_unit_test(a_wrong_default_is_found),
-        cmocka_unit_test(the_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

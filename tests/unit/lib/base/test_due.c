@@ -1,16 +1,8 @@
 /* Items come out in the order of their times, and due_keep leaves the rest in that order: held against a plain table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/due.h"
-#include "base/hash.h"
+#include "unit/kit/kit.h"
 
-static void an_item_comes_when_its_time_has_come(void **state) {
-    (void)state;
+TEST(an_item_comes_when_its_time_has_come) {
     struct due due = {.items = NULL};
     struct due_item item;
     assert_true(due_soonest(&due) == INT64_MAX);
@@ -38,8 +30,7 @@ static bool even_place(void *context, const struct due_item *item) {
     return false;
 }
 
-static void random_items_come_in_their_order(void **state) {
-    (void)state;
+TEST(random_items_come_in_their_order) {
     struct due due = {.items = NULL};
     int64_t table[ITEMS], now = 0;
     for (int i = 0; i < ITEMS; i++) table[i] = ABSENT;
@@ -69,12 +60,4 @@ static void random_items_come_in_their_order(void **state) {
     }
     assert_true(taken > 1000 && left_out > 1000);
     due_free(&due);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_item_comes_when_its_time_has_come),
-        cmocka_unit_test(random_items_come_in_their_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* hash_fold over the shapes that user ids come in: the parts of it that presence uses spread nearly as evenly as chance does,
  * with nearly every secret. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 
 enum { USERS = 1 << 20, CELLS = 1 << 16 };
 
@@ -52,7 +44,7 @@ static double worst(void) {
 }
 
 /* One secret in twenty meets a shape that it spreads two to five times less evenly than chance. */
-static void test_even_for_nearly_every_secret(void **state) {
+TEST(test_even_for_nearly_every_secret) {
     enum { SECRETS = 12 };
     uint64_t drawn = hash_secret[0];
     size_t even = 0;
@@ -66,7 +58,7 @@ static void test_even_for_nearly_every_secret(void **state) {
     assert_true(even >= SECRETS - 2);
 }
 
-static void test_another_process_hashes_otherwise(void **state) {
+TEST(test_another_process_hashes_otherwise) {
     uint64_t of_id = hash_fold(7), of_bytes = hash_bytes("feed:7", 6);
     assert_int_not_equal(hash_bytes("feed:7", 6), hash_bytes("feed:8", 6));
     assert_int_not_equal(hash_bytes("feed:7", 6), hash_bytes("feed:7\0", 7));
@@ -78,20 +70,11 @@ static void test_another_process_hashes_otherwise(void **state) {
 }
 
 /* One multiplication that is not folded leaves the lower bits what they were. */
-static void test_the_measure_sees_a_bad_hash(void **state) {
+TEST(test_the_measure_sees_a_bad_hash) {
     uint32_t *cells = mem_zero(CELLS, sizeof *cells);
     double expected = (double)USERS / CELLS, sum = 0;
     for (uint64_t i = 0; i < USERS; i++) cells[(user(2, i) * 0xbf58476d1ce4e5b9u) & (CELLS - 1)]++;
     for (size_t c = 0; c < CELLS; c++) sum += (cells[c] - expected) * (cells[c] - expected) / expected;
     free(cells);
     assert_true(sum / CELLS > 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_even_for_nearly_every_secret),
-        cmocka_unit_test(test_another_process_hashes_otherwise),
-        cmocka_unit_test(test_the_measure_sees_a_bad_hash),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,9 @@
 /* Log lines in both formats. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/log.h"
+#include "unit/kit/kit.h"
 
 /* A log into memory. */
 struct capture {
@@ -48,7 +38,7 @@ static void assert_line(const struct capture *capture, const char *front, const 
     assert_string_equal(at, rest);
 }
 
-static void logfmt_line(void **state) {
+TEST(logfmt_line) {
     struct capture capture;
     capture_start(&capture, LOG_INFO_LEVEL, LOG_LOGFMT);
     log_info(capture.log, "partition assigned", LOG_TEXT("topic", "locations"), LOG_INT("partition", 3),
@@ -58,7 +48,7 @@ static void logfmt_line(void **state) {
     capture_free(&capture);
 }
 
-static void json_line(void **state) {
+TEST(json_line) {
     struct capture capture;
     capture_start(&capture, LOG_INFO_LEVEL, LOG_JSON);
     log_error(capture.log, "partition assigned", LOG_TEXT("topic", "loca\"tions"), LOG_INT("partition", INT64_MIN),
@@ -70,7 +60,7 @@ static void json_line(void **state) {
     capture_free(&capture);
 }
 
-static void values_cannot_forge_lines_or_fields(void **state) {
+TEST(values_cannot_forge_lines_or_fields) {
     static const struct {
         const char *value, *written;
     } CASES[] = {
@@ -97,7 +87,7 @@ static void values_cannot_forge_lines_or_fields(void **state) {
     }
 }
 
-static void levels_below_are_silent(void **state) {
+TEST(levels_below_are_silent) {
     struct capture capture;
     capture_start(&capture, LOG_WARN_LEVEL, LOG_LOGFMT);
     log_debug(capture.log, "no");
@@ -111,7 +101,7 @@ static void levels_below_are_silent(void **state) {
     log_free(NULL);
 }
 
-static void a_line_is_one_write(void **state) {
+TEST(a_line_is_one_write) {
     // A packet socket keeps each write apart; without a buffer as standard error is, and with one.
     for (int buffered = 0; buffered < 2; buffered++) {
         int ends[2];
@@ -133,23 +123,11 @@ static void a_line_is_one_write(void **state) {
     }
 }
 
-static void due_once_in_a_while(void **state) {
+TEST(due_once_in_a_while) {
     int64_t last = 0;
     assert_true(log_due(&last, 1000));
     assert_false(log_due(&last, 1000));
     last -= (int64_t)1001 * 1000000;
     assert_true(log_due(&last, 1000));
     assert_true(log_due(&last, 0));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logfmt_line),
-        cmocka_unit_test(json_line),
-        cmocka_unit_test(values_cannot_forge_lines_or_fields),
-        cmocka_unit_test(levels_below_are_silent),
-        cmocka_unit_test(a_line_is_one_write),
-        cmocka_unit_test(due_once_in_a_while),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

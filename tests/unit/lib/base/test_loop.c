@@ -1,22 +1,10 @@
 /* Timers, watches, idle work and worker threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/loop.h"
+#include "unit/kit/kit.h"
 
 /* A loop that must end by itself and leave nothing behind. */
-static void run_out(uv_loop_t *loop) {
-    assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(loop), 0);
-}
+static void run_out(uv_loop_t *loop) { kit_loop_end(loop); }
 
 struct ticking {
     struct loop_timer *timer;
@@ -28,7 +16,7 @@ static void tick(void *context) {
     if (++ticking->count == ticking->last) loop_timer_free(ticking->timer);
 }
 
-static void timer_repeats_until_freed_within(void **state) {
+TEST(timer_repeats_until_freed_within) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     struct ticking ticking = {.last = 5};
@@ -39,7 +27,7 @@ static void timer_repeats_until_freed_within(void **state) {
     assert_true(clock_monotonic_us() - start >= 8000);
 }
 
-static void timer_without_period_fires_once(void **state) {
+TEST(timer_without_period_fires_once) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     struct ticking ticking = {0};
@@ -71,7 +59,7 @@ static void start_again(void *context) {
 static void stop(void *context) { *(int *)context = 1; }
 
 /* libuv 1.44 stays in one turn for ever when a timer of 0 ms starts itself again, and nothing else is served. */
-static void timer_that_starts_itself_lets_others_run(void **state) {
+TEST(timer_that_starts_itself_lets_others_run) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     int stopped = 0;
@@ -86,7 +74,7 @@ static void timer_that_starts_itself_lets_others_run(void **state) {
 }
 
 /* A loop's time is that of its last turn; a timer made long after that still waits its whole time. */
-static void timer_counts_from_now(void **state) {
+TEST(timer_counts_from_now) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     usleep(30000);
@@ -116,7 +104,7 @@ static void add_five(void *context) {
     assert_int_equal(write(*(int *)context, &five, sizeof five), sizeof five);
 }
 
-static void watch_calls_when_readable(void **state) {
+TEST(watch_calls_when_readable) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     struct reading reading = {.fd = eventfd(0, EFD_NONBLOCK)};
@@ -133,7 +121,7 @@ static void watch_calls_when_readable(void **state) {
     close(reading.fd);
 }
 
-static void watch_of_a_plain_file_is_refused(void **state) {
+TEST(watch_of_a_plain_file_is_refused) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     char path[] = "/tmp/starling-test-XXXXXX";
@@ -155,7 +143,7 @@ static void turn(void *context) {
     if (turning->count == 150) loop_idle_free(turning->idle);
 }
 
-static void idle_runs_while_on(void **state) {
+TEST(idle_runs_while_on) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     struct turning turning = {0};
@@ -189,7 +177,7 @@ static void done(void *context) {
     working->done_here = working->worked_elsewhere && uv_thread_equal(&self, &working->loop_thread);
 }
 
-static void work_goes_to_a_thread_and_comes_back(void **state) {
+TEST(work_goes_to_a_thread_and_comes_back) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     struct working working = {.loop_thread = uv_thread_self()};
@@ -197,18 +185,4 @@ static void work_goes_to_a_thread_and_comes_back(void **state) {
     assert_int_equal(working.done_here, 0);
     run_out(&loop);
     assert_int_equal(working.done_here, 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(timer_repeats_until_freed_within),
-        cmocka_unit_test(timer_without_period_fires_once),
-        cmocka_unit_test(timer_that_starts_itself_lets_others_run),
-        cmocka_unit_test(timer_counts_from_now),
-        cmocka_unit_test(watch_calls_when_readable),
-        cmocka_unit_test(watch_of_a_plain_file_is_refused),
-        cmocka_unit_test(idle_runs_while_on),
-        cmocka_unit_test(work_goes_to_a_thread_and_comes_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

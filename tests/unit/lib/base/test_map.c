@@ -1,17 +1,8 @@
 /* The map, against a plain array. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/hash.h"
 #include "base/map.h"
+#include "unit/kit/kit.h"
 
-static void empty_map(void **state) {
+TEST(empty_map) {
     struct map *map = map_new();
     size_t cursor = 0;
     uint64_t key, value;
@@ -26,7 +17,7 @@ static void empty_map(void **state) {
     map_free(NULL);
 }
 
-static void any_key_is_allowed(void **state) {
+TEST(any_key_is_allowed) {
     static const uint64_t KEYS[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, (uint64_t)1 << 63};
     struct map *map = map_new();
     bool created;
@@ -52,7 +43,7 @@ static void any_key_is_allowed(void **state) {
     map_free(map);
 }
 
-static void pointers_as_values(void **state) {
+TEST(pointers_as_values) {
     struct map *map = map_new();
     int thing;
     *map_put(map, 5, NULL) = (uint64_t)(uintptr_t)&thing;
@@ -104,13 +95,13 @@ static void change(struct map *map, struct oracle *oracle, const uint64_t *keys,
     }
 }
 
-static void like_brute_force(void **state) {
-    uint64_t *keys = calloc(UNIVERSE, sizeof *keys);
+TEST(like_brute_force) {
+    FREED uint64_t *keys = calloc(UNIVERSE, sizeof *keys);
     for (unsigned seed = 1; seed <= 20; seed++) {
         srand(seed);
         for (size_t i = 0; i < UNIVERSE; i++)
             keys[i] = seed % 2 ? i : hash_u64(i * seed) & ~(uint64_t)1; // dense ids with 0; far apart ones
-        struct oracle *oracle = calloc(1, sizeof *oracle);
+        FREED struct oracle *oracle = calloc(1, sizeof *oracle);
         struct map *map = map_new();
         for (int round = 0; round < 40; round++) {
             // Now growing, now shrinking, over a part of the universe, so that the load goes up to the limit and down.
@@ -120,13 +111,11 @@ static void like_brute_force(void **state) {
             compare(map, oracle, keys);
         }
         map_free(map);
-        free(oracle);
     }
-    free(keys);
 }
 
 /* Keys whose home is the same slot, whatever the table's size up to 2^16: the longest runs there can be. */
-static void one_long_run(void **state) {
+TEST(one_long_run) {
     enum { COUNT = 200 };
     uint64_t keys[COUNT];
     size_t count = 0;
@@ -145,7 +134,7 @@ static void one_long_run(void **state) {
     map_free(map);
 }
 
-static void memory_is_16_bytes_a_slot_at_up_to_seven_eighths(void **state) {
+TEST(memory_is_16_bytes_a_slot_at_up_to_seven_eighths) {
     struct map *map = map_new();
     size_t empty = map_bytes(map);
     for (uint64_t key = 1; key <= 7 * 8192; key++) map_put(map, key, NULL);
@@ -153,13 +142,4 @@ static void memory_is_16_bytes_a_slot_at_up_to_seven_eighths(void **state) {
     map_put(map, 7 * 8192 + 1, NULL);
     assert_int_equal(map_bytes(map) - empty, 2 * 65536 * 16);
     map_free(map);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_map),          cmocka_unit_test(any_key_is_allowed),
-        cmocka_unit_test(pointers_as_values), cmocka_unit_test(like_brute_force),
-        cmocka_unit_test(one_long_run),       cmocka_unit_test(memory_is_16_bytes_a_slot_at_up_to_seven_eighths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* A map in parts against a map: any keys, those included that differ only in their low or their high bits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "base/maps.h"
+#include "unit/kit/kit.h"
 
-static void test_against_a_map(void **state) {
+TEST(test_against_a_map) {
     for (unsigned bits = 1; bits <= 10; bits += 3) {
         struct maps *maps = maps_new(bits);
         struct map *plain = map_new();
@@ -32,9 +25,4 @@ static void test_against_a_map(void **state) {
         map_free(plain);
     }
     maps_free(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_a_map)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

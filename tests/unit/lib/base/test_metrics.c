@@ -1,22 +1,19 @@
 /* Metrics, as Prometheus reads them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "base/metrics.h"
+#include "unit/kit/kit.h"
 
 static void assert_page(struct metrics *metrics, const char *page) {
-    struct buffer out = {0};
+    FREED_BUFFER out = {.size = 0};
     metrics_render(metrics, &out);
     assert_string_equal(buffer_cstring(&out), page);
-    buffer_free(&out);
 }
 
-static void counters_and_gauges(void **state) {
+SET_UP() { return metrics_new(); }
+TEAR_DOWN(struct metrics *metrics) { metrics_free(metrics); }
+
+TEST(counters_and_gauges) {
     struct metrics *metrics = metrics_new();
     assert_page(metrics, "");
     struct metric *first = metrics_counter(metrics, "reports_total", "Reports.", "kind=\"a\"");
@@ -38,8 +35,7 @@ static void counters_and_gauges(void **state) {
     metrics_free(NULL);
 }
 
-static void removed_series(void **state) {
-    struct metrics *metrics = metrics_new();
+TEST(removed_series, struct metrics *metrics) {
     metrics_gauge(metrics, "lag", "Lag.", "p=\"0\"")->value = 1;
     struct metric *gone = metrics_gauge(metrics, "lag", "Lag.", "p=\"1\"");
     metrics_gauge(metrics, "lag", "Lag.", "p=\"2\"")->value = 3;
@@ -51,12 +47,10 @@ static void removed_series(void **state) {
     assert_page(metrics, "");
     assert_true(metrics_gauge(metrics, "lag", "Lag.", "p=\"0\"")->value == 0);
     assert_page(metrics, "# HELP lag Lag.\n# TYPE lag gauge\nlag{p=\"0\"} 0\n");
-    metrics_free(metrics);
 }
 
-static void histograms_are_cumulative(void **state) {
+TEST(histograms_are_cumulative, struct metrics *metrics) {
     static const double BUCKETS[] = {0.005, 0.1, 2};
-    struct metrics *metrics = metrics_new();
     struct histogram *histogram = metrics_histogram(metrics, "join_seconds", "Join.", NULL, BUCKETS, 3);
     struct histogram *labelled = metrics_histogram(metrics, "join_seconds", "Join.", "k=\"x\"", BUCKETS, 1);
     histogram_observe(histogram, 0.001);
@@ -77,23 +71,18 @@ static void histograms_are_cumulative(void **state) {
                          "join_seconds_bucket{k=\"x\",le=\"+Inf\"} 1\n"
                          "join_seconds_sum{k=\"x\"} +Inf\n"
                          "join_seconds_count{k=\"x\"} 1\n");
-    metrics_free(metrics);
 }
 
-static void text_is_escaped(void **state) {
-    struct metrics *metrics = metrics_new();
-    struct buffer labels = {0};
+TEST(text_is_escaped, struct metrics *metrics) {
+    FREED_BUFFER labels = {.size = 0};
     metrics_label(&labels, "topic", "a\"b\\c\nd");
     metrics_label(&labels, "partition", "3");
     metrics_gauge(metrics, "odd", "One line,\nno \\ more \"quotes\".", buffer_cstring(&labels))->value = -HUGE_VAL;
     assert_page(metrics, "# HELP odd One line,\\nno \\\\ more \"quotes\".\n# TYPE odd gauge\n"
                          "odd{topic=\"a\\\"b\\\\c\\nd\",partition=\"3\"} -Inf\n");
-    buffer_free(&labels);
-    metrics_free(metrics);
 }
 
-static void gauges_are_left_out_until_they_are_known(void **state) {
-    struct metrics *metrics = metrics_new();
+TEST(gauges_are_left_out_until_they_are_known, struct metrics *metrics) {
     struct metric *never = metrics_gauge_unknown(metrics, "never", "Never.", NULL),
                   *later = metrics_gauge_unknown(metrics, "made", "Made.", "k=\"a\"");
     metrics_gauge(metrics, "made", "Made.", "k=\"b\"")->value = 1;
@@ -103,41 +92,23 @@ static void gauges_are_left_out_until_they_are_known(void **state) {
     assert_page(metrics, "# HELP made Made.\n# TYPE made gauge\nmade{k=\"a\"} 5\nmade{k=\"b\"} 1\n");
     later->value = never->value;
     assert_page(metrics, "# HELP made Made.\n# TYPE made gauge\nmade{k=\"b\"} 1\n");
-    metrics_free(metrics);
 }
 
-static void a_name_of_two_kinds_is_two_families(void **state) {
+TEST(a_name_of_two_kinds_is_two_families, struct metrics *metrics) {
     static const double BUCKETS[] = {1};
-    struct metrics *metrics = metrics_new();
     metrics_counter(metrics, "same", "A.", NULL)->value = 1;
     histogram_observe(metrics_histogram(metrics, "same", "B.", NULL, BUCKETS, 1), 5);
     assert_page(metrics, "# HELP same A.\n# TYPE same counter\nsame 1\n"
                          "# HELP same B.\n# TYPE same histogram\nsame_bucket{le=\"1\"} 0\nsame_bucket{le=\"+Inf\"} 1\n"
                          "same_sum 5\nsame_count 1\n");
-    metrics_free(metrics);
 }
 
 static void count_up(void *context) { ((struct metric *)context)->value++; }
 
-static void collectors_run_before_each_rendering(void **state) {
-    struct metrics *metrics = metrics_new();
+TEST(collectors_run_before_each_rendering, struct metrics *metrics) {
     struct metric *gauge = metrics_gauge(metrics, "turns", "Turns.", NULL);
     metrics_on_collect(metrics, count_up, gauge);
     metrics_on_collect(metrics, count_up, gauge);
     assert_page(metrics, "# HELP turns Turns.\n# TYPE turns gauge\nturns 2\n");
     assert_page(metrics, "# HELP turns Turns.\n# TYPE turns gauge\nturns 4\n");
-    metrics_free(metrics);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_and_gauges),
-        cmocka_unit_test(removed_series),
-        cmocka_unit_test(histograms_are_cumulative),
-        cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(gauges_are_left_out_until_they_are_known),
-        cmocka_unit_test(a_name_of_two_kinds_is_two_families),
-        cmocka_unit_test(collectors_run_before_each_rendering),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* Pieces of one size: that none is given to two, and that what is empty goes back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "base/pool.h"
+#include "unit/kit/kit.h"
 
 enum { PIECES = 900, STEPS = 40000 };
 
@@ -23,7 +13,7 @@ static void check(const uint8_t *piece, size_t size, size_t which) {
     for (size_t i = 0; i < size; i += 7) assert_int_equal(piece[i], which % 251);
 }
 
-static void pieces_are_nobody_elses(void **state) {
+TEST(pieces_are_nobody_elses) {
     static const size_t SIZES[] = {16, 64, 448, 12288, POOL_PIECE_MAX};
     for (size_t s = 0; s < sizeof SIZES / sizeof *SIZES; s++) {
         size_t size = SIZES[s], most = 0;
@@ -51,7 +41,7 @@ static void pieces_are_nobody_elses(void **state) {
 }
 
 #ifndef __SANITIZE_ADDRESS__
-static void what_is_empty_goes_back(void **state) {
+TEST(what_is_empty_goes_back) {
     enum { SIZE = 4096, MANY = 5000 };
     static void *pieces[MANY];
     struct pool *pool = pool_new(SIZE);
@@ -75,7 +65,7 @@ static long faults(void) {
     return usage.ru_minflt;
 }
 
-static void to_and_fro_over_an_edge_costs_nothing(void **state) {
+TEST(to_and_fro_over_an_edge_costs_nothing) {
     enum { SIZE = 4096, ROUNDS = 1000, KEPT = 2 };
     static void *pieces[2048];
     struct pool *pool = pool_new(SIZE);
@@ -105,14 +95,3 @@ static void to_and_fro_over_an_edge_costs_nothing(void **state) {
     pool_free(pool);
 }
 #endif
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_nobody_elses),
-#ifndef __SANITIZE_ADDRESS__
-        cmocka_unit_test(what_is_empty_goes_back),
-        cmocka_unit_test(to_and_fro_over_an_edge_costs_nothing),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,18 +1,6 @@
 /* The syntax of .properties files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buffer.h"
-#include "base/mem.h"
 #include "base/properties.h"
+#include "unit/kit/kit.h"
 
 /* Writes each pair as LINE<key>=<value>. */
 static int write_pair(void *context, int line, const char *key, const char *value, struct error *error) {
@@ -22,14 +10,12 @@ static int write_pair(void *context, int line, const char *key, const char *valu
 
 static int read_text(const char *text, size_t size, struct buffer *out, struct error *error) {
     // In memory of just that size: reading beyond it is caught by the sanitizer.
-    char *exact = mem_alloc(size);
+    FREED char *exact = mem_alloc(size);
     memcpy(exact, text, size);
-    int code = properties_read("f", exact, size, write_pair, out, error);
-    free(exact);
-    return code;
+    return properties_read("f", exact, size, write_pair, out, error);
 }
 
-static void reads_what_java_reads(void **state) {
+TEST(reads_what_java_reads) {
     static const struct {
         const char *text, *pairs;
     } CASES[] = {
@@ -66,16 +52,15 @@ static void reads_what_java_reads(void **state) {
         {"a=1\na=2", "1<a>=<1>2<a>=<2>"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        struct buffer out = {0};
+        FREED_BUFFER out = {.size = 0};
         struct error error = {"untouched"};
         assert_int_equal(read_text(CASES[i].text, strlen(CASES[i].text), &out, &error), 0);
         assert_string_equal(buffer_cstring(&out), CASES[i].pairs);
         assert_string_equal(error.text, "untouched");
-        buffer_free(&out);
     }
 }
 
-static void refuses_what_is_no_text(void **state) {
+TEST(refuses_what_is_no_text) {
     static const struct {
         const char *text;
         size_t size;
@@ -92,11 +77,8 @@ static void refuses_what_is_no_text(void **state) {
         {"a=x\0y", 5, "f:1: not UTF-8 text"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        struct buffer out = {0};
-        struct error error;
-        assert_int_equal(read_text(CASES[i].text, CASES[i].size, &out, &error), -EINVAL);
-        assert_string_equal(error.text, CASES[i].reason);
-        buffer_free(&out);
+        FREED_BUFFER out = {.size = 0};
+        assert_fails_saying(read_text(CASES[i].text, CASES[i].size, &out, &failure), -EINVAL, CASES[i].reason);
     }
 }
 
@@ -105,7 +87,7 @@ static int refuse(void *context, int line, const char *key, const char *value, s
     return -EPERM;
 }
 
-static void stops_at_the_first_refusal(void **state) {
+TEST(stops_at_the_first_refusal) {
     int calls = 0;
     assert_int_equal(properties_read("f", "a=1\nb=2\n", 8, refuse, &calls, NULL), -EPERM);
     assert_int_equal(calls, 1);
@@ -119,27 +101,15 @@ static int check_line(void *context, int line, const char *key, const char *valu
     return 0;
 }
 
-static void survives_random_text(void **state) {
+TEST(survives_random_text) {
     static const char BYTES[] = "a=: \\\\\\\n\r#!u0d8c\t\xc3\xbc";
     srand(5);
     for (int i = 0; i < 50000; i++) {
         size_t size = (size_t)rand() % 40;
-        char *text = mem_alloc(size);
+        FREED char *text = mem_alloc(size);
         for (size_t j = 0; j < size; j++) text[j] = BYTES[(size_t)rand() % (sizeof BYTES - 1)];
         int last = 0;
-        struct error error;
-        int code = properties_read("f", text, size, check_line, &last, &error);
+        int code = properties_read("f", text, size, check_line, &last, &failure);
         assert_true(code == 0 || code == -EINVAL);
-        free(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_java_reads),
-        cmocka_unit_test(refuses_what_is_no_text),
-        cmocka_unit_test(stops_at_the_first_refusal),
-        cmocka_unit_test(survives_random_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* A worker: order, threads, and when it may be freed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <semaphore.h>
-#include <string.h>
 
 #include "base/worker.h"
+#include "unit/kit/kit.h"
 
 enum { JOBS = 200 };
 
@@ -26,18 +20,18 @@ struct numbered {
     int number;
 };
 
-static void set_up(struct world *world) {
-    memset(world, 0, sizeof *world);
+SET_UP() {
+    struct world *world = kit_zero(sizeof *world);
     uv_loop_init(&world->loop);
     sem_init(&world->gate, 0, 0);
     world->loop_thread = uv_thread_self();
     world->worker = worker_new(&world->loop);
+    return world;
 }
 
-static void tear_down(struct world *world) {
+TEAR_DOWN(struct world *world) {
     worker_free(world->worker);
-    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&world->loop), 0);
+    kit_loop_end(&world->loop);
     sem_destroy(&world->gate);
 }
 
@@ -67,57 +61,48 @@ static void wait_at_gate(void *context) {
     note_work(context);
 }
 
-static void jobs_run_in_order_elsewhere_and_come_back_in_order(void **state) {
-    struct world world;
+TEST(jobs_run_in_order_elsewhere_and_come_back_in_order, struct world *world) {
     struct numbered jobs[JOBS];
-    set_up(&world);
-    assert_false(worker_busy(world.worker));
+    assert_false(worker_busy(world->worker));
     for (int i = 0; i < JOBS; i++) {
-        jobs[i] = (struct numbered){.world = &world, .number = i};
-        worker_run(world.worker, note_work, note_done, &jobs[i]);
+        jobs[i] = (struct numbered){.world = world, .number = i};
+        worker_run(world->worker, note_work, note_done, &jobs[i]);
     }
-    assert_true(worker_busy(world.worker));
-    assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(world.done_count, JOBS);
+    assert_true(worker_busy(world->worker));
+    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(world->done_count, JOBS);
     for (int i = 0; i < JOBS; i++) {
-        assert_int_equal(world.worked[i], i);
-        assert_int_equal(world.done[i], i);
+        assert_int_equal(world->worked[i], i);
+        assert_int_equal(world->done[i], i);
     }
-    assert_true(world.elsewhere);
-    assert_false(world.busy_within_done);
-    assert_false(worker_busy(world.worker));
-    tear_down(&world);
+    assert_true(world->elsewhere);
+    assert_false(world->busy_within_done);
+    assert_false(worker_busy(world->worker));
 }
 
 static void open_gate(void *context) { sem_post(context); }
 
-static void a_loop_goes_on_while_a_job_blocks(void **state) {
-    struct world world;
-    set_up(&world);
-    struct numbered slow = {.world = &world};
-    worker_run(world.worker, wait_at_gate, note_done, &slow);
+TEST(a_loop_goes_on_while_a_job_blocks, struct world *world) {
+    struct numbered slow = {.world = world};
+    worker_run(world->worker, wait_at_gate, note_done, &slow);
     // Only the loop can let the job go on.
-    struct loop_timer *timer = loop_timer_new(&world.loop, 5, 0, open_gate, &world.gate);
-    assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(world.done_count, 1);
+    struct loop_timer *timer = loop_timer_new(&world->loop, 5, 0, open_gate, &world->gate);
+    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(world->done_count, 1);
     loop_timer_free(timer);
-    tear_down(&world);
 }
 
-static void a_slow_worker_does_not_hold_up_another(void **state) {
-    struct world world;
-    set_up(&world);
-    struct worker *other = worker_new(&world.loop);
-    struct numbered slow = {.world = &world, .number = 1}, quick = {.world = &world, .number = 2};
-    worker_run(world.worker, wait_at_gate, note_done, &slow);
+TEST(a_slow_worker_does_not_hold_up_another, struct world *world) {
+    struct worker *other = worker_new(&world->loop);
+    struct numbered slow = {.world = world, .number = 1}, quick = {.world = world, .number = 2};
+    worker_run(world->worker, wait_at_gate, note_done, &slow);
     worker_run(other, note_work, note_done, &quick);
-    while (!world.done_count) uv_run(&world.loop, UV_RUN_ONCE);
-    assert_int_equal(world.done[0], 2);
-    sem_post(&world.gate);
-    assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(world.done[1], 1);
+    while (!world->done_count) uv_run(&world->loop, UV_RUN_ONCE);
+    assert_int_equal(world->done[0], 2);
+    sem_post(&world->gate);
+    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(world->done[1], 1);
     worker_free(other);
-    tear_down(&world);
 }
 
 static void give_another(void *context) {
@@ -126,14 +111,11 @@ static void give_another(void *context) {
     if (job->world->done_count < JOBS) worker_run(job->world->worker, note_work, give_another, job);
 }
 
-static void done_may_give_the_next_job(void **state) {
-    struct world world;
-    set_up(&world);
-    struct numbered job = {.world = &world};
-    worker_run(world.worker, note_work, give_another, &job);
-    assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(world.done_count, JOBS);
-    tear_down(&world);
+TEST(done_may_give_the_next_job, struct world *world) {
+    struct numbered job = {.world = world};
+    worker_run(world->worker, note_work, give_another, &job);
+    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(world->done_count, JOBS);
 }
 
 static void free_worker(void *context) {
@@ -142,25 +124,11 @@ static void free_worker(void *context) {
     job->world->worker = NULL;
 }
 
-static void done_of_the_last_job_may_free_the_worker(void **state) {
-    struct world world;
-    set_up(&world);
-    struct numbered job = {.world = &world};
-    worker_run(world.worker, note_work, note_done, &job);
-    worker_run(world.worker, note_work, free_worker, &job);
-    assert_int_equal(uv_run(&world.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(world.work_count, 2);
-    assert_null(world.worker);
-    tear_down(&world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_run_in_order_elsewhere_and_come_back_in_order),
-        cmocka_unit_test(a_loop_goes_on_while_a_job_blocks),
-        cmocka_unit_test(a_slow_worker_does_not_hold_up_another),
-        cmocka_unit_test(done_may_give_the_next_job),
-        cmocka_unit_test(done_of_the_last_job_may_free_the_worker),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+TEST(done_of_the_last_job_may_free_the_worker, struct world *world) {
+    struct numbered job = {.world = world};
+    worker_run(world->worker, note_work, note_done, &job);
+    worker_run(world->worker, note_work, free_worker, &job);
+    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(world->work_count, 2);
+    assert_null(world->worker);
 }

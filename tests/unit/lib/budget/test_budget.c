@@ -1,34 +1,19 @@
 /* Budgets: token buckets and what is held, by key; and the keys of networks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "budget/held.h"
 #include "budget/network.h"
 #include "budget/rates.h"
+#include "unit/kit/kit.h"
 
 /* ---- rates ---- */
 
 static struct metrics *metrics;
 
-static int make_metrics(void **state) {
-    metrics = metrics_new();
-    return 0;
-}
+SET_UP() { return metrics = metrics_new(); }
 
-static int free_metrics(void **state) {
-    metrics_free(metrics);
-    return 0;
-}
+TEAR_DOWN(struct metrics *made) { metrics_free(made); }
 
 static struct rates *new_rates(int64_t per_second, int64_t burst) {
     return rates_new(&(struct rates_options){
@@ -36,14 +21,12 @@ static struct rates *new_rates(int64_t per_second, int64_t burst) {
 }
 
 static bool shows(const char *line) {
-    struct buffer text = {.size = 0};
+    FREED_BUFFER text = {.size = 0};
     metrics_render(metrics, &text);
-    bool found = strstr(buffer_cstring(&text), line) != NULL;
-    buffer_free(&text);
-    return found;
+    return strstr(buffer_cstring(&text), line) != NULL;
 }
 
-static void a_burst_and_then_one_a_second(void **state) {
+TEST(a_burst_and_then_one_a_second) {
     struct rates *rates = new_rates(1, 60);
     for (int i = 0; i < 60; i++) assert_int_equal(rates_take(rates, 7, 1, 5000), 0);
     assert_int_equal(rates_take(rates, 7, 1, 5000), 1);
@@ -59,7 +42,7 @@ static void a_burst_and_then_one_a_second(void **state) {
 }
 
 /* Against a bucket that is filled drop by drop. */
-static void a_rate_is_that_of_a_bucket(void **state) {
+TEST(a_rate_is_that_of_a_bucket) {
     enum { RATE = 4, BURST = 9 };
     struct rates *rates = new_rates(RATE, BURST);
     int64_t now = 1000, drops_ms = (int64_t)BURST * 1000;
@@ -78,14 +61,14 @@ static void a_rate_is_that_of_a_bucket(void **state) {
     rates_free(rates);
 }
 
-static void who_has_rested_takes_no_memory(void **state) {
+TEST(who_has_rested_takes_no_memory) {
     struct rates *rates = new_rates(1, 2);
     for (int64_t user = 0; user < 200000; user++) assert_int_equal(rates_take(rates, user, 1, user), 0);
     assert_true(rates_known(rates) < 5000); /* about 1000 users write within a second */
     rates_free(rates);
 }
 
-static void no_rate_is_no_limit(void **state) {
+TEST(no_rate_is_no_limit) {
     struct rates *rates = new_rates(0, 1);
     for (int i = 0; i < 1000; i++) assert_int_equal(rates_take(rates, 7, 1, 5), 0);
     assert_int_equal(rates_known(rates), 0);
@@ -93,9 +76,8 @@ static void no_rate_is_no_limit(void **state) {
 }
 
 /* An attacker from more addresses than there is room for does not take memory, and does not touch those who are known. */
-static void newcomers_to_a_full_table_share(void **state) {
+TEST(newcomers_to_a_full_table_share) {
     struct rates *rates = new_rates(1, 100);
-    (void)state;
     for (uint64_t key = 0; key < RATES_MAX; key++)
         for (int i = 0; i < 3; i++) assert_int_equal(rates_take(rates, key, 1, 1000), 0);
     assert_int_equal(rates_known(rates), RATES_MAX);
@@ -110,7 +92,7 @@ static void newcomers_to_a_full_table_share(void **state) {
 }
 
 /* What costs more than the burst is not refused for ever, but is paid off before anything else. */
-static void an_amount_beyond_the_burst_is_paid_off(void **state) {
+TEST(an_amount_beyond_the_burst_is_paid_off) {
     struct rates *rates = new_rates(10, 20);
     assert_int_equal(rates_take(rates, 7, 100, 1000), 0);
     assert_int_equal(rates_take(rates, 7, 1, 1000), 9); /* -80: 8.1 s until there is 1 */
@@ -124,7 +106,7 @@ static void an_amount_beyond_the_burst_is_paid_off(void **state) {
 }
 
 /* A cost that is known only afterwards makes the key wait, but never for longer than two bursts take. */
-static void a_charge_is_bounded(void **state) {
+TEST(a_charge_is_bounded) {
     struct rates *rates = new_rates(10, 20);
     rates_charge(rates, 7, 15, 1000);
     assert_int_equal(rates_take(rates, 7, 5, 1000), 0);
@@ -136,7 +118,7 @@ static void a_charge_is_bounded(void **state) {
 }
 
 /* Millions of small units, as bytes are. */
-static void bytes_have_rates(void **state) {
+TEST(bytes_have_rates) {
     struct rates *rates = new_rates(1000000000, 2000000000);
     assert_int_equal(rates_take(rates, 7, 2000000000, 1000), 0);
     assert_int_equal(rates_take(rates, 7, 1000000, 1000), 1);
@@ -144,7 +126,7 @@ static void bytes_have_rates(void **state) {
     rates_free(rates);
 }
 
-static void rates_are_shown(void **state) {
+TEST(rates_are_shown) {
     struct rates *rates = new_rates(3, 4);
     for (int i = 0; i < 6; i++) rates_take(rates, 7, 1, 1000);
     assert_true(shows("starling_budget_limit{what=\"requests\",by=\"user\"} 4\n"));
@@ -161,7 +143,7 @@ static struct held *new_held(int64_t each, int64_t in_all) {
 }
 
 /* Random takes and gives against plain sums. */
-static void what_is_held_is_bounded(void **state) {
+TEST(what_is_held_is_bounded) {
     enum { KEYS = 20, EACH = 50, ALL = 400 };
     struct held *held = new_held(EACH, ALL);
     int64_t by[KEYS] = {0}, all = 0;
@@ -186,7 +168,7 @@ static void what_is_held_is_bounded(void **state) {
 }
 
 /* Many callers who take all that they can get leave as much for the next one as each of them has. */
-static void room_is_left_for_who_comes_last(void **state) {
+TEST(room_is_left_for_who_comes_last) {
     enum { EACH = 80, ALL = 1280, CALLERS = 31 };
     struct held *held = held_new(&(struct held_options){
         .metrics = metrics, .what = "bytes", .by = "caller", .each = EACH, .in_all = ALL, .leaves_room = true});
@@ -200,14 +182,14 @@ static void room_is_left_for_who_comes_last(void **state) {
     held_free(held);
 }
 
-static void no_limit_is_no_limit(void **state) {
+TEST(no_limit_is_no_limit) {
     struct held *held = new_held(0, 0);
     assert_true(held_take(held, 1, INT64_MAX / 2));
     assert_int_equal(held_by(held, 1), INT64_MAX / 2);
     held_free(held);
 }
 
-static void what_is_held_is_shown(void **state) {
+TEST(what_is_held_is_shown) {
     struct held *held = new_held(2, 3);
     assert_true(held_take(held, 1, 2));
     assert_false(held_take(held, 1, 1));
@@ -235,7 +217,7 @@ static uint64_t key(const char *text, uint64_t (*of)(const struct sockaddr *sock
     return of(&address.any);
 }
 
-static void networks_are_told_apart(void **state) {
+TEST(networks_are_told_apart) {
     assert_int_equal(key("192.0.2.7", network_of), key("192.0.2.200", network_of));
     assert_true(key("192.0.2.7", network_of) != key("192.0.3.7", network_of));
     assert_true(key("192.0.2.7", network_address) != key("192.0.2.8", network_address));
@@ -243,24 +225,4 @@ static void networks_are_told_apart(void **state) {
     assert_int_equal(key("::ffff:192.0.2.7", network_of), key("192.0.2.9", network_of));
     assert_int_equal(key("2001:db8:1:2::1", network_of), key("2001:db8:1:2:ffff::9", network_address));
     assert_true(key("2001:db8:1:2::1", network_of) != key("2001:db8:1:3::1", network_of));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_burst_and_then_one_a_second, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(a_rate_is_that_of_a_bucket, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(who_has_rested_takes_no_memory, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(no_rate_is_no_limit, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(newcomers_to_a_full_table_share, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(an_amount_beyond_the_burst_is_paid_off, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(a_charge_is_bounded, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(bytes_have_rates, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(rates_are_shown, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(what_is_held_is_bounded, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(room_is_left_for_who_comes_last, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(no_limit_is_no_limit, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(what_is_held_is_shown, make_metrics, free_metrics),
-        cmocka_unit_test_setup_teardown(networks_are_told_apart, make_metrics, free_metrics),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,11 @@
 /* A copy on disk: kept over restarts, begun anew when it cannot be trusted, and never in a state that a failing disk left half
  * done. */
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "base/bytes.h"
-#include "base/mem.h"
 #include "copies/disk.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/store/small_disk.h"
 #include "store/store.h"
 
@@ -23,8 +13,7 @@ enum { PARTITIONS = 3, VALUE = 4000, ROOM_MAX = 1600 };
 
 static struct copy_disk *copy_at(const char *folder) {
     struct copy_disk *copy = NULL;
-    struct error error = {.text = ""};
-    if (copy_disk_open(folder, "names", PARTITIONS, &copy, &error)) fail_msg("%s", error.text);
+    if (copy_disk_open(folder, "names", PARTITIONS, &copy, &failure)) fail_msg("%s", failure.text);
     return copy;
 }
 
@@ -35,7 +24,7 @@ static void put(struct copy_disk *copy, uint32_t key, const char *value) {
 }
 
 static void assert_value(struct copy_disk *copy, uint32_t key, const char *expected) {
-    struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER value = {.size = 0};
     uint8_t bytes[4];
     bytes_put_be32(bytes, key);
     assert_int_equal(copy_disk_get(copy, bytes, sizeof bytes, &value, NULL), expected ? 1 : 0);
@@ -43,19 +32,12 @@ static void assert_value(struct copy_disk *copy, uint32_t key, const char *expec
         assert_int_equal(value.size, strlen(expected));
         assert_memory_equal(value.data, expected, value.size);
     }
-    buffer_free(&value);
 }
 
-static void remove_copy(const char *folder) {
-    char *path = mem_format("%s/names", folder);
-    assert_int_equal(store_remove(path, NULL), 0);
-    assert_int_equal(remove(folder), 0);
-    free(path);
-}
+SET_UP_ONCE() { return small_disk_new(); }
 
-static void test_values_and_offsets_are_kept_together(void **state) {
-    char folder[] = "/tmp/test-copies-disk-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+TEST(test_values_and_offsets_are_kept_together) {
+    char *folder = kit_folder();
     struct copy_disk *copy = copy_at(folder), *second = NULL;
     assert_int_equal(copy_disk_next(copy, 1), -1);
     put(copy, 1, "one");
@@ -89,7 +71,6 @@ static void test_values_and_offsets_are_kept_together(void **state) {
     assert_value(copy, 1, NULL);
     assert_int_equal(copy_disk_next(copy, 1), -1);
     copy_disk_close(copy);
-    remove_copy(folder);
 }
 
 /* Writes until the disk is full; the offset that was written last. */
@@ -97,20 +78,17 @@ static int64_t write_until_full(struct copy_disk *copy) {
     char value[VALUE + 1];
     memset(value, 'x', VALUE);
     value[VALUE] = '\0';
-    struct error error = {.text = ""};
     for (int64_t offset = 1;; offset++) {
         put(copy, (uint32_t)offset, value);
         copy_disk_reached(copy, 0, offset);
-        int code = copy_disk_write(copy, &error);
+        int code = copy_disk_write(copy, &failure);
         if (!code) continue;
         assert_int_equal(code, -ENOSPC);
         return offset - 1;
     }
 }
 
-static void test_a_full_disk_and_room_again(void **state) {
-    const struct small_disk *disk = *state;
-    if (!disk) return;
+TEST(test_a_full_disk_and_room_again, const struct small_disk *disk) {
     struct copy_disk *copy = copy_at(disk->folder);
     small_disk_fill(disk, 100000);
     int64_t written = write_until_full(copy);
@@ -139,10 +117,8 @@ static void limit_files(rlim_t size) {
 }
 
 /* Dropping a family and making it again may fail in between: what was freed must not be used, and what is left is forgotten. */
-static void test_forgetting_may_fail(void **state) {
-    const struct small_disk *disk = *state;
-    if (!disk) return;
-    struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
+TEST(test_forgetting_may_fail, const struct small_disk *disk) {
+    FREED_BUFFER value = {.size = 0};
     int failed = 0, halfway = 0;
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t room = 0; room < ROOM_MAX; room += 16) {
@@ -170,14 +146,4 @@ static void test_forgetting_may_fail(void **state) {
     }
     print_message("forgetting failed %d times, %d of them halfway\n", failed, halfway);
     assert_true(halfway > 0);
-    buffer_free(&value);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_and_offsets_are_kept_together),
-        cmocka_unit_test(test_a_full_disk_and_room_again),
-        cmocka_unit_test(test_forgetting_may_fail),
-    };
-    return cmocka_run_group_tests(tests, small_disk_new, small_disk_free);
 }

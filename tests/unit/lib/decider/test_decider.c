@@ -1,20 +1,8 @@
 /* The decider with a product of its own, counters, over a Kafka in memory: what it promises whatever fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "decider/command_offset.h"
 #include "decider/decider.h"
 #include "fakes/kafka.h"
+#include "unit/kit/kit.h"
 
 enum {
     PARTITIONS = 2,
@@ -287,14 +275,14 @@ static void stop_decider(struct world *w) {
     w->assigned = w->begin_wanted = false;
 }
 
-static int set_up(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
     uv_loop_init(&w->loop);
     w->settings = (struct kafka_settings){.bootstrap = "memory", .prefix = "", .client_id = "test"};
     w->spans = handoff_new(1000, sizeof(struct trace_span));
     w->tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000000, .spans = w->spans});
     w->settings.tracer = w->tracer;
-    w->registry = metrics_new();
+    w->registry = kit_metrics();
     w->metrics = (struct decider_metrics){
         .commands = metrics_counter(w->registry, "commands", "", NULL),
         .queued = metrics_gauge(w->registry, "queued", "", NULL),
@@ -311,21 +299,14 @@ static int set_up(void **state) {
     for (size_t t = 0; t < 2; t++)
         for (int32_t p = 0; p < PARTITIONS; p++) fake_commit(COMMANDS[t], p, 0);
     start_decider(w);
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int tear_down(void **state) {
-    struct world *w = *state;
+TEAR_DOWN(struct world *w) {
     stop_decider(w);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    fake_kafka_stop();
+    kit_loop_end(&w->loop);
     tracer_free(w->tracer);
     handoff_free(w->spans);
-    metrics_free(w->registry);
-    free(w);
-    return 0;
 }
 
 static void command(struct world *w, const struct topic *topic, char counter, int amount, int request) {
@@ -371,8 +352,7 @@ static void settle(struct world *w) {
 
 /* ---- tests ---- */
 
-static void commands_of_all_topics_are_in_one_transaction(void **state) {
-    struct world *w = *state;
+TEST(commands_of_all_topics_are_in_one_transaction, struct world *w) {
     UNTIL(w, decider_ready(w->decider));
     command(w, &ADDING, 'a', 5, 0);
     command(w, &ADDING, 'b', 7, 0);
@@ -391,9 +371,8 @@ static void commands_of_all_topics_are_in_one_transaction(void **state) {
     assert_int_equal(w->metrics.overlay->value, 0);
 }
 
-static void a_transaction_that_fails_is_decided_again(void **state) {
+TEST(a_transaction_that_fails_is_decided_again, struct world *w) {
     static const int CODES[] = {-EAGAIN, -ESTALE, -EIO};
-    struct world *w = *state;
     for (size_t i = 0; i < 3; i++) {
         fake_fail(FAKE_TRANSACTION_COMMIT, CODES[i], 1);
         command(w, &ADDING, 'a', 5, 0);
@@ -404,8 +383,7 @@ static void a_transaction_that_fails_is_decided_again(void **state) {
     assert_int_equal((int)w->metrics.failed->value, 3);
 }
 
-static void commands_that_wait_are_shown(void **state) {
-    struct world *w = *state;
+TEST(commands_that_wait_are_shown, struct world *w) {
     UNTIL(w, decider_ready(w->decider));
     fake_gate(FAKE_TRANSACTION_COMMIT, true);
     command(w, &ADDING, 'a', 5, 0);
@@ -431,8 +409,7 @@ static void note(void *context, int code) {
 
 static int64_t soon(int ms) { return clock_monotonic_us() + ms * 1000; }
 
-static void a_record_that_is_too_large_costs_its_command_alone(void **state) {
-    struct world *w = *state;
+TEST(a_record_that_is_too_large_costs_its_command_alone, struct world *w) {
     struct outcome refused = {0}, taken = {0}, late = {0};
     UNTIL(w, decider_ready(w->decider));
     for (int counter = 'a'; counter < 'f'; counter++) command(w, &ADDING, (char)counter, 5, 0);
@@ -456,8 +433,7 @@ static void a_record_that_is_too_large_costs_its_command_alone(void **state) {
     assert_true(w->metrics.transactions->value == transactions + 1);
 }
 
-static void an_abort_that_fails_is_the_end_of_a_producer(void **state) {
-    struct world *w = *state;
+TEST(an_abort_that_fails_is_the_end_of_a_producer, struct world *w) {
     fake_fail(FAKE_TRANSACTION_COMMIT, -EAGAIN, 1);
     fake_fail(FAKE_ABORT, -ETIMEDOUT, 1);
     command(w, &ADDING, 'a', 5, 0);
@@ -465,8 +441,7 @@ static void an_abort_that_fails_is_the_end_of_a_producer(void **state) {
     assert_int_equal(fake_calls(FAKE_INIT), 2);
 }
 
-static void a_commit_without_an_answer_counts_once(void **state) {
-    struct world *w = *state;
+TEST(a_commit_without_an_answer_counts_once, struct world *w) {
     for (int committed = 0; committed < 2; committed++) {
         fake_commit_unanswered(committed);
         command(w, &ADDING, 'a', 5, 0);
@@ -475,8 +450,7 @@ static void a_commit_without_an_answer_counts_once(void **state) {
     }
 }
 
-static void what_is_revoked_meanwhile_is_decided_under_the_next_assignment(void **state) {
-    struct world *w = *state;
+TEST(what_is_revoked_meanwhile_is_decided_under_the_next_assignment, struct world *w) {
     UNTIL(w, decider_ready(w->decider));
     fake_gate(FAKE_TRANSACTION_COMMIT, true);
     command(w, &ADDING, 'a', 5, 0);
@@ -489,8 +463,7 @@ static void what_is_revoked_meanwhile_is_decided_under_the_next_assignment(void 
     assert_int_equal(w->decided, 2);
 }
 
-static void a_commit_waits_for_late_reports_and_the_loop_does_not(void **state) {
-    struct world *w = *state;
+TEST(a_commit_waits_for_late_reports_and_the_loop_does_not, struct world *w) {
     fake_hold_reports(true);
     command(w, &ADDING, 'a', 5, 0);
     UNTIL(w, fake_calls(FAKE_TRANSACTION_COMMIT) == 1);
@@ -501,8 +474,7 @@ static void a_commit_waits_for_late_reports_and_the_loop_does_not(void **state) 
     settle(w);
 }
 
-static void a_deleted_group_decides_nothing_twice(void **state) {
-    struct world *w = *state;
+TEST(a_deleted_group_decides_nothing_twice, struct world *w) {
     for (int i = 0; i < 20; i++) command(w, i % 3 ? &ADDING : &TAKING, (char)('a' + i % 4), i, 0);
     settle(w);
     stop_decider(w);
@@ -514,8 +486,7 @@ static void a_deleted_group_decides_nothing_twice(void **state) {
     assert_int_equal(w->decided, 1);
 }
 
-static void repeated_keys_are_decided_once(void **state) {
-    struct world *w = *state;
+TEST(repeated_keys_are_decided_once, struct world *w) {
     for (int i = 0; i < 5; i++) command(w, &ADDING, 'a', 10, 7); // in one transaction
     settle(w);
     command(w, &ADDING, 'a', 10, 7); // once it was read back, or not yet
@@ -529,8 +500,7 @@ static void repeated_keys_are_decided_once(void **state) {
     assert_int_equal(w->expected[0], 11);
 }
 
-static void what_is_no_command_is_a_dead_letter_once(void **state) {
-    struct world *w = *state;
+TEST(what_is_no_command_is_a_dead_letter_once, struct world *w) {
     fake_fail(FAKE_TRANSACTION_COMMIT, -EAGAIN, 2);
     fake_append(&ADDING, 1, "k", 1, "garbage", 7);
     fake_append(&ADDING, 1, "k", 1, NULL, 0);
@@ -545,8 +515,7 @@ static void what_is_no_command_is_a_dead_letter_once(void **state) {
     assert_int_equal(fake_dead_at(&ADDING, 1).offset, 1);
 }
 
-static void records_that_were_decided_or_are_not_begun_are_passed_by(void **state) {
-    struct world *w = *state;
+TEST(records_that_were_decided_or_are_not_begun_are_passed_by, struct world *w) {
     command(w, &ADDING, 'a', 5, 0);
     settle(w);
     struct kafka_record again = {
@@ -565,8 +534,7 @@ static void records_that_were_decided_or_are_not_begun_are_passed_by(void **stat
     assert_int_equal(decider_queued(w->decider), 0);
 }
 
-static void a_product_that_fails_is_asked_again_ever_more_slowly(void **state) {
-    struct world *w = *state;
+TEST(a_product_that_fails_is_asked_again_ever_more_slowly, struct world *w) {
     w->decide_fails = 5;
     int64_t began_us = clock_monotonic_us();
     command(w, &ADDING, 'a', 5, 0);
@@ -578,16 +546,14 @@ static void a_product_that_fails_is_asked_again_ever_more_slowly(void **state) {
 }
 
 /* More than a slice, and more than a transaction takes. */
-static void many_commands_are_decided_in_several_transactions(void **state) {
-    struct world *w = *state;
+TEST(many_commands_are_decided_in_several_transactions, struct world *w) {
     for (int i = 0; i < 1050; i++) command(w, i % 7 ? &ADDING : &TAKING, (char)('a' + i % KEYS), i, 0);
     settle(w);
     assert_true(w->metrics.transactions->value >= 10);
     assert_int_equal((int)w->metrics.commands->value, 1050);
 }
 
-static void a_traced_command_is_decided_alone_in_its_trace(void **state) {
-    struct world *w = *state;
+TEST(a_traced_command_is_decided_alone_in_its_trace, struct world *w) {
     size_t count;
     for (int i = 0; i < 40; i++) command(w, &ADDING, 'a', i % 10 == 5 ? TRACED : 1, 0);
     settle(w);
@@ -598,8 +564,7 @@ static void a_traced_command_is_decided_alone_in_its_trace(void **state) {
     for (size_t i = 0; i < 4; i++) assert_string_equal(spans[i].facts.name, "transaction");
 }
 
-static void those_who_wait_hear_of_the_outcome(void **state) {
-    struct world *w = *state;
+TEST(those_who_wait_hear_of_the_outcome, struct world *w) {
     struct outcome first = {0}, second = {0}, late = {0}, lost = {0}, done = {0};
     UNTIL(w, decider_handled(w->decider, &ADDING, 0) == 0);
     assert_int_equal(decider_await(w->decider, &ADDING, 0, 0, soon(60000), &first, note), 0);
@@ -635,8 +600,7 @@ static void those_who_wait_hear_of_the_outcome(void **state) {
 }
 
 /* A transaction that fails is no loss of the partition: who waits goes on waiting. */
-static void those_who_wait_outlast_a_failed_transaction(void **state) {
-    struct world *w = *state;
+TEST(those_who_wait_outlast_a_failed_transaction, struct world *w) {
     struct outcome outcome = {0};
     fake_fail(FAKE_TRANSACTION_COMMIT, -EIO, 1);
     assert_int_equal(decider_await(w->decider, &ADDING, 0, 0, soon(60000), &outcome, note), 0);
@@ -669,8 +633,7 @@ static void trouble(struct world *w, int what) {
     }
 }
 
-static void whatever_happens_every_command_counts_once(void **state) {
-    struct world *w = *state;
+TEST(whatever_happens_every_command_counts_once, struct world *w) {
     unsigned seed = 4711;
     for (int step = 0; step < 1500; step++) {
         int dice = rand_r(&seed) % 100, amount = rand_r(&seed) % 50;
@@ -691,29 +654,4 @@ static void whatever_happens_every_command_counts_once(void **state) {
     fake_fail(FAKE_TRANSACTION_COMMIT, 0, 0);
     if (!w->assigned) fake_assign_range(w->consumer, &ADDING, 0, 1);
     settle(w);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(commands_of_all_topics_are_in_one_transaction),
-        TEST(a_transaction_that_fails_is_decided_again),
-        TEST(commands_that_wait_are_shown),
-        TEST(a_record_that_is_too_large_costs_its_command_alone),
-        TEST(an_abort_that_fails_is_the_end_of_a_producer),
-        TEST(a_commit_without_an_answer_counts_once),
-        TEST(what_is_revoked_meanwhile_is_decided_under_the_next_assignment),
-        TEST(a_commit_waits_for_late_reports_and_the_loop_does_not),
-        TEST(a_deleted_group_decides_nothing_twice),
-        TEST(repeated_keys_are_decided_once),
-        TEST(what_is_no_command_is_a_dead_letter_once),
-        TEST(records_that_were_decided_or_are_not_begun_are_passed_by),
-        TEST(a_product_that_fails_is_asked_again_ever_more_slowly),
-        TEST(many_commands_are_decided_in_several_transactions),
-        TEST(a_traced_command_is_decided_alone_in_its_trace),
-        TEST(those_who_wait_hear_of_the_outcome),
-        TEST(those_who_wait_outlast_a_failed_transaction),
-        TEST(whatever_happens_every_command_counts_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

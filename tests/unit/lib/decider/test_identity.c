@@ -1,60 +1,41 @@
 /* The name of a process's transactions, and the offsets of commands as state. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/mem.h"
 #include "decider/command_offset.h"
 #include "decider/identity.h"
 #include "event/codec.h"
+#include "unit/kit/kit.h"
 
-static void an_identity_is_kept(void **state) {
-    char folder[] = "/tmp/starling-identity-XXXXXX", file[64], command[96], *a, *b;
-    struct error error;
-    assert_non_null(mkdtemp(folder));
+TEST(an_identity_is_kept) {
+    char *folder = kit_folder(), file[64], *a, *b;
     snprintf(file, sizeof file, "%s/data/router/identity", folder);
-    assert_int_equal(identity_load("", file, &a, &error), 0);
+    assert_int_equal(identity_load("", file, &a, &failure), 0);
     assert_int_equal(strlen(a), 32);
-    assert_int_equal(identity_load("", file, &b, &error), 0);
+    assert_int_equal(identity_load("", file, &b, &failure), 0);
     assert_string_equal(a, b);
     free(b);
-    assert_int_equal(identity_load("router-1", file, &b, &error), 0);
+    assert_int_equal(identity_load("router-1", file, &b, &failure), 0);
     assert_string_equal(b, "router-1");
     free(b);
     // Half a name is none.
-    FILE *stream = fopen(file, "w");
-    assert_non_null(stream);
-    fputs("0123", stream);
-    fclose(stream);
-    assert_int_equal(identity_load(NULL, file, &b, &error), 0);
+    kit_write(file, "0123");
+    assert_int_equal(identity_load(NULL, file, &b, &failure), 0);
     assert_string_not_equal(a, b);
     free(a);
     free(b);
-    assert_true(identity_load("", "/proc/no/such", &b, &error) < 0);
-    assert_int_equal(identity_transactional("s.", "routers", "one", folder, &b, &error), 0);
+    assert_true(identity_load("", "/proc/no/such", &b, &failure) < 0);
+    assert_int_equal(identity_transactional("s.", "routers", "one", folder, &b, &failure), 0);
     assert_string_equal(b, "s.routers-one");
     free(b);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
 }
 
 /* A disk that has room for half a name takes it, and says so only at the next write. */
-static void a_name_that_is_not_written_whole_is_an_error(void **state) {
-    char folder[] = "/tmp/starling-identity-XXXXXX", file[64], command[96], *name;
+TEST(a_name_that_is_not_written_whole_is_an_error) {
+    char *folder = kit_folder(), file[64], *name;
     struct error error = {.text = ""};
     struct rlimit whole, half;
-    assert_non_null(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/identity", folder);
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
@@ -65,16 +46,14 @@ static void a_name_that_is_not_written_whole_is_an_error(void **state) {
     assert_int_equal(code, -EFBIG);
     assert_non_null(strstr(error.text, "identity"));
     assert_int_equal(access(file, F_OK), -1);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
 }
 
-static void command_offsets_are_what_the_generated_codec_writes(void **state) {
+TEST(command_offsets_are_what_the_generated_codec_writes) {
     static const int64_t VALUES[] = {0, 1, 63, 64, 8191, 8192, 1234567890123, INT64_C(1) << 62};
-    struct codec *codec = codec_new();
+    struct codec *codec = kit_codec();
     for (size_t i = 0; i < sizeof VALUES / sizeof *VALUES; i++) {
         struct command_offset record = {.next = VALUES[i]}, read;
-        struct buffer theirs = {.data = NULL};
+        FREED_BUFFER theirs = {.size = 0};
         uint8_t ours[COMMAND_OFFSET_BYTES];
         int64_t next;
         size_t size = command_offset_put(ours, VALUES[i]);
@@ -86,17 +65,14 @@ static void command_offsets_are_what_the_generated_codec_writes(void **state) {
         assert_int_equal(event_decode_command_offset(codec, ours, size, &read, NULL), 0);
         assert_int_equal(read.next, VALUES[i]);
         for (size_t cut = 0; cut < size; cut++) {
-            uint8_t *part = mem_alloc(cut);
+            FREED uint8_t *part = mem_alloc(cut);
             memcpy(part, ours, cut);
             assert_int_equal(command_offset_get(part, cut, &next), -EBADMSG);
-            free(part);
         }
-        buffer_free(&theirs);
     }
-    codec_free(codec);
 }
 
-static void what_is_no_command_offset_is_refused(void **state) {
+TEST(what_is_no_command_offset_is_refused) {
     uint8_t value[COMMAND_OFFSET_BYTES + 1];
     int64_t next = 77;
     size_t size = command_offset_put(value, -5);
@@ -112,14 +88,4 @@ static void what_is_no_command_offset_is_refused(void **state) {
     assert_int_equal(command_offset_get(value, size, &next), -EBADMSG);
     assert_int_equal(command_offset_get(NULL, 0, &next), -EBADMSG);
     assert_int_equal(next, 77);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_identity_is_kept),
-        cmocka_unit_test(a_name_that_is_not_written_whole_is_an_error),
-        cmocka_unit_test(command_offsets_are_what_the_generated_codec_writes),
-        cmocka_unit_test(what_is_no_command_offset_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

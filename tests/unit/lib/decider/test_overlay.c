@@ -1,16 +1,6 @@
 /* The overlay holds what was written and not read back: by hand, and any history against an overlay that is a plain array. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "decider/overlay.h"
+#include "unit/kit/kit.h"
 
 static void put(struct overlay *overlay, int32_t partition, uint64_t group, const char *key, const char *value) {
     overlay_put(overlay, partition, group, key, strlen(key), value, strlen(value) + 1);
@@ -20,7 +10,7 @@ static const char *find(const struct overlay *overlay, const char *key) {
     return overlay_find(overlay, key, strlen(key), NULL);
 }
 
-static void an_entry_lives_until_it_is_read_back(void **state) {
+TEST(an_entry_lives_until_it_is_read_back) {
     struct overlay *overlay = overlay_new(8, 8);
     put(overlay, 0, 1, "12", "a");
     put(overlay, 1, 5, "56", "a");
@@ -42,7 +32,7 @@ static void an_entry_lives_until_it_is_read_back(void **state) {
     overlay_free(NULL);
 }
 
-static void keys_are_bytes_of_any_length(void **state) {
+TEST(keys_are_bytes_of_any_length) {
     struct overlay *overlay = overlay_new(20, 20);
     size_t size = 0;
     put(overlay, 0, 1, "", "empty");
@@ -107,7 +97,7 @@ static void assert_same(const struct overlay *overlay, const struct model *model
     assert_null(overlay_first(overlay, GROUPS).key);
 }
 
-static void any_history_is_as_a_plain_array_has_it(void **state) {
+TEST(any_history_is_as_a_plain_array_has_it) {
     struct overlay *overlay = overlay_new(20, sizeof(int));
     struct model models[KEYS] = {{false}};
     int64_t ends[PARTITIONS] = {0};
@@ -138,7 +128,7 @@ static void any_history_is_as_a_plain_array_has_it(void **state) {
     overlay_free(overlay);
 }
 
-static void many_entries_come_and_go(void **state) {
+TEST(many_entries_come_and_go) {
     enum { MANY = 200000 };
     struct overlay *overlay = overlay_new(sizeof(int), sizeof(int));
     for (int i = 0; i < MANY; i++) overlay_put(overlay, i % PARTITIONS, (uint64_t)i / 50, &i, sizeof i, &i, sizeof i);
@@ -152,14 +142,4 @@ static void many_entries_come_and_go(void **state) {
     for (int32_t p = 0; p < PARTITIONS; p++) overlay_read_back(overlay, p, 7);
     assert_int_equal(overlay_count(overlay), 0);
     overlay_free(overlay);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_entry_lives_until_it_is_read_back),
-        cmocka_unit_test(keys_are_bytes_of_any_length),
-        cmocka_unit_test(any_history_is_as_a_plain_array_has_it),
-        cmocka_unit_test(many_entries_come_and_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

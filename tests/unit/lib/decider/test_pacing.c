@@ -1,15 +1,10 @@
 /* How many commands a transaction takes where Kafka is slow, and how long it may. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "decider/pacing.h"
+#include "unit/kit/kit.h"
 
 enum { MAX = 4000 };
 
-static void late_ones_get_smaller_and_grow_again_in_time(void **state) {
+TEST(late_ones_get_smaller_and_grow_again_in_time) {
     struct pacing pacing = pacing_new(MAX);
     pacing_committed(&pacing, MAX, 3000);
     assert_int_equal(pacing.limit, MAX / 2);
@@ -27,7 +22,7 @@ static void late_ones_get_smaller_and_grow_again_in_time(void **state) {
     assert_in_range(steps, 8, 20);
 }
 
-static void a_late_one_with_few_gets_more_time_and_not_fewer(void **state) {
+TEST(a_late_one_with_few_gets_more_time_and_not_fewer) {
     struct pacing pacing = pacing_new(MAX);
     pacing_committed(&pacing, 20, 3000);
     assert_int_equal(pacing.limit, MAX);
@@ -38,7 +33,7 @@ static void a_late_one_with_few_gets_more_time_and_not_fewer(void **state) {
     assert_true(pacing_outgrown(&pacing));
 }
 
-static void what_fails_for_want_of_time_gets_more(void **state) {
+TEST(what_fails_for_want_of_time_gets_more) {
     struct pacing pacing = pacing_new(MAX);
     pacing_failed(&pacing, MAX, 20); // fenced, or refused
     assert_int_equal(pacing.limit, MAX);
@@ -81,20 +76,10 @@ static void goodput(int64_t each_ms, double command_ms, double at_least) {
     assert_true(longest_ms < 60000);
 }
 
-static void slow_kafkas_are_used(void **state) {
+TEST(slow_kafkas_are_used) {
     goodput(50, 0.1, 0.9);
     goodput(1000, 1, 0.6);
     goodput(4000, 1, 0.6);
     goodput(8000, 2, 0.5);
     goodput(2000, 20, 0.7);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_ones_get_smaller_and_grow_again_in_time),
-        cmocka_unit_test(a_late_one_with_few_gets_more_time_and_not_fewer),
-        cmocka_unit_test(what_fails_for_want_of_time_gets_more),
-        cmocka_unit_test(slow_kafkas_are_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,7 @@
 /* The outbox with a sender of the test's own: what is sent decodes to what was put, in order; ages, sizes, a full sender,
  * epochs and their acknowledgements. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "deliver/deliver.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 
 enum { DESTINATIONS = 5, SENT_MAX = 4096, FLUSH_BYTES = 2000, FLUSH_US = 5000, NOBODY = -1 };
@@ -50,9 +38,9 @@ static int take(void *context, int32_t destination, const void *bytes, size_t si
     return 0;
 }
 
-static int setup(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    w->epochs = epochs_new();
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    w->epochs = kit_epochs();
     w->reader = deliver_reader_new();
     w->tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000});
     w->outbox = deliver_new(&(struct deliver_options){.destinations = DESTINATIONS,
@@ -62,8 +50,7 @@ static int setup(void **state) {
                                                       .tracer = w->tracer,
                                                       .context = w,
                                                       .send = take});
-    *state = w;
-    return 0;
+    return w;
 }
 
 static void forget_sent(struct world *w) {
@@ -71,15 +58,11 @@ static void forget_sent(struct world *w) {
     w->count = 0;
 }
 
-static int teardown(void **state) {
-    struct world *w = *state;
+TEAR_DOWN(struct world *w) {
     deliver_free(w->outbox);
     tracer_free(w->tracer);
-    epochs_free(w->epochs);
     deliver_reader_free(w->reader);
     forget_sent(w);
-    free(w);
-    return 0;
 }
 
 static bool close_epoch(struct world *w) {
@@ -120,8 +103,7 @@ static void expect_end(struct world *w) {
     assert_int_equal(deliver_reader_next(w->reader, &envelope), 0);
 }
 
-static void test_a_batch_a_destination_in_order(void **state) {
-    struct world *w = *state;
+TEST(test_a_batch_a_destination_in_order, struct world *w) {
     deliver_set_stream_time(w->outbox, 777);
     put(w, 3, 100, 50, 1);
     put(w, 1, 200, 0, 2);
@@ -162,8 +144,7 @@ static void expect_trace(const struct world *w, size_t index, const struct trace
     assert_int_equal(w->sent[index].scope.sends.count, count);
 }
 
-static void test_a_batch_names_the_envelopes_of_its_trace(void **state) {
-    struct world *w = *state;
+TEST(test_a_batch_names_the_envelopes_of_its_trace, struct world *w) {
     struct trace_scope one, two;
     assert_true(tracer_begin(w->tracer, NULL, 0, &one) && tracer_begin(w->tracer, NULL, 0, &two));
     put(w, 3, 1, 1, 1);
@@ -189,8 +170,7 @@ static void test_a_batch_names_the_envelopes_of_its_trace(void **state) {
     assert_false(w->sent[2].traced);
 }
 
-static void test_a_batch_that_waits_keeps_its_trace(void **state) {
-    struct world *w = *state;
+TEST(test_a_batch_that_waits_keeps_its_trace, struct world *w) {
     struct trace_scope one;
     assert_true(tracer_begin(w->tracer, NULL, 0, &one));
     w->refuse = -EAGAIN;
@@ -205,8 +185,7 @@ static void test_a_batch_that_waits_keeps_its_trace(void **state) {
     assert_false(w->sent[1].traced);
 }
 
-static void test_age_and_size(void **state) {
-    struct world *w = *state;
+TEST(test_age_and_size, struct world *w) {
     put(w, 0, 1, 0, 1000);
     put(w, 1, 2, 0, 4000);
     deliver_flush_old(w->outbox, 1000 + FLUSH_US - 1);
@@ -233,8 +212,7 @@ static void test_age_and_size(void **state) {
     assert_int_equal(w->sent[full].destination, 4);
 }
 
-static void test_age_may_change(void **state) {
-    struct world *w = *state;
+TEST(test_age_may_change, struct world *w) {
     put(w, 0, 1, 0, 1000);
     deliver_set_flush_us(w->outbox, 10 * FLUSH_US);
     deliver_flush_old(w->outbox, 1000 + FLUSH_US);
@@ -246,8 +224,7 @@ static void test_age_may_change(void **state) {
     assert_int_equal(w->sent[0].destination, 0);
 }
 
-static void test_recipients_are_gathered_by_destination(void **state) {
-    struct world *w = *state;
+TEST(test_recipients_are_gathered_by_destination, struct world *w) {
     struct deliver_recipient recipients[] = {{2, 10}, {0, 11}, {2, 12},           {NOBODY, 13},
                                              {0, 14}, {2, 15}, {DESTINATIONS, 16}};
     struct deliver_envelope got;
@@ -279,13 +256,12 @@ static void test_recipients_are_gathered_by_destination(void **state) {
     }
 }
 
-static void test_a_large_envelope_goes_whole(void **state) {
-    struct world *w = *state;
+TEST(test_a_large_envelope_goes_whole, struct world *w) {
     enum { LARGE = 150000 };
     int64_t user = 7;
     uint8_t *payload = deliver_payload(w->outbox, LARGE);
     for (int i = 0; i < LARGE; i++) payload[i] = (uint8_t)(i * 7 >> 3);
-    uint8_t *copy = mem_alloc(LARGE);
+    FREED uint8_t *copy = mem_alloc(LARGE);
     memcpy(copy, payload, LARGE);
     put(w, 0, 1, 0, 1);
     struct deliver_envelope large = {
@@ -300,11 +276,9 @@ static void test_a_large_envelope_goes_whole(void **state) {
     assert_int_equal(got.payload_size, LARGE);
     assert_memory_equal(got.payload, copy, LARGE);
     expect_end(w);
-    free(copy);
 }
 
-static void test_a_beat_reaches_every_destination(void **state) {
-    struct world *w = *state;
+TEST(test_a_beat_reaches_every_destination, struct world *w) {
     put(w, 1, 5, 0, 1);
     deliver_set_stream_time(w->outbox, 42);
     deliver_beat(w->outbox);
@@ -317,8 +291,7 @@ static void test_a_beat_reaches_every_destination(void **state) {
     }
 }
 
-static void test_a_full_sender_keeps_the_order(void **state) {
-    struct world *w = *state;
+TEST(test_a_full_sender_keeps_the_order, struct world *w) {
     w->refuse = -EAGAIN;
     for (int i = 0; i < 100; i++) {
         put(w, i % 2, i, 0, 1);
@@ -343,8 +316,7 @@ static void test_a_full_sender_keeps_the_order(void **state) {
     }
 }
 
-static void test_epochs_settle_in_order(void **state) {
-    struct world *w = *state;
+TEST(test_epochs_settle_in_order, struct world *w) {
     assert_int_equal(epochs_open(w->epochs), 1);
     put(w, 0, 1, 0, 1);
     assert_true(close_epoch(w)); // flushes
@@ -360,8 +332,7 @@ static void test_epochs_settle_in_order(void **state) {
     assert_int_equal(epochs_open(w->epochs), 4);
 }
 
-static void test_what_waits_is_not_settled(void **state) {
-    struct world *w = *state;
+TEST(test_what_waits_is_not_settled, struct world *w) {
     w->refuse = -EAGAIN;
     put(w, 0, 1, 0, 1);
     assert_true(close_epoch(w));
@@ -378,8 +349,7 @@ static void test_what_waits_is_not_settled(void **state) {
     assert_int_equal(epochs_settled(w->epochs), 3);
 }
 
-static void test_forgetting(void **state) {
-    struct world *w = *state;
+TEST(test_forgetting, struct world *w) {
     put(w, 0, 1, 0, 1);
     deliver_flush(w->outbox);
     epochs_forget(w->epochs);
@@ -394,8 +364,7 @@ static void test_forgetting(void **state) {
     assert_int_equal(epochs_settled(w->epochs), epoch + 1);
 }
 
-static void test_too_many_epochs(void **state) {
-    struct world *w = *state;
+TEST(test_too_many_epochs, struct world *w) {
     for (int i = 0; i < EPOCHS_MAX * 3; i++) {
         put(w, 0, i, 0, 1);
         close_epoch(w);
@@ -501,10 +470,9 @@ static void check_settled(const struct history *h) {
     }
 }
 
-static void test_random_histories(void **state) {
-    struct world *w = *state;
+TEST(test_random_histories, struct world *w) {
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        struct history *h = mem_zero(1, sizeof *h);
+        FREED struct history *h = mem_zero(1, sizeof *h);
         *h = (struct history){.w = w, .seed = seed << 32, .forgotten = epochs_open(w->epochs)};
         for (int i = 0; i < DESTINATIONS; i++) h->last[i] = -1;
         deliver_free(w->outbox);
@@ -532,28 +500,5 @@ static void test_random_histories(void **state) {
         forget_sent(w);
         deliver_free(w->outbox);
         w->outbox = NULL;
-        free(h);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_batch_a_destination_in_order),
-        TEST(test_a_batch_names_the_envelopes_of_its_trace),
-        TEST(test_a_batch_that_waits_keeps_its_trace),
-        TEST(test_age_and_size),
-        TEST(test_age_may_change),
-        TEST(test_recipients_are_gathered_by_destination),
-        TEST(test_a_large_envelope_goes_whole),
-        TEST(test_a_beat_reaches_every_destination),
-        TEST(test_a_full_sender_keeps_the_order),
-        TEST(test_epochs_settle_in_order),
-        TEST(test_what_waits_is_not_settled),
-        TEST(test_forgetting),
-        TEST(test_too_many_epochs),
-        TEST(test_random_histories),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

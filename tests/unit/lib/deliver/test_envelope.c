@@ -1,18 +1,6 @@
 /* Delivery batches as bytes: written and read by hand, and held against the schema by avro-c and by the generated find_end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "deliver/envelope.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 
 static const int64_t users[] = {5, INT64_MAX, 0, 1, 4};
@@ -31,7 +19,7 @@ static void append(struct buffer *out, const struct deliver_envelope *envelope) 
 
 /* A batch as the outbox makes it: envelopes first, then the head in front of them, then the end. */
 static void make_batch(struct buffer *out, const struct deliver_envelope *from, size_t count) {
-    struct buffer items = {.data = NULL};
+    FREED_BUFFER items = {.size = 0};
     uint8_t head[DELIVER_HEAD_MAX], *end = head + sizeof head;
     for (size_t i = 0; i < count; i++) append(&items, &from[i]);
     uint8_t *start = deliver_head_write_before(end, 111, 222, count);
@@ -40,7 +28,6 @@ static void make_batch(struct buffer *out, const struct deliver_envelope *from, 
     buffer_append(out, start, (size_t)(end - start));
     if (count > 0) buffer_append(out, items.data, items.size);
     buffer_byte(out, 0);
-    buffer_free(&items);
 }
 
 static void assert_envelope(const struct deliver_envelope *got, const struct deliver_envelope *wanted) {
@@ -52,11 +39,11 @@ static void assert_envelope(const struct deliver_envelope *got, const struct del
     if (got->payload_size > 0) assert_memory_equal(got->payload, wanted->payload, got->payload_size);
 }
 
-static void test_envelopes_come_back(void **state) {
+TEST(test_envelopes_come_back) {
     struct deliver_reader *reader = deliver_reader_new();
     struct deliver_envelope envelope;
     struct deliver_head head;
-    struct buffer batch = {.data = NULL};
+    FREED_BUFFER batch = {.size = 0};
     for (size_t count = 0; count <= ARRAY_SIZE(envelopes); count++) { // one reader for all
         make_batch(&batch, envelopes, count);
         assert_int_equal(deliver_schema_id(batch.data, batch.size), DELIVERY_BATCH_SCHEMA_ID);
@@ -70,16 +57,15 @@ static void test_envelopes_come_back(void **state) {
         assert_int_equal(deliver_reader_next(reader, &envelope), 0);
         assert_int_equal(deliver_reader_next(reader, &envelope), 0);
     }
-    buffer_free(&batch);
     deliver_reader_free(reader);
 }
 
-static void test_avro_c_reads_what_is_written_by_hand(void **state) {
+TEST(test_avro_c_reads_what_is_written_by_hand) {
     const struct event_schema *schema = event_schema_find(DELIVER_SCHEMA_ID);
     assert_string_equal(schema->record, "delivery-batch");
     assert_int_equal(DELIVER_SCHEMA_ID, DELIVERY_BATCH_SCHEMA_ID);
     struct samples *samples = samples_new(schema, 0);
-    struct buffer batch = {.data = NULL}, theirs = {.data = NULL};
+    FREED_BUFFER batch = {.data = NULL}, theirs = {.data = NULL};
     for (size_t count = 0; count <= ARRAY_SIZE(envelopes); count++) {
         make_batch(&batch, envelopes, count);
         const uint8_t *bare = batch.data + EVENT_HEADER_SIZE, *end = batch.data + batch.size;
@@ -88,12 +74,10 @@ static void test_avro_c_reads_what_is_written_by_hand(void **state) {
         assert_int_equal(theirs.size, end - bare);
         assert_memory_equal(theirs.data, bare, theirs.size);
     }
-    buffer_free(&batch);
-    buffer_free(&theirs);
     samples_free(samples);
 }
 
-static void test_the_largest_head_fits(void **state) {
+TEST(test_the_largest_head_fits) {
     uint8_t head[DELIVER_HEAD_MAX];
     uint8_t *start = deliver_head_write_before(head + sizeof head, INT64_MIN, INT64_MAX, INT64_MAX);
     assert_ptr_equal(start, head);
@@ -105,21 +89,20 @@ static int read_items(const char *bytes, size_t size) {
     struct deliver_reader *reader = deliver_reader_new();
     struct deliver_head head;
     struct deliver_envelope envelope;
-    uint8_t *value = mem_alloc(7 + size);
+    FREED uint8_t *value = mem_alloc(7 + size);
     memcpy(value, "\0\0\0\0\11\2\4", 7);
     memcpy(value + 7, bytes, size);
     assert_int_equal(deliver_reader_start(reader, value, 7 + size, &head, NULL), 0);
     int count = 0, rc;
     while ((rc = deliver_reader_next(reader, &envelope)) == 1) assert_int_equal(envelope.kind, ++count);
     assert_int_equal(deliver_reader_next(reader, &envelope), rc);
-    free(value);
     deliver_reader_free(reader);
     return rc == 0 ? count : rc;
 }
 
 #define READ_ITEMS(LITERAL) read_items(LITERAL, sizeof LITERAL - 1)
 
-static void test_blocks(void **state) {
+TEST(test_blocks) {
     assert_int_equal(READ_ITEMS("\4\2\0\0\4\0\0\2\6\0\0\0"), 3);           // two and one
     assert_int_equal(READ_ITEMS("\3\14\2\0\0\4\0\0\1\6\6\0\0\0"), 3);      // the same with their sizes
     assert_int_equal(READ_ITEMS("\2\2\2\20\2\22\1\2\24\0\4ab\0"), 1);      // recipients in three blocks
@@ -141,12 +124,12 @@ static void test_blocks(void **state) {
     assert_int_equal(READ_ITEMS(""), -EBADMSG);
 }
 
-static void test_many_recipients_after_few(void **state) {
+TEST(test_many_recipients_after_few) {
     static int64_t many[100000];
     struct deliver_reader *reader = deliver_reader_new();
     struct deliver_head head;
     struct deliver_envelope sent[6], got;
-    struct buffer batch = {.data = NULL};
+    FREED_BUFFER batch = {.size = 0};
     for (int64_t i = 0; i < 100000; i++) many[i] = i * i * i;
     for (int i = 0; i < 6; i++)
         sent[i] = (struct deliver_envelope){.kind = i,
@@ -161,29 +144,18 @@ static void test_many_recipients_after_few(void **state) {
         assert_envelope(&got, &sent[i]);
     }
     assert_int_equal(deliver_reader_next(reader, &got), 0);
-    buffer_free(&batch);
     deliver_reader_free(reader);
 }
 
-static void test_what_is_no_batch_is_refused(void **state) {
+TEST(test_what_is_no_batch_is_refused) {
     struct deliver_reader *reader = deliver_reader_new();
     struct deliver_head head;
-    struct error error;
-    assert_int_equal(deliver_reader_start(reader, "", 0, &head, &error), -EBADMSG);
-    assert_string_equal(error.text, "not the Confluent wire format: 0 bytes");
-    assert_int_equal(deliver_reader_start(reader, "\1\0\0\0\11\0\0\0", 8, &head, &error), -EBADMSG);
-    assert_int_equal(deliver_reader_start(reader, "\0\0\0\0\6\0\0\0", 8, &head, &error), -ENOENT);
-    assert_string_equal(error.text, "schema id 6 is not one of a delivery-batch that can be read");
-    assert_int_equal(deliver_reader_start(reader, "\0\0\0\0\11\0\200", 7, &head, &error), -EBADMSG);
-    assert_string_equal(error.text, "malformed delivery-batch of 7 bytes");
+    assert_fails_saying(deliver_reader_start(reader, "", 0, &head, &failure), -EBADMSG,
+                        "not the Confluent wire format: 0 bytes");
+    assert_int_equal(deliver_reader_start(reader, "\1\0\0\0\11\0\0\0", 8, &head, &failure), -EBADMSG);
+    assert_fails_saying(deliver_reader_start(reader, "\0\0\0\0\6\0\0\0", 8, &head, &failure), -ENOENT,
+                        "schema id 6 is not one of a delivery-batch that can be read");
+    assert_fails_saying(deliver_reader_start(reader, "\0\0\0\0\11\0\200", 7, &head, &failure), -EBADMSG,
+                        "malformed delivery-batch of 7 bytes");
     deliver_reader_free(reader);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_envelopes_come_back),       cmocka_unit_test(test_avro_c_reads_what_is_written_by_hand),
-        cmocka_unit_test(test_the_largest_head_fits),     cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_many_recipients_after_few), cmocka_unit_test(test_what_is_no_batch_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* Epochs against a plain model: which of them may be committed, whatever the order of acknowledgements. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "deliver/epochs.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 
-static void test_epochs_settle_in_order(void **state) {
-    struct epochs *epochs = epochs_new();
+TEST(test_epochs_settle_in_order) {
+    struct epochs *epochs = kit_epochs();
     assert_int_equal(epochs_open(epochs), 1);
     assert_int_equal(epochs_settled(epochs), 1);
     assert_int_equal(epochs_expect(epochs), 1);
@@ -25,11 +18,10 @@ static void test_epochs_settle_in_order(void **state) {
     epochs_acknowledge(epochs, 1);
     assert_int_equal(epochs_settled(epochs), 4);
     assert_int_equal(epochs_open(epochs), 4);
-    epochs_free(epochs);
 }
 
-static void test_too_many_unsettled(void **state) {
-    struct epochs *epochs = epochs_new();
+TEST(test_too_many_unsettled) {
+    struct epochs *epochs = kit_epochs();
     int closed = 0;
     epochs_expect(epochs);
     while (epochs_close(epochs)) closed++;
@@ -38,11 +30,10 @@ static void test_too_many_unsettled(void **state) {
     epochs_acknowledge(epochs, 1);
     assert_int_equal(epochs_settled(epochs), EPOCHS_MAX);
     assert_true(epochs_close(epochs));
-    epochs_free(epochs);
 }
 
-static void test_forgetting(void **state) {
-    struct epochs *epochs = epochs_new();
+TEST(test_forgetting) {
+    struct epochs *epochs = kit_epochs();
     uint64_t lost = epochs_expect(epochs);
     assert_true(epochs_close(epochs));
     epochs_forget(epochs);
@@ -54,7 +45,6 @@ static void test_forgetting(void **state) {
     assert_int_equal(epochs_settled(epochs), next);
     epochs_acknowledge(epochs, next);
     assert_int_equal(epochs_settled(epochs), next + 1);
-    epochs_free(epochs);
 }
 
 /* The model: every thing that was sent, one by one, and which epoch it belongs to. */
@@ -77,7 +67,7 @@ static uint64_t model_settled(const struct model *model) {
 }
 
 static void run_history(uint64_t seed) {
-    struct epochs *epochs = epochs_new();
+    struct epochs *epochs = kit_epochs();
     struct model model = {.count = 0, .open = 1, .forgotten = 1};
     unsigned slow = 1 + (unsigned)sample_below(&seed, 6); // of how many acknowledgements one comes
     while (model.count < THINGS) {
@@ -106,19 +96,8 @@ static void run_history(uint64_t seed) {
         if (!model.acknowledged[i]) epochs_acknowledge(epochs, model.epoch_of[i]);
     }
     assert_int_equal(epochs_settled(epochs), model.open);
-    epochs_free(epochs);
 }
 
-static void test_random_histories(void **state) {
+TEST(test_random_histories) {
     for (uint64_t seed = 0; seed < 20; seed++) run_history(seed);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_epochs_settle_in_order),
-        cmocka_unit_test(test_too_many_unsettled),
-        cmocka_unit_test(test_forgetting),
-        cmocka_unit_test(test_random_histories),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,7 @@
 /* The generated codecs against avro-c, byte for byte, with random records and with damaged ones; and each kind of malformed
  * value by hand. Inputs lie in memory of exactly their size, so that the address sanitizer sees a read beyond the end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
 #include "base/bytes.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 
 /* Bytes in memory of exactly their size. */
@@ -23,10 +12,8 @@ static uint8_t *exact(const struct buffer *bytes) {
 }
 
 static int recode_exact(struct codec *codec, const struct buffer *value, struct buffer *out) {
-    uint8_t *copy = exact(value);
-    int rc = sample_recode(codec, copy, value->size, out);
-    free(copy);
-    return rc;
+    FREED uint8_t *copy = exact(value);
+    return sample_recode(codec, copy, value->size, out);
 }
 
 enum { READ_NO_MORE = 6 /* delivery batches without envelopes: a schema whose id stays taken */ };
@@ -45,8 +32,8 @@ static void assert_same(const struct buffer *a, const struct buffer *b) {
 
 static void round_trip(const struct event_schema *schema) {
     struct samples *samples = samples_new(schema, schema->id);
-    struct codec *codec = codec_new();
-    struct buffer bytes = {.data = NULL}, value = {.data = NULL}, ours = {.data = NULL};
+    struct codec *codec = kit_codec();
+    FREED_BUFFER bytes = {.data = NULL}, value = {.data = NULL}, ours = {.data = NULL};
     for (int i = 0; i < 2000; i++) {
         samples_next(samples, &bytes);
         sample_value(&value, schema->id, bytes.data, bytes.size);
@@ -61,14 +48,10 @@ static void round_trip(const struct event_schema *schema) {
             if (value.size > 100) value.size -= value.size / 4; /* large ones at some lengths only */
         }
     }
-    buffer_free(&bytes);
-    buffer_free(&value);
-    buffer_free(&ours);
-    codec_free(codec);
     samples_free(samples);
 }
 
-static void test_random_records_are_avro_c_s_bytes(void **state) {
+TEST(test_random_records_are_avro_c_s_bytes) {
     for (size_t i = 0; i < EVENT_SCHEMAS; i++)
         if (event_schemas[i].id != READ_NO_MORE) round_trip(&event_schemas[i]);
 }
@@ -78,9 +61,9 @@ static bool has_text(const struct event_schema *schema) { return strstr(schema->
 /* Damaged bytes are refused, or mean to us what they mean to avro-c. People may look at what is only out of range. */
 static void damage(const struct event_schema *schema) {
     struct samples *samples = samples_new(schema, 1000 + schema->id);
-    struct codec *codec = codec_new();
-    struct buffer bytes = {.data = NULL}, value = {.data = NULL}, ours = {.data = NULL}, theirs = {.data = NULL},
-                  json = {.data = NULL};
+    struct codec *codec = kit_codec();
+    FREED_BUFFER bytes = {.data = NULL}, value = {.data = NULL}, ours = {.data = NULL}, theirs = {.data = NULL},
+                 json = {.data = NULL};
     int taken = 0, refused = 0;
     for (int i = 0; i < 20000; i++) {
         samples_next(samples, &bytes);
@@ -106,21 +89,15 @@ static void damage(const struct event_schema *schema) {
         assert_memory_equal(ours.data + EVENT_HEADER_SIZE, theirs.data, theirs.size);
     }
     assert_true(taken > 100 && refused > 100);
-    buffer_free(&bytes);
-    buffer_free(&value);
-    buffer_free(&ours);
-    buffer_free(&theirs);
-    buffer_free(&json);
-    codec_free(codec);
     samples_free(samples);
 }
 
-static void test_damaged_records_are_refused_or_mean_the_same_to_avro_c(void **state) {
+TEST(test_damaged_records_are_refused_or_mean_the_same_to_avro_c) {
     for (size_t i = 0; i < EVENT_SCHEMAS; i++)
         if (event_schemas[i].id != READ_NO_MORE) damage(&event_schemas[i]);
 }
 
-static void test_fields_by_name(void **state) {
+TEST(test_fields_by_name) {
     const struct location location = {.user = INT64_MAX,
                                       .lat = 399847021,
                                       .lng = -1163186017,
@@ -131,7 +108,7 @@ static void test_fields_by_name(void **state) {
                                       .opted = -1,
                                       .accuracy = -1};
     struct samples *samples = samples_new(event_schema_find(LOCATION_SCHEMA_ID), 0);
-    struct buffer value = {.data = NULL}, again = {.data = NULL};
+    FREED_BUFFER value = {.data = NULL}, again = {.data = NULL};
     avro_value_t field;
     int64_t number = 0;
     int32_t small = 0;
@@ -151,56 +128,46 @@ static void test_fields_by_name(void **state) {
     ASSERT_FIELD(route, int, small);
     ASSERT_FIELD(opted, long, number);
     ASSERT_FIELD(accuracy, int, small);
-    buffer_free(&value);
-    buffer_free(&again);
     samples_free(samples);
 }
 
 /* What is wrong with values, by hand. */
 
 static int decode_location(const char *bytes, size_t size, struct error *error) {
-    struct codec *codec = codec_new();
-    struct buffer value = {.data = NULL};
+    struct codec *codec = kit_codec();
+    FREED_BUFFER value = {.size = 0};
     struct location location = {.user = 42}, before = location;
     buffer_append(&value, bytes, size);
-    uint8_t *copy = exact(&value);
+    FREED uint8_t *copy = exact(&value);
     int rc = event_decode_location(codec, copy, size, &location, error);
     if (rc != 0) assert_memory_equal(&location, &before, sizeof location);
-    free(copy);
-    buffer_free(&value);
-    codec_free(codec);
     return rc;
 }
 
 #define DECODE_LOCATION(LITERAL, ERROR) decode_location(LITERAL, sizeof LITERAL - 1, ERROR)
 
-static void test_wire_header(void **state) {
-    struct error error;
-    assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\2\2\2\2\2\2\2\2", &error), 0);
-    assert_int_equal(DECODE_LOCATION("", &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "0 bytes"));
-    assert_int_equal(DECODE_LOCATION("\0\0\0\1", &error), -EBADMSG);
-    assert_int_equal(DECODE_LOCATION("{\"user\": 1}", &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "not the Confluent wire format"));
-    assert_int_equal(DECODE_LOCATION("\0\0\0\0\2\2\2\2\2\2", &error), -ENOENT);
-    assert_string_equal(error.text, "schema id 2 is a friend-command, not a location");
-    assert_int_equal(DECODE_LOCATION("\0\0\0\0\0\2\2\2\2\2", &error), -ENOENT);
-    assert_int_equal(DECODE_LOCATION("\0\377\377\377\377\2\2\2\2\2", &error), -ENOENT);
-    assert_string_equal(error.text, "unknown schema id 4294967295");
-    assert_int_equal(DECODE_LOCATION("\0\0\0\0\1", &error), -EBADMSG);
-    assert_string_equal(error.text, "malformed location of 5 bytes");
+TEST(test_wire_header) {
+    assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\2\2\2\2\2\2\2\2", &failure), 0);
+    assert_fails(DECODE_LOCATION("", &failure), -EBADMSG, "0 bytes");
+    assert_int_equal(DECODE_LOCATION("\0\0\0\1", &failure), -EBADMSG);
+    assert_fails(DECODE_LOCATION("{\"user\": 1}", &failure), -EBADMSG, "not the Confluent wire format");
+    assert_fails_saying(DECODE_LOCATION("\0\0\0\0\2\2\2\2\2\2", &failure), -ENOENT,
+                        "schema id 2 is a friend-command, not a location");
+    assert_int_equal(DECODE_LOCATION("\0\0\0\0\0\2\2\2\2\2", &failure), -ENOENT);
+    assert_fails_saying(DECODE_LOCATION("\0\377\377\377\377\2\2\2\2\2", &failure), -ENOENT,
+                        "unknown schema id 4294967295");
+    assert_fails_saying(DECODE_LOCATION("\0\0\0\0\1", &failure), -EBADMSG, "malformed location of 5 bytes");
 }
 
-static void test_values_out_of_range(void **state) {
-    struct error error;
+TEST(test_values_out_of_range) {
     /* lat 900000000 and -900000000, and beyond; an int does not reach 2^31 */
     assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\200\244\247\332\6\2\2\2\2\2\2\2", NULL), 0);
     assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\377\243\247\332\6\2\2\2\2\2\2\2", NULL), 0);
-    assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\202\244\247\332\6\2\2\2\2\2\2\2", &error), -EBADMSG);
-    assert_string_equal(error.text, "a location with a value that is out of range");
+    assert_fails_saying(DECODE_LOCATION("\0\0\0\0\1\2\202\244\247\332\6\2\2\2\2\2\2\2", &failure), -EBADMSG,
+                        "a location with a value that is out of range");
     assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\201\244\247\332\6\2\2\2\2\2\2\2", NULL), -EBADMSG);
-    assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\200\200\200\200\20\2\2\2\2\2\2\2", &error), -EBADMSG);
-    assert_string_equal(error.text, "malformed location of 18 bytes");
+    assert_fails_saying(DECODE_LOCATION("\0\0\0\0\1\2\200\200\200\200\20\2\2\2\2\2\2\2", &failure), -EBADMSG,
+                        "malformed location of 18 bytes");
     /* time -1, and 2^47 */
     assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\2\2\1\2\2\2\2\2", NULL), -EBADMSG);
     assert_int_equal(DECODE_LOCATION("\0\0\0\0\1\2\2\2\376\377\377\377\377\377\77\2\2\2\2\2", NULL), 0);
@@ -221,12 +188,12 @@ static void test_values_out_of_range(void **state) {
 }
 
 /* Numbers with which daemons calculate: until - now, number + 1, structure + 1. */
-static void test_numbers_that_would_overflow_are_refused(void **state) {
+TEST(test_numbers_that_would_overflow_are_refused) {
     const struct sharing sharing = {.mode = SHARING_FRIENDS, .until = INT64_MIN};
     const struct user_name name = {.number = INT64_MAX};
     const struct comment_subject subject = {.structure = INT64_MAX};
-    struct buffer value = {.data = NULL}, ours = {.data = NULL};
-    struct codec *codec = codec_new();
+    FREED_BUFFER value = {.data = NULL}, ours = {.data = NULL};
+    struct codec *codec = kit_codec();
     event_encode_sharing(&value, &sharing);
     assert_int_equal(recode_exact(codec, &value, &ours), -EBADMSG);
     buffer_clear(&value);
@@ -235,13 +202,10 @@ static void test_numbers_that_would_overflow_are_refused(void **state) {
     buffer_clear(&value);
     event_encode_comment_subject(&value, &subject);
     assert_int_equal(recode_exact(codec, &value, &ours), -EBADMSG);
-    buffer_free(&value);
-    buffer_free(&ours);
-    codec_free(codec);
 }
 
-static void test_booleans_are_0_or_1(void **state) {
-    struct codec *codec = codec_new();
+TEST(test_booleans_are_0_or_1) {
+    struct codec *codec = kit_codec();
     struct friendship friendship;
     assert_int_equal(event_decode_friendship(codec, "\0\0\0\0\3\6\1\0\2", 9, &friendship, NULL), 0);
     assert_int_equal(friendship.state, FRIENDSHIP_FRIENDS);
@@ -249,21 +213,17 @@ static void test_booleans_are_0_or_1(void **state) {
     assert_false(friendship.blocked_by_them);
     assert_int_equal(friendship.since, 1);
     assert_int_equal(event_decode_friendship(codec, "\0\0\0\0\3\6\2\0\2", 9, &friendship, NULL), -EBADMSG);
-    codec_free(codec);
 }
 
 static int decode_profile(struct codec *codec, const char *bytes, size_t size, struct profile *profile) {
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     sample_value(&value, PROFILE_SCHEMA_ID, (const uint8_t *)bytes, size);
-    uint8_t *copy = exact(&value);
-    int rc = event_decode_profile(codec, copy, value.size, profile, NULL);
-    free(copy);
-    buffer_free(&value);
-    return rc;
+    FREED uint8_t *copy = exact(&value);
+    return event_decode_profile(codec, copy, value.size, profile, NULL);
 }
 
-static void test_lengths_of_texts(void **state) {
-    struct codec *codec = codec_new();
+TEST(test_lengths_of_texts) {
+    struct codec *codec = kit_codec();
     struct profile profile;
     assert_int_equal(decode_profile(codec, "\6Ann\0", 5, &profile), 0);
     assert_int_equal(profile.name.size, 3);
@@ -275,30 +235,25 @@ static void test_lengths_of_texts(void **state) {
                      -EBADMSG); /* 2^63-1 */
     assert_int_equal(decode_profile(codec, "\377\377\377\377\377\377\377\377\377\1", 10, &profile),
                      -EBADMSG); /* -2^63 */
-    codec_free(codec);
 }
 
-static void test_empty_texts_need_no_data(void **state) {
+TEST(test_empty_texts_need_no_data) {
     const struct profile profile = {.name = {.data = NULL, .size = 0}, .avatar_url = {.data = NULL, .size = 0}};
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     event_encode_profile(&value, &profile);
     assert_int_equal(value.size, 7);
     assert_memory_equal(value.data, "\0\0\0\0\4\0\0", 7);
-    buffer_free(&value);
 }
 
 static int decode_post_text(struct codec *codec, const char *bytes, size_t size, struct post_text *text) {
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     sample_value(&value, POST_TEXT_SCHEMA_ID, (const uint8_t *)bytes, size);
-    uint8_t *copy = exact(&value);
-    int rc = event_decode_post_text(codec, copy, value.size, text, NULL);
-    free(copy);
-    buffer_free(&value);
-    return rc;
+    FREED uint8_t *copy = exact(&value);
+    return event_decode_post_text(codec, copy, value.size, text, NULL);
 }
 
-static void test_arrays_of_texts(void **state) {
-    struct codec *codec = codec_new();
+TEST(test_arrays_of_texts) {
+    struct codec *codec = kit_codec();
     struct post_text text;
     /* {"Hi", ["a", "", "bc"]}: in one block, and in two of which the first says how long it is */
     static const char one[] = "\4Hi\6\2a\0\4bc", two[] = "\4Hi\3\6\2a\0\2\4bc";
@@ -307,7 +262,7 @@ static void test_arrays_of_texts(void **state) {
         size_t size;
     } same[] = {{one, sizeof one}, {two, sizeof two}};
     for (size_t i = 0; i < 2; i++) {
-        struct buffer value = {.data = NULL}, written = {.data = NULL};
+        FREED_BUFFER value = {.data = NULL}, written = {.data = NULL};
         sample_value(&value, POST_TEXT_SCHEMA_ID, (const uint8_t *)same[i].bytes, same[i].size);
         assert_int_equal(event_decode_post_text(codec, value.data, value.size, &text, NULL), 0);
         assert_int_equal(text.text.size, 2);
@@ -320,33 +275,28 @@ static void test_arrays_of_texts(void **state) {
         event_encode_post_text(&written, &text);
         assert_int_equal(written.size, EVENT_HEADER_SIZE + sizeof one);
         assert_memory_equal(written.data + EVENT_HEADER_SIZE, one, sizeof one);
-        buffer_free(&value);
-        buffer_free(&written);
     }
     assert_int_equal(decode_post_text(codec, "\4Hi\0", 4, &text), 0);
     assert_int_equal(text.media.count, 0);
     assert_int_equal(decode_post_text(codec, "\4Hi\6\2a\0\0", 7, &text), -EBADMSG); /* two of three */
     assert_int_equal(decode_post_text(codec, "\4Hi\2\10a\0", 6, &text), -EBADMSG);  /* a text of four bytes */
     assert_int_equal(decode_post_text(codec, "\4Hi\376\377\377\377\17\2a\0", 11, &text), -EBADMSG); /* 2^31-1 */
-    codec_free(codec);
 }
 
 /* The room that a record asks for is enough, however short or long its texts are. */
-static void test_the_room_for_texts_is_enough(void **state) {
-    char *large = mem_zero(1, 40000);
+TEST(test_the_room_for_texts_is_enough) {
+    FREED char *large = mem_zero(1, 40000);
     struct event_text items[40];
     for (size_t count = 0; count <= 40; count++) {
         for (size_t i = 0; i < count; i++) items[i] = (struct event_text){large, (i % 3) * 400 * count};
         struct post_text record = {.text = {large, count * 900}, .media = {items, count}};
         size_t most = post_text_size_max(&record);
-        uint8_t *bytes = mem_alloc(most);
+        FREED uint8_t *bytes = mem_alloc(most);
         assert_true((size_t)(post_text_write(bytes, &record) - bytes) <= most);
-        free(bytes);
     }
-    free(large);
 }
 
-static void test_headers_name_the_newest_version(void **state) {
+TEST(test_headers_name_the_newest_version) {
 #define TEXT(name, NAME, text) text,
     static const char *const records[EVENT_RECORDS] = {EVENT_EACH(TEXT)};
     uint8_t header[EVENT_HEADER_SIZE];
@@ -363,22 +313,4 @@ static void test_headers_name_the_newest_version(void **state) {
         assert_ptr_equal(event_schema_find(event_schemas[i].id), &event_schemas[i]);
     assert_null(event_schema_find(0));
     assert_null(event_schema_find(event_schemas[EVENT_SCHEMAS - 1].id + 1));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_records_are_avro_c_s_bytes),
-        cmocka_unit_test(test_damaged_records_are_refused_or_mean_the_same_to_avro_c),
-        cmocka_unit_test(test_fields_by_name),
-        cmocka_unit_test(test_wire_header),
-        cmocka_unit_test(test_values_out_of_range),
-        cmocka_unit_test(test_numbers_that_would_overflow_are_refused),
-        cmocka_unit_test(test_booleans_are_0_or_1),
-        cmocka_unit_test(test_lengths_of_texts),
-        cmocka_unit_test(test_empty_texts_need_no_data),
-        cmocka_unit_test(test_arrays_of_texts),
-        cmocka_unit_test(test_the_room_for_texts_is_enough),
-        cmocka_unit_test(test_headers_name_the_newest_version),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,9 @@
 /* History files: what is written comes back, and what cannot be written or read says so. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <avro.h>
-#include <errno.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
 #include "event/codec.h"
 #include "event/container.h"
+#include "unit/kit/kit.h"
 
 /* A file in memory. */
 struct memory_file {
@@ -42,18 +30,13 @@ static ssize_t memory_read(void *context, void *bytes, size_t size, struct error
     return (ssize_t)count;
 }
 
-static int make_file(void **state) {
+SET_UP() {
     static struct memory_file file;
     file = (struct memory_file){.bytes = {.data = NULL}, .room = SIZE_MAX};
-    *state = &file;
-    return 0;
+    return &file;
 }
 
-static int free_file(void **state) {
-    struct memory_file *file = *state;
-    buffer_free(&file->bytes);
-    return 0;
-}
+TEAR_DOWN(struct memory_file *file) { buffer_free(&file->bytes); }
 
 static struct history_row row_of(int64_t i) {
     return (struct history_row){.user = i * i,
@@ -109,21 +92,20 @@ static void read_rows(struct memory_file *file, int64_t count, int64_t end) {
     container_reader_free(reader);
 }
 
-static void test_rows_come_back(void **state) {
+TEST(test_rows_come_back, struct memory_file *file) {
     static const int64_t counts[] = {0, 1, 2, 50000};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         int64_t end = i % 2 ? -1 : counts[i] * 1000003;
-        assert_int_equal(write_rows(*state, counts[i], end, NULL), 0);
-        read_rows(*state, counts[i], end);
+        assert_int_equal(write_rows(file, counts[i], end, NULL), 0);
+        read_rows(file, counts[i], end);
     }
     container_writer_free(NULL);
     container_reader_free(NULL);
 }
 
-static void test_the_file_holds_the_whole_schema(void **state) {
-    const struct memory_file *file = *state;
+TEST(test_the_file_holds_the_whole_schema, struct memory_file *file) {
     const char *schema = event_schema_find(HISTORY_ROW_SCHEMA_ID)->json;
-    assert_int_equal(write_rows(*state, 1, 5, NULL), 0);
+    assert_int_equal(write_rows(file, 1, 5, NULL), 0);
     assert_memory_equal(file->bytes.data, "Obj\1", 4);
     assert_non_null(memmem(file->bytes.data, file->bytes.size, schema, strlen(schema)));
     assert_non_null(memmem(file->bytes.data, file->bytes.size, "timestamp-millis", strlen("timestamp-millis")));
@@ -131,15 +113,12 @@ static void test_the_file_holds_the_whole_schema(void **state) {
     assert_non_null(memmem(file->bytes.data, file->bytes.size, "starling.end", strlen("starling.end")));
 }
 
-static void test_a_write_that_fails_is_told(void **state) {
-    struct memory_file *file = *state;
-    struct error error;
+TEST(test_a_write_that_fails_is_told, struct memory_file *file) {
     assert_int_equal(write_rows(file, 50000, 7, NULL), 0);
     const size_t whole = file->bytes.size, rooms[] = {0, 10, whole / 2, whole - 1};
     for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
         file->room = rooms[i];
-        assert_int_equal(write_rows(file, 50000, 7, &error), -ENOSPC);
-        assert_string_equal(error.text, "rows.avro: no room");
+        assert_fails_saying(write_rows(file, 50000, 7, &failure), -ENOSPC, "rows.avro: no room");
     }
 }
 
@@ -160,8 +139,7 @@ static void check_refused(struct memory_file *file) {
     assert_memory_equal(error.text, "rows.avro: ", 11);
 }
 
-static void test_damaged_files_are_refused(void **state) {
-    struct memory_file *file = *state;
+TEST(test_damaged_files_are_refused, struct memory_file *file) {
     assert_int_equal(write_rows(file, 100, 100, NULL), 0);
     const size_t size = file->bytes.size, cuts[] = {size - 100 /* within the block */, size - 1, 100, 3, 0};
     assert_int_equal(read_all(file, NULL), 0);
@@ -185,9 +163,7 @@ static void test_damaged_files_are_refused(void **state) {
     }
 }
 
-static void test_files_of_other_records_are_refused(void **state) {
-    struct memory_file *file = *state;
-    struct error error;
+TEST(test_files_of_other_records_are_refused, struct memory_file *file) {
     char path[] = "/tmp/starling-container-XXXXXX";
     const char *json = event_schema_find(LOCATION_SCHEMA_ID)->json;
     avro_schema_t schema;
@@ -204,17 +180,5 @@ static void test_files_of_other_records_are_refused(void **state) {
     buffer_commit(&file->bytes, (size_t)size);
     close(fd);
     unlink(path);
-    assert_int_equal(read_all(file, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "not a file of HistoryRow"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rows_come_back, make_file, free_file),
-        cmocka_unit_test_setup_teardown(test_the_file_holds_the_whole_schema, make_file, free_file),
-        cmocka_unit_test_setup_teardown(test_a_write_that_fails_is_told, make_file, free_file),
-        cmocka_unit_test_setup_teardown(test_damaged_files_are_refused, make_file, free_file),
-        cmocka_unit_test_setup_teardown(test_files_of_other_records_are_refused, make_file, free_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_fails(read_all(file, &failure), -EBADMSG, "not a file of HistoryRow");
 }

@@ -1,18 +1,6 @@
 /* nearby-items and timeline-items, and the DeliveryBatches of version 1 that held them before there were envelopes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "event/delivery.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 
 static const struct roster_friend roster_friends[] = {{.user = 7, .lat = 1, .lng = -1, .time = 1000},
@@ -41,9 +29,11 @@ static void append_item(struct buffer *out, const struct nearby_item *item) {
     buffer_commit(out, (size_t)(end - start));
 }
 
-static void test_every_kind_of_item_comes_back(void **state) {
-    struct codec *codec = codec_new();
-    struct buffer expected = {.data = NULL}, got = {.data = NULL};
+SET_UP() { return codec_new(); }
+TEAR_DOWN(struct codec *codec) { codec_free(codec); }
+
+TEST(test_every_kind_of_item_comes_back, struct codec *codec) {
+    FREED_BUFFER expected = {.data = NULL}, got = {.data = NULL};
     struct nearby_item item;
     for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
         buffer_clear(&expected);
@@ -60,9 +50,6 @@ static void test_every_kind_of_item_comes_back(void **state) {
         buffer_byte(&expected, 0);
         assert_int_equal(delivery_read_nearby(codec, expected.data, expected.size, &item), -EBADMSG);
     }
-    buffer_free(&expected);
-    buffer_free(&got);
-    codec_free(codec);
 }
 
 static const int64_t longs[] = {INT64_MAX, 5, 0};
@@ -86,9 +73,8 @@ static void append_timeline(struct buffer *out, const struct timeline_item *item
     buffer_commit(out, (size_t)(end - start));
 }
 
-static void test_every_kind_of_timeline_item_comes_back(void **state) {
-    struct codec *codec = codec_new();
-    struct buffer expected = {.data = NULL}, got = {.data = NULL};
+TEST(test_every_kind_of_timeline_item_comes_back, struct codec *codec) {
+    FREED_BUFFER expected = {.data = NULL}, got = {.data = NULL};
     struct timeline_item item;
     for (size_t i = 0; i < ARRAY_SIZE(timeline_items); i++) {
         buffer_clear(&expected);
@@ -106,36 +92,22 @@ static void test_every_kind_of_timeline_item_comes_back(void **state) {
         assert_int_equal(delivery_read_timeline(codec, expected.data, expected.size, &item), -EBADMSG);
     }
     assert_int_equal(delivery_read_timeline(codec, "\20\2", 2, &item), -EBADMSG); /* branch 8 */
-    buffer_free(&expected);
-    buffer_free(&got);
-    codec_free(codec);
 }
 
 /* Counts that the bytes cannot hold must not decide how much memory is taken. */
-static void test_counts_are_not_believed(void **state) {
+TEST(test_counts_are_not_believed) {
     static const char *const malformed[] = {
         "\2\2\1\376\377\377\377\17\2\2\2\2", /* Roster of 2^31-1 */
         "\2\2\1\4\2\2\2\2\2\2\2",            /* of two in seven bytes, and each takes four */
         "\16\2",                             /* branch 7 */
         "\15\2",                             /* branch -7 */
     };
-    struct codec *codec = codec_new();
+    struct codec *codec = kit_codec();
     struct nearby_item item;
     for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
         size_t size = strlen(malformed[i]);
-        uint8_t *copy = mem_alloc(size);
+        FREED uint8_t *copy = mem_alloc(size);
         memcpy(copy, malformed[i], size);
         assert_int_equal(delivery_read_nearby(codec, copy, size, &item), -EBADMSG);
-        free(copy);
     }
-    codec_free(codec);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind_of_item_comes_back),
-        cmocka_unit_test(test_every_kind_of_timeline_item_comes_back),
-        cmocka_unit_test(test_counts_are_not_believed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

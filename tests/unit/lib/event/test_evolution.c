@@ -1,16 +1,7 @@
 /* Older versions of a record, read into the newest struct: the codecs here are generated from tests/schemas/evolution, with
  * every change that Avro's schema resolution allows between version 1 and 2 (a field gone, new, elsewhere; int to long;
  * symbols of an enum; branches of a union). Random values of version 1 are made and encoded by avro-c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 #include "evolution/records.h"
 
@@ -89,23 +80,21 @@ static void assert_visit(const struct visit *visit, avro_value_t *old) {
     assert_int_equal(visit->notes.count, 0);
 }
 
-static void test_an_older_record_becomes_the_newest_struct(void **state) {
+TEST(test_an_older_record_becomes_the_newest_struct) {
     struct samples *samples = samples_new(&evolution_schemas[0], 1);
-    struct buffer bytes = {.data = NULL};
+    FREED_BUFFER bytes = {.size = 0};
     visit_reader *read = visit_reader_of(VISIT_V1);
     for (int i = 0; i < ROUNDS; i++) {
-        struct codec *codec = codec_new();
+        struct codec *codec = kit_codec();
         struct visit visit;
         samples_next(samples, &bytes);
         assert_ptr_equal(read(bytes.data, bytes.data + bytes.size, &visit, codec), bytes.data + bytes.size);
         assert_visit(&visit, &samples->value);
-        codec_free(codec);
     }
-    buffer_free(&bytes);
     samples_free(samples);
 }
 
-static void test_the_struct_is_written_as_the_newest_version(void **state) {
+TEST(test_the_struct_is_written_as_the_newest_version) {
     static const int64_t marks[] = {1, INT64_MAX};
     static const struct visit_stay stays[] = {{.place = INT64_MIN, .nights = 3}};
     static const struct event_text names[] = {{"Ann", 3}, {"", 0}};
@@ -122,8 +111,8 @@ static void test_the_struct_is_written_as_the_newest_version(void **state) {
                                 .more = {.items = marks, .count = 1},
                                 .names = {.items = names, .count = 2}};
     struct samples *samples = samples_new(&evolution_schemas[2], 1);
-    struct buffer theirs = {.data = NULL};
-    char *json = NULL;
+    FREED_BUFFER theirs = {.size = 0};
+    FREED char *json = NULL;
     uint8_t *bytes = mem_alloc(visit_size_max(&visit)), *end = visit_write(bytes, &visit);
     assert_true(samples_parse(samples, bytes, (size_t)(end - bytes), &theirs));
     assert_int_equal(theirs.size, end - bytes);
@@ -136,16 +125,14 @@ static void test_the_struct_is_written_as_the_newest_version(void **state) {
         "\"stays\": [{\"place\": -9223372036854775808, \"nights\": 3}], "
         "\"stamp\": \"\\u0001A\", \"title\": \"K\\u00F6ln\", \"paid\": false, \"least\": 9, \"rating\": \"LOW\", \"more\": [1], "
         "\"names\": [\"Ann\", \"\"], \"notes\": []}");
-    free(json);
     free(bytes);
-    buffer_free(&theirs);
     samples_free(samples);
 }
 
-static void test_an_older_union_becomes_the_newest_struct(void **state) {
+TEST(test_an_older_union_becomes_the_newest_struct) {
     struct samples *samples = samples_new(&evolution_schemas[1], 2);
-    struct codec *codec = codec_new();
-    struct buffer bytes = {.data = NULL};
+    struct codec *codec = kit_codec();
+    FREED_BUFFER bytes = {.size = 0};
     assert_int_equal(samples->schema->id, TRIP_V1);
     for (int i = 0; i < ROUNDS; i++) {
         struct trip trip;
@@ -166,16 +153,14 @@ static void test_an_older_union_becomes_the_newest_struct(void **state) {
             assert_true(trip.stop.user == number(child(&branch, "user")));
         }
     }
-    buffer_free(&bytes);
-    codec_free(codec);
     samples_free(samples);
 }
 
 /* A damaged older record is refused by its reader and by find_end alike, or by neither; neither reads beyond the end. */
-static void test_damaged_older_records(void **state) {
+TEST(test_damaged_older_records) {
     struct samples *samples = samples_new(&evolution_schemas[0], 3);
     struct codec *codec = codec_new();
-    struct buffer bytes = {.data = NULL};
+    FREED_BUFFER bytes = {.size = 0};
     int taken = 0, refused = 0;
     for (int i = 0; i < 20000; i++) {
         struct visit visit;
@@ -191,12 +176,11 @@ static void test_damaged_older_records(void **state) {
         free(copy);
     }
     assert_true(taken > 100 && refused > 100);
-    buffer_free(&bytes);
     codec_free(codec);
     samples_free(samples);
 }
 
-static void test_readers_are_found_by_id(void **state) {
+TEST(test_readers_are_found_by_id) {
     assert_non_null(visit_reader_of(VISIT_SCHEMA_ID));
     assert_true(visit_reader_of(VISIT_V1) != visit_reader_of(VISIT_SCHEMA_ID));
     assert_null(visit_reader_of(TRIP_V1));
@@ -204,15 +188,4 @@ static void test_readers_are_found_by_id(void **state) {
     assert_null(trip_reader_of(VISIT_V1));
     assert_int_equal(VISIT_SCHEMA_ID, 4);
     assert_int_equal(TRIP_SCHEMA_ID, 7);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_older_record_becomes_the_newest_struct),
-        cmocka_unit_test(test_the_struct_is_written_as_the_newest_version),
-        cmocka_unit_test(test_an_older_union_becomes_the_newest_struct),
-        cmocka_unit_test(test_damaged_older_records),
-        cmocka_unit_test(test_readers_are_found_by_id),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

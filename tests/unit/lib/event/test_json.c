@@ -1,17 +1,8 @@
 /* Records as JSON for people. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
 #include "event/codec.h"
+#include "unit/kit/kit.h"
 
-static void test_a_record_is_one_line(void **state) {
+TEST(test_a_record_is_one_line) {
     const struct location location = {.user = 9007199254740993,
                                       .lat = 399847021,
                                       .lng = -1163186017,
@@ -21,8 +12,8 @@ static void test_a_record_is_one_line(void **state) {
                                       .route = -1,
                                       .opted = 12,
                                       .accuracy = 5};
-    struct codec *codec = codec_new();
-    struct buffer value = {.data = NULL}, out = {.data = NULL};
+    struct codec *codec = kit_codec();
+    FREED_BUFFER value = {.data = NULL}, out = {.data = NULL};
     event_encode_location(&value, &location);
     buffer_string(&out, "before ");
     assert_int_equal(event_to_json(codec, value.data, value.size, &out, NULL), 0);
@@ -30,14 +21,11 @@ static void test_a_record_is_one_line(void **state) {
                         "before {\"user\": 9007199254740993, \"lat\": 399847021, \"lng\": -1163186017, "
                         "\"time\": 1700000000123, \"kind\": \"REPORT\", \"session\": 0, \"route\": -1, \"opted\": 12, "
                         "\"accuracy\": 5}");
-    buffer_free(&value);
-    buffer_free(&out);
-    codec_free(codec);
 }
 
-static void test_a_batch_names_its_items(void **state) {
-    struct codec *codec = codec_new();
-    struct buffer out = {.data = NULL};
+TEST(test_a_batch_names_its_items) {
+    struct codec *codec = kit_codec();
+    FREED_BUFFER out = {.size = 0};
     static const char batch[] = "\0\0\0\0\6\2\4\4\12\2\4\10\22\2\6\0\0";
     for (int i = 0; i < 2; i++) { /* the second time nothing of the first may be left */
         buffer_clear(&out);
@@ -46,20 +34,17 @@ static void test_a_batch_names_its_items(void **state) {
                             "{\"stream_time\": 1, \"oldest_received\": 2, \"items\": [{\"Parted\": {\"recipient\": 1, "
                             "\"friend\": 2}}, {\"Left\": {\"user\": 9, \"recipients\": [3]}}]}");
     }
-    buffer_free(&out);
-    codec_free(codec);
 }
 
 static int refused(const char *bytes, size_t size, struct error *error) {
-    struct codec *codec = codec_new();
+    struct codec *codec = kit_codec();
     struct buffer out = {.data = NULL};
     int rc = event_to_json(codec, bytes, size, &out, error);
     assert_int_equal(out.size, 0);
-    codec_free(codec);
     return rc;
 }
 
-static void test_what_is_no_record_is_refused(void **state) {
+TEST(test_what_is_no_record_is_refused) {
     struct error error;
     assert_int_equal(refused("\0\0\0\0", 4, &error), -EBADMSG);
     assert_int_equal(refused("\0\0\0\0\0", 5, &error), -ENOENT);
@@ -68,13 +53,4 @@ static void test_what_is_no_record_is_refused(void **state) {
     assert_string_equal(error.text, "malformed sharing of 6 bytes");
     assert_int_equal(refused("\0\0\0\0\5\2\0", 7, &error), -EBADMSG);     /* a byte left over */
     assert_int_equal(refused("\0\0\0\0\4\2\377\0", 8, &error), -EBADMSG); /* a name that is not UTF-8 */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_record_is_one_line),
-        cmocka_unit_test(test_a_batch_names_its_items),
-        cmocka_unit_test(test_what_is_no_record_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* Which records each topic holds: all topics and all schemas have their place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdbool.h>
-#include <string.h>
-
 #include "event/codec.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 
 static bool has_schema(const char *record) {
     for (size_t i = 0; event_schema_at(i); i++)
@@ -17,8 +9,7 @@ static bool has_schema(const char *record) {
     return false;
 }
 
-static void each_topic_is_there_once(void **state) {
-    (void)state;
+TEST(each_topic_is_there_once) {
     for (size_t i = 0; i < TOPICS_ALL.count; i++)
         for (size_t j = 0; j < i; j++) {
             assert_ptr_not_equal(TOPICS_ALL.items[i], TOPICS_ALL.items[j]);
@@ -26,8 +17,7 @@ static void each_topic_is_there_once(void **state) {
         }
 }
 
-static void each_record_has_a_schema(void **state) {
-    (void)state;
+TEST(each_record_has_a_schema) {
     for (size_t t = 0; t < TOPICS_ALL.count; t++) {
         const struct topic *topic = TOPICS_ALL.items[t];
         assert_true(topic->values[0] || topic == &TOPIC_ERASURES); // of keys alone
@@ -36,19 +26,9 @@ static void each_record_has_a_schema(void **state) {
     }
 }
 
-static void schemas_come_by_rising_id(void **state) {
-    (void)state;
+TEST(schemas_come_by_rising_id) {
     for (size_t i = 0; event_schema_at(i); i++) {
         assert_ptr_equal(event_schema_find(event_schema_at(i)->id), event_schema_at(i));
         if (i) assert_true(event_schema_at(i - 1)->id < event_schema_at(i)->id);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_topic_is_there_once),
-        cmocka_unit_test(each_record_has_a_schema),
-        cmocka_unit_test(schemas_come_by_rising_id),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

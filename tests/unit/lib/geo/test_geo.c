@@ -1,19 +1,12 @@
 /* Distance, and that the quick check of "near" never decides differently. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "geo/geo.h"
+#include "unit/kit/kit.h"
 
 enum { POLE = 900000000, HALF_TURN = 1800000000 };
 
-static void validity(void **state) {
+TEST(validity) {
     assert_true(geo_valid((struct geo_point){0, 0}));
     assert_true(geo_valid((struct geo_point){POLE, HALF_TURN}));
     assert_true(geo_valid((struct geo_point){-POLE, -HALF_TURN}));
@@ -24,7 +17,7 @@ static void validity(void **state) {
     assert_false(geo_valid((struct geo_point){INT32_MIN, INT32_MIN}));
 }
 
-static void known_distances(void **state) {
+TEST(known_distances) {
     static const struct {
         struct geo_point a, b;
         double metres;
@@ -85,7 +78,7 @@ static double by_vectors(struct geo_point a, struct geo_point b) {
     return (double)((long double)GEO_EARTH_RADIUS_M * atan2l(hypotl(x, y), along));
 }
 
-static void distance_is_precise_and_symmetric(void **state) {
+TEST(distance_is_precise_and_symmetric) {
     srand(1);
     for (int i = 0; i < 200000; i++) {
         struct geo_point a = random_point(), b = random_point();
@@ -99,7 +92,7 @@ static void distance_is_precise_and_symmetric(void **state) {
 }
 
 /* Rounding makes the haversine of some of these greater than 1, which no angle has. */
-static void antipodes_are_half_round_the_earth(void **state) {
+TEST(antipodes_are_half_round_the_earth) {
     srand(5);
     for (int i = 0; i < 200000; i++) {
         struct geo_point a = random_point(), b = wrapped(-a.lat, a.lng + (int64_t)HALF_TURN);
@@ -163,7 +156,7 @@ static struct geo_point step(struct geo_point from, double metres) {
     return wrapped(llround(to / unit), from.lng + llround(turn / unit));
 }
 
-static void near_agrees_with_distance(void **state) {
+TEST(near_agrees_with_distance) {
     struct tally tally = {0};
     srand(2);
     for (int i = 0; i < 1000000; i++) {
@@ -178,7 +171,7 @@ static void near_agrees_with_distance(void **state) {
 }
 
 /* The radius is the very distance of the point, or the next number below or above. */
-static void near_agrees_at_the_boundary(void **state) {
+TEST(near_agrees_at_the_boundary) {
     struct tally tally = {0};
     srand(3);
     for (int i = 0; i < 300000; i++) {
@@ -194,7 +187,7 @@ static void near_agrees_at_the_boundary(void **state) {
 }
 
 /* Where the cosine of a latitude has few digits left: centimetres to kilometres from the pole, circles of a tenth of that. */
-static void near_agrees_beside_the_pole(void **state) {
+TEST(near_agrees_beside_the_pole) {
     struct tally tally = {0};
     srand(6);
     for (int i = 0; i < 300000; i++) {
@@ -206,14 +199,14 @@ static void near_agrees_beside_the_pole(void **state) {
     assert_true(tally.in > 100000 && tally.out > 100000);
 }
 
-static void near_agrees_on_what_is_far(void **state) {
+TEST(near_agrees_on_what_is_far) {
     struct tally tally = {0};
     srand(4);
     for (int i = 0; i < 300000; i++) check(random_point(), random_radius(), random_point(), &tally);
     assert_true(tally.in > 1000 && tally.out > 100000);
 }
 
-static void nothing_is_within_no_radius(void **state) {
+TEST(nothing_is_within_no_radius) {
     struct geo_point point = {399847021, 1163000000};
     static const double RADII[] = {-1, -0.0000001, -HUGE_VAL};
     struct tally tally = {0};
@@ -223,19 +216,4 @@ static void nothing_is_within_no_radius(void **state) {
     check(point, 0, point, &tally);
     check(point, HUGE_VAL, (struct geo_point){-399847021, -637000000}, &tally);
     assert_int_equal(tally.in, 2);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(validity),
-        cmocka_unit_test(known_distances),
-        cmocka_unit_test(distance_is_precise_and_symmetric),
-        cmocka_unit_test(antipodes_are_half_round_the_earth),
-        cmocka_unit_test(near_agrees_with_distance),
-        cmocka_unit_test(near_agrees_beside_the_pole),
-        cmocka_unit_test(near_agrees_at_the_boundary),
-        cmocka_unit_test(near_agrees_on_what_is_far),
-        cmocka_unit_test(nothing_is_within_no_radius),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

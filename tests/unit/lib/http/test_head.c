@@ -1,19 +1,8 @@
 /* Heads of requests, addresses and chunks, as two servers must read them alike. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/mem.h"
 #include "http/chunks.h"
 #include "http/head.h"
 #include "http/target.h"
+#include "unit/kit/kit.h"
 
 #define HOST "Host: x\r\n"
 #define END "\r\n"
@@ -34,7 +23,7 @@ static unsigned status_of(const char *text, size_t size, struct http_head *head)
 #define CASE(status, text)                                                                                             \
     { status, text, sizeof(text) - 1 }
 
-static void what_servers_could_read_differently_is_refused(void **state) {
+TEST(what_servers_could_read_differently_is_refused) {
     static const struct {
         unsigned status;
         const char *text;
@@ -113,19 +102,17 @@ static void what_servers_could_read_differently_is_refused(void **state) {
         CASE(1, "GET / HTTP/1.1\r\n" HOST "\r"),
     };
     struct http_head head;
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         unsigned status = status_of(CASES[i].text, CASES[i].size, &head);
         if (status != CASES[i].status) fail_msg("%u instead of %u: %s", status, CASES[i].status, CASES[i].text);
     }
 }
 
-static void a_head_is_read(void **state) {
+TEST(a_head_is_read) {
     static const char TEXT[] = "PUT /a?b HTTP/1.1\r\nHost: a.example:80\r\nX-One:\t one two \t\r\nx-one:\r\n"
                                "Connection: x, Close\r\nExpect: 100-Continue\r\nContent-Length: 0017\r\n\r\n";
     struct http_head head;
-    struct buffer values = {.size = 0};
-    (void)state;
+    FREED_BUFFER values = {.size = 0};
     assert_int_equal(status_of(TEXT, sizeof TEXT - 1, &head), 0);
     assert_string_equal(head.method, "PUT");
     assert_string_equal(head.target, "/a?b");
@@ -138,7 +125,6 @@ static void a_head_is_read(void **state) {
     assert_null(http_field_find(head.fields, head.field_count, "x"));
     assert_int_equal(http_field_gather(head.fields, head.field_count, "X-One", &values), 2);
     assert_string_equal(buffer_cstring(&values), "one two,");
-    buffer_free(&values);
     for (size_t known = 0; known < sizeof TEXT - 2; known++) {
         assert_int_equal(http_head_size(TEXT, known, known ? known - 1 : 0), 0);
         assert_int_equal(http_head_size(TEXT, sizeof TEXT - 1, known), sizeof TEXT - 1);
@@ -146,7 +132,7 @@ static void a_head_is_read(void **state) {
 }
 
 /* As proxies are asked: the host of the address goes before the field (RFC 9112, 3.2.2). */
-static void absolute_addresses_are_read(void **state) {
+TEST(absolute_addresses_are_read) {
     static const struct {
         const char *target, *host, *rest;
     } CASES[] = {
@@ -155,19 +141,16 @@ static void absolute_addresses_are_read(void **state) {
         {"http://[::1]:80/x", "[::1]:80", "/x"},       {"/http://a/", "x", "/http://a/"},
     };
     struct http_head head;
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        char *text = mem_format("GET %s HTTP/1.1\r\n" HOST END, CASES[i].target);
+        FREED char *text = mem_format("GET %s HTTP/1.1\r\n" HOST END, CASES[i].target);
         assert_int_equal(status_of(text, strlen(text), &head), 0);
         assert_string_equal(head.host, CASES[i].host);
         assert_string_equal(head.target, CASES[i].rest);
-        free(text);
     }
 }
 
-static void heads_have_their_limits(void **state) {
+TEST(heads_have_their_limits) {
     struct http_head head;
-    (void)state;
     static const struct {
         unsigned status;
         const char *before, *after;
@@ -181,11 +164,10 @@ static void heads_have_their_limits(void **state) {
         {431, "GET / HTTP/1.1\r\n" HOST "X: ", "", HTTP_HEAD_MAX},
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        char *text = mem_format("%s%0*d%s", CASES[i].before, CASES[i].zeros, 0, CASES[i].after);
+        FREED char *text = mem_format("%s%0*d%s", CASES[i].before, CASES[i].zeros, 0, CASES[i].after);
         assert_int_equal(status_of(text, strlen(text), &head), CASES[i].status);
-        free(text);
     }
-    struct buffer many = {.size = 0};
+    FREED_BUFFER many = {.size = 0};
     buffer_string(&many, "GET / HTTP/1.1\r\n" HOST);
     for (int i = 1; i < HTTP_FIELDS_MAX; i++) buffer_string(&many, "a:\r\n");
     buffer_string(&many, END);
@@ -193,10 +175,9 @@ static void heads_have_their_limits(void **state) {
     many.size -= 2;
     buffer_string(&many, "a:\r\n" END);
     assert_int_equal(status_of((const char *)many.data, many.size, &head), 431);
-    buffer_free(&many);
 }
 
-static void addresses_are_decoded(void **state) {
+TEST(addresses_are_decoded) {
     static const struct {
         const char *target, *path, *parameters;
     } CASES[] = {
@@ -208,18 +189,15 @@ static void addresses_are_decoded(void **state) {
         {"/a?b?c=%3f", "/a", "b?c=?|"},
         {"/", "/", ""},
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         struct http_field parameters[4];
         size_t count = 4;
-        char *target = mem_string(CASES[i].target);
-        struct buffer seen = {.size = 0};
+        FREED char *target = mem_string(CASES[i].target);
+        FREED_BUFFER seen = {.size = 0};
         assert_true(http_target_read(target, parameters, &count));
         for (size_t p = 0; p < count; p++) buffer_format(&seen, "%s=%s|", parameters[p].name, parameters[p].value);
         assert_string_equal(target, CASES[i].path);
         assert_string_equal(buffer_cstring(&seen), CASES[i].parameters);
-        buffer_free(&seen);
-        free(target);
     }
     struct http_field one[1];
     size_t count = 1;
@@ -227,8 +205,7 @@ static void addresses_are_decoded(void **state) {
     assert_false(http_target_read(two, one, &count));
 }
 
-static void lists_are_searched(void **state) {
-    (void)state;
+TEST(lists_are_searched) {
     assert_true(http_lists("a, Close ,b", "close", 5, true));
     assert_true(http_lists("close", "close", 5, true));
     assert_false(http_lists("Close", "close", 5, false));
@@ -258,7 +235,7 @@ static char *body_of(const char *text, size_t size, size_t step) {
     return copy;
 }
 
-static void chunks_are_read_strictly(void **state) {
+TEST(chunks_are_read_strictly) {
     static const struct {
         const char *body, *text;
         size_t size;
@@ -290,32 +267,16 @@ static void chunks_are_read_strictly(void **state) {
         CASE(NULL, "0\r\n folded: x\r\n\r\n"),
         CASE(NULL, "0\r\na: b\nc: d\r\n\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         for (size_t step = 1; step <= CASES[i].size; step++) {
-            char *body = body_of(CASES[i].text, CASES[i].size, step);
+            FREED char *body = body_of(CASES[i].text, CASES[i].size, step);
             if (!body != !CASES[i].body || (body && strcmp(body, CASES[i].body)))
                 fail_msg("\"%s\" instead of \"%s\" of %s", body, CASES[i].body, CASES[i].text);
-            free(body);
         }
     }
     for (int i = 0; i < 2; i++) {
-        char *text = mem_format("%s%0*d%s", i ? "0\r\na: " : "2;", i ? HTTP_TRAILER_MAX : HTTP_CHUNK_LINE_MAX, 0,
-                                i ? "\r\n\r\n" : "\r\nab\r\n0\r\n\r\n");
+        FREED char *text = mem_format("%s%0*d%s", i ? "0\r\na: " : "2;", i ? HTTP_TRAILER_MAX : HTTP_CHUNK_LINE_MAX, 0,
+                                      i ? "\r\n\r\n" : "\r\nab\r\n0\r\n\r\n");
         assert_null(body_of(text, strlen(text), strlen(text)));
-        free(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_servers_could_read_differently_is_refused),
-        cmocka_unit_test(a_head_is_read),
-        cmocka_unit_test(absolute_addresses_are_read),
-        cmocka_unit_test(heads_have_their_limits),
-        cmocka_unit_test(addresses_are_decoded),
-        cmocka_unit_test(lists_are_searched),
-        cmocka_unit_test(chunks_are_read_strictly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,6 @@
 /* Ids of posts and comments: what they hold, that they rise and are unique, and how they are read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/hash.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 
 enum { HISTORIES = 200, STEPS = 300 };
 static const int64_t NOW_MS = INT64_C(1780000000000);
@@ -32,7 +20,7 @@ static int64_t tell_time(int64_t before) {
     }
 }
 
-static void ids_of_a_partition_rise_whatever_the_clock_does(void **state) {
+TEST(ids_of_a_partition_rise_whatever_the_clock_does) {
     for (uint64_t seed = 0; seed < HISTORIES; seed++) {
         state_of_chance = seed << 32;
         int32_t partition = (int32_t)chance(IDS_PARTITIONS_MAX);
@@ -52,7 +40,7 @@ static void ids_of_a_partition_rise_whatever_the_clock_does(void **state) {
     }
 }
 
-static void an_id_has_the_time_and_the_low_bits_of_the_offset(void **state) {
+TEST(an_id_has_the_time_and_the_low_bits_of_the_offset) {
     int64_t tick = ids_tick(IDS_EPOCH_MS + 5, 4096 * 9 + 3077, -1);
     assert_int_equal(tick, 5 << 12 | 3077);
     assert_int_equal(ids_make(tick, 3), INT64_C(5) << 22 | 3 << 12 | 3077);
@@ -64,7 +52,7 @@ static void an_id_has_the_time_and_the_low_bits_of_the_offset(void **state) {
     assert_int_equal(ids_tick(IDS_EPOCH_MS + 8, 1, 7 << 12), 8 << 12 | 1);
 }
 
-static void no_id_is_0(void **state) {
+TEST(no_id_is_0) {
     static const int64_t TIMES[] = {INT64_MIN, -1, 0, 1, IDS_EPOCH_MS - 1, IDS_EPOCH_MS};
     for (size_t i = 0; i < ARRAY_SIZE(TIMES); i++) {
         assert_true(ids_make(ids_tick(TIMES[i], 0, -1), 0) > 0);
@@ -73,7 +61,7 @@ static void no_id_is_0(void **state) {
     assert_true(ids_make(ids_tick(INT64_MAX, 4095, -1), IDS_PARTITIONS_MAX - 1) > 0); // 2094, for ever
 }
 
-static void ids_of_other_partitions_or_ticks_differ(void **state) {
+TEST(ids_of_other_partitions_or_ticks_differ) {
     static const int64_t TICKS[] = {1, 2, 4095, 4096, 4097, 1 << 22, INT64_C(1) << 52, (INT64_C(1) << 53) - 1};
     static const int32_t PARTITIONS[] = {0, 1, 2, 511, 512, 1022, 1023};
     int64_t seen[ARRAY_SIZE(TICKS) * ARRAY_SIZE(PARTITIONS)];
@@ -91,7 +79,7 @@ static void ids_of_other_partitions_or_ticks_differ(void **state) {
 }
 
 /* ids_first_at(time) <= every id of that time < ids_first_at(time + 1) */
-static void a_range_of_time_is_a_range_of_ids(void **state) {
+TEST(a_range_of_time_is_a_range_of_ids) {
     state_of_chance = 1;
     for (int i = 0; i < 10000; i++) {
         int64_t ms = (int64_t)(chance(UINT64_C(1) << 41) >> chance(41)), time = IDS_EPOCH_MS + ms;
@@ -108,7 +96,7 @@ static void a_range_of_time_is_a_range_of_ids(void **state) {
     assert_int_equal(ids_first_at(INT64_MAX), INT64_MAX);
 }
 
-static void ids_are_read_as_they_are_written(void **state) {
+TEST(ids_are_read_as_they_are_written) {
     static const char *const WRONG[] = {"",
                                         "0",
                                         "00",
@@ -146,16 +134,4 @@ static void ids_are_read_as_they_are_written(void **state) {
         assert_int_equal(read, 5);
     }
     assert_false(ids_parse("1\0", 2, &read));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_a_partition_rise_whatever_the_clock_does),
-        cmocka_unit_test(an_id_has_the_time_and_the_low_bits_of_the_offset),
-        cmocka_unit_test(no_id_is_0),
-        cmocka_unit_test(ids_of_other_partitions_or_ticks_differ),
-        cmocka_unit_test(a_range_of_time_is_a_range_of_ids),
-        cmocka_unit_test(ids_are_read_as_they_are_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

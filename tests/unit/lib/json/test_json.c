@@ -1,21 +1,11 @@
 /* JSON, read and written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buffer.h"
-#include "base/clock.h"
 #include "json/json.h"
 #include "json/place.h"
+#include "unit/kit/kit.h"
 
-static void malformed_text_is_refused(void **state) {
+TEST(malformed_text_is_refused) {
     static const struct {
         const char *text, *reason;
     } CASES[] = {
@@ -39,13 +29,12 @@ static void malformed_text_is_refused(void **state) {
                                        "[NaN]",         "[01]",
                                        "[1,]",          "[\"a\nb\"]"};
     for (size_t i = 0; i < sizeof MORE / sizeof *MORE; i++) assert_null(json_parse(MORE[i], strlen(MORE[i]), NULL));
-    char *deep = malloc(100000);
+    FREED char *deep = malloc(100000);
     memset(deep, '[', 100000);
     assert_null(json_parse(deep, 100000, NULL));
-    free(deep);
 }
 
-static void values_are_counted_before_a_tree_is_built(void **state) {
+TEST(values_are_counted_before_a_tree_is_built) {
     static const struct {
         const char *text;
         size_t values;
@@ -63,7 +52,7 @@ static void values_are_counted_before_a_tree_is_built(void **state) {
     assert_string_equal(error.text, "the JSON has more than 4 values");
     // Texts of all sizes, as some are counted in blocks: [",:{[",",:{[",...] has so many values as strings, and one.
     static const char ITEM[] = "\",:{[\"";
-    struct buffer text = {0};
+    FREED_BUFFER text = {.size = 0};
     buffer_string(&text, "[");
     for (size_t count = 1; count < 200; count++) {
         if (count > 1) buffer_string(&text, ",");
@@ -75,13 +64,12 @@ static void values_are_counted_before_a_tree_is_built(void **state) {
         assert_null(json_parse_within(text.data, text.size, count, &error));
         text.size--;
     }
-    buffer_free(&text);
 }
 
-static void members_are_fetched_by_type(void **state) {
+TEST(members_are_fetched_by_type) {
     static const char TEXT[] =
         "{\"s\":\"gr\xc3\xbc\xc3\x9f\",\"i\":-5,\"r\":1.5,\"t\":true,\"f\":false,\"n\":null,\"o\":{}}";
-    json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
+    FREED_JSON *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
     const char *text = NULL;
     int64_t integer = 0;
     double real = 0;
@@ -97,10 +85,9 @@ static void members_are_fetched_by_type(void **state) {
     assert_int_equal(json_want_bool(object, "t", &yes, NULL), 0);
     assert_int_equal(json_want_bool(object, "f", &no, NULL), 0);
     assert_true(yes && !no);
-    json_decref(object);
 }
 
-static void integers_may_be_written_as_floats(void **state) {
+TEST(integers_may_be_written_as_floats) {
     static const struct {
         const char *text;
         int code;
@@ -120,17 +107,16 @@ static void integers_may_be_written_as_floats(void **state) {
         {"{\"i\":\"5\"}", -EINVAL, 0},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        json_t *object = json_parse(CASES[i].text, strlen(CASES[i].text), NULL);
+        FREED_JSON *object = json_parse(CASES[i].text, strlen(CASES[i].text), NULL);
         int64_t value = 0;
         if (json_want_int(object, "i", INT64_MIN, INT64_MAX, &value, NULL) != CASES[i].code || value != CASES[i].value)
             fail_msg("%s", CASES[i].text);
-        json_decref(object);
     }
 }
 
-static void absent_and_wrong_members(void **state) {
+TEST(absent_and_wrong_members) {
     static const char TEXT[] = "{\"s\":\"5\",\"i\":5,\"r\":5.5,\"t\":true,\"n\":null,\"big\":9223372036854775807}";
-    json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
+    FREED_JSON *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
     const char *text = "kept";
     int64_t integer = 77;
     double real = 77;
@@ -164,26 +150,22 @@ static void absent_and_wrong_members(void **state) {
     assert_string_equal(error.text, "\"r\" is 5.5, but must be from 6 to 9");
     assert_int_equal(json_want_bool(object, "i", &boolean, &error), -EINVAL);
     assert_string_equal(error.text, "\"i\" must be true or false");
-    json_t *array = json_parse("[]", 2, NULL);
+    FREED_JSON *array = json_parse("[]", 2, NULL);
     assert_int_equal(json_want_text(array, "s", &text, &error), -ENOENT);
-    json_decref(array);
     // Outputs are written only on success.
     assert_string_equal(text, "kept");
     assert_true(integer == 77 && real == 77 && boolean);
-    json_decref(object);
 }
 
 static int degrees_of(const char *number, double limit, int32_t *e7) {
     char text[128];
     int size = snprintf(text, sizeof text, "{\"d\":%s}", number);
-    json_t *object = json_parse(text, (size_t)size, NULL);
+    FREED_JSON *object = json_parse(text, (size_t)size, NULL);
     assert_non_null(object);
-    int code = json_want_degrees(object, "d", limit, e7, NULL);
-    json_decref(object);
-    return code;
+    return json_want_degrees(object, "d", limit, e7, NULL);
 }
 
-static void degrees_are_rounded_and_limited(void **state) {
+TEST(degrees_are_rounded_and_limited) {
     static const struct {
         const char *number;
         int32_t e7;
@@ -215,13 +197,12 @@ static void degrees_are_rounded_and_limited(void **state) {
 }
 
 static void assert_degrees(int32_t e7, const char *text) {
-    struct buffer out = {0};
+    FREED_BUFFER out = {.size = 0};
     json_put_degrees(&out, e7);
     assert_string_equal(buffer_cstring(&out), text);
-    buffer_free(&out);
 }
 
-static void degrees_are_written_exactly(void **state) {
+TEST(degrees_are_written_exactly) {
     assert_degrees(0, "0");
     assert_degrees(1, "0.0000001");
     assert_degrees(-5, "-0.0000005");
@@ -235,21 +216,20 @@ static void degrees_are_written_exactly(void **state) {
     assert_degrees(INT32_MIN, "-214.7483648");
 }
 
-static void degrees_go_there_and_back(void **state) {
+TEST(degrees_go_there_and_back) {
     srand(2);
     for (int i = 0; i < 20000; i++) {
         int32_t e7 = (int32_t)((int64_t)rand() * 3600000001 / ((int64_t)RAND_MAX + 1) - 1800000000), back;
         if (i % 2) e7 = e7 / 10000 * 10000 / (rand() % 9 + 1);
-        struct buffer out = {0};
+        FREED_BUFFER out = {.size = 0};
         json_put_degrees(&out, e7);
         assert_int_equal(degrees_of(buffer_cstring(&out), 180, &back), 0);
         assert_int_equal(back, e7);
         assert_true(out.data[out.size - 1] != '0' || !strchr(buffer_cstring(&out), '.'));
-        buffer_free(&out);
     }
 }
 
-static void numbers_are_written(void **state) {
+TEST(numbers_are_written) {
     static const struct {
         double value;
         const char *text;
@@ -270,31 +250,28 @@ static void numbers_are_written(void **state) {
 }
 
 /* Any bytes of a name become JSON that jansson reads; valid text comes back as it was. */
-static void any_text_is_written_as_json(void **state) {
+TEST(any_text_is_written_as_json) {
     static const char *const PIECES[] = {
         "a",        "\"",   "\\",   "\n",   "\x01",        "\x7f", "\xc3\xbc", "\xe4\xbd\xa0", "\xf0\x9f\x90\xa6",
         "\xc2\x85", "\xff", "\xe4", "\xbd", "\xed\xa0\x80"};
     srand(4);
     for (int i = 0; i < 20000; i++) {
-        struct buffer text = {0}, out = {0};
+        FREED_BUFFER text = {0}, out = {0};
         int kinds = i % 2 ? 14 : 10; // the last four are no UTF-8
         for (int n = rand() % 12; n > 0; n--) buffer_string(&text, PIECES[rand() % kinds]);
         buffer_byte(&out, '[');
         json_put_text(&out, buffer_cstring(&text), text.size);
         buffer_byte(&out, ']');
-        json_t *array = json_parse(out.data, out.size, NULL);
+        FREED_JSON *array = json_parse(out.data, out.size, NULL);
         assert_non_null(array);
         if (kinds == 10) assert_string_equal(json_string_value(json_array_get(array, 0)), buffer_cstring(&text));
-        json_decref(array);
-        buffer_free(&text);
-        buffer_free(&out);
     }
 }
 
-static void members_are_copied(void **state) {
+TEST(members_are_copied) {
     static const char TEXT[] = "{\"a\":\"x\\\"y\",\"n\":null,\"i\":7,\"m\":-1}";
-    struct buffer out = {.size = 0};
-    json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
+    FREED_BUFFER out = {.size = 0};
+    FREED_JSON *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
     assert_true(json_copy_text(&out, object, "a"));
     assert_true(json_copy_text(&out, object, "n"));
     assert_true(json_copy_int(&out, object, "i"));
@@ -307,35 +284,19 @@ static void members_are_copied(void **state) {
     assert_false(json_copy_int(&out, object, "a"));
     assert_false(json_copy_int_or_null(&out, object, "m"));
     assert_false(json_copy_int_or_null(&out, object, "none"));
-    json_decref(object);
-    buffer_free(&out);
 }
 
-static void times_of_reports_are_limited(void **state) {
+TEST(times_of_reports_are_limited) {
     enum { MINUTE = 60000, DAY = 24 * 60 * MINUTE };
     const int64_t now = clock_wall_ms();
     const struct place_times month = {.past_days = 30}, old = {.past_days = 0}, stream = {.any = true, .past_days = 30};
-    struct error error;
-    assert_int_equal(place_check_time(&month, now, now, &error), 0);
-    assert_int_equal(place_check_time(&month, now - 30LL * DAY + MINUTE, now, &error), 0);
-    assert_int_equal(place_check_time(&month, now - 30LL * DAY - 1, now, &error), -EINVAL);
-    assert_int_equal(place_check_time(&month, now / 1000, now, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "milliseconds"));
-    assert_int_equal(place_check_time(&old, 0, now, &error), 0);
-    assert_int_equal(place_check_time(&old, now + MINUTE / 2, now, &error), 0);
-    assert_int_equal(place_check_time(&old, now + 2 * MINUTE, now, &error), -EINVAL);
-    assert_int_equal(place_check_time(&stream, 0, now, &error), 0);
-    assert_int_equal(place_check_time(&stream, now + 2LL * DAY, now, &error), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_text_is_refused),   cmocka_unit_test(values_are_counted_before_a_tree_is_built),
-        cmocka_unit_test(members_are_fetched_by_type), cmocka_unit_test(integers_may_be_written_as_floats),
-        cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
-        cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
-        cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
-        cmocka_unit_test(members_are_copied),          cmocka_unit_test(times_of_reports_are_limited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(place_check_time(&month, now, now, &failure), 0);
+    assert_int_equal(place_check_time(&month, now - 30LL * DAY + MINUTE, now, &failure), 0);
+    assert_int_equal(place_check_time(&month, now - 30LL * DAY - 1, now, &failure), -EINVAL);
+    assert_fails(place_check_time(&month, now / 1000, now, &failure), -EINVAL, "milliseconds");
+    assert_int_equal(place_check_time(&old, 0, now, &failure), 0);
+    assert_int_equal(place_check_time(&old, now + MINUTE / 2, now, &failure), 0);
+    assert_int_equal(place_check_time(&old, now + 2 * MINUTE, now, &failure), -EINVAL);
+    assert_int_equal(place_check_time(&stream, 0, now, &failure), 0);
+    assert_int_equal(place_check_time(&stream, now + 2LL * DAY, now, &failure), 0);
 }

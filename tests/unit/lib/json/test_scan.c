@@ -1,17 +1,7 @@
 /* JSON read where it lies: every document that jansson writes is read the same, and every broken one ends without a byte beyond it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/hash.h"
 #include "json/json.h"
 #include "json/scan.h"
+#include "unit/kit/kit.h"
 
 static uint64_t chance;
 
@@ -64,9 +54,8 @@ static void assert_same_members(struct json_scan *scan, const json_t *expected) 
 static void assert_same_bytes(struct json_scan *scan, const json_t *expected) {
     struct json_bytes bytes;
     assert_true(json_scan_value(scan, &bytes));
-    json_t *value = json_loadb(bytes.data, bytes.size, JSON_DECODE_ANY, NULL);
+    FREED_JSON *value = json_loadb(bytes.data, bytes.size, JSON_DECODE_ANY, NULL);
     assert_true(json_equal(value, expected));
-    json_decref(value);
 }
 
 /* Reads the next value one way or the other. */
@@ -93,22 +82,21 @@ static void assert_same(struct json_scan *scan, const json_t *expected) {
 
 /* Reads all values of an array, however broken it is; the copy has no byte more than the text. */
 static bool reads_whole(const char *text, size_t size) {
-    char *copy = malloc(size ? size : 1);
+    FREED char *copy = malloc(size ? size : 1);
     if (size) memcpy(copy, text, size);
     struct json_scan scan = json_scan_of(copy, size);
     struct json_bytes value;
     json_scan_array(&scan);
     while (json_scan_element(&scan)) json_scan_value(&scan, &value);
-    free(copy);
     return !scan.bad;
 }
 
-static void what_jansson_writes_is_read_the_same(void **state) {
+TEST(what_jansson_writes_is_read_the_same) {
     for (int i = 0; i < 20000; i++) {
         chance = (uint64_t)i;
-        json_t *value = json_array();
+        FREED_JSON *value = json_array();
         for (unsigned count = below(4); count--;) json_array_append_new(value, random_value(3));
-        char *text = json_dumps(value, below(2) ? JSON_COMPACT : JSON_INDENT(2));
+        FREED char *text = json_dumps(value, below(2) ? JSON_COMPACT : JSON_INDENT(2));
         size_t size = strlen(text);
         struct json_scan scan = json_scan_of(text, size);
         assert_same(&scan, value);
@@ -117,12 +105,10 @@ static void what_jansson_writes_is_read_the_same(void **state) {
         for (size_t cut = 0; cut < size; cut++) assert_false(reads_whole(text, cut));
         text[below((unsigned)size)] = "\"\\[]{},:x"[below(9)];
         reads_whole(text, size);
-        free(text);
-        json_decref(value);
     }
 }
 
-static void what_is_not_expected_is_bad(void **state) {
+TEST(what_is_not_expected_is_bad) {
     struct json_bytes bytes;
     int64_t number;
     bool truth;
@@ -142,12 +128,4 @@ static void what_is_not_expected_is_bad(void **state) {
     assert_false(json_bytes_are(&bytes, "abcd"));
     static const char *const BROKEN[] = {"[1 2]", "[,]", "[1,]", "[1}", "[:]", "{}", "[\"a]", "[[1]", ""};
     for (size_t i = 0; i < sizeof BROKEN / sizeof *BROKEN; i++) assert_false(reads_whole(BROKEN[i], strlen(BROKEN[i])));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_jansson_writes_is_read_the_same),
-        cmocka_unit_test(what_is_not_expected_is_bad),
-    };
-    return cmocka_run_group_tests_name("JSON read where it lies", tests, NULL, NULL);
 }

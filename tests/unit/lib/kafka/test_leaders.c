@@ -1,15 +1,9 @@
 /* A client remembers which broker leads a partition. When that broker is gone, another one leads: librdkafka's brokers in memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
 #include "kafka/consumer.h"
+#include "unit/kit/kit.h"
 
 enum { FIRST = 1, SECOND = 2, BROKERS = 2, ANSWER_MS = 3000, SILENCE_MS = 300, TRIES = 5 };
 
@@ -25,7 +19,7 @@ struct brokers {
     struct kafka_consumer *consumer;
 };
 
-static int create(void **state) {
+SET_UP() {
     static struct brokers brokers;
     char reason[256];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -36,34 +30,28 @@ static int create(void **state) {
     uv_loop_init(&brokers.loop);
     brokers.settings = (struct kafka_settings){
         .bootstrap = rd_kafka_mock_cluster_bootstraps(brokers.cluster), .prefix = "", .topics = &TOPICS};
-    struct error error;
     assert_int_equal(
         kafka_consumer_new(&(struct kafka_consumer_options){.loop = &brokers.loop, .settings = &brokers.settings},
-                           &brokers.consumer, &error),
+                           &brokers.consumer, &failure),
         0);
-    *state = &brokers;
-    return 0;
+    return &brokers;
 }
 
-static int destroy(void **state) {
-    struct brokers *brokers = *state;
+TEAR_DOWN(struct brokers *brokers) {
     kafka_consumer_free(brokers->consumer);
     uv_run(&brokers->loop, UV_RUN_DEFAULT);
     uv_loop_close(&brokers->loop);
     rd_kafka_mock_cluster_destroy(brokers->cluster);
     rd_kafka_destroy(brokers->client);
-    return 0;
 }
 
 static int ends(struct brokers *brokers, int timeout_ms) {
-    struct error error;
     struct kafka_position position = {.topic = &TOPIC, .partition = 0, .offset = KAFKA_OFFSET_END};
-    return kafka_consumer_ends(brokers->consumer, &position, 1, timeout_ms, &error);
+    return kafka_consumer_ends(brokers->consumer, &position, 1, timeout_ms, &failure);
 }
 
 /* The client hears of the leader, and of the same one again while nobody has noticed the leader's end. Then another one leads. */
-static void test_ends_come_from_the_new_leader(void **state) {
-    struct brokers *brokers = *state;
+TEST(test_ends_come_from_the_new_leader, struct brokers *brokers) {
     assert_int_equal(ends(brokers, ANSWER_MS), 0);
     rd_kafka_mock_broker_set_down(brokers->cluster, FIRST);
     assert_int_not_equal(ends(brokers, SILENCE_MS), 0);
@@ -72,11 +60,4 @@ static void test_ends_come_from_the_new_leader(void **state) {
     int code = -1;
     for (int tries = 0; tries < TRIES && code; tries++) code = ends(brokers, ANSWER_MS);
     assert_int_equal(code, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ends_come_from_the_new_leader, create, destroy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,17 @@
 /* Checkpoints of friend lists: made by a worker while the graph goes on, kept in number, and what a graph without data starts
  * from: the newest that is whole, can be read and is not too old. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "owner/checkpoints.h"
 #include "router/graph_private.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITION = 2, HOUR_MS = 3600000, USERS = 50 };
 
 struct world {
-    char folder[64], store[96], checkpoints[96];
+    char *folder, store[96], checkpoints[96];
     uv_loop_t loop;
     struct metrics *metrics;
     struct checkpoints_options options;
@@ -61,10 +49,9 @@ static int make_checkpoint(void *context, const char *path, struct error *error)
 
 /* Whether it has to be waited for. */
 static bool begin_to_open(struct world *w) {
-    struct error error;
     w->made = checkpoints_new(&w->options);
-    int code = checkpoints_open(w->made, &error);
-    if (code < 0) fail_msg("%s", error.text);
+    int code = checkpoints_open(w->made, &failure);
+    if (code < 0) fail_msg("%s", failure.text);
     assert_int_equal(checkpoints_busy(w->made), code);
     return code;
 }
@@ -87,26 +74,24 @@ static void close_graph(struct world *w) {
 }
 
 static void shell(const char *doing, const char *path) {
-    char *command = mem_format("%s '%s'", doing, path);
+    FREED char *command = mem_format("%s '%s'", doing, path);
     assert_int_equal(system(command), 0);
-    free(command);
 }
 
 static int64_t attach(struct world *w) {
-    struct error error;
     int64_t from;
-    if (adjacency_attach(graph_lists(w->graph), PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    if (adjacency_attach(graph_lists(w->graph), PARTITION, clock_wall_ms(), &from, &failure))
+        fail_msg("%s", failure.text);
     return from;
 }
 
-static int setup(void **state) {
-    struct world *w = mem_zero(1, sizeof *w);
-    strcpy(w->folder, "/tmp/starling-checkpoint-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    w->folder = kit_folder();
     snprintf(w->store, sizeof w->store, "%s/data/friends", w->folder);
     snprintf(w->checkpoints, sizeof w->checkpoints, "%s/kept/here", w->folder);
     uv_loop_init(&w->loop);
-    w->metrics = metrics_new();
+    w->metrics = kit_metrics();
     w->now = clock_wall_ms();
     w->options = (struct checkpoints_options){.loop = &w->loop,
                                               .log = NULL,
@@ -123,40 +108,31 @@ static int setup(void **state) {
                                               .on_opened = opened};
     open_graph(w);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int teardown(void **state) {
-    struct world *w = *state;
+TEAR_DOWN(struct world *w) {
     close_graph(w);
     assert_int_equal(uv_loop_close(&w->loop), 0);
-    metrics_free(w->metrics);
-    shell("rm -rf", w->folder);
-    free(w);
-    return 0;
 }
 
 /* User u becomes a friend of one more: of `next`. */
 static void befriend_all(struct world *w) {
-    struct error error;
     int64_t other = 1000 + w->next;
     for (int64_t user = 0; user < USERS; user++) {
         struct friendship half = {.state = FRIENDSHIP_FRIENDS, .since = 1};
         graph_add(w->graph, PARTITION, w->next++, user, other, &half);
     }
-    if (adjacency_apply(graph_lists(w->graph), PARTITION, w->next, clock_wall_ms(), false, &error))
-        fail_msg("%s", error.text);
+    if (adjacency_apply(graph_lists(w->graph), PARTITION, w->next, clock_wall_ms(), false, &failure))
+        fail_msg("%s", failure.text);
 }
 
 static void expect_friends(struct world *w, size_t count) {
-    struct id_list list = {.items = NULL};
-    struct error error;
+    FREED_BY(id_list_free) struct id_list list = {.items = NULL};
     for (int64_t user = 0; user < USERS; user++) {
-        if (graph_friends(w->graph, PARTITION, user, &list, &error)) fail_msg("%s", error.text);
+        if (graph_friends(w->graph, PARTITION, user, &list, &failure)) fail_msg("%s", failure.text);
         assert_int_equal(list.count, count);
     }
-    id_list_free(&list);
 }
 
 static void make(struct world *w) {
@@ -182,8 +158,7 @@ static void lose_data(struct world *w) {
     shell("rm -rf", w->store);
 }
 
-static void test_starts_from_the_newest(void **state) {
-    struct world *w = *state;
+TEST(test_starts_from_the_newest, struct world *w) {
     for (int i = 0; i < 4; i++) {
         befriend_all(w);
         make(w);
@@ -207,8 +182,7 @@ static void test_starts_from_the_newest(void **state) {
     expect_friends(w, (size_t)from / USERS);
 }
 
-static void test_local_data_is_better(void **state) {
-    struct world *w = *state;
+TEST(test_local_data_is_better, struct world *w) {
     befriend_all(w);
     make(w);
     befriend_all(w);
@@ -217,8 +191,7 @@ static void test_local_data_is_better(void **state) {
     assert_int_equal(attach(w), w->next);
 }
 
-static void test_when_they_are_made(void **state) {
-    struct world *w = *state;
+TEST(test_when_they_are_made, struct world *w) {
     checkpoints_second(w->made, false, w->now); // lists are not whole
     assert_false(checkpoints_busy(w->made));
     make(w);
@@ -234,13 +207,12 @@ static void test_when_they_are_made(void **state) {
     assert_int_equal(kept(w), 2);
 }
 
-static void test_the_damaged_the_old_and_the_half_made_are_not_used(void **state) {
-    struct world *w = *state;
+TEST(test_the_damaged_the_old_and_the_half_made_are_not_used, struct world *w) {
     befriend_all(w);
     make(w);
     int64_t good = w->now - 2000;
     // Newer ones: copied half, never finished, not a store at all; and nothing but an old one.
-    char *path = mem_format("%s/checkpoint-%013lld", w->checkpoints, (long long)good);
+    FREED char *path = mem_format("%s/checkpoint-%013lld", w->checkpoints, (long long)good);
     char *command = mem_format("cd '%s' && cp -r %s checkpoint-%013lld && rm checkpoint-%013lld/*.sst && "
                                "cp -r %s checkpoint-%013lld.tmp && mkdir checkpoint-%013lld",
                                w->checkpoints, path, (long long)good + 1, (long long)good + 1, path,
@@ -266,7 +238,6 @@ static void test_the_damaged_the_old_and_the_half_made_are_not_used(void **state
     make(w);
     assert_int_equal(kept(w), 2);
     free(command);
-    free(path);
 }
 
 /* Into the only checkpoint, a file that cannot be read to its end until somebody has written it. */
@@ -281,9 +252,8 @@ static char *add_slow_file(struct world *w) {
 }
 
 /* How long a copy takes does not hold up the loop, which answers whether the process lives. */
-static void test_the_loop_goes_on_while_a_checkpoint_is_copied(void **state) {
-    struct world *w = *state;
-    char *slow = add_slow_file(w);
+TEST(test_the_loop_goes_on_while_a_checkpoint_is_copied, struct world *w) {
+    FREED char *slow = add_slow_file(w);
     w->opened = 0;
     assert_true(begin_to_open(w));
     for (int turn = 0; turn < 100; turn++) {
@@ -299,12 +269,10 @@ static void test_the_loop_goes_on_while_a_checkpoint_is_copied(void **state) {
     assert_int_equal(w->opened, 1);
     assert_int_equal(w->code, 0);
     assert_true(attach(w) > 0);
-    free(slow);
 }
 
-static void test_a_copy_can_be_given_up(void **state) {
-    struct world *w = *state;
-    char *slow = add_slow_file(w), *part = mem_format("%s.part", w->store);
+TEST(test_a_copy_can_be_given_up, struct world *w) {
+    FREED char *slow = add_slow_file(w), *part = mem_format("%s.part", w->store);
     w->opened = 0;
     assert_true(begin_to_open(w));
     int file = open(slow, O_WRONLY); // when it is being read
@@ -317,23 +285,19 @@ static void test_a_copy_can_be_given_up(void **state) {
     assert_null(w->graph);
     assert_int_not_equal(access(w->store, F_OK), 0);
     assert_int_not_equal(access(part, F_OK), 0);
-    free(part);
-    free(slow);
 }
 
 /* Two processes that were given the same folder by mistake: the slower one must not take the other's store for what it has copied
  * itself. */
-static void test_a_store_that_somebody_else_has_opened_meanwhile_stays(void **state) {
-    struct world *w = *state;
-    struct error error;
+TEST(test_a_store_that_somebody_else_has_opened_meanwhile_stays, struct world *w) {
     struct graph *others;
     int64_t from;
-    char *slow = add_slow_file(w);
+    FREED char *slow = add_slow_file(w);
     w->opened = 0;
     assert_true(begin_to_open(w));
     struct graph_options options = {.path = w->store, .partitions = 4, .cap = 5000, .max_age_ms = HOUR_MS};
-    assert_int_equal(graph_open(&options, &others, &error), 0);
-    assert_int_equal(adjacency_attach(graph_lists(others), PARTITION, w->now, &from, &error), 0);
+    assert_int_equal(graph_open(&options, &others, &failure), 0);
+    assert_int_equal(adjacency_attach(graph_lists(others), PARTITION, w->now, &from, &failure), 0);
     int file = open(slow, O_WRONLY);
     assert_int_equal(write(file, "x", 1), 1);
     close(file);
@@ -342,33 +306,18 @@ static void test_a_store_that_somebody_else_has_opened_meanwhile_stays(void **st
     assert_int_equal(w->code, -EBUSY);
     assert_null(w->graph);
     assert_int_equal(access(w->store, F_OK), 0);
-    assert_int_equal(adjacency_apply(graph_lists(others), PARTITION, 7, w->now, false, &error), 0);
+    assert_int_equal(adjacency_apply(graph_lists(others), PARTITION, 7, w->now, false, &failure), 0);
     graph_close(others);
-    assert_int_equal(graph_open(&options, &others, &error), 0);
-    assert_int_equal(adjacency_attach(graph_lists(others), PARTITION, w->now, &from, &error), 0);
+    assert_int_equal(graph_open(&options, &others, &failure), 0);
+    assert_int_equal(adjacency_attach(graph_lists(others), PARTITION, w->now, &from, &failure), 0);
     assert_int_equal(from, 7);
     graph_close(others);
-    free(slow);
 }
 
-static void test_a_failure_is_counted(void **state) {
-    struct world *w = *state;
-    char *file = mem_format("%s/kept", w->folder); // no folder can be made there
+TEST(test_a_failure_is_counted, struct world *w) {
+    FREED char *file = mem_format("%s/kept", w->folder); // no folder can be made there
     shell("touch", file);
-    free(file);
     make(w);
     assert_true(metrics_counter(w->metrics, "test_checkpoints_total", "", "result=\"failed\"")->value == 1);
     assert_int_equal(kept(w), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_starts_from_the_newest), TEST(test_local_data_is_better),
-        TEST(test_when_they_are_made),     TEST(test_the_damaged_the_old_and_the_half_made_are_not_used),
-        TEST(test_a_failure_is_counted),   TEST(test_the_loop_goes_on_while_a_checkpoint_is_copied),
-        TEST(test_a_copy_can_be_given_up), TEST(test_a_store_that_somebody_else_has_opened_meanwhile_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

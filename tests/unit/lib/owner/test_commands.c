@@ -1,21 +1,9 @@
 /* An owner with a real decider: where commands begin, and that each is decided once, whoever comes and goes. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "decider/command_offset.h"
 #include "decider/decider.h"
 #include "fakes/kafka.h"
 #include "owner/owner.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/owner/beats.h"
 
 enum { PARTITIONS = 2, REQUESTS = 100 };
@@ -153,8 +141,7 @@ static bool reached(void *context, int32_t p, const int64_t *ends) {
 static void live(void *context, int32_t p) { ((struct world *)context)->live[p] = true; }
 
 static void prepared(void *context) {
-    struct error error;
-    if (owner_join(((struct world *)context)->owner, &error)) fail_msg("%s", error.text);
+    if (owner_join(((struct world *)context)->owner, &failure)) fail_msg("%s", failure.text);
 }
 
 static void failed(void *context, const char *doing, const struct error *error) {
@@ -183,19 +170,18 @@ static const struct owner_product PRODUCT = {
 
 /* ---- the world ---- */
 
-static int setup(void **out) {
-    struct world *w = mem_zero(1, sizeof *w);
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
     fake_kafka_start();
     for (size_t i = 0; i < ARRAY_SIZE(ALL); i++) fake_topic(ALL[i], PARTITIONS);
-    uv_loop_init(&w->loop);
+    kit_loop(&w->loop);
     w->settings = (struct kafka_settings){.topics = &TOPICS, .bootstrap = "fake", .prefix = "", .client_id = "me"};
-    w->metrics = metrics_new();
-    w->epochs = epochs_new();
+    w->metrics = kit_metrics();
+    w->epochs = kit_epochs();
     w->applies = true;
     w->again = KAFKA_OFFSET_NONE;
     w->waited = 1;
-    *out = w;
-    return 0;
+    return w;
 }
 
 static void start_decider(struct world *w) {
@@ -251,16 +237,8 @@ static void stop(struct world *w) {
     memset(w->decided, 0, sizeof w->decided);
 }
 
-static int teardown(void **in) {
-    struct world *w = *in;
+TEAR_DOWN(struct world *w) {
     if (w->owner) stop(w);
-    epochs_free(w->epochs);
-    metrics_free(w->metrics);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    fake_kafka_stop();
-    free(w);
-    return 0;
 }
 
 static int64_t add(int32_t partition, int amount, int request) {
@@ -283,8 +261,7 @@ static void some_turns(struct world *w) {
     for (int i = 0; i < 30; i++) fake_turn(&w->loop);
 }
 
-static void test_an_open_transaction_of_others_is_shown(void **in) {
-    struct world *w = *in;
+TEST(test_an_open_transaction_of_others_is_shown, struct world *w) {
     struct kafka_producer *foreign = NULL;
     struct kafka_producer_options options = {.loop = &w->loop, .settings = &w->settings, .transactional_id = "foreign"};
     start(w);
@@ -305,8 +282,7 @@ static void test_an_open_transaction_of_others_is_shown(void **in) {
 
 /* ---- where commands begin ---- */
 
-static void test_commands_wait_until_state_is_read(void **in) {
-    struct world *w = *in;
+TEST(test_commands_wait_until_state_is_read, struct world *w) {
     other_decided(0, "#1", "7", 0);
     add(0, 5, 2);
     w->applies = false;
@@ -340,18 +316,15 @@ static void decided_while_asked(struct world *w, enum fake_call call) {
     assert_int_equal(w->decided[0], 1);
 }
 
-static void test_commands_that_were_decided_while_offsets_were_asked_for(void **in) {
-    decided_while_asked(*in, FAKE_COMMITTED);
+TEST(test_commands_that_were_decided_while_offsets_were_asked_for, struct world *w) {
+    decided_while_asked(w, FAKE_COMMITTED);
 }
 
-static void test_commands_that_were_decided_while_ends_were_asked_for(void **in) {
-    decided_while_asked(*in, FAKE_ENDS);
-}
+TEST(test_commands_that_were_decided_while_ends_were_asked_for, struct world *w) { decided_while_asked(w, FAKE_ENDS); }
 
 /* A former leader of the state, cut off from the other brokers, names an end before what its successor has acknowledged to the former
  * owner. */
-static void test_ends_of_a_leader_that_was_cut_off_are_not_believed(void **in) {
-    struct world *w = *in;
+TEST(test_ends_of_a_leader_that_was_cut_off_are_not_believed, struct world *w) {
     fake_cut_off(&SUMS, 0, true);
     int64_t offset = add(0, 5, 1);
     other_decided(0, "#1", "5", offset + 1);
@@ -367,8 +340,7 @@ static void test_ends_of_a_leader_that_was_cut_off_are_not_believed(void **in) {
 }
 
 /* What another owner writes meanwhile is behind the end that was found. */
-static void test_an_end_that_was_found_before_another_owner_is_not_believed(void **in) {
-    struct world *w = *in;
+TEST(test_an_end_that_was_found_before_another_owner_is_not_believed, struct world *w) {
     start(w);
     fake_gate(FAKE_ABORT, true);
     assign(0, 0);
@@ -396,14 +368,14 @@ static void an_end_is_looked_for_again(struct world *w) {
     assert_true(fake_calls(FAKE_ABORT) > 1);
 }
 
-static void test_an_end_is_looked_for_again_when_a_record_fails(void **in) {
+TEST(test_an_end_is_looked_for_again_when_a_record_fails, struct world *w) {
     fake_fail_reports(1, -ETIMEDOUT, false);
-    an_end_is_looked_for_again(*in);
+    an_end_is_looked_for_again(w);
 }
 
-static void test_an_end_is_looked_for_again_when_the_transaction_does_not_end(void **in) {
+TEST(test_an_end_is_looked_for_again_when_the_transaction_does_not_end, struct world *w) {
     fake_fail(FAKE_ABORT, -EIO, 1);
-    an_end_is_looked_for_again(*in);
+    an_end_is_looked_for_again(w);
 }
 
 /* The keys of what was decided are not there any more (the product has let them go): only the offset says that it was. */
@@ -420,16 +392,15 @@ static void begins_behind(struct world *w, int64_t committed, int64_t written) {
     assert_int_equal(w->decided[0], 1);
 }
 
-static void test_a_deleted_group_decides_nothing_twice(void **in) { begins_behind(*in, -1, 5); }
+TEST(test_a_deleted_group_decides_nothing_twice, struct world *w) { begins_behind(w, -1, 5); }
 
-static void test_an_older_offset_of_the_group_decides_nothing_twice(void **in) { begins_behind(*in, 2, 5); }
+TEST(test_an_older_offset_of_the_group_decides_nothing_twice, struct world *w) { begins_behind(w, 2, 5); }
 
-static void test_an_older_record_of_the_offset_decides_nothing_twice(void **in) { begins_behind(*in, 5, 2); }
+TEST(test_an_older_record_of_the_offset_decides_nothing_twice, struct world *w) { begins_behind(w, 5, 2); }
 
 /* ---- keys ---- */
 
-static void test_a_repeated_key_has_its_first_outcome_also_after_a_take_over(void **in) {
-    struct world *w = *in;
+TEST(test_a_repeated_key_has_its_first_outcome_also_after_a_take_over, struct world *w) {
     start(w);
     assign(0, 0);
     add(0, 5, 1);
@@ -463,12 +434,11 @@ static void transaction_fails(struct world *w, int code) {
     FAKE_UNTIL(&w->loop, w->sums[0].value == 11);
 }
 
-static void test_a_transaction_that_was_aborted_is_decided_again(void **in) { transaction_fails(*in, -EAGAIN); }
+TEST(test_a_transaction_that_was_aborted_is_decided_again, struct world *w) { transaction_fails(w, -EAGAIN); }
 
-static void test_a_producer_that_is_replaced_goes_on(void **in) { transaction_fails(*in, -EIO); }
+TEST(test_a_producer_that_is_replaced_goes_on, struct world *w) { transaction_fails(w, -EIO); }
 
-static void test_a_commit_without_answer_is_not_decided_again(void **in) {
-    struct world *w = *in;
+TEST(test_a_commit_without_answer_is_not_decided_again, struct world *w) {
     start(w);
     assign(0, 0);
     FAKE_UNTIL(&w->loop, owner_ready(w->owner));
@@ -482,8 +452,7 @@ static void test_a_commit_without_answer_is_not_decided_again(void **in) {
 
 /* ---- partitions come and go ---- */
 
-static void test_commands_of_a_revoked_partition_are_not_decided(void **in) {
-    struct world *w = *in;
+TEST(test_commands_of_a_revoked_partition_are_not_decided, struct world *w) {
     start(w);
     assign(0, 1);
     FAKE_UNTIL(&w->loop, owner_ready(w->owner));
@@ -507,8 +476,7 @@ static void test_commands_of_a_revoked_partition_are_not_decided(void **in) {
 
 static void heard(void *context, int code) { ((struct world *)context)->waited = code; }
 
-static void test_whoever_waits_hears_that_somebody_else_decides(void **in) {
-    struct world *w = *in;
+TEST(test_whoever_waits_hears_that_somebody_else_decides, struct world *w) {
     start(w);
     assign(0, 1);
     FAKE_UNTIL(&w->loop, owner_ready(w->owner));
@@ -524,8 +492,7 @@ static void test_whoever_waits_hears_that_somebody_else_decides(void **in) {
 /* ---- an owner without inputs ---- */
 
 /* Its place in the group is known by answers to commits, and it has no offsets of inputs to commit. */
-static void test_an_owner_without_inputs_answers_as_long_as_it_hears_its_group(void **in) {
-    struct world *w = *in;
+TEST(test_an_owner_without_inputs_answers_as_long_as_it_hears_its_group, struct world *w) {
     fake_session(200, false);
     start(w);
     assign(0, 0);
@@ -538,39 +505,11 @@ static void test_an_owner_without_inputs_answers_as_long_as_it_hears_its_group(v
     assert_int_equal(fake_committed(&ADDING, 0), KAFKA_OFFSET_NONE); // where commands go on is for transactions to say
 }
 
-static void test_a_product_may_want_an_older_offset_of_what_was_just_attached(void **in) {
-    struct world *w = *in;
+TEST(test_a_product_may_want_an_older_offset_of_what_was_just_attached, struct world *w) {
     for (int i = 0; i < 5; i++) fake_append(&SUMS, 0, "sum", 3, "1", 1);
     w->again = 3;
     start(w);
     assign(0, 0);
     FAKE_UNTIL(&w->loop, w->live[0]);
     assert_int_equal(w->read[0], 2);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_commands_wait_until_state_is_read),
-        TEST(test_commands_that_were_decided_while_offsets_were_asked_for),
-        TEST(test_commands_that_were_decided_while_ends_were_asked_for),
-        TEST(test_ends_of_a_leader_that_was_cut_off_are_not_believed),
-        TEST(test_an_end_that_was_found_before_another_owner_is_not_believed),
-        TEST(test_an_end_is_looked_for_again_when_a_record_fails),
-        TEST(test_an_end_is_looked_for_again_when_the_transaction_does_not_end),
-        TEST(test_a_deleted_group_decides_nothing_twice),
-        TEST(test_an_older_offset_of_the_group_decides_nothing_twice),
-        TEST(test_an_older_record_of_the_offset_decides_nothing_twice),
-        TEST(test_a_repeated_key_has_its_first_outcome_also_after_a_take_over),
-        TEST(test_a_transaction_that_was_aborted_is_decided_again),
-        TEST(test_a_producer_that_is_replaced_goes_on),
-        TEST(test_an_open_transaction_of_others_is_shown),
-        TEST(test_a_commit_without_answer_is_not_decided_again),
-        TEST(test_commands_of_a_revoked_partition_are_not_decided),
-        TEST(test_whoever_waits_hears_that_somebody_else_decides),
-        TEST(test_an_owner_without_inputs_answers_as_long_as_it_hears_its_group),
-        TEST(test_a_product_may_want_an_older_offset_of_what_was_just_attached),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

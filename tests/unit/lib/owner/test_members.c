@@ -1,13 +1,6 @@
 /* Stand-bys for each partition: held against the assignor's own way of computing it, for every group of a fair size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "owner/members.h"
+#include "unit/kit/kit.h"
 
 enum { MEMBERS = 12, PARTITIONS = 70 };
 
@@ -34,7 +27,7 @@ static void owner_is_the_assignors(size_t members, int32_t partitions, int32_t p
     assert_int_equal(members_owner(members, partitions, partition), by_runs(members, partitions, partition));
 }
 
-static void test_owners_are_the_assignors(void **state) { each_case(owner_is_the_assignors); }
+TEST(test_owners_are_the_assignors) { each_case(owner_is_the_assignors); }
 
 /* The partition stays where it is, or its one stand-by has it, whoever ends. */
 static void one_covers_every_end(size_t members, int32_t partitions, int32_t partition) {
@@ -49,7 +42,7 @@ static void one_covers_every_end(size_t members, int32_t partitions, int32_t par
     }
 }
 
-static void test_one_standby_covers_every_end_of_a_member(void **state) { each_case(one_covers_every_end); }
+TEST(test_one_standby_covers_every_end_of_a_member) { each_case(one_covers_every_end); }
 
 /* Two stand-bys: also whoever has it after somebody joined. */
 static void two_cover_every_join(size_t members, int32_t partitions, int32_t partition) {
@@ -66,7 +59,7 @@ static void two_cover_every_join(size_t members, int32_t partitions, int32_t par
     }
 }
 
-static void test_two_standbys_cover_every_join(void **state) { each_case(two_cover_every_join); }
+TEST(test_two_standbys_cover_every_join) { each_case(two_cover_every_join); }
 
 /* As many as are wanted and there are; each once; never the owner; a shorter list is the beginning of a longer one. */
 static void list_is_a_list(size_t members, int32_t partitions, int32_t partition) {
@@ -81,9 +74,9 @@ static void list_is_a_list(size_t members, int32_t partitions, int32_t partition
     }
 }
 
-static void test_lists_hold_everybody_once(void **state) { each_case(list_is_a_list); }
+TEST(test_lists_hold_everybody_once) { each_case(list_is_a_list); }
 
-static void test_members_sort_as_the_assignor_sorts_them(void **state) {
+TEST(test_members_sort_as_the_assignor_sorts_them) {
     struct member members[] = {
         {.id = "starling-router@10.0.0.2:9220-5f", .instance = NULL},
         {.id = "b-11", .instance = "b"},
@@ -105,7 +98,7 @@ static void test_members_sort_as_the_assignor_sorts_them(void **state) {
 }
 
 /* Three that hand over, and one partition of sharing to know them by. */
-static void test_who_hands_over_does_not_count(void **state) {
+TEST(test_who_hands_over_does_not_count) {
     struct member members[] = {
         {.id = "a", .left = true}, {.id = "b"}, {.id = "c", .serves = true}, {.id = "d"}, {.id = "e", .serves = true}};
     assert_int_equal(members_counted(members, 5), 2);
@@ -116,16 +109,4 @@ static void test_who_hands_over_does_not_count(void **state) {
     struct member whole[] = {{.id = "c", .serves = true}, {.id = "d"}};
     assert_int_equal(members_counted(whole, 2), 2);
     assert_int_equal(members_counted(NULL, 0), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_owners_are_the_assignors),
-        cmocka_unit_test(test_one_standby_covers_every_end_of_a_member),
-        cmocka_unit_test(test_two_standbys_cover_every_join),
-        cmocka_unit_test(test_lists_hold_everybody_once),
-        cmocka_unit_test(test_who_hands_over_does_not_count),
-        cmocka_unit_test(test_members_sort_as_the_assignor_sorts_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

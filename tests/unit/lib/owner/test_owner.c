@@ -1,19 +1,7 @@
 /* An owner against scripted groups: what it attaches, restores, serves, hands on and commits, whoever comes and goes. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "fakes/kafka.h"
 #include "owner/owner.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/owner/beats.h"
 
 enum { PARTITIONS = 3, TEXT = 8 };
@@ -136,9 +124,8 @@ static bool blocked(void *context) {
 
 static void prepared(void *context) {
     struct world *w = context;
-    struct error error;
     w->prepared++;
-    if (owner_join(w->owner, &error)) fail_msg("%s", error.text);
+    if (owner_join(w->owner, &failure)) fail_msg("%s", failure.text);
 }
 
 static void drained(void *context) {
@@ -172,20 +159,19 @@ static const struct owner_product PRODUCT = {
     .failed = failed,
 };
 
-static int setup(void **out) {
-    struct world *w = mem_zero(1, sizeof *w);
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
     fake_kafka_start();
     fake_topic(&EVENTS, PARTITIONS);
     fake_topic(&FACTS, PARTITIONS);
     fake_topic(&OFFSETS, PARTITIONS);
-    uv_loop_init(&w->loop);
+    kit_loop(&w->loop);
     w->settings = (struct kafka_settings){.topics = &TOPICS, .bootstrap = "fake", .prefix = "", .client_id = "me"};
-    w->metrics = metrics_new();
-    w->epochs = epochs_new();
+    w->metrics = kit_metrics();
+    w->epochs = kit_epochs();
     w->applies = true;
     for (int p = 0; p < PARTITIONS; p++) w->stored[p] = -1;
-    *out = w;
-    return 0;
+    return w;
 }
 
 static void start(struct world *w, size_t standbys, const char *instance_id) {
@@ -210,16 +196,8 @@ static void start(struct world *w, size_t standbys, const char *instance_id) {
     owner_beats_start(&w->beats, &options, &w->owner);
 }
 
-static int teardown(void **in) {
-    struct world *w = *in;
+TEAR_DOWN(struct world *w) {
     if (w->owner) owner_beats_stop(&w->beats, &w->loop, &w->owner, NULL);
-    epochs_free(w->epochs);
-    metrics_free(w->metrics);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    fake_kafka_stop();
-    free(w);
-    return 0;
 }
 
 static void fact(int32_t partition, const char *text) { fake_append(&FACTS, partition, "k", 1, text, strlen(text)); }
@@ -247,8 +225,7 @@ static void start_and_handle_one(struct world *w) {
 
 /* ---- join ---- */
 
-static void test_restores_in_silence_before_it_handles_anything(void **in) {
-    struct world *w = *in;
+TEST(test_restores_in_silence_before_it_handles_anything, struct world *w) {
     fact(0, "a");
     fact(0, "b");
     event(0);
@@ -272,8 +249,7 @@ static void test_restores_in_silence_before_it_handles_anything(void **in) {
     assert_false(w->attached[2]);
 }
 
-static void test_goes_on_where_the_group_is(void **in) {
-    struct world *w = *in;
+TEST(test_goes_on_where_the_group_is, struct world *w) {
     for (int i = 0; i < 10; i++) event(0);
     fake_commit(&EVENTS, 0, 7);
     fake_commit(&FACTS, 0, 3);
@@ -289,17 +265,14 @@ static void test_goes_on_where_the_group_is(void **in) {
 
 /* Whether /metrics has the line. */
 static bool metrics_have(struct world *w, const char *line) {
-    struct buffer page = {.data = NULL};
+    FREED_BUFFER page = {.size = 0};
     metrics_render(w->metrics, &page);
-    bool found = strstr(buffer_cstring(&page), line) != NULL;
-    buffer_free(&page);
-    return found;
+    return strstr(buffer_cstring(&page), line) != NULL;
 }
 
 #define NEXT(partition) "test_input_next_offset{topic=\"events\",partition=\"" partition "\"} "
 
-static void test_metrics_say_how_far_inputs_are_handled(void **in) {
-    struct world *w = *in;
+TEST(test_metrics_say_how_far_inputs_are_handled, struct world *w) {
     for (int i = 0; i < 10; i++) event(0);
     fake_commit(&EVENTS, 0, 10);
     start(w, 0, "");
@@ -319,8 +292,7 @@ static void test_metrics_say_how_far_inputs_are_handled(void **in) {
     assert_false(metrics_have(w, NEXT("0")));
 }
 
-static void test_offsets_that_cannot_be_had_are_asked_for_again(void **in) {
-    struct world *w = *in;
+TEST(test_offsets_that_cannot_be_had_are_asked_for_again, struct world *w) {
     event(0);
     fake_fail(FAKE_COMMITTED, -ETIMEDOUT, 1);
     fake_fail(FAKE_ENDS, -EHOSTDOWN, 1);
@@ -333,8 +305,7 @@ static void test_offsets_that_cannot_be_had_are_asked_for_again(void **in) {
 }
 
 /* More is written than is read: the partition is live at the end that it had when that was asked, not at one that moves. */
-static void test_a_restore_that_falls_behind_ends_where_the_end_was(void **in) {
-    struct world *w = *in;
+TEST(test_a_restore_that_falls_behind_ends_where_the_end_was, struct world *w) {
     fact(0, "a");
     start(w, 0, "");
     w->applies = false;
@@ -350,8 +321,7 @@ static void test_a_restore_that_falls_behind_ends_where_the_end_was(void **in) {
 }
 
 /* Records of how far commands are decided lie between those of the product, which hears of them in one batch all the same. */
-static void test_a_batch_is_handed_over_whole(void **in) {
-    struct world *w = *in;
+TEST(test_a_batch_is_handed_over_whole, struct world *w) {
     for (int32_t p = 0; p < PARTITIONS; p++) {
         fact(p, "a");
         fact(p, "b");
@@ -364,8 +334,7 @@ static void test_a_batch_is_handed_over_whole(void **in) {
 }
 
 /* Questions are answered as soon as the partition is live, without waiting for the next beat. */
-static void test_a_live_partition_is_served_at_once(void **in) {
-    struct world *w = *in;
+TEST(test_a_live_partition_is_served_at_once, struct world *w) {
     start(w, 0, "");
     loop_timer_free(w->beats.second); // no beat comes
     w->beats.second = NULL;
@@ -376,8 +345,7 @@ static void test_a_live_partition_is_served_at_once(void **in) {
 
 /* ---- leave and lost ---- */
 
-static void test_what_is_revoked_is_committed_first(void **in) {
-    struct world *w = *in;
+TEST(test_what_is_revoked_is_committed_first, struct world *w) {
     event(0);
     event(0);
     start(w, 0, "");
@@ -394,8 +362,7 @@ static void test_what_is_revoked_is_committed_first(void **in) {
     assert_int_equal(w->events[0], 2);
 }
 
-static void test_nothing_of_a_lost_partition_is_kept_or_committed(void **in) {
-    struct world *w = *in;
+TEST(test_nothing_of_a_lost_partition_is_kept_or_committed, struct world *w) {
     start_and_handle_one(w);
     int64_t before = fake_committed(&EVENTS, 0);
     fake_revoke(fake_member(0), true);
@@ -414,8 +381,7 @@ static void test_nothing_of_a_lost_partition_is_kept_or_committed(void **in) {
 
 /* ---- epochs ---- */
 
-static void test_commits_only_what_is_acknowledged(void **in) {
-    struct world *w = *in;
+TEST(test_commits_only_what_is_acknowledged, struct world *w) {
     start_and_handle_one(w);
     uint64_t open = epochs_open(w->epochs);
     FAKE_UNTIL(&w->loop, epochs_open(w->epochs) > open + 2);
@@ -424,8 +390,7 @@ static void test_commits_only_what_is_acknowledged(void **in) {
     FAKE_UNTIL(&w->loop, fake_committed(&EVENTS, 0) == 1);
 }
 
-static void test_what_was_lost_on_its_way_is_handled_again(void **in) {
-    struct world *w = *in;
+TEST(test_what_was_lost_on_its_way_is_handled_again, struct world *w) {
     start_and_handle_one(w);
     owner_effects_lost(w->owner);
     FAKE_UNTIL(&w->loop, w->events[0] == 2);
@@ -433,8 +398,7 @@ static void test_what_was_lost_on_its_way_is_handled_again(void **in) {
     FAKE_UNTIL(&w->loop, fake_committed(&EVENTS, 0) == 1);
 }
 
-static void test_inputs_wait_while_output_is_full(void **in) {
-    struct world *w = *in;
+TEST(test_inputs_wait_while_output_is_full, struct world *w) {
     start_live(w);
     w->blocked = true;
     for (int i = 0; i < 20; i++) fake_turn(&w->loop);
@@ -447,8 +411,7 @@ static void test_inputs_wait_while_output_is_full(void **in) {
 
 /* ---- state that is gone ---- */
 
-static void test_a_state_that_the_topic_no_longer_has_is_read_anew(void **in) {
-    struct world *w = *in;
+TEST(test_a_state_that_the_topic_no_longer_has_is_read_anew, struct world *w) {
     for (int i = 0; i < 5; i++) fact(0, "a");
     fake_delete_before(&FACTS, 0, 3);
     w->stored[0] = 1; // the disk is older than what is kept
@@ -458,8 +421,7 @@ static void test_a_state_that_the_topic_no_longer_has_is_read_anew(void **in) {
     assert_int_equal(w->failed, 0);
 }
 
-static void test_a_live_partition_can_be_restored_once_more(void **in) {
-    struct world *w = *in;
+TEST(test_a_live_partition_can_be_restored_once_more, struct world *w) {
     fact(0, "a");
     start_live(w);
     w->live[0] = false; // the product has thrown its state away
@@ -475,8 +437,7 @@ static void test_a_live_partition_can_be_restored_once_more(void **in) {
 
 /* ---- stand-by ---- */
 
-static void test_who_joins_others_reads_their_state_first(void **in) {
-    struct world *w = *in;
+TEST(test_who_joins_others_reads_their_state_first, struct world *w) {
     const struct kafka_position all[] = {{&EVENTS, 0, 0}, {&EVENTS, 1, 0}, {&EVENTS, 2, 0}};
     fact(0, "a");
     fact(2, "b");
@@ -490,8 +451,7 @@ static void test_who_joins_others_reads_their_state_first(void **in) {
     assert_string_equal(w->fact[2], "b");
 }
 
-static void test_a_stand_by_takes_over_without_reading_again(void **in) {
-    struct world *w = *in;
+TEST(test_a_stand_by_takes_over_without_reading_again, struct world *w) {
     const struct kafka_position others[] = {{&EVENTS, 0, 0}, {&EVENTS, 1, 0}};
     fact(0, "a");
     start(w, 1, "");
@@ -522,8 +482,7 @@ static void test_a_stand_by_takes_over_without_reading_again(void **in) {
 
 /* ---- who may answer ---- */
 
-static void test_an_owner_that_does_not_hear_its_group_answers_nothing(void **in) {
-    struct world *w = *in;
+TEST(test_an_owner_that_does_not_hear_its_group_answers_nothing, struct world *w) {
     fake_session(200, false);
     start(w, 0, "");
     fake_assign_range(fake_member(0), &EVENTS, 0, 0);
@@ -538,8 +497,7 @@ static void test_an_owner_that_does_not_hear_its_group_answers_nothing(void **in
 
 /* ---- the end ---- */
 
-static void test_drains_when_everything_is_acknowledged_and_told(void **in) {
-    struct world *w = *in;
+TEST(test_drains_when_everything_is_acknowledged_and_told, struct world *w) {
     start_and_handle_one(w);
     owner_drain(w->owner);
     for (int i = 0; i < 10; i++) fake_turn(&w->loop);
@@ -551,8 +509,7 @@ static void test_drains_when_everything_is_acknowledged_and_told(void **in) {
     assert_int_equal(w->events[0], 1);
 }
 
-static void test_a_static_member_gives_its_partitions_to_others_before_it_ends(void **in) {
-    struct world *w = *in;
+TEST(test_a_static_member_gives_its_partitions_to_others_before_it_ends, struct world *w) {
     const struct kafka_position others[] = {{&EVENTS, 0, 0}, {&EVENTS, 1, 0}};
     const struct topic *topic = NULL;
     start(w, 1, "me-1");
@@ -568,48 +525,17 @@ static void test_a_static_member_gives_its_partitions_to_others_before_it_ends(v
     FAKE_UNTIL(&w->loop, w->drained == 1);
 }
 
-static void test_a_member_that_was_given_up_fails(void **in) {
-    struct world *w = *in;
+TEST(test_a_member_that_was_given_up_fails, struct world *w) {
     start_live(w);
     fake_fatal(fake_member(0), "fenced");
     assert_int_equal(w->failed, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static void test_a_product_with_too_many_topics_is_refused(void **state) {
+TEST(test_a_product_with_too_many_topics_is_refused) {
     struct owner_topic topics[17];
     struct owner *owner = NULL;
-    struct error error;
     for (size_t i = 0; i < ARRAY_SIZE(topics); i++) topics[i] = (struct owner_topic){&FACTS, OWNER_STATE};
     const struct owner_options options = {.topics = topics, .topic_count = ARRAY_SIZE(topics)};
-    assert_int_equal(owner_new(&options, &owner, &error), -EINVAL);
+    assert_int_equal(owner_new(&options, &owner, &failure), -EINVAL);
     assert_null(owner);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_restores_in_silence_before_it_handles_anything),
-        TEST(test_goes_on_where_the_group_is),
-        TEST(test_metrics_say_how_far_inputs_are_handled),
-        TEST(test_offsets_that_cannot_be_had_are_asked_for_again),
-        TEST(test_a_restore_that_falls_behind_ends_where_the_end_was),
-        TEST(test_a_batch_is_handed_over_whole),
-        TEST(test_a_live_partition_is_served_at_once),
-        TEST(test_what_is_revoked_is_committed_first),
-        TEST(test_nothing_of_a_lost_partition_is_kept_or_committed),
-        TEST(test_commits_only_what_is_acknowledged),
-        TEST(test_what_was_lost_on_its_way_is_handled_again),
-        TEST(test_inputs_wait_while_output_is_full),
-        TEST(test_a_state_that_the_topic_no_longer_has_is_read_anew),
-        TEST(test_a_live_partition_can_be_restored_once_more),
-        TEST(test_who_joins_others_reads_their_state_first),
-        TEST(test_a_stand_by_takes_over_without_reading_again),
-        TEST(test_an_owner_that_does_not_hear_its_group_answers_nothing),
-        TEST(test_drains_when_everything_is_acknowledged_and_told),
-        TEST(test_a_static_member_gives_its_partitions_to_others_before_it_ends),
-        TEST(test_a_member_that_was_given_up_fails),
-        cmocka_unit_test(test_a_product_with_too_many_topics_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

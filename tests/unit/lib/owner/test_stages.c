@@ -1,14 +1,6 @@
 /* The stages of an owner's partitions: how far inputs are settled, what is rewound and committed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "owner/stages.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, INPUTS = 2, RING = 8 };
 
@@ -28,8 +20,10 @@ static void live(struct stages *stages, int32_t partition, int64_t from, int64_t
     if (next > from) stages_handled(stages, 0, partition, next - 1, 1000);
 }
 
-static void test_an_end_is_unknown_until_the_fence(void **state) {
-    struct stages *stages = make();
+SET_UP() { return make(); }
+TEAR_DOWN(struct stages *stages) { stages_free(stages); }
+
+TEST(test_an_end_is_unknown_until_the_fence, struct stages *stages) {
     struct stages_answer answer = NOTHING;
     const int64_t *ends, found[STAGES_TOPICS_MAX] = {45, INT64_MAX};
     answer.ends[0] = 40;
@@ -60,11 +54,9 @@ static void test_an_end_is_unknown_until_the_fence(void **state) {
     stages_answered(stages, 1, &answer);
     stages_fence_end(stages, 1, found);
     assert_true(stages_ends(stages, 1)[0] == INT64_MAX && stages_fence_begin(stages, 1));
-    stages_free(stages);
 }
 
-static void test_goes_through_its_stages(void **state) {
-    struct stages *stages = make();
+TEST(test_goes_through_its_stages, struct stages *stages) {
     struct stages_answer answer = {.inputs = {5, 6}, .commands = {7}, .states = {-1}, .ends = {40, 0}};
     const int64_t *ends;
     assert_int_equal(stages_of(stages, 1), STAGE_FOREIGN);
@@ -95,19 +87,15 @@ static void test_goes_through_its_stages(void **state) {
     assert_true(stages_release(stages, 1));
     assert_int_equal(stages_of(stages, 1), STAGE_FOREIGN);
     assert_false(stages_release(stages, 1));
-    stages_free(stages);
 }
 
 /* Nothing was attached yet, so that there is nothing to keep or to drop. */
-static void test_what_was_only_asked_for_is_released_without_trace(void **state) {
-    struct stages *stages = make();
+TEST(test_what_was_only_asked_for_is_released_without_trace, struct stages *stages) {
     stages_assign(stages, 0);
     assert_false(stages_release(stages, 0));
-    stages_free(stages);
 }
 
-static void test_begins_where_it_was_committed_or_where_reading_began(void **state) {
-    struct stages *stages = make();
+TEST(test_begins_where_it_was_committed_or_where_reading_began, struct stages *stages) {
     struct stages_answer answer = NOTHING;
     for (int32_t p = 0; p < PARTITIONS; p++) stages_begin(stages, 0, p, 30, 90);
     stages_assign(stages, 0);
@@ -121,12 +109,10 @@ static void test_begins_where_it_was_committed_or_where_reading_began(void **sta
     answer.inputs[0] = 200; // the group is further on than what was read here: what lies between is read all the same
     stages_answered(stages, 2, &answer);
     assert_int_equal(stages_next(stages, 0, 2), 90);
-    stages_free(stages);
 }
 
 /* Nobody reads an input of others' partitions: what they have handled in between is not handled again. */
-static void test_what_was_not_observed_goes_on_where_it_was_committed(void **state) {
-    struct stages *stages = make();
+TEST(test_what_was_not_observed_goes_on_where_it_was_committed, struct stages *stages) {
     struct stages_answer answer = NOTHING;
     answer.inputs[1] = 40;
     stages_assign(stages, 0);
@@ -139,12 +125,10 @@ static void test_what_was_not_observed_goes_on_where_it_was_committed(void **sta
     answer.inputs[1] = 90;
     stages_answered(stages, 0, &answer);
     assert_int_equal(stages_next(stages, 1, 0), 90);
-    stages_free(stages);
 }
 
 /* One that is being restored once more has inputs whose deliveries are lost, too. */
-static void test_what_is_not_settled_is_handled_again(void **state) {
-    struct stages *stages = make();
+TEST(test_what_is_not_settled_is_handled_again, struct stages *stages) {
     live(stages, 0, 50, 90);
     live(stages, 1, 60, 90);
     assert_true(stages_restore_again(stages, 1));
@@ -155,7 +139,6 @@ static void test_what_is_not_settled_is_handled_again(void **state) {
     assert_int_equal(stages_next(stages, 0, 0), 50);
     assert_int_equal(stages_next(stages, 0, 1), 60);
     assert_int_equal(stages_next(stages, 0, 2), 90);
-    stages_free(stages);
 }
 
 static size_t commit(struct stages *stages, bool again, int64_t *last) {
@@ -165,8 +148,7 @@ static size_t commit(struct stages *stages, bool again, int64_t *last) {
     return count;
 }
 
-static void test_commits_what_was_handled_before_the_epoch_was_closed(void **state) {
-    struct stages *stages = make();
+TEST(test_commits_what_was_handled_before_the_epoch_was_closed, struct stages *stages) {
     int64_t offset = -1;
     live(stages, 0, 10, 20);
     assert_int_equal(commit(stages, false, &offset), 0); // told to begin at 10: the group knows
@@ -189,12 +171,10 @@ static void test_commits_what_was_handled_before_the_epoch_was_closed(void **sta
     assert_true(stages_all_told(stages));
     stages_untold(stages); // the group may not have heard it
     assert_int_equal(commit(stages, false, &offset), 2);
-    stages_free(stages);
 }
 
 /* Epochs from before a partition became live say nothing of it: its inputs were handled by somebody else then. */
-static void test_an_epoch_says_nothing_of_partitions_that_came_later(void **state) {
-    struct stages *stages = make();
+TEST(test_an_epoch_says_nothing_of_partitions_that_came_later, struct stages *stages) {
     int64_t offset = -1;
     struct stages_answer answer = NOTHING;
     answer.inputs[0] = answer.inputs[1] = 50;
@@ -210,11 +190,9 @@ static void test_an_epoch_says_nothing_of_partitions_that_came_later(void **stat
     stages_settle(stages, 5);
     assert_int_equal(commit(stages, true, &offset), 2);
     assert_int_equal(offset, 50);
-    stages_free(stages);
 }
 
-static void test_what_is_held_back_lowers_what_is_committed(void **state) {
-    struct stages *stages = make();
+TEST(test_what_is_held_back_lowers_what_is_committed, struct stages *stages) {
     int64_t offset = -1;
     live(stages, 0, 10, 20);
     stages_note(stages, 1)[0] = 15;
@@ -224,31 +202,12 @@ static void test_what_is_held_back_lowers_what_is_committed(void **state) {
     stages_lower(stages, 0, 0, 12);
     stages_lower(stages, 0, 0, 18);
     assert_int_equal(stages_next(stages, 0, 0), 12);
-    stages_free(stages);
 }
 
-static void test_waiting_counts_from_the_last_that_was_handled(void **state) {
-    struct stages *stages = make();
+TEST(test_waiting_counts_from_the_last_that_was_handled, struct stages *stages) {
     assert_int_equal(stages_waiting_ms(stages, 0, 0, false, 5000, 77), 77); // nobody knows
     assert_int_equal(stages_waiting_ms(stages, 0, 0, true, 5000, 77), 0);
     assert_int_equal(stages_waiting_ms(stages, 0, 0, false, 5600, 77), 600);
     stages_handled(stages, 0, 0, 3, 5500);
     assert_int_equal(stages_waiting_ms(stages, 0, 0, false, 5600, 77), 100);
-    stages_free(stages);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_end_is_unknown_until_the_fence),
-        cmocka_unit_test(test_goes_through_its_stages),
-        cmocka_unit_test(test_what_was_only_asked_for_is_released_without_trace),
-        cmocka_unit_test(test_begins_where_it_was_committed_or_where_reading_began),
-        cmocka_unit_test(test_what_was_not_observed_goes_on_where_it_was_committed),
-        cmocka_unit_test(test_what_is_not_settled_is_handled_again),
-        cmocka_unit_test(test_commits_what_was_handled_before_the_epoch_was_closed),
-        cmocka_unit_test(test_an_epoch_says_nothing_of_partitions_that_came_later),
-        cmocka_unit_test(test_what_is_held_back_lowers_what_is_committed),
-        cmocka_unit_test(test_waiting_counts_from_the_last_that_was_handled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,6 @@
 /* Texts of posts: that questions are gathered, what is kept and for how long, and what becomes of those without an answer. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "ids/ids.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/posts/post_owners.h"
 #include "posts/texts.h"
 #include "unit/lib/users/some_profiles.h"
@@ -102,8 +92,7 @@ static void end(struct world *w) {
     }
     texts_free(w->texts);
     some_profiles_close(&w->profiles);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
+    kit_loop_end(&w->loop);
     free(w);
 }
 
@@ -120,14 +109,13 @@ static void until_settled(struct world *w, const struct asker *asker) {
 }
 
 static void assert_shows(struct world *w, struct asker *asker, const char *expected) {
-    struct buffer out = {.size = 0};
+    FREED_BUFFER out = {.size = 0};
     assert_int_equal(text_state_of(asker->text), TEXT_THERE);
     text_put(w->texts, asker->text, &out);
     assert_string_equal(buffer_cstring(&out), expected);
-    buffer_free(&out);
 }
 
-static void one_question_a_partition_for_all_who_ask(void **state) {
+TEST(one_question_a_partition_for_all_who_ask) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     int64_t a = id_of(1, 1), b = id_of(1, 2), c = id_of(3, 3);
     struct asker *first = get(w, a), *second = get(w, b), *third = get(w, c), *fourth = get(w, a);
@@ -152,7 +140,7 @@ static void one_question_a_partition_for_all_who_ask(void **state) {
     end(w);
 }
 
-static void questions_have_a_bounded_size(void **state) {
+TEST(questions_have_a_bounded_size) {
     struct world *w = begin(1000, LONG_MS, LONG_MS);
     for (int64_t i = 0; i < 2 * TEXTS_QUESTION + 1; i++) get(w, id_of(2, i));
     until_asked(w, 3);
@@ -162,28 +150,28 @@ static void questions_have_a_bounded_size(void **state) {
     end(w);
 }
 
-static void names_are_those_of_now(void **state) {
+TEST(names_are_those_of_now) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     int64_t id = id_of(1, 0);
     struct asker *asker = get(w, id);
     until_asked(w, 1);
     post_owners_answer(&w->owners, 0);
-    char *nobody = mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":null,\"avatar_url\":null,\"text\":\"text of %lld\","
-                              "\"media\":[],\"time\":%lld}",
-                              (long long)id, (long long)id, (long long)ids_time_ms(id));
-    char *ada = mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"text of %lld\","
-                           "\"media\":[],\"time\":%lld}",
-                           (long long)id, (long long)id, (long long)ids_time_ms(id));
+    FREED char *nobody =
+        mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":null,\"avatar_url\":null,\"text\":\"text of %lld\","
+                   "\"media\":[],\"time\":%lld}",
+                   (long long)id, (long long)id, (long long)ids_time_ms(id));
+    FREED char *ada =
+        mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"text of %lld\","
+                   "\"media\":[],\"time\":%lld}",
+                   (long long)id, (long long)id, (long long)ids_time_ms(id));
     assert_shows(w, asker, nobody);
     some_profiles_name(&w->profiles, 7, "Ada");
     texts_profile_changed(w->texts, 7);
     assert_shows(w, asker, ada);
-    free(nobody);
-    free(ada);
     end(w);
 }
 
-static void what_is_kept_is_bounded(void **state) {
+TEST(what_is_kept_is_bounded) {
     struct world *w = begin(2, LONG_MS, LONG_MS);
     for (int64_t i = 0; i < 5; i++) get(w, id_of(1, i));
     until_asked(w, 1);
@@ -196,7 +184,7 @@ static void what_is_kept_is_bounded(void **state) {
     end(w);
 }
 
-static void what_is_old_is_asked_for_again(void **state) {
+TEST(what_is_old_is_asked_for_again) {
     struct world *w = begin(100, 0, LONG_MS);
     get(w, id_of(1, 0));
     until_asked(w, 1);
@@ -206,7 +194,7 @@ static void what_is_old_is_asked_for_again(void **state) {
     end(w);
 }
 
-static void a_post_that_is_not_there(void **state) {
+TEST(a_post_that_is_not_there) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     w->owners.deleted[w->owners.deleted_count++] = id_of(1, 0);
     struct asker *asker = get(w, id_of(1, 0)), *other = get(w, id_of(1, 1));
@@ -218,7 +206,7 @@ static void a_post_that_is_not_there(void **state) {
     end(w);
 }
 
-static void no_answer_in_time(void **state) {
+TEST(no_answer_in_time) {
     struct world *w = begin(100, LONG_MS, 20);
     struct asker *asker = get(w, id_of(1, 0));
     w->get_next = id_of(1, 0); /* it is asked for again as soon as it is given up */
@@ -234,7 +222,7 @@ static void no_answer_in_time(void **state) {
     end(w);
 }
 
-static void answers_that_are_none(void **state) {
+TEST(answers_that_are_none) {
     const struct {
         int code;
         unsigned status;
@@ -254,14 +242,13 @@ static void answers_that_are_none(void **state) {
     }
     struct asker *asker = get(w, id_of(2, 1));
     until_asked(w, w->owners.count + 1);
-    char *reply = mem_format("{\"items\":[{\"id\":\"%lld\"}]}", (long long)id_of(2, 1));
+    FREED char *reply = mem_format("{\"items\":[{\"id\":\"%lld\"}]}", (long long)id_of(2, 1));
     post_owners_say(&w->owners, w->owners.count - 1, 0, 200, reply);
     assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
-    free(reply);
     end(w);
 }
 
-static void a_deleted_post_is_forgotten(void **state) {
+TEST(a_deleted_post_is_forgotten) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     int64_t id = id_of(1, 0);
     struct asker *asker = get(w, id);
@@ -282,13 +269,13 @@ static void a_deleted_post_is_forgotten(void **state) {
     end(w);
 }
 
-static void nobody_has_that_partition(void **state) {
+TEST(nobody_has_that_partition) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     assert_int_equal(text_state_of(get(w, id_of(PARTITIONS, 0))->text), TEXT_AWAY);
     end(w);
 }
 
-static void owners_that_answer_at_once(void **state) {
+TEST(owners_that_answer_at_once) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     w->owners.at_once = true;
     w->get_next = id_of(2, 0);
@@ -299,7 +286,7 @@ static void owners_that_answer_at_once(void **state) {
     end(w);
 }
 
-static void who_waits_no_more_is_not_told(void **state) {
+TEST(who_waits_no_more_is_not_told) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     struct asker *first = get(w, id_of(1, 0)), *second = get(w, id_of(1, 0)), *third = get(w, id_of(1, 0));
     until_asked(w, 1);
@@ -312,7 +299,7 @@ static void who_waits_no_more_is_not_told(void **state) {
 }
 
 /* Partitions 0, 1 and 2 are of one process, as the gateway believes. */
-static void one_question_a_process(void **state) {
+TEST(one_question_a_process) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     w->lowest[1] = w->lowest[2] = 0;
     w->owners.elsewhere = 2;
@@ -337,7 +324,7 @@ static void one_question_a_process(void **state) {
     end(w);
 }
 
-static void an_answer_that_is_full_is_gone_on_with(void **state) {
+TEST(an_answer_that_is_full_is_gone_on_with) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     w->owners.most = 2;
     for (int64_t i = 0; i < 5; i++) get(w, id_of(1, i));
@@ -349,7 +336,7 @@ static void an_answer_that_is_full_is_gone_on_with(void **state) {
     end(w);
 }
 
-static void the_memory_of_what_is_kept_is_bounded(void **state) {
+TEST(the_memory_of_what_is_kept_is_bounded) {
     enum { BYTES = 2000 };
     struct world *w = begin_with(SIZE_MAX, BYTES, LONG_MS, LONG_MS);
     for (int64_t i = 0; i < 50; i++) get(w, id_of(1, i));
@@ -359,9 +346,8 @@ static void the_memory_of_what_is_kept_is_bounded(void **state) {
     assert_true(stats.kept > 2 && stats.kept < 20 && stats.kept_bytes <= BYTES && stats.kept_bytes > BYTES / 2);
     some_profiles_name(&w->profiles, 7, "Ada, whose name is long, so that the JSON becomes longer, and is shown anew");
     texts_profile_changed(w->texts, 7);
-    struct buffer out = {.size = 0};
+    FREED_BUFFER out = {.size = 0};
     for (size_t i = 0; i < 50; i++) text_put(w->texts, w->askers[i].text, &out);
-    buffer_free(&out);
     assert_true(texts_stats_of(w->texts).kept_bytes > stats.kept_bytes);
     get(w, id_of(2, 1)); /* the next answer makes room again */
     until_asked(w, 2);
@@ -370,7 +356,7 @@ static void the_memory_of_what_is_kept_is_bounded(void **state) {
     end(w);
 }
 
-static void an_end_settles_what_is_not_asked_for(void **state) {
+TEST(an_end_settles_what_is_not_asked_for) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
     struct asker *asker = get(w, id_of(1, 0));
     w->ended = true;
@@ -444,7 +430,7 @@ static bool model_asked(struct model *model, const struct world *w, int64_t id, 
     return asked;
 }
 
-static void what_is_kept_is_as_the_model_says(void **state) {
+TEST(what_is_kept_is_as_the_model_says) {
     for (unsigned seed = 0; seed < 5; seed++) {
         struct world *w = begin(KEPT, LONG_MS, LONG_MS);
         struct model model = {.count = 0};
@@ -470,27 +456,4 @@ static void what_is_kept_is_as_the_model_says(void **state) {
         }
         end(w);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_question_a_partition_for_all_who_ask),
-        cmocka_unit_test(questions_have_a_bounded_size),
-        cmocka_unit_test(names_are_those_of_now),
-        cmocka_unit_test(what_is_kept_is_bounded),
-        cmocka_unit_test(what_is_old_is_asked_for_again),
-        cmocka_unit_test(a_post_that_is_not_there),
-        cmocka_unit_test(no_answer_in_time),
-        cmocka_unit_test(answers_that_are_none),
-        cmocka_unit_test(a_deleted_post_is_forgotten),
-        cmocka_unit_test(nobody_has_that_partition),
-        cmocka_unit_test(owners_that_answer_at_once),
-        cmocka_unit_test(who_waits_no_more_is_not_told),
-        cmocka_unit_test(one_question_a_process),
-        cmocka_unit_test(an_answer_that_is_full_is_gone_on_with),
-        cmocka_unit_test(the_memory_of_what_is_kept_is_bounded),
-        cmocka_unit_test(an_end_settles_what_is_not_asked_for),
-        cmocka_unit_test(what_is_kept_is_as_the_model_says),
-    };
-    return cmocka_run_group_tests_name("texts of posts", tests, NULL, NULL);
 }

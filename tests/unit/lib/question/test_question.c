@@ -1,18 +1,9 @@
 /* A question: cancelled, asked anew, failing, freed; each while the worker thread is still asking. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <semaphore.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/chance.h"
-#include "base/clock.h"
 #include "question/question.h"
+#include "unit/kit/kit.h"
 
 struct asker {
     uv_loop_t loop;
@@ -65,8 +56,27 @@ static void failed(void *context, int code, const char *reason) {
 
 static void freed(void *context) { ((struct asker *)context)->freed++; }
 
-static void set_up(struct asker *asker, uint64_t again_ms) {
-    memset(asker, 0, sizeof *asker);
+static void run_out(struct asker *asker) { assert_int_equal(uv_run(&asker->loop, UV_RUN_DEFAULT), 0); }
+
+static void ask_and_reach(struct asker *asker) {
+    asker->gated = true;
+    question_ask(asker->question);
+    sem_wait(&asker->reached);
+    assert_true(question_busy(asker->question));
+}
+
+static void tear_down(void *it) {
+    struct asker *asker = it;
+    question_free(asker->question);
+    run_out(asker);
+    assert_int_equal(asker->freed, 1);
+    assert_int_equal(uv_loop_close(&asker->loop), 0);
+    sem_destroy(&asker->gate);
+    sem_destroy(&asker->reached);
+}
+
+static struct asker *asker_new(uint64_t again_ms) {
+    struct asker *asker = kit_zero(sizeof *asker);
     uv_loop_init(&asker->loop);
     sem_init(&asker->gate, 0, 0);
     sem_init(&asker->reached, 0, 0);
@@ -80,176 +90,140 @@ static void set_up(struct asker *asker, uint64_t again_ms) {
         .again_ms = again_ms,
         .freed = freed,
     });
+    kit_after(tear_down, asker);
+    return asker;
 }
 
-static void run_out(struct asker *asker) { assert_int_equal(uv_run(&asker->loop, UV_RUN_DEFAULT), 0); }
+TEST(a_question_is_answered) {
+    struct asker *asker = asker_new(0);
+    asker->wish = 4;
+    assert_false(question_busy(asker->question));
+    question_ask(asker->question);
+    asker->wish = 5; // not what was asked
+    run_out(asker);
+    assert_int_equal(asker->answered, 1);
+    assert_int_equal(asker->answer, 40);
+    question_ask(asker->question);
+    run_out(asker);
+    assert_int_equal(asker->answered, 2);
+    assert_int_equal(asker->answer, 50);
+}
 
-static void tear_down(struct asker *asker) {
+TEST(a_cancelled_asking_is_not_answered) {
+    struct asker *asker = asker_new(1);
+    for (int fails = 0; fails < 2; fails++) {
+        asker->fail = fails;
+        ask_and_reach(asker);
+        question_cancel(asker->question);
+        assert_true(question_busy(asker->question));
+        sem_post(&asker->gate);
+        run_out(asker);
+        assert_false(question_busy(asker->question));
+        assert_int_equal(asker->answered + asker->failed, 0);
+    }
+    assert_int_equal(asker->asked, 2);
+}
+
+TEST(asked_anew_only_the_last_is_answered) {
+    struct asker *asker = asker_new(0);
+    asker->wish = 1;
+    ask_and_reach(asker);
+    asker->wish = 2;
+    question_ask(asker->question);
+    asker->wish = 3;
+    question_ask(asker->question);
+    assert_int_equal(asker->copy, 1); // the worker's while it asks
+    sem_post(&asker->gate);
+    sem_post(&asker->gate);
+    run_out(asker);
+    assert_int_equal(asker->asked, 2);
+    assert_int_equal(asker->answered, 1);
+    assert_int_equal(asker->answer, 30);
+}
+
+TEST(cancelled_and_asked_anew_it_is_answered) {
+    struct asker *asker = asker_new(0);
+    ask_and_reach(asker);
+    question_cancel(asker->question);
+    asker->wish = 7;
+    question_ask(asker->question);
+    sem_post(&asker->gate);
+    sem_post(&asker->gate);
+    run_out(asker);
+    assert_int_equal(asker->answered, 1);
+    assert_int_equal(asker->answer, 70);
+}
+
+TEST(a_failure_is_told_and_asked_again_after_a_while) {
+    struct asker *asker = asker_new(5);
+    asker->fail = 2;
+    asker->wish = 6;
+    int64_t start = clock_monotonic_us();
+    question_ask(asker->question);
+    run_out(asker);
+    assert_true(clock_monotonic_us() - start >= 9000);
+    assert_int_equal(asker->asked, 3);
+    assert_int_equal(asker->failed, 2);
+    assert_int_equal(asker->last_code, -EHOSTDOWN);
+    assert_string_equal(asker->last_reason, "nobody is there");
+    assert_int_equal(asker->answered, 1);
+    assert_int_equal(asker->answer, 60);
+}
+
+TEST(without_again_a_failure_is_the_end) {
+    struct asker *asker = asker_new(0);
+    asker->fail = 1;
+    question_ask(asker->question);
+    run_out(asker);
+    assert_int_equal(asker->asked, 1);
+    assert_int_equal(asker->failed, 1);
+}
+
+TEST(cancelling_ends_the_waiting_for_another_try) {
+    struct asker *asker = asker_new(3600000);
+    asker->fail = 1;
+    question_ask(asker->question);
+    while (!asker->failed) uv_run(&asker->loop, UV_RUN_ONCE);
+    question_cancel(asker->question);
+    run_out(asker); // at once: nothing waits any more
+    assert_int_equal(asker->asked, 1);
+}
+
+TEST(asked_later_or_sooner_it_is_asked_once) {
+    struct asker *asker = asker_new(0);
+    question_ask_later(asker->question, 3600000);
+    question_ask(asker->question);
+    run_out(asker);
+    assert_int_equal(asker->asked, 1);
+    question_ask_later(asker->question, 2);
+    run_out(asker);
+    assert_int_equal(asker->answered, 2);
+}
+
+TEST(freed_while_asking_it_ends_in_the_background) {
+    struct asker *asker = asker_new(1);
+    asker->fail = 1;
+    ask_and_reach(asker);
+    question_ask(asker->question);
     question_free(asker->question);
+    asker->question = NULL;
+    assert_int_equal(asker->freed, 0);
+    sem_post(&asker->gate);
     run_out(asker);
     assert_int_equal(asker->freed, 1);
-    assert_int_equal(uv_loop_close(&asker->loop), 0);
-    sem_destroy(&asker->gate);
-    sem_destroy(&asker->reached);
+    assert_int_equal(asker->asked, 1);
+    assert_int_equal(asker->answered + asker->failed, 0);
 }
 
-static void ask_and_reach(struct asker *asker) {
-    asker->gated = true;
+TEST(freed_within_the_answer) {
+    struct asker *asker = asker_new(0);
+    asker->free_in_answered = true;
     question_ask(asker->question);
-    sem_wait(&asker->reached);
-    assert_true(question_busy(asker->question));
+    run_out(asker);
+    assert_int_equal(asker->freed, 1);
 }
 
-static void a_question_is_answered(void **state) {
-    struct asker asker;
-    set_up(&asker, 0);
-    asker.wish = 4;
-    assert_false(question_busy(asker.question));
-    question_ask(asker.question);
-    asker.wish = 5; // not what was asked
-    run_out(&asker);
-    assert_int_equal(asker.answered, 1);
-    assert_int_equal(asker.answer, 40);
-    question_ask(asker.question);
-    run_out(&asker);
-    assert_int_equal(asker.answered, 2);
-    assert_int_equal(asker.answer, 50);
-    tear_down(&asker);
-}
-
-static void a_cancelled_asking_is_not_answered(void **state) {
-    struct asker asker;
-    set_up(&asker, 1);
-    for (int fails = 0; fails < 2; fails++) {
-        asker.fail = fails;
-        ask_and_reach(&asker);
-        question_cancel(asker.question);
-        assert_true(question_busy(asker.question));
-        sem_post(&asker.gate);
-        run_out(&asker);
-        assert_false(question_busy(asker.question));
-        assert_int_equal(asker.answered + asker.failed, 0);
-    }
-    assert_int_equal(asker.asked, 2);
-    tear_down(&asker);
-}
-
-static void asked_anew_only_the_last_is_answered(void **state) {
-    struct asker asker;
-    set_up(&asker, 0);
-    asker.wish = 1;
-    ask_and_reach(&asker);
-    asker.wish = 2;
-    question_ask(asker.question);
-    asker.wish = 3;
-    question_ask(asker.question);
-    assert_int_equal(asker.copy, 1); // the worker's while it asks
-    sem_post(&asker.gate);
-    sem_post(&asker.gate);
-    run_out(&asker);
-    assert_int_equal(asker.asked, 2);
-    assert_int_equal(asker.answered, 1);
-    assert_int_equal(asker.answer, 30);
-    tear_down(&asker);
-}
-
-static void cancelled_and_asked_anew_it_is_answered(void **state) {
-    struct asker asker;
-    set_up(&asker, 0);
-    ask_and_reach(&asker);
-    question_cancel(asker.question);
-    asker.wish = 7;
-    question_ask(asker.question);
-    sem_post(&asker.gate);
-    sem_post(&asker.gate);
-    run_out(&asker);
-    assert_int_equal(asker.answered, 1);
-    assert_int_equal(asker.answer, 70);
-    tear_down(&asker);
-}
-
-static void a_failure_is_told_and_asked_again_after_a_while(void **state) {
-    struct asker asker;
-    set_up(&asker, 5);
-    asker.fail = 2;
-    asker.wish = 6;
-    int64_t start = clock_monotonic_us();
-    question_ask(asker.question);
-    run_out(&asker);
-    assert_true(clock_monotonic_us() - start >= 9000);
-    assert_int_equal(asker.asked, 3);
-    assert_int_equal(asker.failed, 2);
-    assert_int_equal(asker.last_code, -EHOSTDOWN);
-    assert_string_equal(asker.last_reason, "nobody is there");
-    assert_int_equal(asker.answered, 1);
-    assert_int_equal(asker.answer, 60);
-    tear_down(&asker);
-}
-
-static void without_again_a_failure_is_the_end(void **state) {
-    struct asker asker;
-    set_up(&asker, 0);
-    asker.fail = 1;
-    question_ask(asker.question);
-    run_out(&asker);
-    assert_int_equal(asker.asked, 1);
-    assert_int_equal(asker.failed, 1);
-    tear_down(&asker);
-}
-
-static void cancelling_ends_the_waiting_for_another_try(void **state) {
-    struct asker asker;
-    set_up(&asker, 3600000);
-    asker.fail = 1;
-    question_ask(asker.question);
-    while (!asker.failed) uv_run(&asker.loop, UV_RUN_ONCE);
-    question_cancel(asker.question);
-    run_out(&asker); // at once: nothing waits any more
-    assert_int_equal(asker.asked, 1);
-    tear_down(&asker);
-}
-
-static void asked_later_or_sooner_it_is_asked_once(void **state) {
-    struct asker asker;
-    set_up(&asker, 0);
-    question_ask_later(asker.question, 3600000);
-    question_ask(asker.question);
-    run_out(&asker);
-    assert_int_equal(asker.asked, 1);
-    question_ask_later(asker.question, 2);
-    run_out(&asker);
-    assert_int_equal(asker.answered, 2);
-    tear_down(&asker);
-}
-
-static void freed_while_asking_it_ends_in_the_background(void **state) {
-    struct asker asker;
-    set_up(&asker, 1);
-    asker.fail = 1;
-    ask_and_reach(&asker);
-    question_ask(asker.question);
-    question_free(asker.question);
-    asker.question = NULL;
-    assert_int_equal(asker.freed, 0);
-    sem_post(&asker.gate);
-    run_out(&asker);
-    assert_int_equal(asker.freed, 1);
-    assert_int_equal(asker.asked, 1);
-    assert_int_equal(asker.answered + asker.failed, 0);
-    tear_down(&asker);
-}
-
-static void freed_within_the_answer(void **state) {
-    struct asker asker;
-    set_up(&asker, 0);
-    asker.free_in_answered = true;
-    question_ask(asker.question);
-    run_out(&asker);
-    assert_int_equal(asker.freed, 1);
-    tear_down(&asker);
-}
-
-static void questions_share_a_worker(void **state) {
+TEST(questions_share_a_worker) {
     uv_loop_t loop;
     uv_loop_init(&loop);
     struct worker *worker = worker_new(&loop);
@@ -265,56 +239,35 @@ static void questions_share_a_worker(void **state) {
         question_free(askers[i].question);
     }
     worker_free(worker);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    kit_loop_end(&loop);
 }
 
 /* Any order of asking, cancelling and waiting: after the last asking comes its answer, and after a cancelling none. */
-static void whatever_is_done_the_last_wish_is_answered(void **state) {
+TEST(whatever_is_done_the_last_wish_is_answered) {
     struct chance chance = {.state = 11};
-    struct asker asker;
-    set_up(&asker, 1);
+    struct asker *asker = asker_new(1);
     for (int round = 0; round < 300; round++) {
         bool wanted = false;
-        int before = asker.answered;
+        int before = asker->answered;
         for (int steps = 1 + (int)(chance_next(&chance) % 6); steps; steps--) {
             switch (chance_next(&chance) % 4) {
             case 0:
             case 1:
-                asker.wish = round * 10 + steps;
-                question_ask(asker.question);
+                asker->wish = round * 10 + steps;
+                question_ask(asker->question);
                 wanted = true;
-                before = asker.answered;
+                before = asker->answered;
                 break;
             case 2:
-                question_cancel(asker.question);
+                question_cancel(asker->question);
                 wanted = false;
-                before = asker.answered;
+                before = asker->answered;
                 break;
-            default: uv_run(&asker.loop, UV_RUN_NOWAIT);
+            default: uv_run(&asker->loop, UV_RUN_NOWAIT);
             }
         }
-        run_out(&asker);
-        assert_int_equal(asker.answered - before, wanted);
-        if (wanted) assert_int_equal(asker.answer, asker.wish * 10);
+        run_out(asker);
+        assert_int_equal(asker->answered - before, wanted);
+        if (wanted) assert_int_equal(asker->answer, asker->wish * 10);
     }
-    tear_down(&asker);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_question_is_answered),
-        cmocka_unit_test(a_cancelled_asking_is_not_answered),
-        cmocka_unit_test(asked_anew_only_the_last_is_answered),
-        cmocka_unit_test(cancelled_and_asked_anew_it_is_answered),
-        cmocka_unit_test(a_failure_is_told_and_asked_again_after_a_while),
-        cmocka_unit_test(without_again_a_failure_is_the_end),
-        cmocka_unit_test(cancelling_ends_the_waiting_for_another_try),
-        cmocka_unit_test(asked_later_or_sooner_it_is_asked_once),
-        cmocka_unit_test(freed_while_asking_it_ends_in_the_background),
-        cmocka_unit_test(freed_within_the_answer),
-        cmocka_unit_test(questions_share_a_worker),
-        cmocka_unit_test(whatever_is_done_the_last_wish_is_answered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,9 @@
 /* Questions between daemons: each is written, read again, and asked of and answered by the right process. HTTP and peers are played here:
  * their functions are this file's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
-#include "base/hash.h"
 #include "http/target.h"
 #include "rpc/ask.h"
 #include "rpc/serve.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 8, USER = 7, OTHER = 3, P = 5, TEXT_MAX = 256 };
 #define SUBJECT "post:123"
@@ -147,7 +135,7 @@ static void is_read(const struct rpc_question *question, const struct rpc_value 
     }
 }
 
-static void each_question_is_written_and_read(void **state) {
+TEST(each_question_is_written_and_read) {
     for (size_t i = 0; i < ARRAY_SIZE(QUESTIONS); i++) {
         const struct rpc_question *question = QUESTIONS[i].question;
         struct rpc_asked read;
@@ -161,7 +149,7 @@ static void each_question_is_written_and_read(void **state) {
 }
 
 /* Of one question, other paths are read by none. */
-static void no_question_is_taken_for_another(void **state) {
+TEST(no_question_is_taken_for_another) {
     for (size_t i = 0; i < ARRAY_SIZE(QUESTIONS); i++) {
         for (size_t j = 0; j < ARRAY_SIZE(QUESTIONS); j++) {
             struct rpc_asked read;
@@ -171,7 +159,7 @@ static void no_question_is_taken_for_another(void **state) {
     }
 }
 
-static void of_two_users_the_lower_ones_owner_is_asked(void **state) {
+TEST(of_two_users_the_lower_ones_owner_is_asked) {
     assert_int_equal(rpc_partition(NULL, &ASK_FRIENDSHIP, RPC_VALUES(RPC_INT(ONE, USER), RPC_INT(OTHER, OTHER))),
                      hash_user_partition(OTHER, PARTITIONS));
     assert_int_equal(rpc_partition(NULL, &ASK_FRIENDSHIP, RPC_VALUES(RPC_INT(ONE, OTHER), RPC_INT(OTHER, USER))),
@@ -180,7 +168,7 @@ static void of_two_users_the_lower_ones_owner_is_asked(void **state) {
                      hash_user_partition(USER, PARTITIONS));
 }
 
-static void absent_values_are_not_written(void **state) {
+TEST(absent_values_are_not_written) {
     char *path = rpc_path(&ASK_NEARBY, RPC_VALUES(RPC_INT(USER, 0), RPC_INT(LIMIT, 20), RPC_TEXT(AFTER, NULL),
                                                   RPC_INT(SINCE, -1), RPC_INT(WAIT_MS, -1)));
     assert_string_equal(path, "/peer/nearby/0?limit=20");
@@ -196,7 +184,7 @@ static void absent_values_are_not_written(void **state) {
     free(path);
 }
 
-static void what_is_absent_has_its_default(void **state) {
+TEST(what_is_absent_has_its_default) {
     struct rpc_asked read;
     begin("/peer/feed/7");
     assert_int_equal(rpc_read(&ASK_FEED, NULL, PARTITIONS, &read), 0);
@@ -238,7 +226,7 @@ static void says(const char *target, unsigned status, const char *code) {
     assert_int_equal(answers - before, status == 200);
 }
 
-static void bad_questions_are_refused(void **state) {
+TEST(bad_questions_are_refused) {
     static const char *const NO_PATHS[] = {
         "/",
         "/peer/",
@@ -285,7 +273,7 @@ static void bad_questions_are_refused(void **state) {
     assert_int_equal(asked.status, 405);
 }
 
-static void only_owners_answer(void **state) {
+TEST(only_owners_answer) {
     serves = 0;
     says("/peer/friends/7", 200, NULL);
     says("/peer/older/99999999999?authors=1", 200, NULL); // whoever serves it
@@ -295,17 +283,4 @@ static void only_owners_answer(void **state) {
     serves = -EAGAIN;
     says("/peer/friends/7", 503, "restoring");
     says("/peer/friendship/7/3", 200, NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_question_is_written_and_read),
-        cmocka_unit_test(no_question_is_taken_for_another),
-        cmocka_unit_test(of_two_users_the_lower_ones_owner_is_asked),
-        cmocka_unit_test(absent_values_are_not_written),
-        cmocka_unit_test(what_is_absent_has_its_default),
-        cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(only_owners_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

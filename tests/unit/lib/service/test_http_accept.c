@@ -1,17 +1,11 @@
 /* Accept headers: which media type is chosen. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "base/config.h"
 #include "service/http_accept.h"
+#include "unit/kit/kit.h"
 
 static const char *const OFFERED[] = {"application/json", "text/csv", "application/gpx+xml"};
 enum { NONE = -1, JSON, CSV, GPX };
 
-static void the_best_is_chosen(void **state) {
+TEST(the_best_is_chosen) {
     static const struct {
         const char *header;
         int chosen;
@@ -52,9 +46,4 @@ static void the_best_is_chosen(void **state) {
         print_message("%s\n", CASES[i].header ? CASES[i].header : "none");
         assert_int_equal(http_accept(CASES[i].header, OFFERED, ARRAY_SIZE(OFFERED)), CASES[i].chosen);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_best_is_chosen)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

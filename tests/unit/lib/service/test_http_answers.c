@@ -1,49 +1,31 @@
 /* The things that answers of the HTTP server depend on: pages of other origins, entity tags, and OPTIONS. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 /* ---- pages of other origins ---- */
 
 static struct http_cors *cors_of(const char *origins) {
     struct http_cors *cors;
-    struct error error;
-    if (http_cors_new(origins, &cors, &error)) fail_msg("%s", error.text);
+    if (http_cors_new(origins, &cors, &failure)) fail_msg("%s", failure.text);
     return cors;
 }
 
-static void origins_are_read(void **state) {
+TEST(origins_are_read) {
     static const char *const BAD[] = {
         "app.example", "https://",    "https://app.example/", "https://App.example", "https://a?b", "://a",
         "https://:80", "https://u@a", "https://*.example",    "https://a https:/",   "null"};
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(BAD); i++) {
         struct http_cors *cors;
-        struct error error;
-        if (http_cors_new(BAD[i], &cors, &error) != -EINVAL) fail_msg("%s", BAD[i]);
+        if (http_cors_new(BAD[i], &cors, &failure) != -EINVAL) fail_msg("%s", BAD[i]);
     }
     assert_null(cors_of(""));
     assert_null(cors_of(" , "));
     http_cors_free(cors_of("https://app.example,http://[::1]:3000 *"));
 }
 
-static void known_origins_may_read_answers(void **state) {
+TEST(known_origins_may_read_answers) {
     struct http_cors *cors = cors_of("https://app.example, http://localhost:3000");
     struct world *world = world_new((struct http_server_options){.cors = cors});
-    (void)state;
     char *reply = raw_say(world, "GET", "/", "Origin: http://localhost:3000\r\n");
     assert_contains(reply, "\r\nAccess-Control-Allow-Origin: http://localhost:3000\r\n");
     assert_contains(reply, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, Location, Allow, Link\r\n");
@@ -69,10 +51,9 @@ static void known_origins_may_read_answers(void **state) {
     http_cors_free(cors);
 }
 
-static void browsers_may_ask_before_they_send(void **state) {
+TEST(browsers_may_ask_before_they_send) {
     struct http_cors *cors = cors_of("*");
     struct world *world = world_new((struct http_server_options){.cors = cors});
-    (void)state;
     char *reply =
         raw_say(world, "OPTIONS", "/", "Origin: https://any.example\r\nAccess-Control-Request-Method: PUT\r\n");
     assert_contains(reply, "HTTP/1.1 204 ");
@@ -92,8 +73,7 @@ static void browsers_may_ask_before_they_send(void **state) {
 
 /* ---- entity tags ---- */
 
-static void tags_match_weakly(void **state) {
-    (void)state;
+TEST(tags_match_weakly) {
     static const struct {
         const char *list;
         bool matches;
@@ -116,9 +96,8 @@ static void tags_match_weakly(void **state) {
         if (http_tag_matches(CASES[i].list, "W/\"12.345\"") != CASES[i].matches) fail_msg("%s", CASES[i].list);
 }
 
-static void same_body_is_not_sent_again(void **state) {
+TEST(same_body_is_not_sent_again) {
     struct world *world = world_new((struct http_server_options){.gzip_least = 5});
-    (void)state;
     char *reply = raw_say(world, "GET", "/tagged?a=1", "");
     assert_contains(reply, "HTTP/1.1 200 ");
     assert_contains(reply, "\r\nCache-Control: private, no-cache\r\n");
@@ -135,16 +114,4 @@ static void same_body_is_not_sent_again(void **state) {
     reply = raw_say(world, "GET", "/tagged?a=2", fields);
     assert_contains(reply, "HTTP/1.1 200 ");
     free(reply);
-    world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(origins_are_read),
-        cmocka_unit_test(known_origins_may_read_answers),
-        cmocka_unit_test(browsers_may_ask_before_they_send),
-        cmocka_unit_test(tags_match_weakly),
-        cmocka_unit_test(same_body_is_not_sent_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,8 @@
 /* What clients of the HTTP server may take: places, time, bytes of requests and of answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 #define HOST "Host: x\r\n"
@@ -57,9 +45,8 @@ static bool is_closed(int fd) {
 
 /* ---- places ---- */
 
-static void who_says_nothing_keeps_nobody_out(void **state) {
+TEST(who_says_nothing_keeps_nobody_out) {
     static const char *const TEXTS[] = {"", "\r\n", HALF_HEAD, HALF_BODY};
-    (void)state;
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
         struct world *world = world_new((struct http_server_options){.max_connections = PLACES});
         int fds[MANY];
@@ -73,9 +60,8 @@ static void who_says_nothing_keeps_nobody_out(void **state) {
 }
 
 /* A connection that waits for an answer stays, one that has been answered goes before one that is asking. */
-static void idle_ones_go_first(void **state) {
+TEST(idle_ones_go_first) {
     struct world *world = world_new((struct http_server_options){.max_connections = 3});
-    (void)state;
     int asking = raw_connect(world), held = raw_connect(world), idle = raw_connect(world);
     raw_text(world, asking, HALF_BODY);
     raw_text(world, held, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
@@ -93,24 +79,20 @@ static void idle_ones_go_first(void **state) {
     http_reply(world->held[0], 200, "text/plain", "at last", 7, NULL, 0);
     free(raw_read(world, held, "at last"));
     close_many((int[]){asking, held, idle, next, last}, 5);
-    world_free(world);
 }
 
-static void the_network_with_the_most_goes_first(void **state) {
+TEST(the_network_with_the_most_goes_first) {
     struct world *world = world_new((struct http_server_options){.max_connections = PLACES});
-    (void)state;
     int other = connect_from(world, "127.0.2.1"), fds[MANY];
     open_many(world, fds, MANY, "127.0.0.1", "");
     assert_int_equal(http_server_connections(world->server), PLACES);
     assert_false(is_closed(other));
     close_many(fds, MANY);
     close(other);
-    world_free(world);
 }
 
-static void a_network_has_its_share(void **state) {
+TEST(a_network_has_its_share) {
     struct world *world = world_new((struct http_server_options){.budgets = {.network_connections = PLACES}});
-    (void)state;
     int fds[MANY], others[2];
     open_many(world, others, 2, "127.0.2.1", HALF_HEAD);
     open_many(world, fds, MANY, "127.0.0.1", HALF_HEAD);
@@ -132,9 +114,8 @@ static void a_network_has_its_share(void **state) {
 
 /* ---- time ---- */
 
-static void a_body_has_a_least_rate(void **state) {
+TEST(a_body_has_a_least_rate) {
     struct world *world = world_new((struct http_server_options){.times = {.body_s = 1, .least_rate = 1000}});
-    (void)state;
     int fd = raw_connect(world), fast = raw_connect(world);
     raw_text(world, fd, "POST / HTTP/1.1\r\n" HOST "Content-Length: 10000\r\n\r\n");
     raw_text(world, fast, "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n");
@@ -151,56 +132,47 @@ static void a_body_has_a_least_rate(void **state) {
         assert_true(now_us - began_us < 5000000);
         world_turn(world);
     }
-    char *reply = raw_read(world, fd, NULL);
+    FREED char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, "HTTP/1.1 408 Request Timeout\r\n");
     assert_contains(reply, "\"code\":\"too_slow\"");
-    free(reply);
     assert_true(clock_monotonic_us() - began_us > 900000);
     raw_text(world, fast, "0\r\n\r\n");
     free(raw_read(world, fast, "HTTP/1.1 200 OK"));
     close_many((int[]){fd, fast}, 2);
-    world_free(world);
 }
 
-static void who_does_not_read_is_left(void **state) {
+TEST(who_does_not_read_is_left) {
     struct world *world = world_new((struct http_server_options){.times = {.reply_s = 1}});
-    (void)state;
-    int fd = raw_connect(world);
+    FREED_BY(kit_close) int fd = raw_connect(world);
     raw_text(world, fd, "GET /huge HTTP/1.1\r\n" HOST "\r\n");
     world_until(world, world->handled == 1);
     int64_t began_us = clock_monotonic_us();
     world_until(world, http_server_connections(world->server) == 0);
     assert_true(clock_monotonic_us() - began_us > 900000);
-    close(fd);
-    world_free(world);
 }
 
 /* ---- bytes ---- */
 
 static void expect_problem(struct world *world, int fd, const char *status, const char *code) {
-    char *reply = raw_read(world, fd, NULL);
+    FREED char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, status);
     assert_contains(reply, code);
     assert_contains(reply, "Retry-After: 2\r\n");
     if (strstr(reply + 1, "HTTP/1.1 ")) fail_msg("more than one answer: %s", reply);
-    free(reply);
     close(fd);
 }
 
 static void send_body(struct world *world, int fd, size_t size, bool whole) {
-    char *head = mem_format("POST /hold HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n", size + !whole);
-    char *body = mem_zero(1, size);
+    FREED char *head = mem_format("POST /hold HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n", size + !whole);
+    FREED char *body = mem_zero(1, size);
     raw_text(world, fd, head);
     raw_send(world, fd, body, size);
-    free(body);
-    free(head);
 }
 
-static void bytes_of_requests_are_bounded(void **state) {
+TEST(bytes_of_requests_are_bounded) {
     enum { SIZE = 40000 };
     struct world *world =
         world_new((struct http_server_options){.budgets = {.request_bytes = 100000, .all_request_bytes = 150000}});
-    (void)state;
     int fds[2] = {raw_connect(world), raw_connect(world)}, others[2];
     send_body(world, fds[0], SIZE, true);
     send_body(world, fds[1], SIZE, false);
@@ -222,30 +194,24 @@ static void bytes_of_requests_are_bounded(void **state) {
     world_until(world, world->held_count == 3);
     http_reply(world->held[2], 200, "text/plain", "ok", 2, NULL, 0);
     close_many((int[]){fds[0], others[0], fd}, 3);
-    world_free(world);
 }
 
 /* Heads that do not end. */
-static void bytes_of_heads_are_bounded(void **state) {
+TEST(bytes_of_heads_are_bounded) {
     struct world *world = world_new((struct http_server_options){.budgets = {.request_bytes = 50000}});
-    char *text = mem_format("GET / HTTP/1.1\r\n" HOST "X: %030000d", 0);
-    (void)state;
-    int first = raw_connect(world), second = raw_connect(world);
+    FREED char *text = mem_format("GET / HTTP/1.1\r\n" HOST "X: %030000d", 0);
+    FREED_BY(kit_close) int first = raw_connect(world), second = raw_connect(world);
     raw_text(world, first, text);
     raw_text(world, second, text);
     expect_problem(world, second, "HTTP/1.1 429 Too Many Requests\r\n", "\"code\":\"too_many_bytes\"");
     raw_text(world, first, "\r\n\r\n");
     free(raw_read(world, first, "GET|/|"));
-    close(first);
-    free(text);
-    world_free(world);
 }
 
-static void bytes_of_answers_are_bounded(void **state) {
+TEST(bytes_of_answers_are_bounded) {
     enum { HUGE = 17 * 1024 * 1024 };
     struct world *world = world_new(
         (struct http_server_options){.budgets = {.reply_bytes = HUGE + 100, .all_reply_bytes = 2 * HUGE + 100}});
-    (void)state;
     int slow = raw_connect(world), second = connect_from(world, "127.0.1.1"), other = connect_from(world, "127.0.2.1");
     raw_text(world, slow, "GET /huge HTTP/1.1\r\n" HOST "\r\n");
     world_until(world, world->handled == 1);
@@ -262,7 +228,6 @@ static void bytes_of_answers_are_bounded(void **state) {
     close(second);
     world_until(world, http_server_connections(world->server) <= 1);
     free(raw_say(world, "GET", "/huge", ""));
-    world_free(world);
 }
 
 /* ---- admission ---- */
@@ -277,21 +242,19 @@ static void admit(void *context, struct http_request *request) {
 }
 
 /* Before the body, which the client sends all the same; it reads the answer, and what is behind is no request. */
-static void strangers_are_refused_before_their_body(void **state) {
+TEST(strangers_are_refused_before_their_body) {
     enum { SIZE = 300000 };
     struct world *world = world_new((struct http_server_options){
         .admit = admit, .state_size = sizeof(int), .max_body = SIZE, .budgets = {.request_bytes = 1}});
-    char *body = mem_zero(1, SIZE);
-    (void)state;
+    FREED char *body = mem_zero(1, SIZE);
     int fd = raw_connect(world);
     raw_text(world, fd, "POST / HTTP/1.1\r\n" HOST "Content-Length: 300000\r\nExpect: 100-continue\r\n\r\n");
     free(raw_read(world, fd, "HTTP/1.1 401 Unauthorized\r\n"));
     raw_send(world, fd, body, SIZE);
     raw_text(world, fd, "GET / HTTP/1.1\r\n" HOST "Authorization: x\r\n\r\n");
-    char *rest = raw_read(world, fd, NULL);
+    FREED char *rest = raw_read(world, fd, NULL);
     assert_null(strstr(rest, "HTTP/1.1 "));
     assert_int_equal(world->handled, 0);
-    free(rest);
     close(fd);
     /* Without a body, the connection stays. */
     fd = raw_connect(world);
@@ -300,8 +263,6 @@ static void strangers_are_refused_before_their_body(void **state) {
     raw_text(world, fd, "GET / HTTP/1.1\r\n" HOST "Authorization: x\r\n\r\n");
     free(raw_read(world, fd, "GET|/|"));
     close(fd);
-    free(body);
-    world_free(world);
 }
 
 static void note_state(void *context, const struct http_request *request, unsigned status) {
@@ -310,29 +271,9 @@ static void note_state(void *context, const struct http_request *request, unsign
     for (size_t i = 0; i < STATE_SIZE; i++) assert_int_equal(((const char *)http_state(request))[i], 0);
 }
 
-static void a_request_that_cannot_be_read_has_its_state(void **state) {
-    (void)state;
+TEST(a_request_that_cannot_be_read_has_its_state) {
     struct world *world = world_new((struct http_server_options){.answered = note_state, .state_size = STATE_SIZE});
-    int fd = raw_connect(world);
+    FREED_BY(kit_close) int fd = raw_connect(world);
     raw_text(world, fd, "\x16\x03\x01\r\n\r\n");
     free(raw_read(world, fd, "\"code\":\"bad_request\"}\n"));
-    close(fd);
-    world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_says_nothing_keeps_nobody_out),
-        cmocka_unit_test(idle_ones_go_first),
-        cmocka_unit_test(the_network_with_the_most_goes_first),
-        cmocka_unit_test(a_network_has_its_share),
-        cmocka_unit_test(a_body_has_a_least_rate),
-        cmocka_unit_test(who_does_not_read_is_left),
-        cmocka_unit_test(bytes_of_requests_are_bounded),
-        cmocka_unit_test(bytes_of_heads_are_bounded),
-        cmocka_unit_test(bytes_of_answers_are_bounded),
-        cmocka_unit_test(strangers_are_refused_before_their_body),
-        cmocka_unit_test(a_request_that_cannot_be_read_has_its_state),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,31 +1,11 @@
 /* The HTTP client: what it sends, and what it says when there is no answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
-static int set_up(void **state) {
-    *state = world_new((struct http_server_options){.max_body = 1024 * 1024});
-    return 0;
-}
-
-static int tear_down(void **state) {
-    world_free(*state);
-    return 0;
-}
+SET_UP() { return world_new((struct http_server_options){.max_body = 1024 * 1024}); }
 
 static struct answer fetch(struct world *world, const char *url, const char *token, int timeout_ms) {
     struct answer answer = {.count = 0};
@@ -35,9 +15,8 @@ static struct answer fetch(struct world *world, const char *url, const char *tok
     return answer;
 }
 
-static void method_body_and_token_are_sent(void **state) {
-    struct world *world = *state;
-    struct buffer body = {.size = 0};
+TEST(method_body_and_token_are_sent, struct world *world) {
+    FREED_BUFFER body = {.size = 0};
     buffer_string(&body, "{\"a\":1}");
     static const char *const METHODS[] = {"POST", "PUT", "DELETE", "GET"};
     for (size_t i = 0; i < 4; i++) {
@@ -48,35 +27,29 @@ static void method_body_and_token_are_sent(void **state) {
         assert_string_equal(answer.text, wanted);
         assert_string_equal(world_fetch(world, METHODS[i], "/y", NULL).status == 200 ? "ok" : "", "ok");
     }
-    buffer_free(&body);
-    char *url = world_url(world, "/bearer");
+    FREED char *url = world_url(world, "/bearer");
     assert_string_equal(fetch(world, url, "the-token", 5000).text, "the-token");
     struct answer refused = fetch(world, url, NULL, 5000);
     assert_int_equal(refused.code, 0);
     assert_int_equal(refused.status, 401);
-    free(url);
 }
 
 /* A large body must not wait for "100 Continue". */
-static void large_body_is_sent_at_once(void **state) {
-    struct world *world = *state;
-    struct buffer body = {.size = 0};
+TEST(large_body_is_sent_at_once, struct world *world) {
+    FREED_BUFFER body = {.size = 0};
     size_t size = 1000 * 1024;
     memset(buffer_reserve(&body, size), 'x', size);
     buffer_commit(&body, size);
     int64_t started_us = clock_monotonic_us();
     assert_int_equal(world_fetch(world, "POST", "/", &body).status, 200);
     assert_true(clock_monotonic_us() - started_us < 900000);
-    buffer_free(&body);
 }
 
-static void silent_server_times_out(void **state) {
-    struct world *world = *state;
-    char *url = world_url(world, "/hold");
+TEST(silent_server_times_out, struct world *world) {
+    FREED char *url = world_url(world, "/hold");
     int64_t started_us = clock_monotonic_us();
     struct answer answer = fetch(world, url, NULL, 80);
     int64_t took_ms = (clock_monotonic_us() - started_us) / 1000;
-    free(url);
     assert_int_equal(answer.code, -ETIMEDOUT);
     assert_int_equal(answer.status, 0);
     assert_true(took_ms >= 75 && took_ms < 2000);
@@ -99,21 +72,18 @@ static int local_socket(bool listening, char *url, size_t size) {
     return fd;
 }
 
-static void nobody_there_is_refused(void **state) {
+TEST(nobody_there_is_refused, struct world *world) {
     char url[64];
-    int fd = local_socket(false, url, sizeof url);
-    assert_int_equal(fetch(*state, url, NULL, 5000).code, -ECONNREFUSED);
-    assert_int_equal(fetch(*state, "http://host.invalid/", NULL, 5000).code, -ECONNREFUSED);
-    close(fd);
+    FREED_BY(kit_close) int fd = local_socket(false, url, sizeof url);
+    assert_int_equal(fetch(world, url, NULL, 5000).code, -ECONNREFUSED);
+    assert_int_equal(fetch(world, "http://host.invalid/", NULL, 5000).code, -ECONNREFUSED);
 }
 
-static void broken_answers_are_errors(void **state) {
-    struct world *world = *state;
+TEST(broken_answers_are_errors, struct world *world) {
     assert_int_equal(fetch(world, "no url at all", NULL, 5000).code, -EIO);
     assert_int_equal(fetch(world, "file:///etc/passwd", NULL, 5000).code, -EIO);
-    char *url = world_url(world, "/huge");
+    FREED char *url = world_url(world, "/huge");
     assert_int_equal(fetch(world, url, NULL, 9000).code, -EIO);
-    free(url);
 
     static const char *const REPLIES[] = {"", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "garbage\r\n\r\n"};
     for (size_t i = 0; i < sizeof REPLIES / sizeof *REPLIES; i++) {
@@ -133,16 +103,15 @@ static void broken_answers_are_errors(void **state) {
 }
 
 /* The environment's proxies are for the world outside, not for peers. */
-static void proxies_are_not_used(void **state) {
+TEST(proxies_are_not_used, struct world *world) {
     setenv("http_proxy", "http://127.0.0.1:1", 1);
-    assert_int_equal(world_fetch(*state, "GET", "/", NULL).status, 200);
+    assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
     unsetenv("http_proxy");
 }
 
-static void freed_client_cancels(void **state) {
-    struct world *world = *state;
+TEST(freed_client_cancels, struct world *world) {
     struct answer answers[3] = {{.count = 0}};
-    char *url = world_url(world, "/hold");
+    FREED char *url = world_url(world, "/hold");
     for (int i = 0; i < 3; i++) http_fetch(world->client, "GET", url, NULL, NULL, 5000, answer_take, &answers[i]);
     world_until(world, world->held_count == 3);
     http_client_free(world->client);
@@ -152,7 +121,6 @@ static void freed_client_cancels(void **state) {
         assert_int_equal(answers[i].code, -ECANCELED);
         http_reply(world->held[i], 200, "text/plain", "x", 1, NULL, 0);
     }
-    free(url);
 }
 
 struct chain {
@@ -175,8 +143,7 @@ static void next_of_chain(void *context, int code, unsigned status, const char *
         http_fetch(chain->world->client, "GET", chain->url, NULL, NULL, 5000, next_of_chain, chain);
 }
 
-static void done_may_fetch_again(void **state) {
-    struct world *world = *state;
+TEST(done_may_fetch_again, struct world *world) {
     struct chain chain = {.world = world, .url = world_url(world, "/"), .left = 20};
     http_fetch(world->client, "GET", chain.url, NULL, NULL, 5000, next_of_chain, &chain);
     world_until(world, chain.left == 0);
@@ -184,11 +151,10 @@ static void done_may_fetch_again(void **state) {
     free(chain.url);
 }
 
-static void done_may_free_the_client(void **state) {
-    struct world *world = *state;
+TEST(done_may_free_the_client, struct world *world) {
     struct answer answer = {.count = 0};
     struct chain chain = {.world = world, .url = world_url(world, "/"), .free_client = true};
-    char *hold = world_url(world, "/hold");
+    FREED char *hold = world_url(world, "/hold");
     http_fetch(world->client, "GET", hold, NULL, NULL, 5000, answer_take, &answer);
     world_until(world, world->held_count == 1);
     http_fetch(world->client, "GET", chain.url, NULL, NULL, 5000, next_of_chain, &chain);
@@ -197,15 +163,4 @@ static void done_may_free_the_client(void **state) {
     assert_int_equal(chain.canceled, 1);
     http_reply(world->held[0], 200, "text/plain", "x", 1, NULL, 0);
     free(chain.url);
-    free(hold);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(method_body_and_token_are_sent), TEST(large_body_is_sent_at_once), TEST(silent_server_times_out),
-        TEST(nobody_there_is_refused),        TEST(broken_answers_are_errors),  TEST(proxies_are_not_used),
-        TEST(freed_client_cancels),           TEST(done_may_fetch_again),       TEST(done_may_free_the_client),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,9 @@
 /* Static files: what is served, and that nothing outside of the root is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 enum { BIG = 300 * 1024 }; // bytes of files without a text here
@@ -41,7 +30,7 @@ static const struct {
 
 struct site {
     struct world *world;
-    char folder[48];
+    char *folder;
 };
 
 static char *below(const struct site *site, const char *path) { return mem_format("%s/%s", site->folder, path); }
@@ -73,53 +62,33 @@ static void each_path(const struct site *site, bool make) {
     }
 }
 
-static int set_up(void **state) {
-    struct site *site = mem_zero(1, sizeof *site);
-    strcpy(site->folder, "/tmp/starling-files-XXXXXX");
-    assert_non_null(mkdtemp(site->folder));
+SET_UP_ONCE() {
+    struct site *site = kit_zero(sizeof *site);
+    site->folder = kit_folder();
     each_path(site, true);
     site->world = world_new((struct http_server_options){.max_body = 0, .gzip_least = 1024});
     snprintf(site->world->root, sizeof site->world->root, "%s/root", site->folder);
-    *state = site;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct site *site = *state;
-    world_free(site->world);
-    each_path(site, false);
-    for (size_t i = sizeof FOLDERS / sizeof *FOLDERS - 1; i-- > 0;) {
-        char *path = below(site, FOLDERS[i]);
-        rmdir(path);
-        free(path);
-    }
-    rmdir(site->folder);
-    free(site);
-    return 0;
+    return site;
 }
 
 /* The path is sent as it is: clients would tidy it up. */
 static char *get(struct site *site, const char *path, const char *headers) {
-    char *request = mem_format("GET /files%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", path, headers);
+    FREED char *request = mem_format("GET /files%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", path, headers);
     int fd = raw_connect(site->world);
     raw_text(site->world, fd, request);
     char *reply = raw_read(site->world, fd, NULL);
     close(fd);
-    free(request);
     return reply;
 }
 
 static void assert_served(struct site *site, const char *path, const char *type, const char *text) {
-    char *reply = get(site, path, ""), *head = mem_format("Content-Type: %s\r\n", type);
+    FREED char *reply = get(site, path, ""), *head = mem_format("Content-Type: %s\r\n", type);
     if (strncmp(reply, "HTTP/1.1 200 OK\r\n", 17) || !strstr(reply, head)) fail_msg("%s: %s", path, reply);
     assert_string_equal(strstr(reply, "\r\n\r\n") + 4, text);
     assert_non_null(strstr(reply, "X-Content-Type-Options: nosniff\r\n"));
-    free(head);
-    free(reply);
 }
 
-static void files_are_served_with_their_type(void **state) {
-    struct site *site = *state;
+TEST(files_are_served_with_their_type, struct site *site) {
     assert_served(site, "/", "text/html; charset=utf-8", "<p>home");
     assert_served(site, "", "text/html; charset=utf-8", "<p>home");
     assert_served(site, "/index.html?x=1", "text/html; charset=utf-8", "<p>home");
@@ -129,8 +98,7 @@ static void files_are_served_with_their_type(void **state) {
     assert_served(site, "/in.js", "text/javascript; charset=utf-8", "run()");
 }
 
-static void nothing_outside_of_the_root_is_served(void **state) {
-    struct site *site = *state;
+TEST(nothing_outside_of_the_root_is_served, struct site *site) {
     static const char *const PATHS[] = {
         "/../secret.txt",
         "/%2e%2e/secret.txt",
@@ -160,15 +128,13 @@ static void nothing_outside_of_the_root_is_served(void **state) {
         "//etc/passwd",
     };
     for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; i++) {
-        char *reply = get(site, PATHS[i], "");
+        FREED char *reply = get(site, PATHS[i], "");
         if (strstr(reply, "SECRET") || strstr(reply, "root:") || strncmp(reply, "HTTP/1.1 404 ", 13))
             fail_msg("%s: %s", PATHS[i], reply);
-        free(reply);
     }
 }
 
-static void unchanged_files_are_not_sent_again(void **state) {
-    struct site *site = *state;
+TEST(unchanged_files_are_not_sent_again, struct site *site) {
     char tag[100], header[128], *reply = get(site, "/index.html", "");
     assert_int_equal(sscanf(strstr(reply, "ETag: "), "ETag: %99s", tag), 1);
     free(reply);
@@ -178,22 +144,16 @@ static void unchanged_files_are_not_sent_again(void **state) {
     assert_null(strstr(reply, "home"));
     free(reply);
 
-    char *path = below(site, "root/index.html");
-    FILE *file = fopen(path, "we");
-    fputs("<p>changed", file);
-    fclose(file);
+    FREED char *path = below(site, "root/index.html");
+    kit_write(path, "<p>changed");
     reply = get(site, "/index.html", header);
     assert_memory_equal(reply, "HTTP/1.1 200 ", 13);
     assert_non_null(strstr(reply, "<p>changed"));
     free(reply);
-    file = fopen(path, "we");
-    fputs("<p>home", file);
-    fclose(file);
-    free(path);
+    kit_write(path, "<p>home");
 }
 
-static void files_can_only_be_read(void **state) {
-    struct site *site = *state;
+TEST(files_can_only_be_read, struct site *site) {
     struct answer answer = world_fetch(site->world, "DELETE", "/files/index.html", NULL);
     assert_int_equal(answer.status, 405);
     assert_served(site, "/index.html", "text/html; charset=utf-8", "<p>home");
@@ -211,8 +171,7 @@ static void assert_coded(struct site *site, const char *path, const char *accept
     free(reply);
 }
 
-static void what_was_packed_beside_a_file_is_sent_while_it_is_no_older(void **state) {
-    struct site *site = *state;
+TEST(what_was_packed_beside_a_file_is_sent_while_it_is_no_older, struct site *site) {
     assert_coded(site, "/packed.css", "gzip, deflate, br", "br", "BR");
     assert_coded(site, "/packed.css", "gzip, br;q=0", "gzip", "GZ");
     char *reply = get(site, "/packed.css", ""), *path = below(site, "root/packed.css");
@@ -227,15 +186,13 @@ static void what_was_packed_beside_a_file_is_sent_while_it_is_no_older(void **st
     free(path);
 }
 
-static void large_files_are_not_packed_for_each_request(void **state) {
-    char *reply = get(*state, "/big.geojson", "Accept-Encoding: gzip\r\n");
+TEST(large_files_are_not_packed_for_each_request, struct site *site) {
+    FREED char *reply = get(site, "/big.geojson", "Accept-Encoding: gzip\r\n");
     assert_null(strstr(reply, "Content-Encoding"));
     assert_int_equal(strlen(strstr(reply, "\r\n\r\n") + 4), BIG);
-    free(reply);
 }
 
-static void people_who_ask_for_what_is_not_there_get_a_page_that_says_so(void **state) {
-    struct site *site = *state;
+TEST(people_who_ask_for_what_is_not_there_get_a_page_that_says_so, struct site *site) {
     char *reply = get(site, "/nowhere", "Accept: text/html,*/*;q=0.8\r\n");
     assert_memory_equal(reply, "HTTP/1.1 404 ", 13);
     assert_non_null(strstr(reply, "Content-Type: text/html"));
@@ -244,17 +201,4 @@ static void people_who_ask_for_what_is_not_there_get_a_page_that_says_so(void **
     reply = get(site, "/nowhere.js", "Accept: */*\r\n");
     assert_non_null(strstr(reply, "application/problem+json"));
     free(reply);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_served_with_their_type),
-        cmocka_unit_test(nothing_outside_of_the_root_is_served),
-        cmocka_unit_test(unchanged_files_are_not_sent_again),
-        cmocka_unit_test(files_can_only_be_read),
-        cmocka_unit_test(what_was_packed_beside_a_file_is_sent_while_it_is_no_older),
-        cmocka_unit_test(large_files_are_not_packed_for_each_request),
-        cmocka_unit_test(people_who_ask_for_what_is_not_there_get_a_page_that_says_so),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,22 +1,10 @@
 /* Answers that are packed with gzip: for whom, that they hold the body, and what they cost while a client takes its time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/mem.h"
 #include "service/http_gzip.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,7 +13,7 @@ size_t __sanitizer_get_current_allocated_bytes(void); // gcc comes without its h
 
 /* ---- packing ---- */
 
-static void gzip_is_accepted_as_rfc_9110_says(void **state) {
+TEST(gzip_is_accepted_as_rfc_9110_says) {
     static const struct {
         const char *accept;
         bool accepted;
@@ -50,14 +38,12 @@ static void gzip_is_accepted_as_rfc_9110_says(void **state) {
         {",,gzip", true},
         {"gzip;q=", false},
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++)
         if (http_gzip_accepted(CASES[i].accept) != CASES[i].accepted) fail_msg("%s", CASES[i].accept);
 }
 
-static void small_or_packed_things_are_not_packed(void **state) {
+TEST(small_or_packed_things_are_not_packed) {
     struct http_gzip *gzip = http_gzip_new(100);
-    (void)state;
     assert_true(http_gzip_varies(gzip, "application/json", 100));
     assert_true(http_gzip_varies(gzip, "text/plain; charset=utf-8", 100));
     assert_false(http_gzip_varies(gzip, "application/json", 99));
@@ -113,14 +99,13 @@ static size_t read_all(struct world *world, int fd, char *out, size_t room) {
 }
 
 /* Sizes around the step at which an answer is packed as it is sent, and bodies that pack well or not at all. */
-static void packed_answers_hold_the_body(void **state) {
+TEST(packed_answers_hold_the_body) {
     enum { MOST = 1024 * 1024, ROOM = 2 * MOST };
     static const size_t SIZES[] = {100, 5000, HTTP_GZIP_STEP, HTTP_GZIP_STEP + 1, 3 * HTTP_GZIP_STEP, MOST};
     struct world *world = world_new((struct http_server_options){.gzip_least = 100});
-    char *reply = mem_alloc(ROOM);
-    unsigned char *packed = mem_alloc(ROOM), *unpacked = mem_alloc(ROOM);
-    unsigned char *body = mem_alloc(MOST);
-    (void)state;
+    FREED char *reply = mem_alloc(ROOM);
+    FREED unsigned char *packed = mem_alloc(ROOM), *unpacked = mem_alloc(ROOM);
+    FREED unsigned char *body = mem_alloc(MOST);
     for (size_t i = 0; i < 2 * ARRAY_SIZE(SIZES); i++) {
         size_t size = SIZES[i / 2];
         for (size_t at = 0; at < size; at++) body[at] = (unsigned char)(i % 2 ? (uint64_t)rand() : at % 64 + ' ');
@@ -136,18 +121,12 @@ static void packed_answers_hold_the_body(void **state) {
         assert_int_equal(unpack(packed, count, unpacked, ROOM), size);
         assert_memory_equal(unpacked, body, size);
     }
-    free(body);
-    free(unpacked);
-    free(packed);
-    free(reply);
-    world_free(world);
 }
 
-static void clients_may_go_while_an_answer_is_packed(void **state) {
+TEST(clients_may_go_while_an_answer_is_packed) {
     struct world *world = world_new((struct http_server_options){.gzip_least = 100});
     size_t size = 8 * 1024 * 1024;
-    char *body = mem_alloc(size);
-    (void)state;
+    FREED char *body = mem_alloc(size);
     for (size_t at = 0; at < size; at++) body[at] = (char)rand();
     int fd = raw_connect(world);
     raw_text(world, fd, "GET /hold HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n");
@@ -156,8 +135,6 @@ static void clients_may_go_while_an_answer_is_packed(void **state) {
     for (int i = 0; i < 20; i++) world_turn(world);
     close(fd);
     assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
-    free(body);
-    world_free(world);
 }
 
 static size_t allocated(void) {
@@ -169,12 +146,11 @@ static size_t allocated(void) {
 }
 
 /* Memory that is kept while slow readers take their time. */
-static void packing_takes_little_memory(void **state) {
+TEST(packing_takes_little_memory) {
     enum { READERS = 32, SIZE = 2 * HTTP_GZIP_STEP };
     struct http_gzip *gzip = http_gzip_new(100);
     struct http_body bodies[READERS];
-    char *body = mem_zero(1, SIZE);
-    (void)state;
+    FREED char *body = mem_zero(1, SIZE);
     size_t before = allocated();
     for (int i = 0; i < READERS; i++) bodies[i] = http_gzip_body(gzip, body, SIZE);
     assert_true(allocated() - before < (size_t)READERS * (SIZE + HTTP_GZIP_STATE));
@@ -184,17 +160,15 @@ static void packing_takes_little_memory(void **state) {
     for (int i = 0; i < READERS; i++) bodies[i] = http_gzip_constant(gzip, body, SIZE);
     assert_true(allocated() - before < (size_t)READERS * 4096);
     for (int i = 0; i < READERS; i++) http_body_free(&bodies[i]);
-    free(body);
     http_gzip_free(gzip);
 }
 
-static void constant_answers_are_packed_too(void **state) {
+TEST(constant_answers_are_packed_too) {
     enum { SIZE = 3 * HTTP_GZIP_STEP, ROOM = 2 * SIZE };
     static char constant[6][SIZE]; // more than are kept
     struct world *world = world_new((struct http_server_options){.gzip_least = 100});
-    char *reply = mem_alloc(ROOM);
-    unsigned char *packed = mem_alloc(ROOM), *unpacked = mem_alloc(ROOM);
-    (void)state;
+    FREED char *reply = mem_alloc(ROOM);
+    FREED unsigned char *packed = mem_alloc(ROOM), *unpacked = mem_alloc(ROOM);
     for (size_t i = 0; i < 3 * ARRAY_SIZE(constant); i++) {
         char *body = constant[i % ARRAY_SIZE(constant)];
         memset(body, 'a' + (int)(i % ARRAY_SIZE(constant)), SIZE);
@@ -211,36 +185,28 @@ static void constant_answers_are_packed_too(void **state) {
         assert_int_equal(count, SIZE);
         assert_memory_equal(i % 3 ? unpacked : packed, body, SIZE);
     }
-    free(unpacked);
-    free(packed);
-    free(reply);
-    world_free(world);
 }
 
-static void other_clients_get_it_as_it_is(void **state) {
+TEST(other_clients_get_it_as_it_is) {
     struct world *world = world_new((struct http_server_options){.gzip_least = 10});
-    (void)state;
-    char *reply = raw_say(world, "GET", "/", "");
+    FREED char *reply = raw_say(world, "GET", "/", "");
     assert_contains(reply, "\r\nVary: Accept-Encoding\r\n");
     assert_null(strstr(reply, "Content-Encoding"));
     assert_contains(reply, "\r\n\r\nGET|/|");
-    free(reply);
-    world_free(world);
 }
 
 static void write_file(const char *folder, const char *name, size_t size) {
-    char *path = mem_format("%s/%s", folder, name);
+    FREED char *path = mem_format("%s/%s", folder, name);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     for (size_t at = 0; at < size; at++) fputc((int)(at % 64 + ' '), file);
     assert_int_equal(fclose(file), 0);
-    free(path);
 }
 
 static void check_packed_file(struct world *world, const char *path, size_t size) {
     enum { ROOM = 128 * 1024 };
-    char *reply = mem_alloc(ROOM);
-    unsigned char *packed = mem_alloc(ROOM), *unpacked = mem_alloc(ROOM);
+    FREED char *reply = mem_alloc(ROOM);
+    FREED unsigned char *packed = mem_alloc(ROOM), *unpacked = mem_alloc(ROOM);
     int fd = raw_connect(world);
     char *request =
         mem_format("GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n", path);
@@ -255,19 +221,14 @@ static void check_packed_file(struct world *world, const char *path, size_t size
     assert_true(count < size / 4);
     assert_int_equal(unpack(packed, count, unpacked, ROOM), size);
     for (size_t at = 0; at < size; at++) assert_int_equal(unpacked[at], at % 64 + ' ');
-    free(unpacked);
-    free(packed);
-    free(reply);
 }
 
-static void files_are_packed_too(void **state) {
+TEST(files_are_packed_too) {
     static const char *const NAMES[] = {"app.js", "large.js", "x.png"};
     static const size_t SIZES[] = {20000, HTTP_GZIP_STEP, 20000};
     static const char *const PATHS[] = {"/files/app.js", "/files/large.js", "/files/x.png"};
-    char folder[] = "/tmp/starling-answers-XXXXXX";
+    char *folder = kit_folder();
     struct world *world = world_new((struct http_server_options){.gzip_least = 100});
-    (void)state;
-    assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < ARRAY_SIZE(NAMES); i++) write_file(folder, NAMES[i], SIZES[i]);
     snprintf(world->root, sizeof world->root, "%s", folder);
     for (size_t i = 0; i < 2; i++) check_packed_file(world, PATHS[i], SIZES[i]);
@@ -281,36 +242,16 @@ static void files_are_packed_too(void **state) {
         assert_int_equal(!strstr(reply, "Vary: Accept-Encoding"), i == 2);
         assert_int_equal(strlen(strstr(reply, "\r\n\r\n") + 4), SIZES[i]);
         free(reply);
-        char *path = mem_format("%s/%s", folder, NAMES[i]);
-        assert_int_equal(unlink(path), 0);
-        free(path);
     }
-    assert_int_equal(rmdir(folder), 0);
-    world_free(world);
 }
 
-static void a_handler_may_name_another_field(void **state) {
+TEST(a_handler_may_name_another_field) {
     struct world *world = world_new((struct http_server_options){.gzip_least = 100});
-    (void)state;
-    int fd = raw_connect(world);
+    FREED_BY(kit_close) int fd = raw_connect(world);
     raw_text(world, fd, "GET /hold HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     world_until(world, world->held_count == 1);
     http_set_varies(world->held[0], "Accept");
     http_problem(world->held[0], 406, "not_acceptable", "x", 0);
-    char *reply = raw_read(world, fd, NULL);
+    FREED char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, "\r\nVary: Accept\r\n");
-    close(fd);
-    free(reply);
-    world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gzip_is_accepted_as_rfc_9110_says), cmocka_unit_test(small_or_packed_things_are_not_packed),
-        cmocka_unit_test(packed_answers_hold_the_body),      cmocka_unit_test(packing_takes_little_memory),
-        cmocka_unit_test(constant_answers_are_packed_too),   cmocka_unit_test(clients_may_go_while_an_answer_is_packed),
-        cmocka_unit_test(other_clients_get_it_as_it_is),     cmocka_unit_test(files_are_packed_too),
-        cmocka_unit_test(a_handler_may_name_another_field),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,7 @@
 /* From which network a request comes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
 #include "budget/network.h"
 #include "service/http_origin.h"
+#include "unit/kit/kit.h"
 
 /* ---- where requests come from ---- */
 
@@ -22,10 +11,9 @@ static struct http_address address(const char *text) {
     return read;
 }
 
-static void addresses_are_read(void **state) {
+TEST(addresses_are_read) {
     static const char *const BAD[] = {"", "x", "1.2.3", "1.2.3.4.5", "1.2.3.4:80", "[::1]", "::1/64", "01.2.3.4x"};
     struct http_address read;
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(BAD); i++)
         if (http_address_read(BAD[i], strlen(BAD[i]), &read)) fail_msg("%s", BAD[i]);
     assert_false(http_address_read("1:2:3:4:5:6:7:8", 14, &read));
@@ -33,20 +21,18 @@ static void addresses_are_read(void **state) {
     assert_memory_equal(mapped.bytes, plain.bytes, sizeof plain.bytes);
 }
 
-static void proxies_are_read(void **state) {
+TEST(proxies_are_read) {
     static const char *const BAD[] = {"10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "fd00::/129", "10.0.0.1 proxy", "/8"};
     struct http_proxies *proxies;
-    struct error error;
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(BAD); i++)
-        if (http_proxies_new(BAD[i], &proxies, &error) != -EINVAL) fail_msg("%s", BAD[i]);
-    assert_int_equal(http_proxies_new(" ,", &proxies, &error), 0);
+        if (http_proxies_new(BAD[i], &proxies, &failure) != -EINVAL) fail_msg("%s", BAD[i]);
+    assert_int_equal(http_proxies_new(" ,", &proxies, &failure), 0);
     assert_null(proxies);
 }
 
 static uint64_t key(const char *text) { return network_address_in(address(text).bytes); }
 
-static void only_trusted_proxies_are_believed(void **state) {
+TEST(only_trusted_proxies_are_believed) {
     static const struct {
         const char *peer, *forwarded, *client;
     } CASES[] = {
@@ -77,9 +63,7 @@ static void only_trusted_proxies_are_believed(void **state) {
                                         "1.1.1.1:8x",     "[1.1.1.1",  "[2001:db8::1", "[2001:db8::1]x",
                                         "[2001:db8::1]:", "\"1.1.1.1", "1.1.1",        "1.1.1.1,"};
     struct http_proxies *proxies;
-    struct error error;
-    (void)state;
-    assert_int_equal(http_proxies_new("10.0.0.0/8, 192.168.0.7 fd00::/9", &proxies, &error), 0);
+    assert_int_equal(http_proxies_new("10.0.0.0/8, 192.168.0.7 fd00::/9", &proxies, &failure), 0);
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++)
         if (http_origin_behind(proxies, address(CASES[i].peer), CASES[i].forwarded) != key(CASES[i].client))
             fail_msg("%s", CASES[i].forwarded);
@@ -92,13 +76,4 @@ static void only_trusted_proxies_are_believed(void **state) {
     }
     http_proxies_free(proxies);
     assert_int_equal(http_origin_behind(NULL, address("10.1.2.3"), "1.1.1.1"), key("10.1.2.3"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_read),
-        cmocka_unit_test(proxies_are_read),
-        cmocka_unit_test(only_trusted_proxies_are_believed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

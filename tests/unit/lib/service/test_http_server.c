@@ -1,29 +1,9 @@
 /* The HTTP server: answers now and later, clients that go away, limits, and static files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "json/json.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
-static int set_up(void **state) {
-    *state = world_new((struct http_server_options){.max_body = 1000});
-    return 0;
-}
-
-static int tear_down(void **state) {
-    world_free(*state);
-    return 0;
-}
+SET_UP() { return world_new((struct http_server_options){.max_body = 1000}); }
 
 static void reply_text(struct http_request *request, const char *text) {
     http_reply(request, 200, "text/plain", text, strlen(text), NULL, 0);
@@ -38,39 +18,35 @@ static char *exchange(struct world *world, const char *request, const char *end)
     return reply;
 }
 
-static void handler_sees_the_request_decoded(void **state) {
-    struct world *world = *state;
-    char *reply = exchange(world,
-                           "PUT /a%20b/%C3%BC?b=1&a=x%26y+z HTTP/1.1\r\nHost: x\r\nX-TEST: yes\r\nContent-Length: 4\r\n"
-                           "Connection: close\r\n\r\nbody",
-                           NULL);
+TEST(handler_sees_the_request_decoded, struct world *world) {
+    FREED char *reply =
+        exchange(world,
+                 "PUT /a%20b/%C3%BC?b=1&a=x%26y+z HTTP/1.1\r\nHost: x\r\nX-TEST: yes\r\nContent-Length: 4\r\n"
+                 "Connection: close\r\n\r\nbody",
+                 NULL);
     assert_contains(reply, "HTTP/1.1 200 OK\r\n");
     assert_contains(reply, "Content-Type: text/plain\r\n");
     assert_contains(reply, "\r\n\r\nPUT|/a b/\xc3\xbc|x&y z|yes|body");
-    free(reply);
     assert_string_equal(world_fetch(world, "GET", "/", NULL).text, "GET|/|(none)|(none)|");
     assert_string_equal(world_fetch(world, "GET", "/?a", NULL).text, "GET|/||(none)|");
     assert_string_equal(world_fetch(world, "GET", "/?a=", NULL).text, "GET|/||(none)|");
     assert_string_equal(world_fetch(world, "DELETE", "/?b=1", NULL).text, "DELETE|/|(none)|(none)|");
 }
 
-static void head_has_no_body(void **state) {
-    char *reply = exchange(*state, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", NULL);
+TEST(head_has_no_body, struct world *world) {
+    FREED char *reply = exchange(world, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", NULL);
     assert_contains(reply, "Content-Length: 21\r\n");
     assert_string_equal(strstr(reply, "\r\n\r\n"), "\r\n\r\n");
-    free(reply);
 }
 
-static void late_replies_come_in_any_order(void **state) {
-    struct world *world = *state;
+TEST(late_replies_come_in_any_order, struct world *world) {
     struct answer answers[3] = {{.count = 0}};
     static const char *const TEXTS[] = {"first", "second", "third"};
-    char *url = world_url(world, "/hold");
+    FREED char *url = world_url(world, "/hold");
     for (size_t i = 0; i < 3; i++) {
         http_fetch(world->client, "GET", url, NULL, NULL, 5000, answer_take, &answers[i]);
         world_until(world, world->held_count == i + 1);
     }
-    free(url);
     assert_int_equal(http_server_pending(world->server), 3);
     for (size_t i = 3; i-- > 0;) {
         assert_ptr_equal(http_context(world->held[i]), world);
@@ -82,9 +58,8 @@ static void late_replies_come_in_any_order(void **state) {
 }
 
 /* Nothing else wakes the server: without its own wake-up a late reply would wait for the next request. */
-static void late_reply_is_sent_at_once(void **state) {
-    struct world *world = *state;
-    int fd = raw_connect(world);
+TEST(late_reply_is_sent_at_once, struct world *world) {
+    FREED_BY(kit_close) int fd = raw_connect(world);
     raw_text(world, fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     world_until(world, world->held_count == 1);
     for (int i = 0; i < 50; i++) world_turn(world);
@@ -92,11 +67,9 @@ static void late_reply_is_sent_at_once(void **state) {
     reply_text(world->held[0], "late");
     free(raw_read(world, fd, "\r\n\r\nlate"));
     assert_true(clock_monotonic_us() - started_us < 500000);
-    close(fd);
 }
 
-static void client_gone_before_the_reply(void **state) {
-    struct world *world = *state;
+TEST(client_gone_before_the_reply, struct world *world) {
     for (size_t i = 0; i < 20; i++) {
         int fd = raw_connect(world);
         raw_text(world, fd, "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello");
@@ -117,9 +90,8 @@ static void client_gone_before_the_reply(void **state) {
     assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
 }
 
-static void connection_is_kept_alive(void **state) {
-    struct world *world = *state;
-    int fd = raw_connect(world);
+TEST(connection_is_kept_alive, struct world *world) {
+    FREED_BY(kit_close) int fd = raw_connect(world);
     for (int i = 0; i < 3; i++) {
         raw_text(world, fd, "GET /?a=1 HTTP/1.1\r\nHost: x\r\n\r\n");
         free(raw_read(world, fd, "|1|(none)|"));
@@ -130,15 +102,12 @@ static void connection_is_kept_alive(void **state) {
     for (int i = 0; i < 20; i++) world_turn(world);
     assert_int_equal(world->handled, 4);
     reply_text(world->held[0], "held");
-    char *reply = raw_read(world, fd, "|2|(none)|");
+    FREED char *reply = raw_read(world, fd, "|2|(none)|");
     assert_contains(reply, "\r\n\r\nheldHTTP/1.1 200 OK");
-    free(reply);
-    close(fd);
 }
 
-static void body_up_to_the_limit(void **state) {
-    struct world *world = *state;
-    struct buffer body = {.size = 0};
+TEST(body_up_to_the_limit, struct world *world) {
+    FREED_BUFFER body = {.size = 0};
     memset(buffer_reserve(&body, 1001), 'x', 1001);
     buffer_commit(&body, 1000);
     assert_int_equal(world_fetch(world, "POST", "/", &body).status, 200);
@@ -148,23 +117,20 @@ static void body_up_to_the_limit(void **state) {
     assert_int_equal(answer.status, 413);
     assert_contains(answer.text, "\"code\":\"body_too_large\"");
     assert_int_equal(world->handled, 1);
-    buffer_free(&body);
 }
 
-static void announced_flood_is_refused_before_it_is_sent(void **state) {
-    struct world *world = *state;
-    char *reply = exchange(
+TEST(announced_flood_is_refused_before_it_is_sent, struct world *world) {
+    FREED char *reply = exchange(
         world, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n", NULL);
     assert_contains(reply, "HTTP/1.1 413 ");
     assert_null(strstr(reply, "100 Continue"));
-    free(reply);
     assert_int_equal(world->handled, 0);
 }
 
 /* A chunked body announces no length. */
 static char *send_chunks(struct world *world, int chunks) {
     int fd = raw_connect(world);
-    char *chunk = mem_alloc(0x10000);
+    FREED char *chunk = mem_alloc(0x10000);
     memset(chunk, 'x', 0x10000);
     raw_text(world, fd, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
     for (int i = 0; i < chunks; i++) {
@@ -174,13 +140,11 @@ static char *send_chunks(struct world *world, int chunks) {
     }
     raw_text(world, fd, "0\r\n\r\n");
     char *reply = raw_read(world, fd, NULL);
-    free(chunk);
     close(fd);
     return reply;
 }
 
-static void unannounced_flood_is_cut_off(void **state) {
-    struct world *world = *state;
+TEST(unannounced_flood_is_cut_off, struct world *world) {
     char *reply = send_chunks(world, 2);
     assert_contains(reply, "HTTP/1.1 413 ");
     free(reply);
@@ -191,13 +155,11 @@ static void unannounced_flood_is_cut_off(void **state) {
     assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
 }
 
-static void two_hundred_at_once(void **state) {
-    struct world *world = *state;
+TEST(two_hundred_at_once, struct world *world) {
     enum { COUNT = 200 };
-    struct answer *answers = mem_zero(COUNT, sizeof *answers);
-    char *url = world_url(world, "/hold");
+    FREED struct answer *answers = mem_zero(COUNT, sizeof *answers);
+    FREED char *url = world_url(world, "/hold");
     for (int i = 0; i < COUNT; i++) http_fetch(world->client, "GET", url, NULL, NULL, 9000, answer_take, &answers[i]);
-    free(url);
     world_until(world, world->held_count == COUNT);
     assert_int_equal(http_server_pending(world->server), COUNT);
     for (int i = 0; i < COUNT; i++) reply_text(world->held[i], "ok");
@@ -205,10 +167,9 @@ static void two_hundred_at_once(void **state) {
         world_until(world, answers[i].count);
         assert_int_equal(answers[i].status, 200);
     }
-    free(answers);
 }
 
-static void connections_beyond_the_limit_wait(void **state) {
+TEST(connections_beyond_the_limit_wait) {
     struct world *world = world_new((struct http_server_options){.max_connections = 2});
     int fds[3];
     for (int i = 0; i < 3; i++) {
@@ -226,31 +187,24 @@ static void connections_beyond_the_limit_wait(void **state) {
         free(raw_read(world, fds[i], NULL));
         close(fds[i]);
     }
-    world_free(world);
 }
 
-static void idle_connection_is_closed(void **state) {
+TEST(idle_connection_is_closed) {
     struct world *world = world_new((struct http_server_options){.times = {.idle_s = 1, .body_s = 1}});
-    int idle = raw_connect(world), slow = raw_connect(world), held = raw_connect(world);
+    FREED_BY(kit_close) int idle = raw_connect(world), slow = raw_connect(world), held = raw_connect(world);
     raw_text(world, slow, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
     raw_text(world, held, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
-    char *reply = raw_read(world, idle, NULL);
+    FREED char *reply = raw_read(world, idle, NULL);
     assert_string_equal(reply, "");
-    free(reply);
     free(raw_read(world, slow, NULL));
     // The one that waits for us is not idle.
     assert_int_equal(world->held_count, 1);
     reply_text(world->held[0], "after all");
     free(raw_read(world, held, "after all"));
-    close(idle);
-    close(slow);
-    close(held);
-    world_free(world);
 }
 
-static void quiesced_server_answers_what_it_has(void **state) {
-    struct world *world = *state;
-    int fd = raw_connect(world), kept = raw_connect(world);
+TEST(quiesced_server_answers_what_it_has, struct world *world) {
+    FREED_BY(kit_close) int fd = raw_connect(world), kept = raw_connect(world);
     raw_text(world, kept, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     free(raw_read(world, kept, "GET|/|"));
     raw_text(world, fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -268,11 +222,9 @@ static void quiesced_server_answers_what_it_has(void **state) {
     assert_contains(reply, "HTTP/1.1 200 OK");
     free(reply);
     http_server_quiesce(world->server);
-    close(fd);
-    close(kept);
 }
 
-static void freed_server_answers_503(void **state) {
+TEST(freed_server_answers_503) {
     struct world *world = world_new((struct http_server_options){.max_body = 0});
     int fd = raw_connect(world), gone = raw_connect(world), late = raw_connect(world);
     raw_text(world, fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -285,20 +237,16 @@ static void freed_server_answers_503(void **state) {
     http_server_free(world->server);
     world->server = NULL;
     assert_int_equal(world->held_count, 2);
-    char *other = raw_read(world, late, NULL);
+    FREED char *other = raw_read(world, late, NULL);
     assert_contains(other, "\"code\":\"shutting_down\"");
-    free(other);
     close(late);
-    char *reply = raw_read(world, fd, NULL);
+    FREED char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, "HTTP/1.1 503 ");
     assert_contains(reply, "\"code\":\"shutting_down\"");
-    free(reply);
     close(fd);
-    world_free(world);
 }
 
-static void problems_are_rfc_9457(void **state) {
-    struct world *world = *state;
+TEST(problems_are_rfc_9457, struct world *world) {
     char *reply = exchange(world, "GET /busy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", NULL);
     assert_contains(reply, "HTTP/1.1 503 Service Unavailable\r\n");
     assert_contains(reply, "Content-Type: application/problem+json\r\n");
@@ -310,14 +258,12 @@ static void problems_are_rfc_9457(void **state) {
     assert_contains(reply, "HTTP/1.1 401 Unauthorized\r\n");
     assert_contains(reply, "WWW-Authenticate: Bearer\r\n");
     assert_null(strstr(reply, "Retry-After"));
-    json_t *json = json_parse(strchr(reply, '{'), strlen(strchr(reply, '{')), NULL);
+    FREED_JSON *json = json_parse(strchr(reply, '{'), strlen(strchr(reply, '{')), NULL);
     assert_string_equal(json_string_value(json_object_get(json, "detail")), "say \"who\" you are");
-    json_decref(json);
     free(reply);
 }
 
-static void bearer_tokens_are_found(void **state) {
-    struct world *world = *state;
+TEST(bearer_tokens_are_found, struct world *world) {
     static const struct {
         const char *line, *wanted;
     } CASES[] = {
@@ -329,29 +275,27 @@ static void bearer_tokens_are_found(void **state) {
         {"X-Other: Bearer abc", "401 Unauthorized"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        char *request = mem_format("GET /bearer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n", CASES[i].line);
-        char *reply = exchange(world, request, NULL);
+        FREED char *request =
+            mem_format("GET /bearer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n", CASES[i].line);
+        FREED char *reply = exchange(world, request, NULL);
         assert_contains(reply, CASES[i].wanted);
-        free(reply);
-        free(request);
     }
 }
 
 /* The request is refused with that status, by the server itself, as a problem; nothing behind it is read as a second request. */
 static void assert_refused(struct world *world, const char *status, const char *request) {
-    char *both = mem_format("%sGET /second HTTP/1.1\r\nHost: x\r\n\r\n", request), *reply = exchange(world, both, NULL);
+    FREED char *both = mem_format("%sGET /second HTTP/1.1\r\nHost: x\r\n\r\n", request),
+               *reply = exchange(world, both, NULL);
     assert_contains(reply, status);
     assert_contains(reply, "Content-Type: application/problem+json\r\n");
     assert_contains(reply, "Connection: close\r\n");
     assert_contains(reply, "{\"type\":\"urn:starling:");
     if (strstr(reply + 1, "HTTP/1.1 ")) fail_msg("more than one answer: %s", reply);
     assert_int_equal(world->handled, 0);
-    free(reply);
-    free(both);
 }
 
 /* A head that servers read differently can hide a second request in the first one's body. */
-static void smuggled_requests_are_refused(void **state) {
+TEST(smuggled_requests_are_refused, struct world *world) {
     static const struct {
         const char *status, *fields;
     } CASES[] = {
@@ -368,16 +312,15 @@ static void smuggled_requests_are_refused(void **state) {
         {"501 Not Implemented", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        char *request = mem_format("POST /first HTTP/1.1\r\nHost: x\r\n%s\r\n0\r\n\r\n", CASES[i].fields);
-        assert_refused(*state, CASES[i].status, request);
-        free(request);
+        FREED char *request = mem_format("POST /first HTTP/1.1\r\nHost: x\r\n%s\r\n0\r\n\r\n", CASES[i].fields);
+        assert_refused(world, CASES[i].status, request);
     }
-    assert_refused(*state, "400 Bad Request", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
-    assert_refused(*state, "400 Bad Request", "POST / HTTP/1.1\r\n Content-Length: 5\r\nHost: x\r\n\r\n");
+    assert_refused(world, "400 Bad Request", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    assert_refused(world, "400 Bad Request", "POST / HTTP/1.1\r\n Content-Length: 5\r\nHost: x\r\n\r\n");
 }
 
 /* Not only the handler's: an app reads one kind of error. */
-static void the_servers_own_errors_are_problems(void **state) {
+TEST(the_servers_own_errors_are_problems, struct world *world) {
     static const struct {
         const char *status, *request;
     } CASES[] = {
@@ -389,18 +332,15 @@ static void the_servers_own_errors_are_problems(void **state) {
         {"413 Content Too Large", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"},
         {"417 Expectation Failed", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: tea\r\n\r\n"},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) assert_refused(*state, CASES[i].status, CASES[i].request);
-    char *address = mem_format("GET /%09000d HTTP/1.1\r\nHost: x\r\n\r\n", 0);
-    assert_refused(*state, "414 URI Too Long", address);
-    free(address);
-    char *field = mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %040000d\r\n\r\n", 0);
-    assert_refused(*state, "431 Request Header Fields Too Large", field);
-    free(field);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) assert_refused(world, CASES[i].status, CASES[i].request);
+    FREED char *address = mem_format("GET /%09000d HTTP/1.1\r\nHost: x\r\n\r\n", 0);
+    assert_refused(world, "414 URI Too Long", address);
+    FREED char *field = mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %040000d\r\n\r\n", 0);
+    assert_refused(world, "431 Request Header Fields Too Large", field);
 }
 
 /* Here our text ends, and others' goes on. */
-static void a_raw_nul_in_the_request_line_is_refused(void **state) {
-    struct world *world = *state;
+TEST(a_raw_nul_in_the_request_line_is_refused, struct world *world) {
     static const char TEXTS[][48] = {"GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /?a\0 HTTP/1.1\r\nHost: x\r\n\r\n",
                                      "G\0T / HTTP/1.1\r\nHost: x\r\n\r\n"};
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
@@ -408,43 +348,37 @@ static void a_raw_nul_in_the_request_line_is_refused(void **state) {
         while (!TEXTS[i][size - 1]) size--;
         int fd = raw_connect(world);
         raw_send(world, fd, TEXTS[i], size);
-        char *reply = raw_read(world, fd, NULL);
+        FREED char *reply = raw_read(world, fd, NULL);
         assert_contains(reply, "HTTP/1.1 400 Bad Request\r\n");
         assert_contains(reply, "application/problem+json");
-        free(reply);
         close(fd);
     }
     assert_int_equal(world->handled, 0);
 }
 
-static void bodies_are_invited_when_the_client_asks(void **state) {
-    struct world *world = *state;
-    int fd = raw_connect(world);
+TEST(bodies_are_invited_when_the_client_asks, struct world *world) {
+    FREED_BY(kit_close) int fd = raw_connect(world);
     raw_text(world, fd, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
     free(raw_read(world, fd, "HTTP/1.1 100 Continue\r\n\r\n"));
     raw_text(world, fd, "ok");
     free(raw_read(world, fd, "POST|/|(none)|(none)|ok"));
-    close(fd);
 }
 
 /* Byte by byte, as a slow network brings them. */
-static void requests_may_come_in_pieces(void **state) {
-    struct world *world = *state;
+TEST(requests_may_come_in_pieces, struct world *world) {
     static const char TEXT[] =
         "POST /?a=1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
         "\r\nGET /?a=2 HTTP/1.1\r\nHost: x\r\n\r\n";
-    int fd = raw_connect(world);
+    FREED_BY(kit_close) int fd = raw_connect(world);
     for (size_t i = 0; i < sizeof TEXT - 1; i++) raw_send(world, fd, TEXT + i, 1);
-    char *reply = raw_read(world, fd, "|2|(none)|");
+    FREED char *reply = raw_read(world, fd, "|2|(none)|");
     assert_contains(reply, "\r\n\r\nPOST|/|1|(none)|abc");
-    free(reply);
-    close(fd);
 }
 
 /* Bytes now and then do not keep a place that others wait for. */
-static void a_slow_head_is_cut_off(void **state) {
+TEST(a_slow_head_is_cut_off) {
     struct world *world = world_new((struct http_server_options){.times = {.head_s = 1}});
-    int fd = raw_connect(world);
+    FREED_BY(kit_close) int fd = raw_connect(world);
     raw_text(world, fd, "GET / HTTP/1.1\r\nHost: ");
     int64_t next_us = 0;
     world_until(world, http_server_connections(world->server) == 1);
@@ -454,8 +388,6 @@ static void a_slow_head_is_cut_off(void **state) {
         if (now_us > next_us) next_us = now_us + 100000;
         world_turn(world);
     }
-    close(fd);
-    world_free(world);
 }
 
 static void ended(void *context, const struct http_request *request, unsigned status) {
@@ -464,25 +396,21 @@ static void ended(void *context, const struct http_request *request, unsigned st
     assert_true(http_age_us(request) >= 0);
 }
 
-static void every_answer_is_told(void **state) {
-    struct buffer seen = {.size = 0};
+TEST(every_answer_is_told) {
+    FREED_BUFFER seen = {.size = 0};
     struct world *world = world_new((struct http_server_options){.answered = ended, .max_body = 10});
     world->answered = &seen;
     assert_int_equal(world_fetch(world, "GET", "/busy", NULL).status, 503);
-    struct buffer body = {.size = 0};
+    FREED_BUFFER body = {.size = 0};
     buffer_string(&body, "more than ten bytes");
     assert_int_equal(world_fetch(world, "PUT", "/a", &body).status, 413);
     free(exchange(world, "GET /b HTTP/1.1\r\n\r\n", NULL));
     assert_string_equal(buffer_cstring(&seen), "GET /busy 503,PUT /a 413,GET /b 400,");
-    buffer_free(&seen);
-    buffer_free(&body);
-    world_free(world);
 }
 
 /* The connection is closed, and nothing behind the garbage is read as a second request. */
-static void garbage_does_not_reach_the_handler(void **state) {
-    struct world *world = *state;
-    char *line = mem_format("%070000d", 0);
+TEST(garbage_does_not_reach_the_handler, struct world *world) {
+    FREED char *line = mem_format("%070000d", 0);
     char *inputs[] = {
         mem_string("\x16\x03\x01\x02garbage\r\n\r\n"),
         mem_string("nonsense\r\n\r\n"),
@@ -499,21 +427,18 @@ static void garbage_does_not_reach_the_handler(void **state) {
         mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", line),
     };
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        char *both = mem_format("%sGET /second HTTP/1.1\r\nHost: x\r\n\r\n", inputs[i]);
-        char *reply = exchange(world, both, NULL);
+        FREED char *both = mem_format("%sGET /second HTTP/1.1\r\nHost: x\r\n\r\n", inputs[i]);
+        FREED char *reply = exchange(world, both, NULL);
         assert_contains(reply, "HTTP/1.1 4");
         assert_contains(reply, "application/problem+json");
         if (strstr(reply + 1, "HTTP/1.1 ")) fail_msg("more than one answer: %s", reply);
-        free(reply);
-        free(both);
         free(inputs[i]);
     }
-    free(line);
     assert_int_equal(world->handled, 0);
     assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
 }
 
-static void ports_are_shared_only_when_asked(void **state) {
+TEST(ports_are_shared_only_when_asked) {
     struct world *world = world_new((struct http_server_options){.reuse_port = true});
     char *listen = mem_format("127.0.0.1:%d", http_server_port(world->server));
     struct world *twin = world_new((struct http_server_options){.reuse_port = true, .listen = listen});
@@ -533,37 +458,4 @@ static void ports_are_shared_only_when_asked(void **state) {
         assert_int_equal(http_server_new(&options, &server, &error), -EINVAL);
     }
     assert_null(server);
-    world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(handler_sees_the_request_decoded),
-        TEST(head_has_no_body),
-        TEST(late_replies_come_in_any_order),
-        TEST(late_reply_is_sent_at_once),
-        TEST(client_gone_before_the_reply),
-        TEST(connection_is_kept_alive),
-        TEST(body_up_to_the_limit),
-        TEST(announced_flood_is_refused_before_it_is_sent),
-        TEST(unannounced_flood_is_cut_off),
-        TEST(two_hundred_at_once),
-        TEST(quiesced_server_answers_what_it_has),
-        TEST(problems_are_rfc_9457),
-        TEST(bearer_tokens_are_found),
-        TEST(garbage_does_not_reach_the_handler),
-        TEST(smuggled_requests_are_refused),
-        TEST(the_servers_own_errors_are_problems),
-        TEST(a_raw_nul_in_the_request_line_is_refused),
-        TEST(bodies_are_invited_when_the_client_asks),
-        TEST(requests_may_come_in_pieces),
-        cmocka_unit_test(a_slow_head_is_cut_off),
-        cmocka_unit_test(every_answer_is_told),
-        cmocka_unit_test(connections_beyond_the_limit_wait),
-        cmocka_unit_test(idle_connection_is_closed),
-        cmocka_unit_test(freed_server_answers_503),
-        cmocka_unit_test(ports_are_shared_only_when_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

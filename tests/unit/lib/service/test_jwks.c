@@ -1,11 +1,4 @@
 /* JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in each run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <fcntl.h>
 #include <jwt.h>
 #include <openssl/bn.h>
@@ -13,17 +6,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/config.h"
-#include "base/mem.h"
 #include "service/auth.h"
 #include "service/jwks.h"
+#include "unit/kit/kit.h"
 
 #define NOW_MS INT64_C(1800000000000)
 #define FILE_SECRET "the secret of the file, longer than 32 bytes"
@@ -36,7 +23,7 @@ struct pair {
 };
 
 struct world {
-    char folder[64], set[96], secret[96];
+    char *folder, set[96], secret[96];
     struct pair rsa, other_rsa, ec, small_rsa, p384;
 };
 
@@ -110,25 +97,16 @@ static char *ec_jwk(struct pair *pair, const char *id) {
 }
 
 static char *oct_jwk(const char *secret, const char *id) {
-    struct buffer k = {0};
+    FREED_BUFFER k = {.size = 0};
     put_base64url(&k, (const uint8_t *)secret, strlen(secret));
     char *text = mem_format("{\"kty\":\"oct\",\"kid\":\"%s\",\"k\":\"%s\"}", id, buffer_cstring(&k));
-    buffer_free(&k);
     return text;
-}
-
-static void write_file(const char *path, const char *text) {
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
 }
 
 /* Writes {"keys":[...]} of up to three JWKs and frees them. */
 static void write_set(const char *path, char *a, char *b, char *c) {
-    char *text = mem_format("{\"keys\":[%s%s%s%s%s]}", a, b ? "," : "", b ? b : "", c ? "," : "", c ? c : "");
-    write_file(path, text);
-    free(text);
+    FREED char *text = mem_format("{\"keys\":[%s%s%s%s%s]}", a, b ? "," : "", b ? b : "", c ? "," : "", c ? c : "");
+    kit_write(path, text);
     free(a);
     free(b);
     free(c);
@@ -152,52 +130,41 @@ static char *token_of(const char *algorithm, const char *key, const char *id) {
 static int verify(struct auth *auth, const char *algorithm, const char *key, const char *id) {
     struct auth_claims claims = {.user = -2};
     struct error error = {.text = ""};
-    char *token = token_of(algorithm, key, id);
+    FREED char *token = token_of(algorithm, key, id);
     int code = auth_verify(auth, token, strlen(token), NOW_MS, &claims, &error);
-    free(token);
     assert_true(code ? claims.user == -2 && error.text[0] : claims.user == 42);
     return code;
 }
 
 static struct auth *make(const char *set, const char *secret) {
     struct auth *auth = NULL;
-    struct error error = {.text = ""};
-    if (auth_new(&(struct auth_options){.jwks_file = set, .hs256_key_file = secret}, &auth, &error))
-        fail_msg("%s", error.text);
+    if (auth_new(&(struct auth_options){.jwks_file = set, .hs256_key_file = secret}, &auth, &failure))
+        fail_msg("%s", failure.text);
     return auth;
 }
 
-static int set_up(void **state) {
-    struct world *world = mem_zero(1, sizeof *world);
-    strcpy(world->folder, "/tmp/starling-jwks-XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
+SET_UP_ONCE() {
+    struct world *world = kit_zero(sizeof *world);
+    world->folder = kit_folder();
     snprintf(world->set, sizeof world->set, "%s/jwks.json", world->folder);
     snprintf(world->secret, sizeof world->secret, "%s/secret", world->folder);
-    write_file(world->secret, FILE_SECRET "\n");
+    kit_write(world->secret, FILE_SECRET "\n");
     world->rsa = rsa_pair(2048);
     world->other_rsa = rsa_pair(2048);
     world->small_rsa = rsa_pair(1024);
     world->ec = ec_pair("P-256", 32);
     world->p384 = ec_pair("P-384", 48);
-    *state = world;
-    return 0;
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct world *world = *state;
+TEAR_DOWN(struct world *world) {
     struct pair *pairs[] = {&world->rsa, &world->other_rsa, &world->small_rsa, &world->ec, &world->p384};
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) pair_free(pairs[i]);
-    unlink(world->set);
-    unlink(world->secret);
-    rmdir(world->folder);
-    free(world);
-    return 0;
 }
 
 /* ---- the tests ---- */
 
-static void each_kind_of_key_counts(void **state) {
-    struct world *world = *state;
+TEST(each_kind_of_key_counts, struct world *world) {
     write_set(world->set, rsa_jwk(&world->rsa, "r"), ec_jwk(&world->ec, "e"), oct_jwk(OCT_SECRET, "o"));
     struct auth *auth = make(world->set, NULL);
     assert_int_equal(auth_keys(auth), 3);
@@ -207,8 +174,7 @@ static void each_kind_of_key_counts(void **state) {
     auth_free(auth);
 }
 
-static void a_token_is_its_keys_alone(void **state) {
-    struct world *world = *state;
+TEST(a_token_is_its_keys_alone, struct world *world) {
     write_set(world->set, rsa_jwk(&world->rsa, "r"), rsa_jwk(&world->other_rsa, "r2"), ec_jwk(&world->ec, "e"));
     struct auth *auth = make(world->set, world->secret);
     const struct {
@@ -236,32 +202,29 @@ static void a_token_is_its_keys_alone(void **state) {
     auth_free(auth);
 }
 
-static void keys_rotate(void **state) {
-    struct world *world = *state;
-    struct error error = {.text = ""};
+TEST(keys_rotate, struct world *world) {
     write_set(world->set, rsa_jwk(&world->rsa, "old"), NULL, NULL);
     struct auth *auth = make(world->set, NULL);
-    assert_int_equal(auth_refresh(auth, &error), 0);
+    assert_int_equal(auth_refresh(auth, &failure), 0);
     assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "new"), -EACCES);
 
     write_set(world->set, rsa_jwk(&world->rsa, "old"), rsa_jwk(&world->other_rsa, "new"), NULL);
-    assert_int_equal(auth_refresh(auth, &error), 1);
+    assert_int_equal(auth_refresh(auth, &failure), 1);
     assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "old"), 0);
     assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "new"), 0);
 
-    write_file(world->set, "{\"keys\":[");
-    assert_int_equal(auth_refresh(auth, &error), -EINVAL);
-    assert_non_null(strstr(error.text, world->set));
-    assert_int_equal(auth_refresh(auth, &error), 0); /* said once */
+    kit_write(world->set, "{\"keys\":[");
+    assert_fails(auth_refresh(auth, &failure), -EINVAL, world->set);
+    assert_int_equal(auth_refresh(auth, &failure), 0); /* said once */
     assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "old"), 0);
 
     unlink(world->set);
-    assert_int_equal(auth_refresh(auth, &error), -ENOENT);
-    assert_int_equal(auth_refresh(auth, &error), 0);
+    assert_int_equal(auth_refresh(auth, &failure), -ENOENT);
+    assert_int_equal(auth_refresh(auth, &failure), 0);
     assert_int_equal(auth_keys(auth), 2);
 
     write_set(world->set, rsa_jwk(&world->other_rsa, "new"), NULL, NULL);
-    assert_int_equal(auth_refresh(auth, &error), 1);
+    assert_int_equal(auth_refresh(auth, &failure), 1);
     assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "old"), -EACCES);
     assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "new"), 0);
     auth_free(auth);
@@ -269,16 +232,14 @@ static void keys_rotate(void **state) {
 
 static size_t count_of(const char *text) {
     struct jwks *jwks = NULL;
-    struct error error = {.text = ""};
-    if (jwks_parse(text, strlen(text), &jwks, &error)) fail_msg("%s", error.text);
+    if (jwks_parse(text, strlen(text), &jwks, &failure)) fail_msg("%s", failure.text);
     size_t count = jwks_count(jwks);
     jwks_free(jwks);
     return count;
 }
 
-static void what_is_not_for_tokens_is_passed_over(void **state) {
-    struct world *world = *state;
-    char *good = ec_jwk(&world->ec, "e");
+TEST(what_is_not_for_tokens_is_passed_over, struct world *world) {
+    FREED char *good = ec_jwk(&world->ec, "e");
     static const char *const OTHERS[] = {
         "{\"kty\":\"RSA\",\"use\":\"enc\",\"alg\":\"RSA-OAEP\",\"kid\":\"x\",\"n\":\"AQAB\",\"e\":\"AQAB\"}",
         "{\"kty\":\"RSA\",\"alg\":\"PS256\",\"kid\":\"x\",\"n\":\"AQAB\",\"e\":\"AQAB\"}",
@@ -291,11 +252,9 @@ static void what_is_not_for_tokens_is_passed_over(void **state) {
         "7",
     };
     for (size_t i = 0; i < ARRAY_SIZE(OTHERS); i++) {
-        char *text = mem_format("{\"keys\":[%s,%s]}", OTHERS[i], good);
+        FREED char *text = mem_format("{\"keys\":[%s,%s]}", OTHERS[i], good);
         assert_int_equal(count_of(text), 1);
-        free(text);
     }
-    free(good);
     assert_int_equal(
         count_of(
             "{\"keys\":[{\"kty\":\"oct\",\"key_ops\":[\"sign\",\"verify\"],\"use\":\"sig\",\"kid\":\"x\",\"k\":\"" SECRET_BASE64URL
@@ -304,21 +263,19 @@ static void what_is_not_for_tokens_is_passed_over(void **state) {
 }
 
 /* In the same tick of the file system's clock, with as many bytes, in the same place, and made out to be as old (cp -p). */
-static void a_change_right_after_the_reading_is_seen(void **state) {
-    struct world *world = *state;
-    struct error error;
+TEST(a_change_right_after_the_reading_is_seen, struct world *world) {
     for (int i = 0; i < 50; i++) {
         struct auth *auth;
         write_set(world->set, oct_jwk(OCT_SECRET, "one"), NULL, NULL);
         auth = make(world->set, NULL);
-        assert_int_equal(auth_refresh(auth, &error), 0);
+        assert_int_equal(auth_refresh(auth, &failure), 0);
         struct stat before;
         assert_int_equal(stat(world->set, &before), 0);
         write_set(world->set, oct_jwk(OCT_SECRET, "two"), NULL, NULL);
         const struct timespec times[] = {before.st_atim, before.st_mtim};
         assert_int_equal(utimensat(AT_FDCWD, world->set, times, 0), 0);
-        assert_int_equal(auth_refresh(auth, &error), 1);
-        assert_int_equal(auth_refresh(auth, &error), 0);
+        assert_int_equal(auth_refresh(auth, &failure), 1);
+        assert_int_equal(auth_refresh(auth, &failure), 0);
         assert_int_equal(verify(auth, "HS256", OCT_SECRET, "one"), -EACCES);
         assert_int_equal(verify(auth, "HS256", OCT_SECRET, "two"), 0);
         auth_free(auth);
@@ -328,21 +285,18 @@ static void a_change_right_after_the_reading_is_seen(void **state) {
 static void refused(char *keys, const char *reason) {
     struct jwks *jwks = NULL;
     struct error error = {.text = ""};
-    char *text = mem_format("{\"keys\":[%s]}", keys);
+    FREED char *text = mem_format("{\"keys\":[%s]}", keys);
     if (jwks_parse(text, strlen(text), &jwks, &error) != -EINVAL) fail_msg("taken: %s", text);
     if (!strstr(error.text, reason)) fail_msg("\"%s\" is not \"%s\"", error.text, reason);
     assert_null(jwks);
-    free(text);
     free(keys);
 }
 
-static void broken_and_weak_keys_are_refused(void **state) {
-    struct world *world = *state;
-    struct error error;
+TEST(broken_and_weak_keys_are_refused, struct world *world) {
     struct jwks *jwks = NULL;
     static const char *const NO_SETS[] = {"", "[]", "{}", "{\"keys\":{}}", "{\"keys\":7}"};
     for (size_t i = 0; i < ARRAY_SIZE(NO_SETS); i++)
-        assert_int_equal(jwks_parse(NO_SETS[i], strlen(NO_SETS[i]), &jwks, &error), -EINVAL);
+        assert_int_equal(jwks_parse(NO_SETS[i], strlen(NO_SETS[i]), &jwks, &failure), -EINVAL);
     refused(mem_string(""), "none of the keys");
     refused(mem_string("{\"kty\":\"RSA\",\"use\":\"enc\"}"), "none of the keys");
     refused(rsa_jwk(&world->small_rsa, "r"), "2048 bits");
@@ -362,8 +316,7 @@ static void broken_and_weak_keys_are_refused(void **state) {
 }
 
 /* An issuer's mistake in one key must not shut out everybody. */
-static void a_bad_key_costs_that_key(void **state) {
-    struct world *world = *state;
+TEST(a_bad_key_costs_that_key, struct world *world) {
     struct auth *auth;
     const char *reason;
     write_set(world->set, oct_jwk("too short", "o"), rsa_jwk(&world->rsa, "r"), ec_jwk(&world->ec, "r"));
@@ -378,50 +331,29 @@ static void a_bad_key_costs_that_key(void **state) {
 
 static uint32_t key_of(struct auth *auth, const char *key, const char *id) {
     struct auth_claims claims = {.key = 0};
-    char *token = token_of("RS256", key, id);
+    FREED char *token = token_of("RS256", key, id);
     assert_int_equal(auth_verify(auth, token, strlen(token), NOW_MS, &claims, NULL), 0);
-    free(token);
     return claims.key;
 }
 
-static void keys_that_stay_are_known_again(void **state) {
-    struct world *world = *state;
-    struct error error;
+TEST(keys_that_stay_are_known_again, struct world *world) {
     write_set(world->set, rsa_jwk(&world->rsa, "a"), rsa_jwk(&world->other_rsa, "b"), NULL);
     struct auth *auth = make(world->set, NULL);
     uint32_t a = key_of(auth, world->rsa.private_pem, "a"), b = key_of(auth, world->other_rsa.private_pem, "b");
     uint32_t changes = auth_changes(auth);
     assert_true(a != b && auth_has_key(auth, a) && auth_has_key(auth, b) && auth_has_key(auth, 0));
     write_set(world->set, rsa_jwk(&world->other_rsa, "a"), rsa_jwk(&world->other_rsa, "b"), NULL);
-    assert_int_equal(auth_refresh(auth, &error), 1);
+    assert_int_equal(auth_refresh(auth, &failure), 1);
     assert_true(auth_changes(auth) != changes);
     assert_true(!auth_has_key(auth, a) && auth_has_key(auth, b)); /* of the same kid, but another key */
     auth_free(auth);
 }
 
-static void a_set_that_cannot_be_used_stops_the_start(void **state) {
-    struct world *world = *state;
+TEST(a_set_that_cannot_be_used_stops_the_start, struct world *world) {
     struct auth *auth = NULL;
-    struct error error = {.text = ""};
-    write_file(world->set, "{}");
-    assert_int_equal(auth_new(&(struct auth_options){.jwks_file = world->set}, &auth, &error), -EINVAL);
-    assert_non_null(strstr(error.text, world->set));
+    kit_write(world->set, "{}");
+    assert_fails(auth_new(&(struct auth_options){.jwks_file = world->set}, &auth, &failure), -EINVAL, world->set);
     unlink(world->set);
-    assert_int_equal(auth_new(&(struct auth_options){.jwks_file = world->set}, &auth, &error), -ENOENT);
+    assert_int_equal(auth_new(&(struct auth_options){.jwks_file = world->set}, &auth, &failure), -ENOENT);
     assert_null(auth);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_of_key_counts),
-        cmocka_unit_test(a_token_is_its_keys_alone),
-        cmocka_unit_test(keys_rotate),
-        cmocka_unit_test(a_bad_key_costs_that_key),
-        cmocka_unit_test(keys_that_stay_are_known_again),
-        cmocka_unit_test(what_is_not_for_tokens_is_passed_over),
-        cmocka_unit_test(a_change_right_after_the_reading_is_seen),
-        cmocka_unit_test(broken_and_weak_keys_are_refused),
-        cmocka_unit_test(a_set_that_cannot_be_used_stops_the_start),
-    };
-    return cmocka_run_group_tests_name("JSON Web Key Sets", tests, set_up, tear_down);
 }

@@ -1,20 +1,10 @@
 /* Tests to whom notify writes, and how often. test_service_main tests the states. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/config.h"
 #include "service/notify.h"
+#include "unit/kit/kit.h"
 
 /* A manager's socket, which the environment names. The kernel chooses a name without a file. */
 static int manager_new(void) {
@@ -40,8 +30,8 @@ static void is_told(int manager, const char *wanted) {
     assert_string_equal(message, wanted);
 }
 
-static void tells_and_leaves_nothing_to_children(void **state) {
-    int manager = manager_new();
+TEST(tells_and_leaves_nothing_to_children) {
+    FREED_BY(kit_close) int manager = manager_new();
     setenv("WATCHDOG_USEC", "60000000", 1);
     struct notify *notify = notify_new();
     static const char *const NAMES[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"};
@@ -49,7 +39,6 @@ static void tells_and_leaves_nothing_to_children(void **state) {
     notify_tell(notify, "READY=1\nSTATUS=ready");
     is_told(manager, "READY=1\nSTATUS=ready");
     notify_free(notify);
-    close(manager);
 }
 
 /* Turns the loop until the manager has a message, for so many ms at most. */
@@ -63,10 +52,10 @@ static bool is_told_within(int manager, uv_loop_t *loop, uint64_t ms) {
     return has_message(manager);
 }
 
-static void watchdog_hears_of_a_loop_that_turns(void **state) {
+TEST(watchdog_hears_of_a_loop_that_turns) {
     uv_loop_t loop;
     uv_loop_init(&loop);
-    int manager = manager_new();
+    FREED_BY(kit_close) int manager = manager_new();
     char pid[32];
     snprintf(pid, sizeof pid, "%d", getpid());
     setenv("WATCHDOG_USEC", "40000", 1);
@@ -81,33 +70,30 @@ static void watchdog_hears_of_a_loop_that_turns(void **state) {
     uv_run(&loop, UV_RUN_DEFAULT); /* ends, as nothing is left on it */
     assert_int_equal(uv_loop_close(&loop), 0);
     notify_free(notify);
-    close(manager);
 }
 
 /* Each: the period, and whose it is. */
-static void no_watchdog_is_told_without_a_period_of_ours(void **state) {
+TEST(no_watchdog_is_told_without_a_period_of_ours) {
     static const char *const CASES[][2] = {{"", ""}, {"0", ""}, {"999", ""}, {"nonsense", ""}, {"40000", "1"}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         uv_loop_t loop;
         uv_loop_init(&loop);
-        int manager = manager_new();
+        FREED_BY(kit_close) int manager = manager_new();
         if (*CASES[i][0]) setenv("WATCHDOG_USEC", CASES[i][0], 1);
         if (*CASES[i][1]) setenv("WATCHDOG_PID", CASES[i][1], 1);
         struct notify *notify = notify_new();
         notify_watch(notify, &loop);
         assert_false(is_told_within(manager, &loop, 100));
         notify_free(notify);
-        uv_run(&loop, UV_RUN_DEFAULT);
-        assert_int_equal(uv_loop_close(&loop), 0);
-        close(manager);
+        kit_loop_end(&loop);
     }
 }
 
 /* A queue that nobody empties takes some messages; the daemon goes on, and the newest state comes when there is room. */
-static void a_manager_that_stands_still_hears_the_newest_state_later(void **state) {
+TEST(a_manager_that_stands_still_hears_the_newest_state_later) {
     uv_loop_t loop;
     uv_loop_init(&loop);
-    int manager = manager_new();
+    FREED_BY(kit_close) int manager = manager_new();
     struct notify *notify = notify_new();
     notify_watch(notify, &loop);
     for (int i = 0; i < 2000; i++) notify_tell(notify, "STATUS=old");
@@ -121,12 +107,10 @@ static void a_manager_that_stands_still_hears_the_newest_state_later(void **stat
     } while (strcmp(message, "STATUS=new") != 0);
     assert_false(is_told_within(manager, &loop, 1500)); /* once */
     notify_free(notify);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&loop), 0);
-    close(manager);
+    kit_loop_end(&loop);
 }
 
-static void a_manager_that_is_not_there_is_no_failure(void **state) {
+TEST(a_manager_that_is_not_there_is_no_failure) {
     static const char *const NAMES[] = {"/nowhere/socket", "@starling-nobody", "nonsense", "/", "", NULL};
     char too_long[200];
     memset(too_long, 'x', sizeof too_long - 1);
@@ -141,15 +125,4 @@ static void a_manager_that_is_not_there_is_no_failure(void **state) {
         assert_null(getenv("NOTIFY_SOCKET"));
     }
     notify_free(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_and_leaves_nothing_to_children),
-        cmocka_unit_test(watchdog_hears_of_a_loop_that_turns),
-        cmocka_unit_test(no_watchdog_is_told_without_a_period_of_ours),
-        cmocka_unit_test(a_manager_that_stands_still_hears_the_newest_state_later),
-        cmocka_unit_test(a_manager_that_is_not_there_is_no_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

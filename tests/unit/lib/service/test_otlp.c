@@ -1,16 +1,6 @@
 /* The exporter of spans: what it posts, what it tries again, and that a collector that is away costs spans and nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "service/otlp.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 static const struct trace_resource RESOURCE = {.service = "starling-test", .instance = "a", .version = "1"};
@@ -25,20 +15,14 @@ static void collected(void *context, const struct http_request *request, unsigne
     buffer_append(world->answered, body, size);
 }
 
-static int set_up(void **state) {
+SET_UP() {
     static struct buffer bodies;
     struct world *world = world_new((struct http_server_options){.max_body = 1024 * 1024, .answered = collected});
     world->answered = &bodies;
-    *state = world;
-    return 0;
+    return world;
 }
 
-static int tear_down(void **state) {
-    struct world *world = *state;
-    buffer_free(world->answered);
-    world_free(world);
-    return 0;
-}
+TEAR_DOWN(struct world *world) { buffer_free(world->answered); }
 
 static void put(struct handoff *queue, const char *name) {
     struct trace_span span = {.start_ns = 1, .end_ns = 2, .facts = {.kind = TRACE_INTERNAL}};
@@ -54,9 +38,8 @@ static struct otlp *export_to(struct handoff *queue, const char *url, const char
 
 static bool has(struct world *world, const char *text) { return strstr(buffer_cstring(world->answered), text); }
 
-static void spans_are_posted(void **state) {
-    struct world *world = *state;
-    char *url = world_url(world, "/v1/traces");
+TEST(spans_are_posted, struct world *world) {
+    FREED char *url = world_url(world, "/v1/traces");
     struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, url, "");
     put(queue, "first");
@@ -68,12 +51,10 @@ static void spans_are_posted(void **state) {
     assert_int_equal(handoff_read_counts(queue).dropped, 0);
     otlp_free(otlp);
     handoff_free(queue);
-    free(url);
 }
 
-static void headers_are_sent(void **state) {
-    struct world *world = *state;
-    char *url = world_url(world, "/bearer"); // 401 without
+TEST(headers_are_sent, struct world *world) {
+    FREED char *url = world_url(world, "/bearer"); // 401 without
     struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, url, "x-other=1, Authorization=Bearer secret");
     put(queue, "first");
@@ -81,12 +62,10 @@ static void headers_are_sent(void **state) {
     otlp_free(otlp);
     assert_int_equal(handoff_read_counts(queue).dropped, 0);
     handoff_free(queue);
-    free(url);
 }
 
-static void what_is_refused_is_not_tried_again(void **state) {
-    struct world *world = *state;
-    char *url = world_url(world, "/bearer");
+TEST(what_is_refused_is_not_tried_again, struct world *world) {
+    FREED char *url = world_url(world, "/bearer");
     struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, url, "");
     put(queue, "first");
@@ -94,11 +73,9 @@ static void what_is_refused_is_not_tried_again(void **state) {
     assert_int_equal(otlp_posts_failed(otlp), 1);
     otlp_free(otlp);
     handoff_free(queue);
-    free(url);
 }
 
-static void a_collector_that_is_away_is_tried_again_and_given_up(void **state) {
-    struct world *world = *state;
+TEST(a_collector_that_is_away_is_tried_again_and_given_up, struct world *world) {
     struct handoff *queue = handoff_new(2, sizeof(struct trace_span));
     struct otlp *otlp = export_to(queue, "http://127.0.0.1:1/v1/traces", ""); // nobody listens there
     put(queue, "first");
@@ -108,7 +85,7 @@ static void a_collector_that_is_away_is_tried_again_and_given_up(void **state) {
     handoff_free(queue);
 }
 
-static void the_end_waits_for_no_collector(void **state) {
+TEST(the_end_waits_for_no_collector) {
     struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct otlp *otlp = otlp_new(&(struct otlp_options){.url = "http://127.0.0.1:1/v1/traces",
                                                         .headers = "",
@@ -123,24 +100,11 @@ static void the_end_waits_for_no_collector(void **state) {
     handoff_free(queue);
 }
 
-static void settings_are_checked(void **state) {
-    struct error error;
-    assert_int_equal(otlp_check("", "", &error), 0);
-    assert_int_equal(otlp_check("http://collector:4318/v1/traces", "a=b,c=d e", &error), 0);
-    assert_int_equal(otlp_check("collector:4318", "", &error), -EINVAL);
-    assert_int_equal(otlp_check("", "nothing", &error), -EINVAL);
-    assert_int_equal(otlp_check("", "a b=c", &error), -EINVAL);
-    assert_int_equal(otlp_check("", "a=b\r\nc", &error), -EINVAL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(spans_are_posted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(headers_are_sent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_refused_is_not_tried_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_collector_that_is_away_is_tried_again_and_given_up, set_up, tear_down),
-        cmocka_unit_test(the_end_waits_for_no_collector),
-        cmocka_unit_test(settings_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+TEST(settings_are_checked) {
+    assert_int_equal(otlp_check("", "", &failure), 0);
+    assert_int_equal(otlp_check("http://collector:4318/v1/traces", "a=b,c=d e", &failure), 0);
+    assert_int_equal(otlp_check("collector:4318", "", &failure), -EINVAL);
+    assert_int_equal(otlp_check("", "nothing", &failure), -EINVAL);
+    assert_int_equal(otlp_check("", "a b=c", &failure), -EINVAL);
+    assert_int_equal(otlp_check("", "a=b\r\nc", &failure), -EINVAL);
 }

@@ -1,24 +1,12 @@
 /* The client for questions between processes: that connections are used again, and what it says when there is no answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/chance.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "service/peer_answer.h"
 #include "service/listen.h"
 #include "service/peer_client.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 struct peers_world {
@@ -27,22 +15,15 @@ struct peers_world {
     char address[32];
 };
 
-static int set_up(void **state) {
-    struct peers_world *w = mem_zero(1, sizeof *w);
+SET_UP() {
+    struct peers_world *w = kit_zero(sizeof *w);
     w->world = world_new((struct http_server_options){.max_body = 1024});
     w->client = peer_client_new(&w->world->loop, "the-token");
     snprintf(w->address, sizeof w->address, "127.0.0.1:%d", http_server_port(w->world->server));
-    *state = w;
-    return 0;
+    return w;
 }
 
-static int tear_down(void **state) {
-    struct peers_world *w = *state;
-    peer_client_free(w->client);
-    world_free(w->world);
-    free(w);
-    return 0;
-}
+TEAR_DOWN(struct peers_world *w) { peer_client_free(w->client); }
 
 static struct answer get(struct peers_world *w, const char *address, const char *path, int timeout_ms) {
     struct answer answer = {.count = 0};
@@ -52,8 +33,7 @@ static struct answer get(struct peers_world *w, const char *address, const char 
     return answer;
 }
 
-static void one_connection_asks_again_and_again(void **state) {
-    struct peers_world *w = *state;
+TEST(one_connection_asks_again_and_again, struct peers_world *w) {
     for (int i = 0; i < 20; i++) {
         struct answer answer = get(w, w->address, "/x?a=1", 5000);
         assert_int_equal(answer.code, 0);
@@ -65,16 +45,14 @@ static void one_connection_asks_again_and_again(void **state) {
     assert_int_equal(get(w, w->address, "/huge", 9000).code, -EIO);
 }
 
-static void a_shared_port_is_noticed(void **state) {
-    struct error error;
+TEST(a_shared_port_is_noticed) {
     char text[32];
     int first, second, third, port, same;
-    (void)state;
-    assert_int_equal(listen_open("127.0.0.1:0", true, &first, &port, &error), 0);
+    assert_int_equal(listen_open("127.0.0.1:0", true, &first, &port, &failure), 0);
     snprintf(text, sizeof text, "127.0.0.1:%d", port);
     assert_true(listen_is_taken(text));
-    assert_int_equal(listen_open(text, true, &second, &same, &error), 0);
-    assert_int_equal(listen_open(text, false, &third, &same, &error), -EADDRINUSE);
+    assert_int_equal(listen_open(text, true, &second, &same, &failure), 0);
+    assert_int_equal(listen_open(text, false, &third, &same, &failure), -EADDRINUSE);
     close(second);
     assert_true(listen_is_taken(text));
     close(first);
@@ -82,11 +60,9 @@ static void a_shared_port_is_noticed(void **state) {
     assert_false(listen_is_taken("nonsense"));
 }
 
-static void a_peer_may_have_an_ipv6_address(void **state) {
-    struct peers_world *w = *state;
-    struct error error;
+TEST(a_peer_may_have_an_ipv6_address, struct peers_world *w) {
     int fd, port;
-    if (listen_open("[::1]:0", false, &fd, &port, &error)) return; // a machine may be without
+    if (listen_open("[::1]:0", false, &fd, &port, &failure)) return; // a machine may be without
     close(fd);
     struct world *world = world_new((struct http_server_options){.listen = "[::1]:0"});
     char address[32];
@@ -101,9 +77,8 @@ static void a_peer_may_have_an_ipv6_address(void **state) {
     assert_int_equal(get(w, address, "/x", 5000).code, -ECONNREFUSED);
 }
 
-static void questions_at_once_have_a_connection_each(void **state) {
+TEST(questions_at_once_have_a_connection_each, struct peers_world *w) {
     enum { COUNT = 40 };
-    struct peers_world *w = *state;
     struct answer answers[COUNT] = {{.count = 0}};
     for (int i = 0; i < COUNT; i++) peer_client_get(w->client, w->address, "/hold", 5000, answer_take, &answers[i]);
     world_until(w->world, w->world->held_count == COUNT);
@@ -115,8 +90,7 @@ static void questions_at_once_have_a_connection_each(void **state) {
     }
 }
 
-static void a_silent_peer_times_out(void **state) {
-    struct peers_world *w = *state;
+TEST(a_silent_peer_times_out, struct peers_world *w) {
     int64_t started_us = clock_monotonic_us();
     assert_int_equal(get(w, w->address, "/hold", 80).code, -ETIMEDOUT);
     int64_t took_ms = (clock_monotonic_us() - started_us) / 1000;
@@ -137,16 +111,14 @@ static int local_socket(bool listening, char *address, size_t size) {
     return fd;
 }
 
-static void nobody_there_is_refused(void **state) {
-    struct peers_world *w = *state;
+TEST(nobody_there_is_refused, struct peers_world *w) {
     char address[64];
-    int fd = local_socket(false, address, sizeof address);
+    FREED_BY(kit_close) int fd = local_socket(false, address, sizeof address);
     assert_int_equal(get(w, address, "/", 5000).code, -ECONNREFUSED);
     assert_int_equal(get(w, "host.invalid:1", "/", 9000).code, -ECONNREFUSED);
     assert_int_equal(get(w, "no address", "/", 9000).code, -ECONNREFUSED);
     assert_int_equal(get(w, "h\xf6st:9000", "/", 9000).code, -ECONNREFUSED); // no UTF-8: libuv looks up no such name
     assert_int_equal(get(w, "255.255.255.255:9", "/", 9000).code, -ECONNREFUSED);
-    close(fd);
 }
 
 /* A peer that the test plays. */
@@ -168,7 +140,7 @@ static void peer_say(const struct raw_peer *peer, const char *text, size_t size)
     assert_int_equal(send(peer->fd, text, size, MSG_NOSIGNAL), size);
 }
 
-static void broken_answers_are_errors(void **state) {
+TEST(broken_answers_are_errors, struct peers_world *w) {
     static const char *const REPLIES[] = {"",
                                           "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
                                           "garbage\r\n\r\n",
@@ -178,7 +150,6 @@ static void broken_answers_are_errors(void **state) {
                                           "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\na",
                                           "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab",
                                           "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"};
-    struct peers_world *w = *state;
     for (size_t i = 0; i < sizeof REPLIES / sizeof *REPLIES; i++) {
         struct raw_peer peer;
         struct answer answer = {.count = 0};
@@ -197,8 +168,7 @@ static void broken_answers_are_errors(void **state) {
 static const char GOOD[] = "HTTP/1.1 200 OK\r\nDate: today\r\ncontent-length:   5\r\n\r\nhello";
 
 /* A peer closes connections that are idle for long, perhaps just when the next question comes. */
-static void a_connection_that_was_closed_is_made_again(void **state) {
-    struct peers_world *w = *state;
+TEST(a_connection_that_was_closed_is_made_again, struct peers_world *w) {
     struct raw_peer peer;
     peer.listener = local_socket(true, peer.address, sizeof peer.address);
     for (int round = 0; round < 3; round++) {
@@ -230,8 +200,7 @@ static void a_connection_that_was_closed_is_made_again(void **state) {
     close(peer.listener);
 }
 
-static void an_answer_may_come_in_any_pieces(void **state) {
-    struct peers_world *w = *state;
+TEST(an_answer_may_come_in_any_pieces, struct peers_world *w) {
     struct chance chance = {.state = 7};
     struct raw_peer peer;
     peer.listener = local_socket(true, peer.address, sizeof peer.address);
@@ -253,21 +222,18 @@ static void an_answer_may_come_in_any_pieces(void **state) {
     close(peer.listener);
 }
 
-static void heads_are_read_or_refused(void **state) {
-    (void)state;
+TEST(heads_are_read_or_refused) {
     for (size_t size = 0; size <= strlen(GOOD); size++) {
         struct peer_answer answer = {.head = 0};
         assert_int_equal(peer_answer_read(&answer, GOOD, size), size == strlen(GOOD));
     }
-    char *endless = mem_alloc(20000);
+    FREED char *endless = mem_alloc(20000);
     memset(endless, 'a', 20000);
     struct peer_answer answer = {.head = 0};
     assert_int_equal(peer_answer_read(&answer, endless, 20000), -EIO);
-    free(endless);
 }
 
-static void a_freed_client_cancels(void **state) {
-    struct peers_world *w = *state;
+TEST(a_freed_client_cancels, struct peers_world *w) {
     struct answer answers[3] = {{.count = 0}};
     get(w, w->address, "/x", 5000);
     for (int i = 0; i < 2; i++) peer_client_get(w->client, w->address, "/hold", 5000, answer_take, &answers[i]);
@@ -287,31 +253,11 @@ static void free_within(void *context, int code, unsigned status, const char *re
     w->client = NULL;
 }
 
-static void a_callback_may_free_the_client(void **state) {
-    struct peers_world *w = *state;
+TEST(a_callback_may_free_the_client, struct peers_world *w) {
     struct answer other = {.count = 0};
     peer_client_get(w->client, w->address, "/hold", 5000, answer_take, &other);
     peer_client_get(w->client, w->address, "/x", 5000, free_within, w);
     world_until(w->world, !w->client);
     assert_int_equal(other.code, -ECANCELED);
     if (w->world->held_count) http_reply(w->world->held[0], 200, NULL, NULL, 0, NULL, 0);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(one_connection_asks_again_and_again),
-        TEST(a_shared_port_is_noticed),
-        TEST(a_peer_may_have_an_ipv6_address),
-        TEST(questions_at_once_have_a_connection_each),
-        TEST(a_silent_peer_times_out),
-        TEST(nobody_there_is_refused),
-        TEST(broken_answers_are_errors),
-        TEST(a_connection_that_was_closed_is_made_again),
-        TEST(an_answer_may_come_in_any_pieces),
-        cmocka_unit_test(heads_are_read_or_refused),
-        TEST(a_freed_client_cancels),
-        TEST(a_callback_may_free_the_client),
-    };
-    return cmocka_run_group_tests_name("questions between processes", tests, NULL, NULL);
 }

@@ -1,24 +1,11 @@
 /* The directory of owners. Kafka is this file's: it defines the functions of kafka/admin.h that the directory calls, and the
  * linker takes these. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "event/topics.h"
 #include "kafka/consumer.h"
 #include "service/peers.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 
 enum { PARTITIONS = 8, USER = 42 };
@@ -114,25 +101,20 @@ static void peer_start(struct bench *bench, struct peer *peer, unsigned status) 
     assert_int_equal(http_server_new(&options, &peer->server, NULL), 0);
 }
 
-static int set_up(void **state) {
-    struct bench *bench = mem_zero(1, sizeof *bench);
+SET_UP() {
+    struct bench *bench = kit_zero(sizeof *bench);
     bench->world = world_new((struct http_server_options){.max_body = 0});
     peer_start(bench, &bench->right, 200);
     peer_start(bench, &bench->wrong, 421);
     kafka.looks = 0;
     kafka_says(0, http_server_port(bench->right.server), 0);
-    *state = bench;
-    return 0;
+    return bench;
 }
 
-static int tear_down(void **state) {
-    struct bench *bench = *state;
+TEAR_DOWN(struct bench *bench) {
     peers_free(bench->peers);
     http_server_free(bench->right.server);
     http_server_free(bench->wrong.server);
-    world_free(bench->world);
-    free(bench);
-    return 0;
 }
 
 static void start(struct bench *bench) {
@@ -162,8 +144,7 @@ static void assert_right(struct answer answer) {
     assert_string_equal(answer.text, "/peer/x");
 }
 
-static void owner_is_found_and_asked(void **state) {
-    struct bench *bench = *state;
+TEST(owner_is_found_and_asked, struct bench *bench) {
     start(bench);
     assert_right(ask(bench, 5000));
     int looks = kafka_looks();
@@ -172,8 +153,7 @@ static void owner_is_found_and_asked(void **state) {
     assert_int_equal(kafka_looks(), looks);
 }
 
-static void moved_partition_is_followed(void **state) {
-    struct bench *bench = *state;
+TEST(moved_partition_is_followed, struct bench *bench) {
     kafka_says(0, http_server_port(bench->wrong.server), 0);
     start(bench);
     world_until(bench->world, kafka_looks() == 1);
@@ -182,8 +162,7 @@ static void moved_partition_is_followed(void **state) {
     assert_int_equal(bench->right.asked, 1);
 }
 
-static void dead_owner_is_replaced(void **state) {
-    struct bench *bench = *state;
+TEST(dead_owner_is_replaced, struct bench *bench) {
     kafka_says(0, 1, 0); // nobody listens on port 1
     start(bench);
     for (int i = 0; i < 20; i++) world_turn(bench->world);
@@ -192,8 +171,7 @@ static void dead_owner_is_replaced(void **state) {
     assert_right(ask(bench, 5000));
 }
 
-static void nobody_is_the_owner(void **state) {
-    struct bench *bench = *state;
+TEST(nobody_is_the_owner, struct bench *bench) {
     kafka_says(0, http_server_port(bench->wrong.server), 0);
     start(bench);
     assert_int_equal(ask(bench, 5000).code, -EHOSTUNREACH);
@@ -205,8 +183,7 @@ static void nobody_is_the_owner(void **state) {
 }
 
 /* As Kafka's partitioner chooses for the keys: a user is eight bytes, a subject its text. */
-static void keys_have_partitions(void **state) {
-    struct bench *bench = *state;
+TEST(keys_have_partitions, struct bench *bench) {
     start(bench);
     static const char *const SUBJECTS[] = {"post:123", "post:124", "", "page:https://example.org/"};
     for (int64_t user = 0; user < 100; user++)
@@ -221,12 +198,11 @@ static void keys_have_partitions(void **state) {
 }
 
 /* Everybody who finds no owner waits for the same look. */
-static void broker_is_not_stormed(void **state) {
-    struct bench *bench = *state;
+TEST(broker_is_not_stormed, struct bench *bench) {
     kafka_says(0, 0, 0);
     start(bench);
     enum { COUNT = 100 };
-    struct answer *answers = mem_zero(COUNT, sizeof *answers);
+    FREED struct answer *answers = mem_zero(COUNT, sizeof *answers);
     for (int i = 0; i < COUNT; i++)
         peers_fetch(bench->peers, peers_of_user(bench->peers, i), "/peer/x", 5000, answer_take, &answers[i]);
     for (int i = 0; i < COUNT; i++) {
@@ -234,11 +210,9 @@ static void broker_is_not_stormed(void **state) {
         assert_int_equal(answers[i].code, -EHOSTUNREACH);
     }
     assert_true(kafka_looks() <= 3);
-    free(answers);
 }
 
-static void known_owners_outlive_the_broker(void **state) {
-    struct bench *bench = *state;
+TEST(known_owners_outlive_the_broker, struct bench *bench) {
     start(bench);
     assert_right(ask(bench, 5000));
     kafka_says(-EHOSTDOWN, 0, 0);
@@ -250,8 +224,7 @@ static void known_owners_outlive_the_broker(void **state) {
 }
 
 /* The first look found nobody; a question is to come, and will find its owner known. */
-static void a_question_is_prepared(void **state) {
-    struct bench *bench = *state;
+TEST(a_question_is_prepared, struct bench *bench) {
     kafka_says(0, 0, 0);
     start(bench);
     world_until(bench->world, kafka_looks() == 1);
@@ -269,8 +242,7 @@ static void a_question_is_prepared(void **state) {
 }
 
 /* A look that began before the owner said 421 knows no better than the directory did. */
-static void stale_look_is_not_believed(void **state) {
-    struct bench *bench = *state;
+TEST(stale_look_is_not_believed, struct bench *bench) {
     kafka_says(0, http_server_port(bench->wrong.server), 0);
     start(bench);
     assert_int_equal(ask(bench, 5000).code, -EHOSTUNREACH); // the directory knows the wrong one now
@@ -286,8 +258,7 @@ static void stale_look_is_not_believed(void **state) {
     assert_right(answer);
 }
 
-static void owner_that_does_not_answer_times_out(void **state) {
-    struct bench *bench = *state;
+TEST(owner_that_does_not_answer_times_out, struct bench *bench) {
     bench->right.status = 200;
     kafka_says(0, http_server_port(bench->world->server), 0);
     start(bench);
@@ -298,8 +269,7 @@ static void owner_that_does_not_answer_times_out(void **state) {
     http_reply(bench->world->held[0], 200, NULL, NULL, 0, NULL, 0);
 }
 
-static void silent_kafka_holds_nobody_up(void **state) {
-    struct bench *bench = *state;
+TEST(silent_kafka_holds_nobody_up, struct bench *bench) {
     kafka_says(0, http_server_port(bench->right.server), 1500);
     start(bench);
     struct answer early = {.count = 0}, late = {.count = 0};
@@ -315,8 +285,7 @@ static void silent_kafka_holds_nobody_up(void **state) {
     assert_right(late);
 }
 
-static void freed_directory_cancels(void **state) {
-    struct bench *bench = *state;
+TEST(freed_directory_cancels, struct bench *bench) {
     kafka_says(0, http_server_port(bench->world->server), 0);
     start(bench);
     struct answer asked = {.count = 0}, waiting = {.count = 0};
@@ -343,8 +312,7 @@ static void free_within(void *context, int code, unsigned status, const char *re
     bench->peers = NULL;
 }
 
-static void callback_may_free_the_directory(void **state) {
-    struct bench *bench = *state;
+TEST(callback_may_free_the_directory, struct bench *bench) {
     struct answer answer = {.count = 0};
     // From the answer of a look ...
     kafka_says(0, 0, 0);
@@ -372,25 +340,4 @@ static void callback_may_free_the_directory(void **state) {
     world_until(bench->world, !bench->peers && answer.count);
     assert_int_equal(answer.code, -ECANCELED);
     http_reply(bench->world->held[0], 200, NULL, NULL, 0, NULL, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(owner_is_found_and_asked),
-        TEST(moved_partition_is_followed),
-        TEST(dead_owner_is_replaced),
-        TEST(nobody_is_the_owner),
-        TEST(keys_have_partitions),
-        TEST(known_owners_outlive_the_broker),
-        TEST(broker_is_not_stormed),
-        TEST(known_owners_outlive_the_broker),
-        TEST(a_question_is_prepared),
-        TEST(stale_look_is_not_believed),
-        TEST(owner_that_does_not_answer_times_out),
-        TEST(silent_kafka_holds_nobody_up),
-        TEST(freed_directory_cancels),
-        TEST(callback_may_free_the_directory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

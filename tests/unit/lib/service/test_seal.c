@@ -1,25 +1,17 @@
 /* Texts that strangers carry. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "service/seal.h"
+#include "unit/kit/kit.h"
 
 static bool opens(const struct seal *seal, uint64_t holder, const struct buffer *sealed, const char *wanted) {
-    struct buffer text = {.data = NULL};
+    FREED_BUFFER text = {.size = 0};
     bool good = seal_open(seal, holder, (const char *)sealed->data, sealed->size, &text);
     if (good) assert_string_equal(buffer_cstring(&text), wanted);
-    buffer_free(&text);
     return good;
 }
 
-static void a_text_opens_for_its_holder_by_the_same_key_and_use(void **state) {
+TEST(a_text_opens_for_its_holder_by_the_same_key_and_use) {
     struct seal seal, same, other_use, other_key;
-    struct buffer sealed = {.data = NULL}, again = {.data = NULL};
+    FREED_BUFFER sealed = {.data = NULL}, again = {.data = NULL};
     assert_true(seal_of("secret", "cursors", &seal) && seal_of("secret", "cursors", &same) &&
                 seal_of("secret", "links", &other_use) && seal_of("secreT", "cursors", &other_key));
     assert_true(seal_close(&seal, 7, "72706f7374", 10, &sealed) && seal_close(&seal, 7, "72706f7374", 10, &again));
@@ -28,11 +20,9 @@ static void a_text_opens_for_its_holder_by_the_same_key_and_use(void **state) {
     assert_false(opens(&seal, 8, &sealed, "") || opens(&other_use, 7, &sealed, "") ||
                  opens(&other_key, 7, &sealed, ""));
     assert_false(strcmp(buffer_cstring(&sealed), buffer_cstring(&again)) == 0); // nobody sees that two are the same
-    buffer_free(&sealed);
-    buffer_free(&again);
 }
 
-static void what_was_changed_does_not_open(void **state) {
+TEST(what_was_changed_does_not_open) {
     static const char *const MADE_UP[] = {"", "72", "zz", "0123456789"};
     struct seal seal;
     struct buffer sealed = {.data = NULL}, text = {.data = NULL};
@@ -49,23 +39,13 @@ static void what_was_changed_does_not_open(void **state) {
     buffer_free(&sealed);
 }
 
-static void texts_have_a_longest(void **state) {
+TEST(texts_have_a_longest) {
     char text[SEAL_TEXT_MAX + 2] = "";
     struct seal seal;
-    struct buffer sealed = {.data = NULL};
+    FREED_BUFFER sealed = {.size = 0};
     assert_true(seal_of("secret", "cursors", &seal));
     memset(text, 'x', SEAL_TEXT_MAX);
     assert_true(seal_close(&seal, 7, text, SEAL_TEXT_MAX, &sealed));
     assert_true(opens(&seal, 7, &sealed, text));
     assert_false(seal_close(&seal, 7, text, SEAL_TEXT_MAX + 1, &sealed));
-    buffer_free(&sealed);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_opens_for_its_holder_by_the_same_key_and_use),
-        cmocka_unit_test(what_was_changed_does_not_open),
-        cmocka_unit_test(texts_have_a_longest),
-    };
-    return cmocka_run_group_tests_name("sealed texts", tests, NULL, NULL);
 }

@@ -1,31 +1,18 @@
 /* The daemon skeleton, run as a process of its own: command line, waiting for Kafka, readiness, peers, drain and end. Kafka is this
  * file's: it defines the functions of kafka/admin.h that the skeleton calls, and the linker takes these. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "service/service.h"
+#include "unit/kit/kit.h"
 
 /* What the test and the daemon, its child, both see. */
 struct shared {
@@ -126,12 +113,11 @@ static void daemon_drain(void *context) {
 }
 
 static void daemon_free(void *context) {
-    struct state *state = context;
+    FREED struct state *state = context;
     shared->freed++;
     shared->freed_state += state != NULL;
     shared->freed_under_a_worker += state && state->busy;
     if (state) loop_timer_free(state->end);
-    free(state);
 }
 
 static void daemon_peer(void *context, struct http_request *request) {
@@ -144,10 +130,9 @@ static void daemon_peer(void *context, struct http_request *request) {
     if (!strcmp(path, "/peer/warm")) service_ready(state->service, "warm", true);
     if (!strcmp(path, "/peer/cold")) service_ready(state->service, "warm", false);
     if (!strcmp(path, "/peer/fail")) service_fail(state->service, "the disk is gone");
-    struct buffer text = {.size = 0};
+    FREED_BUFFER text = {.size = 0};
     buffer_format(&text, "number %d", (int)settings.number);
     http_reply_json(request, 200, &text);
-    buffer_free(&text);
 }
 
 static const char *const CONDITIONS[] = {"warm", NULL};
@@ -175,13 +160,11 @@ struct child {
 };
 
 static char *output(const struct child *child) {
-    struct buffer text = {.size = 0};
+    FREED_BUFFER text = {.size = 0};
     int fd = open(child->out, O_RDONLY | O_CLOEXEC);
     for (ssize_t got; (got = read(fd, buffer_reserve(&text, 4096), 4096)) > 0;) buffer_commit(&text, (size_t)got);
     close(fd);
-    char *copy = mem_string(buffer_cstring(&text));
-    buffer_free(&text);
-    return copy;
+    return mem_string(buffer_cstring(&text));
 }
 
 #define wait_for(condition)                                                                                            \
@@ -214,18 +197,14 @@ static struct child spawn(const char *const *arguments) {
 }
 
 static bool wrote(const struct child *child, const char *part) {
-    char *text = output(child);
-    bool found = strstr(text, part);
-    free(text);
-    return found;
+    FREED char *text = output(child);
+    return strstr(text, part);
 }
 
 static int port_of(const struct child *child, const char *key) {
-    char *text = output(child);
+    FREED char *text = output(child);
     const char *at = strstr(text, key);
-    int port = at ? (int)strtol(at + strlen(key), NULL, 10) : 0;
-    free(text);
-    return port;
+    return at ? (int)strtol(at + strlen(key), NULL, 10) : 0;
 }
 
 /* Runs the daemon until it listens. */
@@ -242,10 +221,9 @@ static void ends(struct child *child, int wanted) {
     int status = 0;
     pid_t ended = 0;
     wait_for((ended = waitpid(child->pid, &status, WNOHANG)) != 0);
-    char *text = output(child);
+    FREED char *text = output(child);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted || strstr(text, "left open") || strstr(text, "Sanitizer"))
         fail_msg("status %x instead of exit code %d: %s", (unsigned)status, wanted, text);
-    free(text);
     unlink(child->out);
 }
 
@@ -254,31 +232,26 @@ static char *ask(int port, const char *method, const char *path, const char *hea
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct buffer text = {.size = 0};
-    char *request = mem_format("%s %s HTTP/1.1\r\n%sConnection: close\r\n%s\r\n", method, path,
-                               strstr(headers, "Host:") ? "" : "Host: x\r\n", headers);
+    FREED_BUFFER text = {.size = 0};
+    FREED char *request = mem_format("%s %s HTTP/1.1\r\n%sConnection: close\r\n%s\r\n", method, path,
+                                     strstr(headers, "Host:") ? "" : "Host: x\r\n", headers);
     if (!connect(fd, (struct sockaddr *)&address, sizeof address) &&
         send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
         for (ssize_t got; (got = recv(fd, buffer_reserve(&text, 4096), 4096, 0)) > 0;)
             buffer_commit(&text, (size_t)got);
     char *reply = mem_string(buffer_cstring(&text));
-    buffer_free(&text);
-    free(request);
     close(fd);
     return reply;
 }
 
 static bool answers(int port, const char *method, const char *path, const char *headers, const char *part) {
-    char *reply = ask(port, method, path, headers);
-    bool found = strstr(reply, part);
-    free(reply);
-    return found;
+    FREED char *reply = ask(port, method, path, headers);
+    return strstr(reply, part);
 }
 
 static void expect_from(int port, const char *method, const char *path, const char *headers, const char *part) {
-    char *reply = ask(port, method, path, headers);
+    FREED char *reply = ask(port, method, path, headers);
     if (!strstr(reply, part)) fail_msg("%s %s: no \"%s\" in: %s", method, path, part, reply);
-    free(reply);
 }
 
 #define BEARER "Authorization: Bearer secret\r\n"
@@ -287,14 +260,25 @@ static void expect_from(int port, const char *method, const char *path, const ch
 #define HTTP_OK "HTTP/1.1 200 "
 #define HTTP_UNAVAILABLE "HTTP/1.1 503 "
 
-static int set_up(void **state) {
+static struct child started(const char *const *arguments) {
+    struct child child = run(arguments);
+    wait_for(shared->started);
+    return child;
+}
+
+static void stops(struct child *child) {
+    kill(child->pid, SIGTERM);
+    ends(child, 0);
+}
+
+SET_UP() {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
     shared->partitions = 8;
-    return 0;
+    return shared;
 }
 
-static int tear_down(void **state) { return munmap(shared, sizeof *shared); }
+TEAR_DOWN(void *made) { assert_int_equal(munmap(made, sizeof *shared), 0); }
 
 static void refuses(const char *const *arguments, int code, const char *reason) {
     struct child child = spawn(arguments);
@@ -305,7 +289,7 @@ static void refuses(const char *const *arguments, int code, const char *reason) 
 
 #define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void command_line_is_checked(void **state) {
+TEST(command_line_is_checked) {
     refuses(ARGUMENTS("--version"), 0, "starling-test 0.");
     refuses(ARGUMENTS("--help"), 0, "test.number");
     refuses(ARGUMENTS("--what"), 2, "--what");
@@ -326,7 +310,7 @@ static void command_line_is_checked(void **state) {
     refuses(ARGUMENTS("--set", "ops.listen=127.0.0.1:x"), 1, "ops.listen");
 }
 
-static void waits_for_kafka_and_the_topics(void **state) {
+TEST(waits_for_kafka_and_the_topics) {
     shared->kafka_code = -EHOSTDOWN;
     struct child child = run(NULL);
     wait_for(shared->verified >= 3);
@@ -359,14 +343,12 @@ static void waits_for_kafka_and_the_topics(void **state) {
     assert_non_null(third);
     assert_null(strstr(third + 1, "Kafka refuses"));
     free(text);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
     assert_int_equal(shared->freed_state, 1);
 }
 
-static void becomes_ready_and_drains(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(becomes_ready_and_drains) {
+    struct child child = started(NULL);
     expect(child.peer_port, "/peer/warm", HTTP_OK);
     expect(child.ops_port, "/readyz", HTTP_OK);
     expect(child.ops_port, "/readyz", "{\"ready\":true,");
@@ -408,11 +390,11 @@ static void is_told(int manager, const char *wanted) {
 }
 
 /* A service manager hears each state, in the protocol of systemd. */
-static void tells_the_service_manager(void **state) {
+TEST(tells_the_service_manager) {
     static const char PATH[] = "/tmp/starling-manager";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s-%d", PATH, getpid());
-    int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    FREED_BY(kit_close) int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(manager, (struct sockaddr *)&address, sizeof address), 0);
     setenv("NOTIFY_SOCKET", address.sun_path, 1);
     struct child child = run(NULL);
@@ -427,13 +409,11 @@ static void tells_the_service_manager(void **state) {
     kill(child.pid, SIGTERM);
     is_told(manager, "STOPPING=1\nSTATUS=draining");
     ends(&child, 0);
-    close(manager);
     unlink(address.sun_path);
 }
 
-static void drains_by_http(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(drains_by_http) {
+    struct child child = started(NULL);
     expect_from(child.ops_port, "POST", "/drain", BEARER, "HTTP/1.1 202 ");
     expect_from(child.ops_port, "POST", "/drain", BEARER, "{\"draining\":true}");
     ends(&child, 0);
@@ -441,9 +421,8 @@ static void drains_by_http(void **state) {
 }
 
 /* Anybody may look at the process, but only the daemons' secret ends it, also on this machine; and never a page. */
-static void drains_by_http_with_the_token(void **state) {
-    struct child child = run((const char *[]){"--set", "peer.token=swordfish", NULL});
-    wait_for(shared->started);
+TEST(drains_by_http_with_the_token) {
+    struct child child = started((const char *[]){"--set", "peer.token=swordfish", NULL});
     expect(child.ops_port, "/healthz", HTTP_OK);
     expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 401 ");
     expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer sword\r\n", "HTTP/1.1 401 ");
@@ -455,19 +434,16 @@ static void drains_by_http_with_the_token(void **state) {
     assert_int_equal(shared->drained, 1);
 }
 
-static void drains_by_http_never_without_a_token(void **state) {
-    struct child child = run(ARGUMENTS("--set", "peer.listen=", "--set", "peer.token="));
-    wait_for(shared->started);
+TEST(drains_by_http_never_without_a_token) {
+    struct child child = started(ARGUMENTS("--set", "peer.listen=", "--set", "peer.token="));
     expect_from(child.ops_port, "POST", "/drain", "Authorization: Bearer \r\n", "HTTP/1.1 401 ");
     expect_from(child.ops_port, "POST", "/drain", "", "peer.token must be set");
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 }
 
-static void a_signal_after_a_drain_by_http_is_the_first(void **state) {
+TEST(a_signal_after_a_drain_by_http_is_the_first) {
     shared->drain_hangs = true;
-    struct child child = run(NULL);
-    wait_for(shared->started);
+    struct child child = started(NULL);
     expect_from(child.ops_port, "POST", "/drain", BEARER, "HTTP/1.1 202 ");
     kill(child.pid, SIGTERM);
     usleep(500000);
@@ -477,7 +453,7 @@ static void a_signal_after_a_drain_by_http_is_the_first(void **state) {
     assert_int_equal(shared->drained, 1);
 }
 
-static void reloads_and_goes_on(void **state) {
+TEST(reloads_and_goes_on) {
     struct child child = run(NULL);
     kill(child.pid, SIGHUP); /* it may not have started yet */
     wait_for(shared->started);
@@ -485,14 +461,12 @@ static void reloads_and_goes_on(void **state) {
     kill(child.pid, SIGHUP);
     wait_for(shared->reloaded == before + 1);
     expect(child.ops_port, "/healthz", HTTP_OK);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 }
 
-static void second_signal_ends_at_once(void **state) {
+TEST(second_signal_ends_at_once) {
     shared->drain_hangs = true;
-    struct child child = run(NULL);
-    wait_for(shared->started);
+    struct child child = started(NULL);
     kill(child.pid, SIGINT);
     wait_for(shared->drained);
     usleep(500000);
@@ -503,9 +477,8 @@ static void second_signal_ends_at_once(void **state) {
 }
 
 /* As `timeout` does: to the process, and to its group. */
-static void two_signals_at_once_are_one(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(two_signals_at_once_are_one) {
+    struct child child = started(NULL);
     kill(child.pid, SIGTERM);
     wait_for(shared->drained);
     kill(child.pid, SIGINT);
@@ -513,10 +486,10 @@ static void two_signals_at_once_are_one(void **state) {
     assert_int_equal(shared->freed, 1);
 }
 
-static void configuration_is_checked(void **state) {
+TEST(configuration_is_checked) {
     char key[] = "/tmp/starling-key-XXXXXX";
     close(mkstemp(key));
-    char *short_key = mem_format("auth.hs256.key.file=%s", key);
+    FREED char *short_key = mem_format("auth.hs256.key.file=%s", key);
     refuses(ARGUMENTS("--check"), 0, "the configuration is good");
     refuses(ARGUMENTS("--check", "--set", "test.number=10"), 1, "test.number");
     refuses(ARGUMENTS("--set", "test.number=9", "--check", "--set", "test.number=x"), 1, "test.number");
@@ -527,21 +500,19 @@ static void configuration_is_checked(void **state) {
     refuses(ARGUMENTS("--check", "--set", "test.number=8"), 1, "eight");
     refuses(ARGUMENTS("--set", "test.number=8"), 2, "eight");
     unlink(key);
-    free(short_key);
 }
 
-static void ends_while_it_waits(void **state) {
+TEST(ends_while_it_waits) {
     shared->kafka_code = -EHOSTDOWN;
     struct child child = run(NULL);
     wait_for(shared->verified);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
     assert_int_equal(shared->started, 0);
     assert_int_equal(shared->drained, 0);
     assert_int_equal(shared->freed_state, 0);
 }
 
-static void wrong_partitions_are_refused(void **state) {
+TEST(wrong_partitions_are_refused) {
     shared->kafka_code = -EINVAL;
     struct child child = run(NULL);
     wait_for(wrote(&child, "Kafka's reason"));
@@ -549,7 +520,7 @@ static void wrong_partitions_are_refused(void **state) {
     assert_int_equal(shared->started, 0);
 }
 
-static void failed_start_ends(void **state) {
+TEST(failed_start_ends) {
     shared->start_fails = true;
     struct child child = run(NULL);
     wait_for(wrote(&child, "no luck today"));
@@ -557,9 +528,8 @@ static void failed_start_ends(void **state) {
     assert_int_equal(shared->freed_state, 0);
 }
 
-static void failure_drains(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(failure_drains) {
+    struct child child = started(NULL);
     expect(child.peer_port, "/peer/fail", HTTP_OK);
     wait_for(wrote(&child, "the disk is gone"));
     ends(&child, 1);
@@ -568,10 +538,9 @@ static void failure_drains(void **state) {
 }
 
 /* It may never finish draining, and yet what its worker threads use cannot be freed. */
-static void failure_while_draining_waits_for_workers(void **state) {
+TEST(failure_while_draining_waits_for_workers) {
     shared->drain_hangs = shared->drain_works = true;
-    struct child child = run(NULL);
-    wait_for(shared->started);
+    struct child child = started(NULL);
     expect_from(child.ops_port, "POST", "/drain", BEARER, "HTTP/1.1 202 ");
     expect(child.peer_port, "/peer/fail", HTTP_OK);
     ends(&child, 1);
@@ -580,9 +549,8 @@ static void failure_while_draining_waits_for_workers(void **state) {
     assert_int_equal(shared->freed_under_a_worker, 0);
 }
 
-static void kafka_is_watched_afterwards(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(kafka_is_watched_afterwards) {
+    struct child child = started(NULL);
     expect(child.peer_port, "/peer/warm", HTTP_OK);
     shared->kafka_code = -EHOSTDOWN;
     wait_for(get(child.ops_port, "/readyz", "\"kafka\":false,\"warm\":true"));
@@ -596,7 +564,7 @@ static void kafka_is_watched_afterwards(void **state) {
 }
 
 /* Keys would be looked for where their records are not. */
-static void added_partitions_are_refused(void **state) {
+TEST(added_partitions_are_refused) {
     shared->misplaced = true;
     struct child child = run(NULL);
     wait_for(wrote(&child, "records in wrong places"));
@@ -604,21 +572,18 @@ static void added_partitions_are_refused(void **state) {
     assert_int_equal(shared->started, 0);
 }
 
-static void records_are_looked_at_once(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(records_are_looked_at_once) {
+    struct child child = started(NULL);
     int verified = shared->verified;
     wait_for(shared->verified > verified);
     assert_int_equal(shared->looked_at, 1);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 }
 
 /* A second failure ends the draining, so that what Kafka says every second must be taken for one only once. */
-static void topics_that_do_not_fit_fail_once(void **state) {
+TEST(topics_that_do_not_fit_fail_once) {
     shared->drain_is_slow = true;
-    struct child child = run(NULL);
-    wait_for(shared->started);
+    struct child child = started(NULL);
     shared->kafka_code = -EINVAL;
     wait_for(wrote(&child, "Kafka's reason"));
     ends(&child, 1);
@@ -626,7 +591,7 @@ static void topics_that_do_not_fit_fail_once(void **state) {
     assert_int_equal(shared->drained_whole, 1);
 }
 
-static void peers_need_the_token(void **state) {
+TEST(peers_need_the_token) {
     struct child child = run(ARGUMENTS("--set", "peer.token=open sesame", "--set", "test.number=7"));
     char wanted[64];
     wait_for(shared->started);
@@ -640,25 +605,22 @@ static void peers_need_the_token(void **state) {
     expect_from(child.peer_port, "GET", "/peer/x", "Authorization: Bearer open sesame\r\n", "number 7");
     snprintf(wanted, sizeof wanted, "starling-test@127.0.0.1:%d", child.peer_port);
     assert_string_equal(shared->client_id, wanted);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 }
 
-static void address_for_peers_can_be_told(void **state) {
+TEST(address_for_peers_can_be_told) {
     setenv("STARLING_PEER_ADVERTISE", "router-7.example:9220", 1);
     struct child child = run(NULL);
     unsetenv("STARLING_PEER_ADVERTISE");
     wait_for(shared->started);
     assert_string_equal(shared->client_id, "starling-test@router-7.example:9220");
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 
     child = run(ARGUMENTS("--set", "peer.listen="));
     wait_for(shared->started == 2);
     assert_int_equal(child.peer_port, -1);
     assert_string_equal(shared->client_id, "starling-test");
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 
     char machine[64] = "", wanted[128];
     gethostname(machine, sizeof machine - 1);
@@ -668,13 +630,12 @@ static void address_for_peers_can_be_told(void **state) {
         wait_for(shared->started == 3 + (int)i);
         snprintf(wanted, sizeof wanted, "starling-test@%s:%d", machine, child.peer_port);
         assert_string_equal(shared->client_id, wanted);
-        kill(child.pid, SIGTERM);
-        ends(&child, 0);
+        stops(&child);
     }
 }
 
 /* A page whose name was made to resolve to this machine names itself in Host. */
-static void hosts_are_names_of_this_process(void **state) {
+TEST(hosts_are_names_of_this_process) {
     struct child child = run(ARGUMENTS("--set", "peer.advertise=router-7.example:9220"));
     static const struct {
         const char *host, *answer;
@@ -693,13 +654,11 @@ static void hosts_are_names_of_this_process(void **state) {
     };
     wait_for(shared->started);
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
-        char *headers = mem_format("Host: %s\r\n" BEARER, CASES[i].host);
+        FREED char *headers = mem_format("Host: %s\r\n" BEARER, CASES[i].host);
         expect_from(child.ops_port, "GET", "/healthz", headers, CASES[i].answer);
         expect_from(child.peer_port, "GET", "/peer/x", headers, CASES[i].answer);
-        free(headers);
     }
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
 }
 
 static bool has_ipv6(void) {
@@ -710,7 +669,7 @@ static bool has_ipv6(void) {
     return has;
 }
 
-static void ipv6_addresses_stand_in_brackets(void **state) {
+TEST(ipv6_addresses_stand_in_brackets) {
     struct child child;
     char wanted[128];
     if (has_ipv6()) { // a machine may be without
@@ -718,63 +677,26 @@ static void ipv6_addresses_stand_in_brackets(void **state) {
         wait_for(shared->started);
         snprintf(wanted, sizeof wanted, "starling-test@[::1]:%d", child.peer_port);
         assert_string_equal(shared->client_id, wanted);
-        kill(child.pid, SIGTERM);
-        ends(&child, 0);
+        stops(&child);
 
         child = run(ARGUMENTS("--set", "peer.listen=[::]:0", "--set", "peer.token=x", "--set", "test.number=6"));
         wait_for(shared->started == 2);
         expect_from(child.peer_port, "GET", "/peer/x", "Authorization: Bearer x\r\n", "number 6"); // by IPv4
-        kill(child.pid, SIGTERM);
-        ends(&child, 0);
+        stops(&child);
     }
 }
 
 /* A client who waits for an answer when the daemon goes gets one. */
-static void pending_peer_is_answered_at_the_end(void **state) {
-    struct child child = run(NULL);
-    wait_for(shared->started);
+TEST(pending_peer_is_answered_at_the_end) {
+    struct child child = started(NULL);
     pid_t asking = fork();
     if (asking == 0) {
         char *reply = ask(child.peer_port, "GET", "/peer/hold", BEARER);
         _exit(strncmp(reply, HTTP_UNAVAILABLE, strlen(HTTP_UNAVAILABLE)) ? 1 : 0);
     }
     wait_for(shared->held);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    stops(&child);
     int status;
     assert_int_equal(waitpid(asking, &status, 0), asking);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(command_line_is_checked),
-        TEST(waits_for_kafka_and_the_topics),
-        TEST(becomes_ready_and_drains),
-        TEST(tells_the_service_manager),
-        TEST(drains_by_http),
-        TEST(drains_by_http_with_the_token),
-        TEST(drains_by_http_never_without_a_token),
-        TEST(a_signal_after_a_drain_by_http_is_the_first),
-        TEST(reloads_and_goes_on),
-        TEST(second_signal_ends_at_once),
-        TEST(two_signals_at_once_are_one),
-        TEST(configuration_is_checked),
-        TEST(ends_while_it_waits),
-        TEST(wrong_partitions_are_refused),
-        TEST(added_partitions_are_refused),
-        TEST(records_are_looked_at_once),
-        TEST(failed_start_ends),
-        TEST(failure_drains),
-        TEST(failure_while_draining_waits_for_workers),
-        TEST(kafka_is_watched_afterwards),
-        TEST(topics_that_do_not_fit_fail_once),
-        TEST(peers_need_the_token),
-        TEST(address_for_peers_can_be_told),
-        TEST(hosts_are_names_of_this_process),
-        TEST(ipv6_addresses_stand_in_brackets),
-        TEST(pending_peer_is_answered_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

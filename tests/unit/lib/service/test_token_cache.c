@@ -1,23 +1,14 @@
 /* Verified tokens: one that is found was put with the same claims and has not expired, and the last that was put is found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/chance.h"
 #include "service/token_cache.h"
+#include "unit/kit/kit.h"
 
 enum { TOKENS = 3 * TOKEN_CACHE_SLOTS, STEPS = 200000 };
 
-static void what_is_found_was_put(void **state) {
+TEST(what_is_found_was_put) {
     struct token_cache *cache = token_cache_new();
     struct chance chance = {.state = 11};
-    int64_t *expires = calloc(TOKENS, sizeof *expires); /* of those that were put since the last clear; 0: not */
+    FREED int64_t *expires = calloc(TOKENS, sizeof *expires); /* of those that were put since the last clear; 0: not */
     size_t found = 0;
     for (int64_t now = 1; now <= STEPS; now++) {
         uint32_t number = chance_next(&chance) % TOKENS;
@@ -43,11 +34,10 @@ static void what_is_found_was_put(void **state) {
         }
     }
     assert_true(found > STEPS / 20);
-    free(expires);
     token_cache_free(cache);
 }
 
-static void long_tokens_are_not_kept(void **state) {
+TEST(long_tokens_are_not_kept) {
     struct token_cache *cache = token_cache_new();
     char token[TOKEN_CACHE_LONGEST + 1];
     struct auth_claims claims = {.user = 7, .expires_ms = 10};
@@ -57,12 +47,4 @@ static void long_tokens_are_not_kept(void **state) {
     token_cache_put(cache, token, sizeof token - 1, &claims);
     assert_true(token_cache_find(cache, token, sizeof token - 1, &claims));
     token_cache_free(cache);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_was_put),
-        cmocka_unit_test(long_tokens_are_not_kept),
-    };
-    return cmocka_run_group_tests_name("verified tokens", tests, NULL, NULL);
 }

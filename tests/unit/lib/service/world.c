@@ -1,26 +1,14 @@
 #include "unit/lib/service/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit/kit/kit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 
 /* METHOD|path|query a|X-Test|body: all that a handler sees. */
 static void reply_seen(struct http_request *request) {
-    struct buffer text = {.size = 0};
+    FREED_BUFFER text = {.size = 0};
     size_t size;
     const char *body = http_body(request, &size), *query = http_query(request, "a"),
                *header = http_header(request, "x-test");
@@ -28,7 +16,6 @@ static void reply_seen(struct http_request *request) {
                   header ? header : "(none)");
     buffer_append(&text, body ? body : "", size);
     http_reply(request, 200, "text/plain", text.data, text.size, NULL, 0);
-    buffer_free(&text);
 }
 
 static void reply_bearer(struct http_request *request) {
@@ -41,17 +28,15 @@ static void reply_bearer(struct http_request *request) {
 }
 
 static void reply_tagged(struct http_request *request) {
-    struct buffer body = {.size = 0};
+    FREED_BUFFER body = {.size = 0};
     buffer_format(&body, "{\"a\":\"%s\"}", http_query(request, "a"));
     http_reply_tagged(request, &body);
-    buffer_free(&body);
 }
 
 static void reply_huge(struct http_request *request) {
     size_t size = 17 * 1024 * 1024;
-    char *body = mem_zero(1, size);
+    FREED char *body = mem_zero(1, size);
     http_reply(request, 200, "application/octet-stream", body, size, NULL, 0);
-    free(body);
 }
 
 static void handle(void *context, struct http_request *request) {
@@ -80,23 +65,23 @@ static void handle(void *context, struct http_request *request) {
 
 struct world *world_new(struct http_server_options options) {
     struct world *world = mem_zero(1, sizeof *world);
-    struct error error = {.text = ""};
     uv_loop_init(&world->loop);
     options.loop = &world->loop;
     options.context = world;
     options.handle = handle;
     if (!options.listen) options.listen = "127.0.0.1:0";
-    if (http_server_new(&options, &world->server, &error)) fail_msg("%s", error.text);
+    if (http_server_new(&options, &world->server, &failure)) fail_msg("%s", failure.text);
     world->client = http_client_new(&world->loop);
+    kit_after(world_free, world);
     return world;
 }
 
-void world_free(struct world *world) {
+void world_free(void *it) {
+    FREED struct world *world = it;
+    kit_forget(world);
     http_client_free(world->client);
     http_server_free(world->server);
-    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&world->loop), 0);
-    free(world);
+    kit_loop_end(&world->loop);
 }
 
 void world_turn(struct world *world) {
@@ -118,9 +103,8 @@ char *world_url(const struct world *world, const char *path) {
 
 struct answer world_fetch(struct world *world, const char *method, const char *path, const struct buffer *body) {
     struct answer answer = {.count = 0};
-    char *url = world_url(world, path);
+    FREED char *url = world_url(world, path);
     http_fetch(world->client, method, url, NULL, body, 5000, answer_take, &answer);
-    free(url);
     world_until(world, answer.count);
     return answer;
 }
@@ -158,7 +142,7 @@ void raw_send(struct world *world, int fd, const void *bytes, size_t size) {
 void raw_text(struct world *world, int fd, const char *text) { raw_send(world, fd, text, strlen(text)); }
 
 char *raw_read(struct world *world, int fd, const char *end) {
-    struct buffer text = {.size = 0};
+    FREED_BUFFER text = {.size = 0};
     int64_t started_us = clock_monotonic_us();
     for (;;) {
         ssize_t got = recv(fd, buffer_reserve(&text, 65536), 65536, MSG_DONTWAIT);
@@ -172,17 +156,14 @@ char *raw_read(struct world *world, int fd, const char *end) {
         if (clock_monotonic_us() - started_us > 10000000) fail_msg("still no \"%s\": %s", end ? end : "end", seen);
         world_turn(world);
     }
-    char *copy = mem_string(buffer_cstring(&text));
-    buffer_free(&text);
-    return copy;
+    return mem_string(buffer_cstring(&text));
 }
 
 char *raw_say(struct world *world, const char *method, const char *path, const char *fields) {
-    char *request = mem_format("%s %s HTTP/1.1\r\nHost: x\r\n%sConnection: close\r\n\r\n", method, path, fields);
+    FREED char *request = mem_format("%s %s HTTP/1.1\r\nHost: x\r\n%sConnection: close\r\n\r\n", method, path, fields);
     int fd = raw_connect(world);
     raw_text(world, fd, request);
     char *reply = raw_read(world, fd, NULL);
     close(fd);
-    free(request);
     return reply;
 }

@@ -18,7 +18,7 @@ struct world {
 
 /* options: loop, context and handle are filled in; listen too, when NULL. */
 struct world *world_new(struct http_server_options options);
-void world_free(struct world *world); /* everything still open on the loop fails the test */
+void world_free(void *world); /* the end of a test does; everything still open on the loop fails it */
 
 /* The answer to a fetch. */
 struct answer {
@@ -34,14 +34,7 @@ struct answer world_fetch(struct world *world, const char *method, const char *p
 
 /* Turns the loop until the condition holds; after 10 s the test fails. */
 void world_turn(struct world *world);
-#define world_until(world, condition)                                                                                  \
-    do {                                                                                                               \
-        int64_t started_us_ = clock_monotonic_us();                                                                    \
-        while (!(condition)) {                                                                                         \
-            if (clock_monotonic_us() - started_us_ > 10000000) fail_msg("never came: %s", #condition);                 \
-            world_turn(world);                                                                                         \
-        }                                                                                                              \
-    } while (0)
+#define world_until(world, condition) KIT_UNTIL(world_turn(world), condition)
 
 /* A plain socket to the server. Reading turns the loop. */
 int raw_connect(const struct world *world);

@@ -1,25 +1,14 @@
 /* Lists as a kind of store: what is applied at once, what waits, and what is told of it. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "adjacency/lots.h"
 #include "adjacency/private.h"
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "state/list_store.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 3, P = 1, OTHER = 2, OWNER = 7 };
 
 struct world {
-    char folder[64];
+    char *path;
     uv_loop_t loop;
     struct adjacency *lists;
     struct list_store *store;
@@ -57,13 +46,11 @@ static void failed(void *context, int32_t partition, int code, const struct erro
 static void emptied(void *context, int32_t partition) { ((struct world *)context)->emptied++; }
 static void lives(void *context, int32_t partition, bool live) { ((struct world *)context)->lives += live ? 1 : -1; }
 
-static int set_up(void **out) {
-    struct world *w = mem_zero(1, sizeof *w);
-    struct error error;
-    snprintf(w->folder, sizeof w->folder, "/tmp/starling-list-store-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
+    w->path = mem_format("%s/lists", kit_folder());
     uv_loop_init(&w->loop);
-    const struct adjacency_options lists = {.path = w->folder,
+    const struct adjacency_options lists = {.path = w->path,
                                             .name = "lists",
                                             .partitions = PARTITIONS,
                                             .kinds = 1,
@@ -71,7 +58,7 @@ static int set_up(void **out) {
                                             .memory_bytes = 4 << 20,
                                             .context = w,
                                             .on_change = on_change};
-    assert_int_equal(adjacency_open(&lists, &w->lists, &error), 0);
+    assert_int_equal(adjacency_open(&lists, &w->lists, &failure), 0);
     w->store = list_store_new(&(struct list_store_options){.lists = w->lists,
                                                            .partitions = PARTITIONS,
                                                            .loop = &w->loop,
@@ -82,35 +69,25 @@ static int set_up(void **out) {
                                                            .emptied = emptied,
                                                            .lives = lives});
     for (int32_t p = P; p < PARTITIONS; p++)
-        assert_int_equal(LIST_STORE_KIND.open(w->store, p, clock_wall_ms(), 0, &error), 0);
+        assert_int_equal(LIST_STORE_KIND.open(w->store, p, clock_wall_ms(), 0, &failure), 0);
     assert_int_equal(w->emptied, 2);
-    *out = w;
-    return 0;
+    return w;
 }
 
-static int tear_down(void **in) {
-    struct world *w = *in;
-    struct error error;
-    char build[80];
+TEAR_DOWN(struct world *w) {
     list_store_free(w->store);
     adjacency_close(w->lists);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    assert_int_equal(store_remove(w->folder, &error), 0);
-    snprintf(build, sizeof build, "%s.build", w->folder);
-    assert_int_equal(store_remove(build, &error), 0);
-    free(w);
-    return 0;
+    kit_loop_end(&w->loop);
+    free(w->path);
 }
 
 static const char *take_at(struct world *w, int32_t partition, int64_t offset, int64_t id, bool on) {
     uint8_t key[8];
     const char *reason = NULL;
-    struct error error;
     bytes_put_be64(key, (uint64_t)id);
     const struct kafka_record record = {
         .partition = partition, .offset = offset, .key = key, .key_size = id < 0 ? 1 : 8, .value = on ? key : NULL};
-    assert_int_equal(LIST_STORE_KIND.take(w->store, 0, &record, &reason, &error), 0);
+    assert_int_equal(LIST_STORE_KIND.take(w->store, 0, &record, &reason, &failure), 0);
     return reason;
 }
 
@@ -118,40 +95,33 @@ static void take(struct world *w, int32_t partition, int64_t id) {
     assert_null(take_at(w, partition, w->offsets[partition]++, id, true));
 }
 
-static void write_all(struct world *w) {
-    struct error error;
-    assert_int_equal(LIST_STORE_KIND.write(w->store, &error), 0);
-}
+static void write_all(struct world *w) { assert_int_equal(LIST_STORE_KIND.write(w->store, &failure), 0); }
 
 static void set_live(struct world *w, int32_t partition, bool live) {
-    struct error error;
-    assert_int_equal(LIST_STORE_KIND.live(w->store, partition, live, &error), 0);
+    assert_int_equal(LIST_STORE_KIND.live(w->store, partition, live, &failure), 0);
 }
 
 static size_t members(struct world *w, int32_t partition) {
-    struct error error;
     size_t count;
     const struct adjacency_list list = {.owner = OWNER, .partition = partition};
-    assert_int_equal(adjacency_count(w->lists, list, &count, &error), 0);
+    assert_int_equal(adjacency_count(w->lists, list, &count, &failure), 0);
     return count;
 }
 
 static int64_t next(struct world *w, int32_t partition) { return LIST_STORE_KIND.next(w->store, partition, 0); }
 static int64_t unbuilt(struct world *w, int32_t partition) { return LIST_STORE_KIND.unbuilt(w->store, partition); }
 
-static void test_lists_are_built_when_all_is_read(void **in) {
-    struct world *w = *in;
-    struct error error;
+TEST(test_lists_are_built_when_all_is_read, struct world *w) {
     void *build = NULL;
     for (int64_t id = 0; id < 3; id++) take(w, P, id);
     write_all(w);
     assert_true(unbuilt(w, P) && !unbuilt(w, OTHER) && !w->applied && next(w, P) == -1);
-    assert_int_equal(LIST_STORE_KIND.build_begin(w->store, P, clock_wall_ms(), &build, &error), 0);
+    assert_int_equal(LIST_STORE_KIND.build_begin(w->store, P, clock_wall_ms(), &build, &failure), 0);
     assert_non_null(build);
     take(w, P, 3); // in the meantime
     write_all(w);
-    int code = LIST_STORE_KIND.build_run(build, &error);
-    assert_int_equal(LIST_STORE_KIND.build_end(w->store, P, build, code, clock_wall_ms(), &error), 0);
+    int code = LIST_STORE_KIND.build_run(build, &failure);
+    assert_int_equal(LIST_STORE_KIND.build_end(w->store, P, build, code, clock_wall_ms(), &failure), 0);
     assert_true(!unbuilt(w, P) && next(w, P) == 4 && members(w, P) == 4);
     assert_true(w->applied == 4 && w->changes == 0); // nobody waits for what was there before
     set_live(w, P, true);
@@ -159,8 +129,7 @@ static void test_lists_are_built_when_all_is_read(void **in) {
     assert_true(w->lives == 2 && members(w, OTHER) == 0);
 }
 
-static void test_few_records_are_applied_at_once_and_many_wait(void **in) {
-    struct world *w = *in;
+TEST(test_few_records_are_applied_at_once_and_many_wait, struct world *w) {
     set_live(w, P, true);
     take(w, P, 1);
     assert_string_equal(take_at(w, P, w->offsets[P]++, -1, true), "no id");
@@ -185,10 +154,8 @@ static void test_few_records_are_applied_at_once_and_many_wait(void **in) {
     assert_int_equal(w->changes, 1 + 2 * LOTS_MANY); // another process tells it
 }
 
-static void test_a_damaged_list_is_told_by_its_partition(void **in) {
-    struct world *w = *in;
+TEST(test_a_damaged_list_is_told_by_its_partition, struct world *w) {
     static const uint8_t DAMAGED[] = {0x80, 0x80, 0x80};
-    struct error error;
     struct adjacency_key key = adjacency_root_key(OWNER, 0);
     for (int32_t p = P; p < PARTITIONS; p++) {
         set_live(w, p, true);
@@ -197,26 +164,16 @@ static void test_a_damaged_list_is_told_by_its_partition(void **in) {
     write_all(w);
     store_batch_clear(w->lists->batch);
     store_batch_put(w->lists->batch, w->lists->parts[P].family, key.bytes, key.size, DAMAGED, sizeof DAMAGED);
-    assert_int_equal(store_write(w->lists->store, w->lists->batch, false, &error), 0);
+    assert_int_equal(store_write(w->lists->store, w->lists->batch, false, &failure), 0);
     for (int32_t p = P; p < PARTITIONS; p++) take(w, p, 2);
     write_all(w);
     assert_true(w->failed == 1 && w->failed_partition == P && members(w, OTHER) == 2);
     set_live(w, P, false);
-    assert_int_equal(LIST_STORE_KIND.reset(w->store, P, clock_wall_ms(), &error), 0);
+    assert_int_equal(LIST_STORE_KIND.reset(w->store, P, clock_wall_ms(), &failure), 0);
     assert_true(next(w, P) == -1 && w->emptied == 3);
     for (int64_t offset = 0; offset < 2; offset++) assert_null(take_at(w, P, offset, 1 + offset, true));
     set_live(w, P, true);
     assert_int_equal(members(w, P), 2);
     LIST_STORE_KIND.close(w->store, P);
     assert_true(w->emptied == 4);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_lists_are_built_when_all_is_read),
-        TEST(test_few_records_are_applied_at_once_and_many_wait),
-        TEST(test_a_damaged_list_is_told_by_its_partition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

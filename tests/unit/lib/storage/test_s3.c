@@ -1,23 +1,10 @@
 /* Objects of a bucket against a server that says what the test wants: uploads that others end, and those that killed processes left. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
-#include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/mem.h"
 #include "storage/storage.h"
+#include "unit/kit/kit.h"
 
 struct exchange {
     const char *begins; /* what the request's first line begins with */
@@ -42,7 +29,7 @@ static size_t body_size(const char *head) {
 
 /* The head of a request; its body is read, too. */
 static char *take_request(int connection) {
-    struct buffer bytes = {.data = NULL};
+    FREED_BUFFER bytes = {.size = 0};
     const char *end = NULL;
     char piece[65536], *head = NULL;
     ssize_t size = 1;
@@ -52,22 +39,19 @@ static char *take_request(int connection) {
         end = strstr(buffer_cstring(&bytes), "\r\n\r\n");
         if (end && !head) head = mem_stringn(buffer_cstring(&bytes), (size_t)(end - buffer_cstring(&bytes)));
     }
-    buffer_free(&bytes);
     return head;
 }
 
 static void answer(struct server *server, int connection) {
     const struct exchange *exchange = &server->exchanges[server->asked];
-    char *head = take_request(connection);
+    FREED char *head = take_request(connection);
     if (!head || strncmp(head, exchange->begins, strlen(exchange->begins)) != 0) {
         server->unexpected = true;
         fprintf(stderr, "wanted: %s\nasked: %s\n", exchange->begins, head ? head : "");
     }
-    char *text = mem_format("HTTP/1.1 %d X\r\nETag: \"e\"\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
-                            exchange->status, strlen(exchange->body), exchange->body);
+    FREED char *text = mem_format("HTTP/1.1 %d X\r\nETag: \"e\"\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                                  exchange->status, strlen(exchange->body), exchange->body);
     if (write(connection, text, strlen(text)) < 0) server->unexpected = true;
-    free(text);
-    free(head);
 }
 
 static void *serve(void *context) {
@@ -117,15 +101,13 @@ static const char NO_UPLOAD[] = "<Error><Code>NoSuchUpload</Code></Error>";
 
 static int write_much(struct storage *storage, struct storage_writer **writer, struct error *error) {
     enum { SIZE = 9 << 20 }; // more than a part
-    void *bytes = mem_zero(1, SIZE);
+    FREED void *bytes = mem_zero(1, SIZE);
     assert_int_equal(storage_create(storage, "f", writer, NULL), 0);
-    int code = storage_write(*writer, bytes, SIZE, error);
-    free(bytes);
-    return code;
+    return storage_write(*writer, bytes, SIZE, error);
 }
 
 /* A new owner of the partition ends the uploads of the one before. */
-static void test_an_upload_that_others_end(void **state) {
+TEST(test_an_upload_that_others_end) {
     const struct exchange exchanges[] = {
         {"POST /b/p/f?uploads=", 200, BEGUN},
         {"PUT /b/p/f?partNumber=1&uploadId=u", 404, NO_UPLOAD},
@@ -134,13 +116,12 @@ static void test_an_upload_that_others_end(void **state) {
     struct server server;
     struct storage *storage = BEGIN(&server, exchanges);
     struct storage_writer *writer;
-    struct error error;
-    assert_int_equal(write_much(storage, &writer, &error), -EEXIST);
+    assert_int_equal(write_much(storage, &writer, &failure), -EEXIST);
     storage_abandon(writer);
     end(&server, storage);
 }
 
-static void test_a_bucket_that_is_gone(void **state) {
+TEST(test_a_bucket_that_is_gone) {
     const struct exchange exchanges[] = {
         {"POST /b/p/f?uploads=", 200, BEGUN},
         {"PUT /b/p/f?partNumber=1&uploadId=u", 404, "<Error><Code>NoSuchBucket</Code></Error>"},
@@ -149,13 +130,12 @@ static void test_a_bucket_that_is_gone(void **state) {
     struct server server;
     struct storage *storage = BEGIN(&server, exchanges);
     struct storage_writer *writer;
-    struct error error;
-    assert_int_equal(write_much(storage, &writer, &error), -ENOENT);
+    assert_int_equal(write_much(storage, &writer, &failure), -ENOENT);
     storage_abandon(writer);
     end(&server, storage);
 }
 
-static void test_an_upload_that_is_gone_at_its_end(void **state) {
+TEST(test_an_upload_that_is_gone_at_its_end) {
     const struct exchange exchanges[] = {
         {"POST /b/p/f?uploads=", 200, BEGUN},
         {"PUT /b/p/f?partNumber=1&uploadId=u", 200, ""},
@@ -165,16 +145,15 @@ static void test_an_upload_that_is_gone_at_its_end(void **state) {
     struct server server;
     struct storage *storage = BEGIN(&server, exchanges);
     struct storage_writer *writer;
-    struct error error;
-    assert_int_equal(write_much(storage, &writer, &error), 0);
-    assert_int_equal(storage_publish(writer, &error), -ENOENT);
+    assert_int_equal(write_much(storage, &writer, &failure), 0);
+    assert_int_equal(storage_publish(writer, &failure), -ENOENT);
     end(&server, storage);
 }
 
 static bool is_three(void *context, const char *name) { return strncmp(name, "00003-", 6) == 0; }
 
 /* All uploads below the folder, page by page, also where no file is whole. */
-static void test_all_uploads_are_swept(void **state) {
+TEST(test_all_uploads_are_swept) {
     static const char ONE[] = "<R><IsTruncated>true</IsTruncated><NextKeyMarker>p/h=2/00004-1.avro</NextKeyMarker>"
                               "<NextUploadIdMarker>v</NextUploadIdMarker>"
                               "<Upload><Key>p/h=1/00003-1.avro</Key><UploadId>u</UploadId></Upload>"
@@ -191,14 +170,4 @@ static void test_all_uploads_are_swept(void **state) {
     struct storage *storage = BEGIN(&server, exchanges);
     assert_int_equal(storage_sweep(storage, "", is_three, NULL, NULL), 1);
     end(&server, storage);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_upload_that_others_end),
-        cmocka_unit_test(test_a_bucket_that_is_gone),
-        cmocka_unit_test(test_an_upload_that_is_gone_at_its_end),
-        cmocka_unit_test(test_all_uploads_are_swept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

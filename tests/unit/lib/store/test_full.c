@@ -1,17 +1,7 @@
 /* A full disk under a store: every failure is an error with the file's name, never the process's end, and all that was written
  * before is there when there is room again. On a small file system of its own, in memory; skipped where nobody may mount one. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
-#include "base/hash.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/store/small_disk.h"
 #include "store/store.h"
 
@@ -34,9 +24,8 @@ static void fill_value(uint8_t value[VALUE], uint32_t number) {
 
 static struct store *store_at(const struct small_disk *disk, struct store_family **family) {
     struct store *store = NULL;
-    struct error error = {.text = ""};
-    if (store_open(disk->path, &OPTIONS, &store, &error)) fail_msg("%s", error.text);
-    if (store_family(store, "numbers", family, &error)) fail_msg("%s", error.text);
+    if (store_open(disk->path, &OPTIONS, &store, &failure)) fail_msg("%s", failure.text);
+    if (store_family(store, "numbers", family, &failure)) fail_msg("%s", failure.text);
     return store;
 }
 
@@ -53,18 +42,17 @@ static int put(struct store *store, struct store_family *family, uint32_t number
 
 /* Writes numbers until the disk is full; how many were written. */
 static uint32_t put_until_full(const struct small_disk *disk, struct store *store, struct store_family *family) {
-    struct error error = {.text = ""};
     uint32_t number = 0;
     int code = 0;
-    while (!code && number < KEYS_MAX) code = put(store, family, number++, &error);
-    assert_full(disk, code, &error);
+    while (!code && number < KEYS_MAX) code = put(store, family, number++, &failure);
+    assert_full(disk, code, &failure);
     return number - 1;
 }
 
 static void assert_written(const struct small_disk *disk, uint32_t count) {
     struct store_family *family;
     struct store *store = store_at(disk, &family);
-    struct buffer found = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER found = {.size = 0};
     for (uint32_t number = 0; number < count; number++) {
         uint8_t key[4], value[VALUE];
         bytes_put_be32(key, number);
@@ -73,7 +61,6 @@ static void assert_written(const struct small_disk *disk, uint32_t count) {
         assert_int_equal(found.size, VALUE);
         assert_memory_equal(found.data, value, VALUE);
     }
-    buffer_free(&found);
     assert_int_equal(put(store, family, count, NULL), 0);
     store_close(store);
 }
@@ -81,26 +68,25 @@ static void assert_written(const struct small_disk *disk, uint32_t count) {
 /* Opening works or says why not. */
 static void open_on_full_disk(const struct small_disk *disk, long room) {
     struct store *store = NULL;
-    struct error error = {.text = ""};
     small_disk_fill(disk, room);
-    int code = store_open(disk->path, &OPTIONS, &store, &error);
-    if (code) assert_full(disk, code, &error);
+    int code = store_open(disk->path, &OPTIONS, &store, &failure);
+    if (code) assert_full(disk, code, &failure);
     store_close(store);
     small_disk_make_room(disk);
 }
 
-static void test_a_full_disk_loses_nothing(void **state) {
-    const struct small_disk *disk = *state;
+SET_UP_ONCE() { return small_disk_new(); }
+
+TEST(test_a_full_disk_loses_nothing, const struct small_disk *disk) {
     for (size_t i = 0; disk && i < sizeof ROOM / sizeof *ROOM; i++) {
         struct store_family *family;
-        struct error error = {.text = ""};
         open_on_full_disk(disk, ROOM[i]); // where there is none yet
         struct store *store = store_at(disk, &family);
         small_disk_fill(disk, ROOM[i]);
         uint32_t written = put_until_full(disk, store, family);
-        assert_full(disk, put(store, family, KEYS_MAX, &error), &error);
+        assert_full(disk, put(store, family, KEYS_MAX, &failure), &failure);
         small_disk_make_room(disk);
-        assert_int_equal(put(store, family, KEYS_MAX, &error), -ENOSPC); // until it is opened anew
+        assert_int_equal(put(store, family, KEYS_MAX, &failure), -ENOSPC); // until it is opened anew
         store_close(store);
         open_on_full_disk(disk, ROOM[i]);
         assert_written(disk, written);
@@ -124,30 +110,21 @@ static int ingest(const struct small_disk *disk, struct store *store, struct sto
     return code;
 }
 
-static void test_files_aside_and_checkpoints_say_so(void **state) {
-    const struct small_disk *disk = *state;
+TEST(test_files_aside_and_checkpoints_say_so, const struct small_disk *disk) {
     for (size_t i = 0; disk && i < sizeof ROOM / sizeof *ROOM; i++) {
         struct store_family *family;
-        struct error error = {.text = ""};
         struct store *store = store_at(disk, &family);
         for (uint32_t number = 0; number < 2000; number++)
-            if (put(store, family, number, &error)) fail_msg("%s", error.text);
-        char *copy = mem_format("%s/copy", disk->folder);
+            if (put(store, family, number, &failure)) fail_msg("%s", failure.text);
+        FREED char *copy = mem_format("%s/copy", disk->folder);
         small_disk_fill(disk, ROOM[i]);
-        assert_full(disk, ingest(disk, store, family, &error), &error);
-        int code = store_checkpoint(store, copy, &error);
-        if (code) assert_full(disk, code, &error);
+        assert_full(disk, ingest(disk, store, family, &failure), &failure);
+        int code = store_checkpoint(store, copy, &failure);
+        if (code) assert_full(disk, code, &failure);
         store_close(store);
         small_disk_make_room(disk);
         assert_written(disk, 2000);
         assert_int_equal(store_remove(disk->path, NULL), 0);
         assert_int_equal(store_remove(copy, NULL), 0);
-        free(copy);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_full_disk_loses_nothing),
-                                       cmocka_unit_test(test_files_aside_and_checkpoints_say_so)};
-    return cmocka_run_group_tests(tests, small_disk_new, small_disk_free);
 }

@@ -1,20 +1,10 @@
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/bytes.h"
-#include "base/config.h"
-#include "base/mem.h"
 #include "store/store.h"
+#include "unit/kit/kit.h"
 
 struct fixture {
     char *root, *path;
@@ -23,43 +13,32 @@ struct fixture {
 };
 
 static void reopen(struct fixture *f) {
-    struct error error = {""};
     store_close(f->store);
     f->store = NULL;
-    if (store_open(f->path, &f->options, &f->store, &error)) fail_msg("%s", error.text);
+    if (store_open(f->path, &f->options, &f->store, &failure)) fail_msg("%s", failure.text);
 }
 
-static int setup(void **state) {
+SET_UP() {
     struct fixture *f = mem_alloc(sizeof *f);
-    char template[] = "/tmp/test-store-XXXXXX";
-    assert_non_null(mkdtemp(template));
+    char *root = kit_folder();
     *f = (struct fixture){
-        .root = mem_string(template),
-        .path = mem_format("%s/made/on/the/way", template),
-        .store = NULL,
+        .root = root,
+        .path = mem_format("%s/made/on/the/way", root),
         .options = {.cache_bytes = 8 << 20, .memtable_bytes = 4 << 20, .point_lookups = true},
     };
     reopen(f);
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int teardown(void **state) {
-    struct fixture *f = *state;
+TEAR_DOWN(struct fixture *f) {
     store_close(f->store);
-    char *command = mem_format("rm -rf %s", f->root);
-    int status = system(command);
-    free(command);
     free(f->path);
-    free(f->root);
     free(f);
-    return status;
 }
 
 static struct store_family *family(struct fixture *f, const char *name) {
     struct store_family *family = NULL;
-    struct error error = {""};
-    if (store_family(f->store, name, &family, &error)) fail_msg("%s", error.text);
+    if (store_family(f->store, name, &family, &failure)) fail_msg("%s", failure.text);
     return family;
 }
 
@@ -71,15 +50,13 @@ static void put(struct fixture *f, struct store_family *family, const char *key,
 }
 
 static void assert_value(struct fixture *f, struct store_family *family, const char *key, const char *value) {
-    struct buffer found = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER found = {.size = 0};
     int code = store_get(f->store, family, key, strlen(key), &found, NULL);
     assert_int_equal(code, value ? 1 : 0);
     if (value) assert_string_equal(buffer_cstring(&found), value);
-    buffer_free(&found);
 }
 
-static void test_batch_is_atomic_and_lasts(void **state) {
-    struct fixture *f = *state;
+TEST(test_batch_is_atomic_and_lasts, struct fixture *f) {
     struct store_family *a = family(f, "a"), *b = family(f, "b");
     put(f, a, "gone", "x");
 
@@ -105,8 +82,7 @@ static void test_batch_is_atomic_and_lasts(void **state) {
 }
 
 /* Writes the same random rows as they come into one family, and sorted into another: both hold the same. */
-static void test_a_sorted_batch_writes_what_came_last(void **state) {
-    struct fixture *f = *state;
+TEST(test_a_sorted_batch_writes_what_came_last, struct fixture *f) {
     struct store_family *plain = family(f, "plain"), *sorted = family(f, "sorted"), *other = family(f, "other");
     struct store_batch *batches[] = {store_batch_new(), store_batch_new_sorted()};
     struct store_family *families[] = {plain, sorted};
@@ -152,8 +128,7 @@ static void test_a_sorted_batch_writes_what_came_last(void **state) {
     for (int i = 0; i < 2; i++) store_batch_free(batches[i]);
 }
 
-static void test_a_sorted_batch_deletes_ranges_first(void **state) {
-    struct fixture *f = *state;
+TEST(test_a_sorted_batch_deletes_ranges_first, struct fixture *f) {
     struct store_family *numbers = family(f, "numbers");
     struct store_batch *batch = store_batch_new_sorted();
     put(f, numbers, "b", "old");
@@ -168,8 +143,7 @@ static void test_a_sorted_batch_deletes_ranges_first(void **state) {
     store_batch_free(batch);
 }
 
-static void test_family_pointer_stays(void **state) {
-    struct fixture *f = *state;
+TEST(test_family_pointer_stays, struct fixture *f) {
     struct store_family *first = family(f, "f0");
     for (int i = 1; i < 40; i++) {
         char name[16];
@@ -179,8 +153,7 @@ static void test_family_pointer_stays(void **state) {
     assert_ptr_equal(family(f, "f0"), first);
 }
 
-static void test_dropped_family_is_empty_when_made_again(void **state) {
-    struct fixture *f = *state;
+TEST(test_dropped_family_is_empty_when_made_again, struct fixture *f) {
     put(f, family(f, "p7"), "key", "value");
     put(f, family(f, "p8"), "key", "value");
     assert_true(store_family_exists(f->store, "p7"));
@@ -195,8 +168,7 @@ static void test_dropped_family_is_empty_when_made_again(void **state) {
     assert_true(store_family_exists(f->store, "p8"));
 }
 
-static void test_pin_outlives_overwriting(void **state) {
-    struct fixture *f = *state;
+TEST(test_pin_outlives_overwriting, struct fixture *f) {
     struct store_family *a = family(f, "a");
     put(f, a, "key", "before");
     struct store_pin pin;
@@ -217,8 +189,7 @@ static void put_number(struct store_batch *batch, struct store_family *family, u
     store_batch_put(batch, family, key, sizeof key, "v", 1);
 }
 
-static void test_cursor_walks_a_snapshot_in_order(void **state) {
-    struct fixture *f = *state;
+TEST(test_cursor_walks_a_snapshot_in_order, struct fixture *f) {
     struct store_family *a = family(f, "a"), *b = family(f, "b");
     struct store_batch *batch = store_batch_new();
     for (uint64_t n = 100; n > 0; n--) put_number(batch, a, n * 3);
@@ -258,11 +229,10 @@ static void test_cursor_walks_a_snapshot_in_order(void **state) {
 }
 
 static void file_put(struct store_file *file, uint64_t from, uint64_t to) {
-    struct error error;
     for (uint64_t n = from; n < to; n++) {
         uint8_t key[8];
         bytes_put_be64(key, n);
-        if (store_file_put(file, key, sizeof key, &n, sizeof n, &error)) fail_msg("%s", error.text);
+        if (store_file_put(file, key, sizeof key, &n, sizeof n, &failure)) fail_msg("%s", failure.text);
     }
 }
 
@@ -274,11 +244,10 @@ static uint64_t count_keys(struct fixture *f, struct store_family *family) {
     return count;
 }
 
-static void test_files_are_taken_in_together(void **state) {
-    struct fixture *f = *state;
+TEST(test_files_are_taken_in_together, struct fixture *f) {
     struct store_family *a = family(f, "a");
-    char *low = mem_format("%s/low", f->root), *high = mem_format("%s/high", f->root);
-    char *piece = mem_format("%s-0.sst", low);
+    FREED char *low = mem_format("%s/low", f->root), *high = mem_format("%s/high", f->root);
+    FREED char *piece = mem_format("%s-0.sst", low);
     struct store_file *files[] = {store_file_new(f->store, low), store_file_new(f->store, high)};
     file_put(files[0], 0, 1000);
     file_put(files[1], 5000, 5010);
@@ -303,51 +272,42 @@ static void test_files_are_taken_in_together(void **state) {
     struct store_file *empty = store_file_new(f->store, low);
     assert_int_equal(store_ingest(f->store, family(f, "a"), &empty, 1, NULL), 0);
     store_file_free(empty);
-    free(low);
-    free(high);
-    free(piece);
 }
 
 static void expect_store(struct fixture *f, const char *path, const char *value) {
     struct store *own = f->store;
-    struct error error = {""};
-    if (store_open(path, &f->options, &f->store, &error)) fail_msg("%s", error.text);
+    if (store_open(path, &f->options, &f->store, &failure)) fail_msg("%s", failure.text);
     assert_value(f, family(f, "a"), "key", value);
     store_close(f->store);
     f->store = own;
 }
 
-static void test_checkpoint_and_clone(void **state) {
-    struct fixture *f = *state;
-    char *checkpoint = mem_format("%s/kept/one", f->root), *clone = mem_format("%s/other/place", f->root);
-    struct error error = {""};
+TEST(test_checkpoint_and_clone, struct fixture *f) {
+    FREED char *checkpoint = mem_format("%s/kept/one", f->root), *clone = mem_format("%s/other/place", f->root);
     put(f, family(f, "a"), "key", "then");
-    assert_int_equal(store_checkpoint(f->store, checkpoint, &error), 0);
+    assert_int_equal(store_checkpoint(f->store, checkpoint, &failure), 0);
     put(f, family(f, "a"), "key", "now");
-    assert_int_not_equal(store_checkpoint(f->store, checkpoint, &error), 0); // there already
+    assert_int_not_equal(store_checkpoint(f->store, checkpoint, &failure), 0); // there already
     assert_true(store_exists(checkpoint));
     assert_false(store_exists(clone));
     struct store_progress progress = {.cancelled = true};
-    assert_int_equal(store_clone(checkpoint, clone, &progress, &error), -ECANCELED);
+    assert_int_equal(store_clone(checkpoint, clone, &progress, &failure), -ECANCELED);
     assert_false(store_exists(clone));
     progress = (struct store_progress){.cancelled = false};
-    assert_int_equal(store_clone(checkpoint, clone, &progress, &error), 0);
+    assert_int_equal(store_clone(checkpoint, clone, &progress, &failure), 0);
     assert_true(progress.bytes > 0 && progress.bytes == progress.total);
-    assert_int_not_equal(store_clone(checkpoint, clone, NULL, &error), 0);
+    assert_int_not_equal(store_clone(checkpoint, clone, NULL, &failure), 0);
     expect_store(f, clone, "then");
-    assert_int_equal(store_remove(clone, &error), 0);
-    assert_int_equal(store_remove(clone, &error), 0);
+    assert_int_equal(store_remove(clone, &failure), 0);
+    assert_int_equal(store_remove(clone, &failure), 0);
     assert_false(store_exists(clone));
     expect_store(f, checkpoint, "then");
-    assert_int_equal(store_clone(f->root, clone, NULL, &error), -ENOENT); // no store
+    assert_int_equal(store_clone(f->root, clone, NULL, &failure), -ENOENT); // no store
     assert_value(f, family(f, "a"), "key", "now");
-    free(checkpoint);
-    free(clone);
 }
 
 /* In memory and in tables, there and not there; also of a family that is merged late, which is one like any other. */
-static void test_many_keys_at_once(void **state) {
-    struct fixture *f = *state;
+TEST(test_many_keys_at_once, struct fixture *f) {
     static const char *const NAMES[] = {"a", STORE_LATE "b"};
     for (size_t name = 0; name < ARRAY_SIZE(NAMES); name++) {
         uint8_t keys[STORE_MANY * 3];
@@ -377,8 +337,7 @@ static void test_many_keys_at_once(void **state) {
     }
 }
 
-static void test_one_process_at_a_time(void **state) {
-    struct fixture *f = *state;
+TEST(test_one_process_at_a_time, struct fixture *f) {
     struct store *second = NULL;
     struct error error = {""};
     assert_int_equal(store_open(f->path, &f->options, &second, &error), -EBUSY);
@@ -395,9 +354,7 @@ _Noreturn static void hold_lock(const char *path, int say, int hear) {
     _exit(told && read(hear, &byte, 1) == 0 ? 0 : 1);
 }
 
-static void test_one_of_another_process_is_busy(void **state) {
-    struct fixture *f = *state;
-    struct error error = {""};
+TEST(test_one_of_another_process_is_busy, struct fixture *f) {
     char *path = mem_format("%s/LOCK", f->path), byte;
     int said[2], told[2], status = -1;
     store_close(f->store);
@@ -410,7 +367,7 @@ static void test_one_of_another_process_is_busy(void **state) {
     }
     close(said[1]);
     assert_int_equal(read(said[0], &byte, 1), 1);
-    assert_int_equal(store_open(f->path, &f->options, &f->store, &error), -EBUSY);
+    assert_int_equal(store_open(f->path, &f->options, &f->store, &failure), -EBUSY);
     close(told[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
@@ -443,8 +400,7 @@ static void damage_tables(const char *folder) {
 }
 
 /* "block checksum mismatch" is no lock. */
-static void test_a_damaged_table_is_not_busy(void **state) {
-    struct fixture *f = *state;
+TEST(test_a_damaged_table_is_not_busy, struct fixture *f) {
     struct store_family *a = family(f, "a");
     struct store_pin pin;
     struct error error = {""};
@@ -467,17 +423,14 @@ static void test_a_damaged_table_is_not_busy(void **state) {
     assert_non_null(strstr(error.text, "Corruption"));
 }
 
-static void test_no_directory_is_a_clear_error(void **state) {
+TEST(test_no_directory_is_a_clear_error) {
     struct store *store = NULL;
-    struct error error = {""};
     struct store_options options = {.cache_bytes = 0, .memtable_bytes = 0, .point_lookups = false};
-    assert_int_equal(store_open("/dev/null/store", &options, &store, &error), -ENOTDIR);
-    assert_non_null(strstr(error.text, "/dev/null"));
+    assert_fails(store_open("/dev/null/store", &options, &store, &failure), -ENOTDIR, "/dev/null");
 }
 
 /* RocksDB alone went to many times the limit with this many families. */
-static void test_memtables_and_cache_stay_within_their_limits(void **state) {
-    struct fixture *f = *state;
+TEST(test_memtables_and_cache_stay_within_their_limits, struct fixture *f) {
     enum { FAMILIES = 64, ROUNDS = 60 };
     struct store_family *families[FAMILIES];
     for (int i = 0; i < FAMILIES; i++) {
@@ -525,15 +478,13 @@ static void test_memtables_and_cache_stay_within_their_limits(void **state) {
 }
 
 /* The rest is as large as if the range had never been, although nothing else is written. */
-static void test_what_a_deleted_range_takes_is_given_back(void **state) {
-    struct fixture *f = *state;
+TEST(test_what_a_deleted_range_takes_is_given_back, struct fixture *f) {
     enum { KEYS = 40000, DELETED = 30000 };
     struct store_family *late = family(f, STORE_LATE "a");
     struct store_batch *batch = store_batch_new();
     struct store_pin pin;
     uint8_t key[4], from[4], to[4], value[100];
-    struct error error = {.text = ""};
-    char *aside = mem_format("%s/aside", f->root);
+    FREED char *aside = mem_format("%s/aside", f->root);
     for (uint32_t lot = 0; lot < 10; lot++) {
         store_batch_clear(batch);
         for (uint32_t i = lot; i < KEYS; i += 10) {
@@ -542,18 +493,18 @@ static void test_what_a_deleted_range_takes_is_given_back(void **state) {
                 value[b] = (uint8_t)(i * 2654435761u >> (b % 24)); // does not shrink much
             store_batch_put(batch, late, key, sizeof key, value, sizeof value);
         }
-        assert_int_equal(store_write(f->store, batch, false, &error), 0);
+        assert_int_equal(store_write(f->store, batch, false, &failure), 0);
         if (lot == 7) assert_int_equal(store_compact(f->store, late), 0); // below, and the rest on top
     }
-    assert_int_equal(store_checkpoint(f->store, aside, &error), 0); // which writes everything out
+    assert_int_equal(store_checkpoint(f->store, aside, &failure), 0); // which writes everything out
     bytes_put_be32(from, 0);
     bytes_put_be32(to, DELETED);
     store_batch_clear(batch);
     store_batch_delete_range(batch, late, from, sizeof from, to, sizeof to);
-    assert_int_equal(store_write(f->store, batch, false, &error), 0);
+    assert_int_equal(store_write(f->store, batch, false, &failure), 0);
     store_batch_free(batch);
     uint64_t before = store_usage(f->store).sst_files, after = before;
-    if (store_reclaim(f->store, late, from, sizeof from, to, sizeof to, &error)) fail_msg("%s", error.text);
+    if (store_reclaim(f->store, late, from, sizeof from, to, sizeof to, &failure)) fail_msg("%s", failure.text);
     for (int waited = 0; waited < 1000 && after > before / 2; waited++) {
         usleep(10000);
         after = store_usage(f->store).sst_files;
@@ -561,30 +512,7 @@ static void test_what_a_deleted_range_takes_is_given_back(void **state) {
     assert_in_range(after, 1, before / 2);
     for (uint32_t i = 0; i < KEYS; i++) {
         bytes_put_be32(key, i);
-        assert_int_equal(store_get_pinned(f->store, late, key, sizeof key, &pin, &error), i >= DELETED);
+        assert_int_equal(store_get_pinned(f->store, late, key, sizeof key, &pin, &failure), i >= DELETED);
         if (i >= DELETED) store_pin_release(&pin);
     }
-    free(aside);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_batch_is_atomic_and_lasts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_sorted_batch_writes_what_came_last, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_sorted_batch_deletes_ranges_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_family_pointer_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_dropped_family_is_empty_when_made_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pin_outlives_overwriting, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cursor_walks_a_snapshot_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_files_are_taken_in_together, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_checkpoint_and_clone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_keys_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_process_at_a_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_of_another_process_is_busy, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_damaged_table_is_not_busy, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_memtables_and_cache_stay_within_their_limits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_a_deleted_range_takes_is_given_back, setup, teardown),
-        cmocka_unit_test(test_no_directory_is_a_clear_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
 /* Subjects, and the keys of records about them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
-#include "base/config.h"
 #include "base/text.h"
 #include "event/records.h"
 #include "subjects/subject.h"
 #include "subjects/words.h"
+#include "unit/kit/kit.h"
 #include "users/sharing_words.h"
 
-static void subjects_have_a_type_and_an_id(void **state) {
+TEST(subjects_have_a_type_and_an_id) {
     static const char *const GOOD[] = {"post:1", "a:b", "my-type_2:A.b~c-D_9"};
     static const char *const BAD[] = {"",         "post",     "post:",    ":1",         "Post:1",
                                       "post:1:2", "post:a b", "post:1/2", "p\xc3\xa4:1"};
@@ -24,7 +15,7 @@ static void subjects_have_a_type_and_an_id(void **state) {
     assert_false(subject_valid("post:1\0", 7));
 }
 
-static void the_longest_type_and_id_are_valid(void **state) {
+TEST(the_longest_type_and_id_are_valid) {
     char text[SUBJECT_MAX + 2];
     memset(text, 'a', sizeof text);
     text[SUBJECT_TYPE_MAX] = ':';
@@ -35,7 +26,7 @@ static void the_longest_type_and_id_are_valid(void **state) {
     assert_false(subject_valid(text, SUBJECT_MAX));
 }
 
-static void subjects_of_paths(void **state) {
+TEST(subjects_of_paths) {
     char subject[SUBJECT_MAX + 1];
     const char *path = "post/123/replies";
     assert_true(subject_of_path(&path, subject));
@@ -53,7 +44,7 @@ static void subjects_of_paths(void **state) {
     }
 }
 
-static void keys_are_read_as_they_were_written(void **state) {
+TEST(keys_are_read_as_they_were_written) {
     uint8_t key[SUBJECT_KEY_MAX];
     for (int numbers = 0; numbers <= 2; numbers++) {
         struct subject_key parts = {
@@ -75,7 +66,7 @@ static void keys_are_read_as_they_were_written(void **state) {
 }
 
 /* By number they are what each record means. */
-static void words_are_in_the_order_of_all_records(void **state) {
+TEST(words_are_in_the_order_of_all_records) {
     const int all[][2] = {
         {text_word("everyone", SUBJECT_WHO_MAY), COMMENT_COMMAND_EVERYONE},
         {text_word("followers", SUBJECT_WHO_MAY), COMMENT_COMMAND_FOLLOWERS},
@@ -110,15 +101,4 @@ static void words_are_in_the_order_of_all_records(void **state) {
         {text_word("", COMMENT_STATES), -1},
     };
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) assert_int_equal(all[i][0], all[i][1]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subjects_have_a_type_and_an_id),
-        cmocka_unit_test(the_longest_type_and_id_are_valid),
-        cmocka_unit_test(subjects_of_paths),
-        cmocka_unit_test(keys_are_read_as_they_were_written),
-        cmocka_unit_test(words_are_in_the_order_of_all_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

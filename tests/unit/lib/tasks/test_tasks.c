@@ -1,18 +1,7 @@
 /* Tasks against a scripted group: what is opened, restored, emptied and read anew, and what the product hears of it. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "fakes/kafka.h"
 #include "tasks/tasks.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 2, P = 1, MAX_AGE_MS = 5000, FACTS_STORE = 0, OTHER_STORE, WATCHES_STORE, STORES };
 
@@ -230,25 +219,23 @@ static const struct tasks_product PRODUCT = {
 static void each_tenth(void *context) { owner_tenth(tasks_owner(((struct world *)context)->tasks)); }
 static void each_second(void *context) { tasks_second(((struct world *)context)->tasks); }
 
-static int set_up(void **out) {
-    struct world *w = mem_zero(1, sizeof *w);
-    struct error error;
+SET_UP() {
+    struct world *w = kit_zero(sizeof *w);
     other_kind = ON_DISK;
     memcpy(topics, OWNED, sizeof OWNED);
     fake_kafka_start();
     for (size_t i = 0; i < ARRAY_SIZE(ALL); i++) fake_topic(ALL[i], PARTITIONS);
-    uv_loop_init(&w->loop);
+    kit_loop(&w->loop);
     w->settings = (struct kafka_settings){.topics = &TOPICS, .bootstrap = "fake", .prefix = "", .client_id = "me"};
     w->held = INT64_MAX;
-    w->metrics = metrics_new();
-    w->epochs = epochs_new();
+    w->metrics = kit_metrics();
+    w->epochs = kit_epochs();
     for (size_t s = 0; s < STORES; s++)
         for (int32_t p = 0; p < PARTITIONS; p++) forget(&w->stores[s], p);
     const struct kafka_producer_options producer = {.loop = &w->loop, .settings = &w->settings};
-    assert_int_equal(kafka_producer_new(&producer, &w->producer, &error), 0);
+    assert_int_equal(kafka_producer_new(&producer, &w->producer, &failure), 0);
     w->tasks = tasks_new(&w->loop, NULL, PARTITIONS, &PRODUCT, w);
-    *out = w;
-    return 0;
+    return w;
 }
 
 static void start(struct world *w) {
@@ -265,10 +252,9 @@ static void start(struct world *w) {
         .epochs = w->epochs,
         .standbys = w->standbys,
     };
-    struct error error;
     const struct tasks_options tasks = {
         .owner = &owner, .stores = stores, .ages = w->ages, .dead_letters = w->producer, .max_age_ms = MAX_AGE_MS};
-    assert_int_equal(tasks_start(w->tasks, &tasks, &error), 0);
+    assert_int_equal(tasks_start(w->tasks, &tasks, &failure), 0);
     w->tenth = loop_timer_new(&w->loop, 1, 2, each_tenth, w);
     w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
     assert_null(fake_member(0)); // the product has not said that it may
@@ -277,20 +263,12 @@ static void start(struct world *w) {
     fake_assign_range(fake_member(0), &COMMANDS, P, P);
 }
 
-static int tear_down(void **in) {
-    struct world *w = *in;
+TEAR_DOWN(struct world *w) {
     loop_timer_free(w->tenth);
     loop_timer_free(w->second);
     while (tasks_busy(w->tasks)) fake_turn(&w->loop);
     tasks_free(w->tasks);
     kafka_producer_free(w->producer, 0);
-    epochs_free(w->epochs);
-    metrics_free(w->metrics);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    fake_kafka_stop();
-    free(w);
-    return 0;
 }
 
 static void add(const struct topic *topic, const char *value) { fake_append(topic, P, "k", 1, value, strlen(value)); }
@@ -316,8 +294,7 @@ static bool complete(const struct world *w) {
 
 /* ---- tests ---- */
 
-static void test_a_task_is_restored_before_it_runs(void **in) {
-    struct world *w = *in;
+TEST(test_a_task_is_restored_before_it_runs, struct world *w) {
     start_running(w);
     assert_true(complete(w));
     assert_int_equal(w->seen, 2);
@@ -329,16 +306,14 @@ static void test_a_task_is_restored_before_it_runs(void **in) {
     assert_false(w->stores[0].open[0]);
 }
 
-static void test_a_disk_goes_on_where_it_is(void **in) {
-    struct world *w = *in;
+TEST(test_a_disk_goes_on_where_it_is, struct world *w) {
     w->stores[FACTS_STORE].next[P][0] = 1;
     start_running(w);
     assert_int_equal(count(w, FACTS_STORE, 0), 1);
     assert_int_equal(count(w, FACTS_STORE, 1), 2);
 }
 
-static void test_a_record_that_is_none_is_a_dead_letter(void **in) {
-    struct world *w = *in;
+TEST(test_a_record_that_is_none_is_a_dead_letter, struct world *w) {
     start_running(w);
     add(&WATCHES, "none");
     add(&FACTS, "none");
@@ -347,17 +322,15 @@ static void test_a_record_that_is_none_is_a_dead_letter(void **in) {
     assert_int_equal(w->failed, 0);
 }
 
-static void test_a_damaged_task_is_read_anew(void **in) {
-    struct world *w = *in;
-    struct error error;
+TEST(test_a_damaged_task_is_read_anew, struct world *w) {
     start_running(w);
-    error_set(&error, -EBADMSG, "a value is damaged");
-    tasks_damaged(w->tasks, P, -EIO, &error);
-    tasks_damaged(w->tasks, 0, -EBADMSG, &error); // it is not here
+    error_set(&failure, -EBADMSG, "a value is damaged");
+    tasks_damaged(w->tasks, P, -EIO, &failure);
+    tasks_damaged(w->tasks, 0, -EBADMSG, &failure); // it is not here
     for (int i = 0; i < 5; i++) fake_turn(&w->loop);
     assert_int_equal(w->stores[FACTS_STORE].resets, 0);
-    tasks_damaged(w->tasks, P, -EBADMSG, &error);
-    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    tasks_damaged(w->tasks, P, -EBADMSG, &failure);
+    tasks_damaged(w->tasks, P, -EBADMSG, &failure);
     assert_true(complete(w)); // until the next turn of the loop
     FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1);
     assert_int_equal(tasks_serves(w->tasks, P), -EAGAIN);
@@ -367,16 +340,14 @@ static void test_a_damaged_task_is_read_anew(void **in) {
     assert_int_equal(w->failed, 0);
 }
 
-static void test_a_store_that_finds_damage_while_it_takes_is_read_anew(void **in) {
-    struct world *w = *in;
+TEST(test_a_store_that_finds_damage_while_it_takes_is_read_anew, struct world *w) {
     start_running(w);
     add(&FACTS, "damaged");
     FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets > 0);
     assert_int_equal(w->failed, 0);
 }
 
-static void test_only_the_store_whose_offset_is_lost_is_read_anew(void **in) {
-    struct world *w = *in;
+TEST(test_only_the_store_whose_offset_is_lost_is_read_anew, struct world *w) {
     for (int i = 0; i < 4; i++) add(&FACTS, "gone");
     fake_delete_before(&FACTS, P, 4);
     w->stores[FACTS_STORE].next[P][0] = 1;
@@ -385,8 +356,7 @@ static void test_only_the_store_whose_offset_is_lost_is_read_anew(void **in) {
     assert_true(w->stores[FACTS_STORE].resets == 1 && w->stores[OTHER_STORE].resets == 0);
 }
 
-static void test_a_store_may_do_without_what_is_lost(void **in) {
-    struct world *w = *in;
+TEST(test_a_store_may_do_without_what_is_lost, struct world *w) {
     for (int i = 0; i < 4; i++) add(&FACTS, "gone");
     fake_delete_before(&FACTS, P, 4);
     w->stores[FACTS_STORE].next[P][0] = 1;
@@ -396,8 +366,7 @@ static void test_a_store_may_do_without_what_is_lost(void **in) {
     assert_int_equal(w->stores[FACTS_STORE].resets, 0);
 }
 
-static void test_a_task_that_is_given_up_is_closed(void **in) {
-    struct world *w = *in;
+TEST(test_a_task_that_is_given_up_is_closed, struct world *w) {
     start_running(w);
     fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
     assert_false(w->stores[0].open[P] || w->stores[1].open[P] || w->stores[2].open[P]);
@@ -410,8 +379,7 @@ static void test_a_task_that_is_given_up_is_closed(void **in) {
 
 static bool is_committed(int64_t offset) { return fake_committed(&FACTS, P) == offset; }
 
-static void test_effects_go_on_where_the_group_knows_them_to_be(void **in) {
-    struct world *w = *in;
+TEST(test_effects_go_on_where_the_group_knows_them_to_be, struct world *w) {
     fake_commit(&FACTS, P, 1);
     start_running(w);
     FAKE_UNTIL(&w->loop, w->told == 1 && is_committed(2));
@@ -420,8 +388,7 @@ static void test_effects_go_on_where_the_group_knows_them_to_be(void **in) {
     FAKE_UNTIL(&w->loop, w->told == 2 && is_committed(3));
 }
 
-static void test_progress_is_shown_where_nothing_is_carried_out(void **in) {
-    struct world *w = *in;
+TEST(test_progress_is_shown_where_nothing_is_carried_out, struct world *w) {
     fake_commit(&MORE_FACTS, P, 1);
     start_running(w);
     FAKE_UNTIL(&w->loop, fake_committed(&MORE_FACTS, P) == 2);
@@ -437,8 +404,7 @@ static void test_progress_is_shown_where_nothing_is_carried_out(void **in) {
     FAKE_UNTIL(&w->loop, fake_committed(&MORE_FACTS, P) == 4);
 }
 
-static void test_effects_begin_with_what_is_news(void **in) {
-    struct world *w = *in;
+TEST(test_effects_begin_with_what_is_news, struct world *w) {
     start_running(w);
     FAKE_UNTIL(&w->loop, is_committed(2)); // the group knew nothing
     add(&OTHERS, "three");
@@ -447,8 +413,7 @@ static void test_effects_begin_with_what_is_news(void **in) {
     assert_int_equal(fake_committed(&OTHERS, P), KAFKA_OFFSET_NONE);
 }
 
-static void test_effects_that_take_longer_are_not_committed(void **in) {
-    struct world *w = *in;
+TEST(test_effects_that_take_longer_are_not_committed, struct world *w) {
     start_running(w);
     w->held = 2;
     for (int i = 0; i < 3; i++) add(&FACTS, "more");
@@ -459,8 +424,7 @@ static void test_effects_that_take_longer_are_not_committed(void **in) {
     FAKE_UNTIL(&w->loop, is_committed(5));
 }
 
-static void test_effects_wait_for_room(void **in) {
-    struct world *w = *in;
+TEST(test_effects_wait_for_room, struct world *w) {
     start_running(w);
     w->full = true;
     for (int i = 0; i < 3; i++) add(&FACTS, "more");
@@ -470,8 +434,7 @@ static void test_effects_wait_for_room(void **in) {
     FAKE_UNTIL(&w->loop, w->told == 3 && is_committed(5));
 }
 
-static void test_what_is_lost_is_carried_out_again(void **in) {
-    struct world *w = *in;
+TEST(test_what_is_lost_is_carried_out_again, struct world *w) {
     start_running(w);
     FAKE_UNTIL(&w->loop, is_committed(2));
     w->unanswered = true;
@@ -484,8 +447,7 @@ static void test_what_is_lost_is_carried_out_again(void **in) {
     assert_int_equal(count(w, FACTS_STORE, 0), 3);
 }
 
-static void test_an_effect_that_finds_damage_is_carried_out_later(void **in) {
-    struct world *w = *in;
+TEST(test_an_effect_that_finds_damage_is_carried_out_later, struct world *w) {
     start_running(w);
     FAKE_UNTIL(&w->loop, is_committed(2));
     w->fails = true;
@@ -494,12 +456,10 @@ static void test_an_effect_that_finds_damage_is_carried_out_later(void **in) {
     assert_true(w->dropped == 1 && w->failed == 0);
 }
 
-static void test_a_damaged_task_that_is_given_up_comes_back_empty(void **in) {
-    struct world *w = *in;
-    struct error error;
+TEST(test_a_damaged_task_that_is_given_up_comes_back_empty, struct world *w) {
     start_running(w);
-    error_set(&error, -EBADMSG, "a value is damaged");
-    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    error_set(&failure, -EBADMSG, "a value is damaged");
+    tasks_damaged(w->tasks, P, -EBADMSG, &failure);
     fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
     assert_true(w->stores[FACTS_STORE].resets == 1 && w->stores[OTHER_STORE].resets == 1);
     assert_int_equal(w->stores[FACTS_STORE].next[P][0], -1);
@@ -507,16 +467,14 @@ static void test_a_damaged_task_that_is_given_up_comes_back_empty(void **in) {
     assert_int_equal(w->stores[FACTS_STORE].resets, 1);
 }
 
-static void test_a_part_that_lacks_nothing_begins_where_effects_go_on(void **in) {
-    struct world *w = *in;
+TEST(test_a_part_that_lacks_nothing_begins_where_effects_go_on, struct world *w) {
     other_kind.from_effects = true;
     fake_commit(&OTHERS, P, 1);
     start_running(w);
     assert_int_equal(count(w, OTHER_STORE, 0), 1);
 }
 
-static void test_a_task_runs_when_its_stores_are_built(void **in) {
-    struct world *w = *in;
+TEST(test_a_task_runs_when_its_stores_are_built, struct world *w) {
     other_kind.unbuilt = unbuilt;
     other_kind.build_begin = build_begin;
     other_kind.build_run = build_run;
@@ -540,8 +498,7 @@ static void start_restoring(struct world *w) {
 
 static bool others_are_committed(int64_t offset) { return fake_committed(&OTHERS, P) == offset; }
 
-static void test_effects_may_be_carried_out_before_the_task_runs(void **in) {
-    struct world *w = *in;
+TEST(test_effects_may_be_carried_out_before_the_task_runs, struct world *w) {
     fake_commit(&OTHERS, P, 1);
     start_restoring(w);
     FAKE_UNTIL(&w->loop, w->others_told == 1 && others_are_committed(2));
@@ -555,8 +512,7 @@ static void test_effects_may_be_carried_out_before_the_task_runs(void **in) {
     FAKE_UNTIL(&w->loop, w->others_told == 3 && others_are_committed(4));
 }
 
-static void test_such_effects_begin_with_the_first_record(void **in) {
-    struct world *w = *in;
+TEST(test_such_effects_begin_with_the_first_record, struct world *w) {
     w->no_room = true;
     start_restoring(w);
     FAKE_UNTIL(&w->loop, w->others_told == 2 && others_are_committed(2)); // the group knew nothing
@@ -564,9 +520,7 @@ static void test_such_effects_begin_with_the_first_record(void **in) {
 }
 
 /* Records are read once more for effects that nobody has acknowledged, and are not taken again. */
-static void test_such_effects_are_repeated(void **in) {
-    struct world *w = *in;
-    struct error error;
+TEST(test_such_effects_are_repeated, struct world *w) {
     of_others->effect = tell_others;
     of_others->at_once = true;
     other_kind.reset = NULL; // nothing of it is on a disk
@@ -581,16 +535,15 @@ static void test_such_effects_are_repeated(void **in) {
     epochs_expect(w->epochs);
     add(&OTHERS, "four");
     FAKE_UNTIL(&w->loop, w->others_told == 4);
-    error_set(&error, -EBADMSG, "a value is damaged");
-    tasks_damaged(w->tasks, P, -EBADMSG, &error);
+    error_set(&failure, -EBADMSG, "a value is damaged");
+    tasks_damaged(w->tasks, P, -EBADMSG, &failure);
     FAKE_UNTIL(&w->loop, w->stores[FACTS_STORE].resets == 1 && runs(w) && w->others_told == 5);
     assert_int_equal(count(w, OTHER_STORE, 0), 4);
     assert_true(others_are_committed(3));
 }
 
 /* A stand-by has read what has no effect yet; when it takes over, these records are read once more. */
-static void test_such_effects_are_those_of_a_stand_by_that_takes_over(void **in) {
-    struct world *w = *in;
+TEST(test_such_effects_are_those_of_a_stand_by_that_takes_over, struct world *w) {
     w->standbys = 1;
     of_others->effect = tell_others;
     of_others->at_once = true;
@@ -611,20 +564,17 @@ static void test_such_effects_are_those_of_a_stand_by_that_takes_over(void **in)
     assert_int_equal(count(w, OTHER_STORE, 0), 3);
 }
 
-static void test_what_has_no_age_is_as_old_as_its_partition(void **in) {
-    struct world *w = *in;
-    char folder[] = "/tmp/starling-tasks-XXXXXX";
+TEST(test_what_has_no_age_is_as_old_as_its_partition, struct world *w) {
+    char *folder = kit_folder();
     struct store *store;
-    struct error error;
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(store_open(folder, &(struct store_options){.cache_bytes = 1 << 20}, &store, &error), 0);
-    assert_int_equal(ages_open(store, &w->ages, &error), 0);
+    assert_int_equal(store_open(folder, &(struct store_options){.cache_bytes = 1 << 20}, &store, &failure), 0);
+    assert_int_equal(ages_open(store, &w->ages, &failure), 0);
     int64_t old = clock_wall_ms() - MAX_AGE_MS - 1000;
-    assert_int_equal(ages_touch(w->ages, P, old, true, &error), 0);
+    assert_int_equal(ages_touch(w->ages, P, old, true, &failure), 0);
     other_kind.touch = NULL;
     start_running(w);
     assert_true(complete(w) && w->stores[OTHER_STORE].resets == 1 && w->stores[FACTS_STORE].resets == 0);
-    assert_int_equal(ages_too_old(w->ages, P, old + 1000, &error), 0);
+    assert_int_equal(ages_too_old(w->ages, P, old + 1000, &failure), 0);
     fake_assign_range(fake_member(0), &COMMANDS, 0, 0);
     FAKE_UNTIL(&w->loop, tasks_serves(w->tasks, 0) == 0);
     fake_assign_range(fake_member(0), &COMMANDS, P, P);
@@ -634,35 +584,4 @@ static void test_what_has_no_age_is_as_old_as_its_partition(void **in) {
     loop_timer_stop(w->second); // it touches the ages
     ages_close(w->ages);
     store_close(store);
-    assert_int_equal(store_remove(folder, &error), 0);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_task_is_restored_before_it_runs),
-        TEST(test_a_disk_goes_on_where_it_is),
-        TEST(test_a_record_that_is_none_is_a_dead_letter),
-        TEST(test_a_damaged_task_is_read_anew),
-        TEST(test_a_store_that_finds_damage_while_it_takes_is_read_anew),
-        TEST(test_only_the_store_whose_offset_is_lost_is_read_anew),
-        TEST(test_a_store_may_do_without_what_is_lost),
-        TEST(test_a_task_that_is_given_up_is_closed),
-        TEST(test_effects_go_on_where_the_group_knows_them_to_be),
-        TEST(test_progress_is_shown_where_nothing_is_carried_out),
-        TEST(test_effects_begin_with_what_is_news),
-        TEST(test_effects_that_take_longer_are_not_committed),
-        TEST(test_effects_wait_for_room),
-        TEST(test_what_is_lost_is_carried_out_again),
-        TEST(test_an_effect_that_finds_damage_is_carried_out_later),
-        TEST(test_a_damaged_task_that_is_given_up_comes_back_empty),
-        TEST(test_a_part_that_lacks_nothing_begins_where_effects_go_on),
-        TEST(test_a_task_runs_when_its_stores_are_built),
-        TEST(test_effects_may_be_carried_out_before_the_task_runs),
-        TEST(test_such_effects_begin_with_the_first_record),
-        TEST(test_such_effects_are_repeated),
-        TEST(test_such_effects_are_those_of_a_stand_by_that_takes_over),
-        TEST(test_what_has_no_age_is_as_old_as_its_partition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,5 @@
-#include "base/config.h"
-#include "base/hash.h"
 #include "topics/topic.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/kit/kit.h"
 
 static const struct topic WEEKLY = {.name = "weekly", .cleanup = TOPIC_DELETED, .retention_ms = 604800000};
 static const struct topic SHORT = {.name = "short", .cleanup = TOPIC_DELETED, .retention_ms = 600000};
@@ -27,7 +17,7 @@ static const char *value(const struct topic *topic, bool dead_letters, int min_i
     return "";
 }
 
-static void test_what_is_kept_for_a_time_is_cut_into_segments(void **state) {
+TEST(test_what_is_kept_for_a_time_is_cut_into_segments) {
     assert_string_equal(value(&WEEKLY, false, 0, "cleanup.policy"), "delete");
     assert_string_equal(value(&WEEKLY, false, 0, "retention.ms"), "604800000");
     assert_string_equal(value(&WEEKLY, false, 0, "segment.ms"), "60480000");
@@ -36,30 +26,30 @@ static void test_what_is_kept_for_a_time_is_cut_into_segments(void **state) {
     assert_string_equal(value(&SHORT, false, 0, "segment.bytes"), "67108864");
 }
 
-static void test_compacted_topics_keep_tombstones(void **state) {
+TEST(test_compacted_topics_keep_tombstones) {
     assert_string_equal(value(&KEPT, false, 0, "cleanup.policy"), "compact");
     assert_string_equal(value(&KEPT, false, 0, "delete.retention.ms"), "604800000");
     assert_string_equal(value(&KEPT, false, 0, "retention.ms"), "");
 }
 
-static void test_compacted_topics_are_compacted_in_time(void **state) {
+TEST(test_compacted_topics_are_compacted_in_time) {
     assert_string_equal(value(&KEPT, false, 0, "max.compaction.lag.ms"), "604800000");
     assert_string_equal(value(&WEEKLY, false, 0, "max.compaction.lag.ms"), "");
 }
 
-static void test_dead_letters_are_kept_for_a_week_whatever_the_topic_is(void **state) {
+TEST(test_dead_letters_are_kept_for_a_week_whatever_the_topic_is) {
     assert_string_equal(value(&KEPT, true, 0, "cleanup.policy"), "delete");
     assert_string_equal(value(&SHORT, true, 0, "retention.ms"), "604800000");
     assert_string_equal(value(&STAMPED, true, 0, "message.timestamp.type"), "");
     assert_string_equal(value(&STAMPED, false, 0, "message.timestamp.type"), "LogAppendTime");
 }
 
-static void test_copies_are_the_brokers_business_unless_said(void **state) {
+TEST(test_copies_are_the_brokers_business_unless_said) {
     assert_string_equal(value(&KEPT, false, 0, "min.insync.replicas"), "");
     assert_string_equal(value(&KEPT, false, 2, "min.insync.replicas"), "2");
 }
 
-static void test_topics_of_copied_records_keep_times_and_records(void **state) {
+TEST(test_topics_of_copied_records_keep_times_and_records) {
     struct topic_setting settings[TOPIC_SETTINGS_MAX];
     static const struct topic *const TOPICS[] = {&STAMPED, &WEEKLY, &KEPT};
     for (size_t t = 0; t < ARRAY_SIZE(TOPICS); t++) {
@@ -76,7 +66,7 @@ static void test_topics_of_copied_records_keep_times_and_records(void **state) {
     }
 }
 
-static void test_finds_a_topic_by_its_whole_name(void **state) {
+TEST(test_finds_a_topic_by_its_whole_name) {
     const struct topic *const items[] = {&WEEKLY, &KEPT};
     const struct topic_list list = {items, ARRAY_SIZE(items)};
     assert_ptr_equal(topic_find(&list, "kept", 4), &KEPT);
@@ -86,7 +76,7 @@ static void test_finds_a_topic_by_its_whole_name(void **state) {
     assert_null(topic_find(&list, "short", 5));
 }
 
-static void test_keys_choose_partitions(void **state) {
+TEST(test_keys_choose_partitions) {
     static const struct topic BY_USER = {.name = "u", .keyed = TOPIC_KEYED_BY_USER},
                               BY_NAME = {.name = "n", .keyed = TOPIC_KEYED_BY_NAME},
                               BY_SUBJECT = {.name = "s", .keyed = TOPIC_KEYED_BY_SUBJECT};
@@ -101,18 +91,4 @@ static void test_keys_choose_partitions(void **state) {
     assert_int_equal(topic_partition(&BY_SUBJECT, "post:1\0abcdefgh", 15, 97), hash_partition("post:1", 6, 97));
     assert_int_equal(topic_partition(&BY_SUBJECT, NULL, 0, 97), -1);
     assert_int_equal(topic_partition(&KEPT, PAIR, 8, 97), -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_choose_partitions),
-        cmocka_unit_test(test_what_is_kept_for_a_time_is_cut_into_segments),
-        cmocka_unit_test(test_compacted_topics_keep_tombstones),
-        cmocka_unit_test(test_compacted_topics_are_compacted_in_time),
-        cmocka_unit_test(test_dead_letters_are_kept_for_a_week_whatever_the_topic_is),
-        cmocka_unit_test(test_copies_are_the_brokers_business_unless_said),
-        cmocka_unit_test(test_topics_of_copied_records_keep_times_and_records),
-        cmocka_unit_test(test_finds_a_topic_by_its_whole_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

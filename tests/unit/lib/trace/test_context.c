@@ -1,20 +1,11 @@
 /* W3C's traceparent and our member of tracestate: what is read, what is refused, and that what is written is read again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
-
 #include "base/chance.h"
-#include "base/config.h"
 #include "trace/context.h"
+#include "unit/kit/kit.h"
 
 static const char GOOD[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-static void the_standards_example_is_read(void **state) {
+TEST(the_standards_example_is_read) {
     struct trace_context context;
     char trace[TRACE_ID_TEXT], span[TRACE_SPAN_TEXT];
     assert_int_equal(trace_context_parse(GOOD, &context), 0);
@@ -25,7 +16,7 @@ static void the_standards_example_is_read(void **state) {
     assert_true(context.sampled);
 }
 
-static void flags_other_than_sampled_are_ignored(void **state) {
+TEST(flags_other_than_sampled_are_ignored) {
     static const struct {
         const char *flags;
         bool sampled;
@@ -40,7 +31,7 @@ static void flags_other_than_sampled_are_ignored(void **state) {
     }
 }
 
-static void later_versions_are_read_as_far_as_00_goes(void **state) {
+TEST(later_versions_are_read_as_far_as_00_goes) {
     struct trace_context context;
     assert_int_equal(trace_context_parse("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", &context), 0);
     assert_int_equal(trace_context_parse("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-new", &context), 0);
@@ -48,7 +39,7 @@ static void later_versions_are_read_as_far_as_00_goes(void **state) {
                      -EINVAL);
 }
 
-static void malformed_ones_are_refused_and_write_nothing(void **state) {
+TEST(malformed_ones_are_refused_and_write_nothing) {
     static const char *const BAD[] = {
         "",
         "0",
@@ -79,7 +70,7 @@ static void malformed_ones_are_refused_and_write_nothing(void **state) {
     }
 }
 
-static void every_prefix_is_refused(void **state) {
+TEST(every_prefix_is_refused) {
     struct trace_context context;
     char text[TRACE_PARENT_TEXT];
     for (size_t size = 0; size < sizeof GOOD - 1; size++) {
@@ -89,7 +80,7 @@ static void every_prefix_is_refused(void **state) {
     }
 }
 
-static void what_is_written_is_read_again(void **state) {
+TEST(what_is_written_is_read_again) {
     struct chance chance = chance_new();
     for (int round = 0; round < 1000; round++) {
         struct trace_context written = {.sampled = chance_next(&chance) & 1}, read;
@@ -106,7 +97,7 @@ static void what_is_written_is_read_again(void **state) {
     }
 }
 
-static void parts_are_found_among_other_members(void **state) {
+TEST(parts_are_found_among_other_members) {
     static const struct {
         const char *text;
         struct trace_part part;
@@ -132,7 +123,7 @@ static void parts_are_found_among_other_members(void **state) {
     assert_string_equal(text, "starling=12:5");
 }
 
-static void ids_are_read_whole(void **state) {
+TEST(ids_are_read_whole) {
     uint8_t id[TRACE_ID_BYTES];
     assert_int_equal(trace_hex_parse("4bf92f3577b34da6a3ce929d0e0e4736", 32, id), 0);
     assert_int_equal(id[0], 0x4b);
@@ -140,18 +131,4 @@ static void ids_are_read_whole(void **state) {
     assert_int_equal(trace_hex_parse("4bf92f3577b34da6a3ce929d0e0e47367", 32, id), -EINVAL);
     assert_int_equal(trace_hex_parse("00000000000000000000000000000000", 32, id), -EINVAL);
     assert_int_equal(trace_hex_parse("4bf92f3577b34da6a3ce929d0e0e473x", 32, id), -EINVAL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_standards_example_is_read),
-        cmocka_unit_test(flags_other_than_sampled_are_ignored),
-        cmocka_unit_test(later_versions_are_read_as_far_as_00_goes),
-        cmocka_unit_test(malformed_ones_are_refused_and_write_nothing),
-        cmocka_unit_test(every_prefix_is_refused),
-        cmocka_unit_test(what_is_written_is_read_again),
-        cmocka_unit_test(parts_are_found_among_other_members),
-        cmocka_unit_test(ids_are_read_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* The tracer and its queue: which records begin a trace, what is current, what is parked and for how long, and that a full queue drops
  * spans and counts them, whatever its reader does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/loop.h"
 #include "json/json.h"
 #include "trace/tracer.h"
+#include "unit/kit/kit.h"
 
 static const char SAMPLED[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 static const char NOT_SAMPLED[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
@@ -27,7 +17,7 @@ static bool begins(struct tracer *tracer, const char *parent, struct trace_scope
 
 /* ---- the beginning ---- */
 
-static void one_record_in_n_begins_a_trace(void **state) {
+TEST(one_record_in_n_begins_a_trace) {
     struct tracer *tracer = some_tracer(7, 1000000, NULL);
     struct trace_scope scope;
     size_t count = 0;
@@ -36,7 +26,7 @@ static void one_record_in_n_begins_a_trace(void **state) {
     tracer_free(tracer);
 }
 
-static void none_begins_without_sampling(void **state) {
+TEST(none_begins_without_sampling) {
     struct tracer *tracer = some_tracer(0, 1000000, NULL);
     struct trace_scope scope;
     for (int i = 0; i < 100; i++) assert_false(begins(tracer, NULL, &scope));
@@ -46,7 +36,7 @@ static void none_begins_without_sampling(void **state) {
     tracer_free(tracer);
 }
 
-static void a_sampled_request_is_followed(void **state) {
+TEST(a_sampled_request_is_followed) {
     struct tracer *tracer = some_tracer(0, 10, NULL);
     struct trace_context parent;
     struct trace_scope scope;
@@ -61,7 +51,7 @@ static void a_sampled_request_is_followed(void **state) {
 }
 
 /* As in one second; a test that is stopped for longer sees two. */
-static void no_more_begin_in_a_second_than_may(void **state) {
+TEST(no_more_begin_in_a_second_than_may) {
     struct tracer *tracer = some_tracer(1, 5, NULL);
     struct trace_scope scope;
     int64_t began_us = clock_monotonic_us();
@@ -72,7 +62,7 @@ static void no_more_begin_in_a_second_than_may(void **state) {
     tracer_free(tracer);
 }
 
-static void children_are_of_the_trace_and_have_ids_of_their_own(void **state) {
+TEST(children_are_of_the_trace_and_have_ids_of_their_own) {
     struct tracer *tracer = some_tracer(1, 10, NULL);
     struct trace_scope root;
     assert_true(begins(tracer, NULL, &root));
@@ -86,7 +76,7 @@ static void children_are_of_the_trace_and_have_ids_of_their_own(void **state) {
 
 /* ---- what is current ---- */
 
-static void what_was_entered_is_current(void **state) {
+TEST(what_was_entered_is_current) {
     struct tracer *tracer = some_tracer(1, 10, NULL);
     struct trace_scope outer, inner;
     begins(tracer, NULL, &outer);
@@ -105,7 +95,7 @@ static void what_was_entered_is_current(void **state) {
     tracer_free(tracer);
 }
 
-static void only_the_parts_items_are_worked_for(void **state) {
+TEST(only_the_parts_items_are_worked_for) {
     struct tracer *tracer = some_tracer(1, 10, NULL);
     struct trace_scope scope;
     begins(tracer, NULL, &scope);
@@ -127,65 +117,67 @@ static void only_the_parts_items_are_worked_for(void **state) {
 
 /* ---- parking ---- */
 
-static void what_is_parked_is_found_once(void **state) {
+static const int WHOSE; /* of what is parked */
+
+TEST(what_is_parked_is_found_once) {
     struct tracer *tracer = some_tracer(1, 10, NULL);
     struct trace_scope scope, found;
     int64_t since_ns, began_ns = clock_wall_ns();
     begins(tracer, NULL, &scope);
-    tracer_park(tracer, state, 1); // nothing is current: nothing is parked
-    assert_false(tracer_parked(tracer, state, 1, &found, NULL));
+    tracer_park(tracer, &WHOSE, 1); // nothing is current: nothing is parked
+    assert_false(tracer_parked(tracer, &WHOSE, 1, &found, NULL));
     tracer_enter(tracer, &scope);
-    tracer_park(tracer, state, 1);
+    tracer_park(tracer, &WHOSE, 1);
     tracer_enter(tracer, NULL);
     assert_true(scope.used);
-    assert_false(tracer_parked(tracer, state, 2, &found, NULL));
+    assert_false(tracer_parked(tracer, &WHOSE, 2, &found, NULL));
     assert_false(tracer_parked(tracer, tracer, 1, &found, NULL));
-    assert_true(tracer_parked(tracer, state, 1, &found, &since_ns));
+    assert_true(tracer_parked(tracer, &WHOSE, 1, &found, &since_ns));
     assert_true(trace_context_same(&found.context, &scope.context));
     assert_true(since_ns >= began_ns && since_ns <= clock_wall_ns());
-    assert_true(tracer_unpark(tracer, state, 1, &found, NULL));
-    assert_false(tracer_unpark(tracer, state, 1, &found, NULL));
+    assert_true(tracer_unpark(tracer, &WHOSE, 1, &found, NULL));
+    assert_false(tracer_unpark(tracer, &WHOSE, 1, &found, NULL));
     tracer_free(tracer);
 }
 
-static void a_scope_is_parked_a_few_times_only(void **state) {
+TEST(a_scope_is_parked_a_few_times_only) {
     struct tracer *tracer = some_tracer(1, 10, NULL);
     struct trace_scope scope, found;
     size_t count = 0;
     begins(tracer, NULL, &scope);
     tracer_enter(tracer, &scope);
-    for (uint64_t i = 0; i < 100; i++) tracer_park(tracer, state, i);
-    for (uint64_t i = 0; i < 100; i++) count += tracer_unpark(tracer, state, i, &found, NULL);
+    for (uint64_t i = 0; i < 100; i++) tracer_park(tracer, &WHOSE, i);
+    for (uint64_t i = 0; i < 100; i++) count += tracer_unpark(tracer, &WHOSE, i, &found, NULL);
     assert_int_equal(count, 16);
     tracer_free(tracer);
 }
 
-static void the_oldest_makes_room(void **state) {
+TEST(the_oldest_makes_room) {
     struct tracer *tracer = some_tracer(1, 10, NULL);
     struct trace_scope scope, found;
     begins(tracer, NULL, &scope);
     for (uint64_t i = 0; i < 3000; i++) {
         struct trace_scope one = scope;
-        tracer_park_scope(tracer, &one, state, i);
+        tracer_park_scope(tracer, &one, &WHOSE, i);
     }
-    assert_false(tracer_parked(tracer, state, 0, &found, NULL));
-    assert_false(tracer_parked(tracer, state, 3000 - 1025, &found, NULL));
-    for (uint64_t i = 3000 - 1024; i < 3000; i++) assert_true(tracer_parked(tracer, state, i, &found, NULL));
-    tracer_forget(tracer, state, 2999);
-    assert_false(tracer_parked(tracer, state, 2999, &found, NULL));
+    assert_false(tracer_parked(tracer, &WHOSE, 0, &found, NULL));
+    assert_false(tracer_parked(tracer, &WHOSE, 3000 - 1025, &found, NULL));
+    for (uint64_t i = 3000 - 1024; i < 3000; i++) assert_true(tracer_parked(tracer, &WHOSE, i, &found, NULL));
+    tracer_forget(tracer, &WHOSE, 2999);
+    assert_false(tracer_parked(tracer, &WHOSE, 2999, &found, NULL));
     tracer_free(tracer);
 }
 
-static void without_a_tracer_nothing_happens(void **state) {
+TEST(without_a_tracer_nothing_happens) {
     struct trace_scope scope = {.context.sampled = true}, found;
     assert_null(tracer_enter(NULL, &scope));
     assert_null(tracer_current(NULL));
     tracer_item(NULL, 1);
     tracer_keep(NULL);
-    tracer_park(NULL, state, 1);
-    tracer_park_scope(NULL, &scope, state, 1);
-    assert_false(tracer_unpark(NULL, state, 1, &found, NULL));
-    tracer_forget(NULL, state, 1);
+    tracer_park(NULL, &WHOSE, 1);
+    tracer_park_scope(NULL, &scope, &WHOSE, 1);
+    assert_false(tracer_unpark(NULL, &WHOSE, 1, &found, NULL));
+    tracer_forget(NULL, &WHOSE, 1);
     tracer_finish(NULL, &scope, &(struct trace_facts){.kind = TRACE_INTERNAL});
     tracer_free(NULL);
 }
@@ -200,7 +192,7 @@ static void finish_some(struct tracer *tracer, size_t count) {
     }
 }
 
-static void a_full_queue_drops_spans_and_counts_them(void **state) {
+TEST(a_full_queue_drops_spans_and_counts_them) {
     struct handoff *queue = handoff_new(10, sizeof(struct trace_span));
     struct tracer *tracer = some_tracer(1, 1000000, queue);
     size_t count;
@@ -219,7 +211,7 @@ static void a_full_queue_drops_spans_and_counts_them(void **state) {
     handoff_free(queue);
 }
 
-static void a_closed_queue_keeps_nobody_waiting(void **state) {
+TEST(a_closed_queue_keeps_nobody_waiting) {
     struct handoff *queue = handoff_new(10, sizeof(struct trace_span));
     struct tracer *tracer = some_tracer(1, 1000000, queue);
     size_t count;
@@ -251,7 +243,7 @@ static void read_all(void *context) {
     } while (!closed);
 }
 
-static void a_thread_takes_what_another_puts(void **state) {
+TEST(a_thread_takes_what_another_puts) {
     struct reading reading = {.queue = handoff_new(100, sizeof(struct trace_span)), .whole = true};
     struct tracer *tracer = some_tracer(1, INT64_MAX, reading.queue);
     uv_thread_t thread;
@@ -277,7 +269,7 @@ static const char *text_at(const json_t *attributes, const char *key, const char
     return "(none)";
 }
 
-static void spans_are_written_as_otlp_wants(void **state) {
+TEST(spans_are_written_as_otlp_wants) {
     struct trace_span spans[2] = {
         {.start_ns = 1700000000123456789,
          .end_ns = 1700000000123999999,
@@ -294,12 +286,11 @@ static void spans_are_written_as_otlp_wants(void **state) {
     assert_int_equal(trace_context_parse(SAMPLED, &context), 0);
     spans[0].context = spans[1].context = context;
     memcpy(spans[0].parent, context.span, sizeof context.span);
-    struct buffer out = {.size = 0};
+    FREED_BUFFER out = {.size = 0};
     const struct trace_resource resource = {
         .service = "starling-feed", .instance = "starling-feed@a:1", .version = "1"};
     trace_spans_json(&out, &resource, spans, 2);
-    struct error error;
-    json_t *root = json_parse(out.data, out.size, &error);
+    FREED_JSON *root = json_parse(out.data, out.size, &failure);
     assert_non_null(root);
     const json_t *all = json_array_get(json_object_get(root, "resourceSpans"), 0);
     const json_t *of = json_object_get(json_object_get(all, "resource"), "attributes");
@@ -324,27 +315,4 @@ static void spans_are_written_as_otlp_wants(void **state) {
     assert_null(json_object_get(second, "status"));
     assert_string_equal(json_string_value(json_object_get(second, "name")), "a \"quoted\" name");
     assert_string_equal(text_at(json_object_get(second, "attributes"), "http.response.status_code", "intValue"), "200");
-    json_decref(root);
-    buffer_free(&out);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_record_in_n_begins_a_trace),
-        cmocka_unit_test(none_begins_without_sampling),
-        cmocka_unit_test(a_sampled_request_is_followed),
-        cmocka_unit_test(no_more_begin_in_a_second_than_may),
-        cmocka_unit_test(children_are_of_the_trace_and_have_ids_of_their_own),
-        cmocka_unit_test(what_was_entered_is_current),
-        cmocka_unit_test(only_the_parts_items_are_worked_for),
-        cmocka_unit_test(what_is_parked_is_found_once),
-        cmocka_unit_test(a_scope_is_parked_a_few_times_only),
-        cmocka_unit_test(the_oldest_makes_room),
-        cmocka_unit_test(without_a_tracer_nothing_happens),
-        cmocka_unit_test(a_full_queue_drops_spans_and_counts_them),
-        cmocka_unit_test(a_closed_queue_keeps_nobody_waiting),
-        cmocka_unit_test(a_thread_takes_what_another_puts),
-        cmocka_unit_test(spans_are_written_as_otlp_wants),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* Reports as files of each kind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
-#include "base/config.h"
 #include "tracks/track.h"
+#include "unit/kit/kit.h"
 
 static const struct track_report REPORTS[] = {
     {.user = 7, .lat = 399847021, .lng = -1163184000, .time = 1769860800123, .accuracy = 12, .received = 1769860800200},
@@ -18,15 +9,14 @@ static const struct track_report REPORTS[] = {
 
 static void writes(enum track_format format, size_t count, const char *expected) {
     struct track_writer writer;
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     track_begin(&writer, &out, format, 7);
     for (size_t i = 0; i < count; i++) track_put(&writer, &out, &REPORTS[i]);
     track_end(&writer, &out);
     assert_string_equal(out.size ? buffer_cstring(&out) : "", expected);
-    buffer_free(&out);
 }
 
-static void lines_of_json(void **state) {
+TEST(lines_of_json) {
     writes(TRACK_JSONL, 0, "");
     writes(TRACK_JSONL, 2,
            "{\"user\":7,\"time\":1769860800123,\"lat\":39.9847021,\"lng\":-116.3184,\"accuracy\":12,\"received\":"
@@ -34,14 +24,14 @@ static void lines_of_json(void **state) {
            "{\"user\":7,\"time\":0,\"lat\":-0.0000005,\"lng\":180,\"accuracy\":null,\"received\":1769860801000}\n");
 }
 
-static void csv(void **state) {
+TEST(csv) {
     writes(TRACK_CSV, 0, "user,time,lat,lng,accuracy,received\n");
     writes(TRACK_CSV, 2,
            "user,time,lat,lng,accuracy,received\n7,1769860800123,39.9847021,-116.3184,12,1769860800200\n"
            "7,0,-0.0000005,180,,1769860801000\n");
 }
 
-static void geojson(void **state) {
+TEST(geojson) {
     writes(TRACK_GEOJSON, 0, "{\"type\":\"FeatureCollection\",\"features\":[\n]}\n");
     writes(TRACK_GEOJSON, 2,
            "{\"type\":\"FeatureCollection\",\"features\":[\n"
@@ -52,7 +42,7 @@ static void geojson(void **state) {
 }
 
 /* GPX has no longitude of 180: it is -180. */
-static void gpx(void **state) {
+TEST(gpx) {
     static const char BEGIN[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<gpx version=\"1.1\" creator=\"starling\" "
                                 "xmlns=\"http://www.topografix.com/GPX/1/1\" xmlns:starling=\"urn:starling:history\">\n"
                                 "<trk><name>7</name><trkseg>\n";
@@ -69,10 +59,10 @@ static void gpx(void **state) {
     writes(TRACK_GPX, 2, expected);
 }
 
-static void each_user_has_a_track(void **state) {
+TEST(each_user_has_a_track) {
     struct track_report others[] = {REPORTS[1], REPORTS[1], REPORTS[1]};
     struct track_writer writer;
-    struct buffer out = {.data = NULL};
+    FREED_BUFFER out = {.size = 0};
     others[1].user = others[2].user = 9;
     track_begin(&writer, &out, TRACK_GPX, 7);
     for (size_t i = 0; i < 3; i++) track_put(&writer, &out, &others[i]);
@@ -81,10 +71,9 @@ static void each_user_has_a_track(void **state) {
         strstr(buffer_cstring(&out), "</trkpt>\n</trkseg></trk>\n<trk><name>9</name><trkseg>\n<trkpt ");
     assert_non_null(second);
     assert_null(strstr(second + 30, "<trk><name>"));
-    buffer_free(&out);
 }
 
-static void formats_have_names_and_types(void **state) {
+TEST(formats_have_names_and_types) {
     static const char *const NAMES[TRACK_FORMATS] = {"jsonl", "csv", "gpx", "geojson"};
     enum track_format format;
     for (int i = 0; i < TRACK_FORMATS; i++) {
@@ -93,16 +82,4 @@ static void formats_have_names_and_types(void **state) {
     }
     assert_false(track_format_find("kml", &format));
     assert_string_equal(track_media_type(TRACK_GPX), "application/gpx+xml");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_json),
-        cmocka_unit_test(csv),
-        cmocka_unit_test(geojson),
-        cmocka_unit_test(gpx),
-        cmocka_unit_test(each_user_has_a_track),
-        cmocka_unit_test(formats_have_names_and_types),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

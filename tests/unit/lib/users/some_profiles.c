@@ -1,20 +1,14 @@
 #include "unit/lib/users/some_profiles.h"
 
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/bytes.h"
-#include "base/mem.h"
-#include "store/store.h"
+#include "unit/kit/kit.h"
 
 static void check(bool good) {
     if (!good) abort();
 }
 
 void some_profiles_open(struct some_profiles *some) {
-    strcpy(some->folder, "/tmp/test-profiles-XXXXXX");
-    check(mkdtemp(some->folder));
+    some->folder = kit_folder();
     check(profiles_open(&(struct profiles_options){.data_dir = some->folder, .partitions = 1}, &some->profiles, NULL) ==
           0);
 }
@@ -30,9 +24,4 @@ void some_profiles_name(struct some_profiles *some, int64_t user, const char *na
     buffer_free(&value);
 }
 
-void some_profiles_close(struct some_profiles *some) {
-    char *path = mem_format("%s/profiles", some->folder);
-    profiles_close(some->profiles);
-    check(store_remove(path, NULL) == 0 && remove(some->folder) == 0);
-    free(path);
-}
+void some_profiles_close(struct some_profiles *some) { profiles_close(some->profiles); }

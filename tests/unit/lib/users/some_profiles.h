@@ -4,7 +4,7 @@
 #include "users/profiles.h"
 
 struct some_profiles {
-    char folder[32];
+    char *folder;
     struct profiles *profiles;
 };
 

@@ -1,25 +1,17 @@
 /* Questions about what is kept of a user, and the pages that answer them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "unit/kit/kit.h"
 #include "users/belongings.h"
 
 static void asks(const char *name, const char *cursor, const char *wanted) {
-    struct buffer path = {.data = NULL};
+    FREED_BUFFER path = {.size = 0};
     struct belonging_place place;
     const struct belonging *kind = belonging_find(name);
     assert_true(belonging_place_read(kind, &(struct json_bytes){cursor, strlen(cursor)}, 4, &place));
     belonging_question(&path, kind, 7, 20, &place);
     assert_string_equal(buffer_cstring(&path), wanted);
-    buffer_free(&path);
 }
 
-static void test_questions(void **state) {
+TEST(test_questions) {
     assert_null(belonging_find("bans"));
     asks("friends", "", "/peer/friends/7?state=all&limit=20");
     asks("friends", "12", "/peer/friends/7?state=all&limit=20&after=12");
@@ -34,13 +26,12 @@ static void test_questions(void **state) {
 
 /* The place behind a page. */
 static void goes_on(const char *name, int32_t partition, const char *next, const char *wanted) {
-    struct buffer place = {.data = NULL};
+    FREED_BUFFER place = {.size = 0};
     belonging_place_put(&place, belonging_find(name), partition, 4, &(struct json_bytes){next, strlen(next)});
     assert_string_equal(place.size ? buffer_cstring(&place) : "", wanted);
-    buffer_free(&place);
 }
 
-static void test_places(void **state) {
+TEST(test_places) {
     static const char *const WRONG[] = {"4", "x", "", ".1", "1.", "1x", "1.a b", "99999999999999999999"};
     struct belonging_place place;
     goes_on("posts", 0, "12", "12");
@@ -66,13 +57,13 @@ static void reads(const char *reply, const char *items, const char *next) {
     assert_memory_equal(cursor.data, next, cursor.size);
 }
 
-static void test_pages(void **state) {
+TEST(test_pages) {
     reads("{\"items\":[{\"user\":1}],\"next\":5,\"total\":9}", "[{\"user\":1}]", "5");
     reads("{\"next\":\"1-2\",\"items\":[]}", "[]", "1-2");
     reads("{\"items\":[\"]\"],\"next\":null}", "[\"]\"]", "");
 }
 
-static void test_what_is_no_page(void **state) {
+TEST(test_what_is_no_page) {
     static const char *const WRONG[] = {
         "",
         "{}",
@@ -92,19 +83,11 @@ static void test_what_is_no_page(void **state) {
     }
 }
 
-static void test_cursors(void **state) {
+TEST(test_cursors) {
     char longest[541];
     memset(longest, 'a', sizeof longest);
     assert_true(belonging_cursor_plain(&(struct json_bytes){longest, 540}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 541}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 0}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){"a\0b", 3}));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),       cmocka_unit_test(test_places),  cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_what_is_no_page), cmocka_unit_test(test_cursors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

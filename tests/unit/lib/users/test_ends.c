@@ -1,16 +1,8 @@
 /* Ends come soonest first, each user's newest one only: held against a plain table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
+#include "unit/kit/kit.h"
 #include "users/ends.h"
 
-static void a_user_has_one_end(void **state) {
-    (void)state;
+TEST(a_user_has_one_end) {
     struct ends *ends = ends_new();
     int64_t user, time;
     assert_true(ends_soonest(ends) == INT64_MAX);
@@ -35,8 +27,7 @@ static void a_user_has_one_end(void **state) {
     ends_free(NULL);
 }
 
-static void random_ends_come_in_their_order(void **state) {
-    (void)state;
+TEST(random_ends_come_in_their_order) {
     enum { USERS = 50, STEPS = 100000 };
     struct ends *ends = ends_new();
     int64_t table[USERS] = {0}, now = 1, taken = 0;
@@ -66,12 +57,4 @@ static void random_ends_come_in_their_order(void **state) {
     }
     assert_true(taken > STEPS / 100);
     ends_free(ends);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_user_has_one_end),
-        cmocka_unit_test(random_ends_come_in_their_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* Handles: their spelling, their partitions and their keys. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/config.h"
-#include "base/hash.h"
+#include "unit/kit/kit.h"
 #include "users/handle.h"
 
-static void test_a_handle_has_3_to_30_characters(void **state) {
+TEST(test_a_handle_has_3_to_30_characters) {
     static const struct {
         const char *text, *handle; /* NULL: it is none */
     } CASES[] = {
@@ -42,7 +33,7 @@ static void test_a_handle_has_3_to_30_characters(void **state) {
     assert_false(handle_read("ad\0a", 4, handle));
 }
 
-static void test_the_partition_is_that_of_the_handles_bytes(void **state) {
+TEST(test_the_partition_is_that_of_the_handles_bytes) {
     bool used[7] = {false};
     char handle[HANDLE_SIZE] = "user_a";
     for (int c = 'a'; c <= 'z'; c++) {
@@ -54,7 +45,7 @@ static void test_the_partition_is_that_of_the_handles_bytes(void **state) {
     for (int p = 0; p < 7; p++) assert_true(used[p]);
 }
 
-static void test_keys_come_back(void **state) {
+TEST(test_keys_come_back) {
     static const int64_t USERS[] = {0, 1, INT64_C(0x6162636465666768), INT64_MAX};
     uint8_t key[NAME_KEY_MAX];
     char handle[HANDLE_SIZE];
@@ -73,7 +64,7 @@ static void test_keys_come_back(void **state) {
     }
 }
 
-static void test_keys_that_are_none(void **state) {
+TEST(test_keys_that_are_none) {
     static const struct {
         const char *key;
         size_t size;
@@ -96,14 +87,4 @@ static void test_keys_that_are_none(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++)
         assert_false(name_key_read(CASES[i].key, CASES[i].size, &user, handle));
     assert_false(name_key_read(NULL, 0, &user, handle));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_handle_has_3_to_30_characters),
-        cmocka_unit_test(test_the_partition_is_that_of_the_handles_bytes),
-        cmocka_unit_test(test_keys_come_back),
-        cmocka_unit_test(test_keys_that_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

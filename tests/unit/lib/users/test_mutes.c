@@ -1,17 +1,7 @@
 /* The copy of muted friends against a plain table, under random records. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/hash.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "users/half.h"
 #include "users/mutes.h"
 
@@ -53,15 +43,15 @@ static void check(const struct mutes *mutes, bool truth[USERS][USERS]) {
     }
 }
 
-static void as_a_plain_table(void **state) {
+TEST(as_a_plain_table) {
     bool truth[USERS][USERS] = {{false}};
     struct told told = {0};
-    struct metrics *metrics = metrics_new();
+    struct metrics *metrics = kit_metrics();
     struct metric *pairs = metrics_gauge(metrics, "starling_copies_nearby_mutes", "", NULL);
     struct mutes *mutes = mutes_new(&(struct mutes_options){
         .metrics = metrics, .partitions = PARTITIONS, .context = &told, .on_change = on_change});
     const struct copy_definition copy = mutes_copy(mutes);
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     uint8_t key[HALF_KEY_SIZE];
     int count = 0;
     event_encode_nearby_mute(&value, &(struct nearby_mute){.since = 5});
@@ -87,24 +77,21 @@ static void as_a_plain_table(void **state) {
         check(mutes, truth);
     }
     struct mutes_list some = mutes_of(mutes, 0);
-    struct buffer text = {.data = NULL};
+    FREED_BUFFER text = {.size = 0};
     mutes_json_put(&text, (struct mutes_list){(const int64_t[]){3, 7}, 2});
     assert_string_equal(buffer_cstring(&text), "[3,7]");
     double all = 0;
     for (int user = 0; user < USERS; user++) all += (double)mutes_of(mutes, user).count;
     assert_true(pairs->value == all && some.count <= USERS);
-    buffer_free(&text);
-    buffer_free(&value);
     mutes_free(mutes);
-    metrics_free(metrics);
 }
 
-static void bad_records_are_refused(void **state) {
+TEST(bad_records_are_refused) {
     struct error error = {.text = ""};
-    struct metrics *metrics = metrics_new();
+    struct metrics *metrics = kit_metrics();
     struct mutes *mutes = mutes_new(&(struct mutes_options){.metrics = metrics, .partitions = PARTITIONS});
     const struct copy_definition copy = mutes_copy(mutes);
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     uint8_t key[HALF_KEY_SIZE];
     event_encode_nearby_mute(&value, &(struct nearby_mute){.since = 5});
     struct kafka_record record = record_of(key, 1, 2, &value);
@@ -119,15 +106,5 @@ static void bad_records_are_refused(void **state) {
     record.value_size = 3;
     assert_true(copy.apply(copy.context, &record, &error) < 0 && *error.text);
     assert_int_equal(mutes_of(mutes, 1).count, 0);
-    buffer_free(&value);
     mutes_free(mutes);
-    metrics_free(metrics);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_a_plain_table),
-        cmocka_unit_test(bad_records_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

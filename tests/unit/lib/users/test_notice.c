@@ -1,13 +1,5 @@
 /* Keys and ids of notices are read as they were written, keys rise from the newest to the oldest, and others are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/config.h"
+#include "unit/kit/kit.h"
 #include "users/notice.h"
 
 /* Rising. */
@@ -22,11 +14,11 @@ static void assert_same(const struct notice_key *a, const struct notice_key *b) 
     assert_true(a->user == b->user && a->time == b->time && a->kind == b->kind && a->number == b->number);
 }
 
-static void test_keys_and_ids_come_back(void **state) {
+TEST(test_keys_and_ids_come_back) {
     uint8_t before[NOTICE_KEY_SIZE], bytes[NOTICE_KEY_SIZE];
     for (size_t i = 0; i < ARRAY_SIZE(KEYS); i++) {
         struct notice_key read, of_id = {.user = KEYS[i].user};
-        struct buffer id = {0};
+        FREED_BUFFER id = {.size = 0};
         notice_key_write(bytes, &KEYS[i]);
         assert_true(notice_key_read(bytes, sizeof bytes, &read));
         assert_same(&read, &KEYS[i]);
@@ -35,11 +27,10 @@ static void test_keys_and_ids_come_back(void **state) {
         notice_id_put(&id, &KEYS[i]);
         assert_true(notice_id_read(buffer_cstring(&id), &of_id));
         assert_same(&of_id, &KEYS[i]);
-        buffer_free(&id);
     }
 }
 
-static void test_what_is_none_is_refused(void **state) {
+TEST(test_what_is_none_is_refused) {
     static const char *const IDS[] = {"",
                                       "5",
                                       "5.1",
@@ -65,12 +56,4 @@ static void test_what_is_none_is_refused(void **state) {
     notice_key_write(bytes, &KEYS[2]);
     assert_false(notice_key_read(bytes, sizeof bytes - 1, &key));
     assert_false(notice_key_read(NULL, sizeof bytes, &key));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_and_ids_come_back),
-        cmocka_unit_test(test_what_is_none_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,8 @@
 /* The copies of sharing and profiles, as the table entries that lib/copies calls. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/bytes.h"
-#include "base/mem.h"
 #include "event/topics.h"
 #include "store/store.h"
+#include "unit/kit/kit.h"
 #include "users/profiles.h"
 #include "users/sharing_modes.h"
 #include "users/user_json.h"
@@ -41,14 +30,14 @@ static struct kafka_record record_of(const struct topic *topic, uint8_t key[8], 
                                  .value_size = value ? value->size : 0};
 }
 
-static void test_sharing(void **state) {
+TEST(test_sharing) {
     struct told told = {.count = 0};
-    struct metrics *metrics = metrics_new();
+    struct metrics *metrics = kit_metrics();
     struct sharing_modes *modes = sharing_modes_new(
         &(struct sharing_modes_options){.metrics = metrics, .context = &told, .on_change = on_change});
     const struct copy_definition copy = sharing_modes_copy(modes);
     const struct metric *users = metrics_gauge(metrics, "starling_copies_sharing_users", "", NULL);
-    struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER value = {.size = 0};
     uint8_t key[8], key2[8];
     int64_t offset;
     assert_ptr_equal(copy.topic, &TOPIC_SHARING);
@@ -87,9 +76,7 @@ static void test_sharing(void **state) {
     assert_int_equal(sharing_modes_find(modes, 7, &offset), SHARING_OFF);
     assert_int_equal(offset, -1);
     assert_int_equal((int)users->value, 0);
-    buffer_free(&value);
     sharing_modes_free(modes);
-    metrics_free(metrics);
 }
 
 struct timed {
@@ -99,9 +86,9 @@ struct timed {
 
 static int64_t now_of(void *context) { return ((struct timed *)context)->now; }
 
-static void test_sharing_that_ends(void **state) {
+TEST(test_sharing_that_ends) {
     struct timed timed = {.now = 1000};
-    struct metrics *metrics = metrics_new();
+    struct metrics *metrics = kit_metrics();
     struct sharing_modes *modes = sharing_modes_new(&(struct sharing_modes_options){
         .metrics = metrics, .context = &timed, .now = now_of, .on_change = on_change}); // told comes first in timed
     const struct copy_definition copy = sharing_modes_copy(modes);
@@ -111,11 +98,10 @@ static void test_sharing_that_ends(void **state) {
     uint8_t key[8];
     int64_t offset;
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
-        struct buffer value = {.data = NULL};
+        FREED_BUFFER value = {.size = 0};
         event_encode_sharing(&value, &(struct sharing){.mode = SHARING_PUBLIC, .until = records[i].until});
         struct kafka_record record = record_of(&TOPIC_SHARING, key, records[i].user, records[i].offset, &value);
         assert_int_equal(copy.apply(copy.context, &record, NULL), 0);
-        buffer_free(&value);
     }
     assert_int_equal(sharing_modes_find(modes, 5, NULL), SHARING_OFF); // had ended when it was read
     assert_int_equal(sharing_modes_until(modes, 7), 2000);
@@ -137,18 +123,17 @@ static void test_sharing_that_ends(void **state) {
     assert_int_equal(timed.told.user, 9);
     assert_int_equal(sharing_modes_find(modes, 8, NULL), SHARING_PUBLIC);
     sharing_modes_free(modes);
-    metrics_free(metrics);
 }
 
 /* Many who share until tonight: all are OFF at once, and told a number at a time. */
-static void test_sharing_of_many_ends_together(void **state) {
+TEST(test_sharing_of_many_ends_together) {
     enum { USERS = 2 * SHARING_MODES_A_TICK + 500, END = 2000 };
     struct timed timed = {.now = 1000};
-    struct metrics *metrics = metrics_new();
+    struct metrics *metrics = kit_metrics();
     struct sharing_modes *modes = sharing_modes_new(
         &(struct sharing_modes_options){.metrics = metrics, .context = &timed, .now = now_of, .on_change = on_change});
     const struct copy_definition copy = sharing_modes_copy(modes);
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     uint8_t key[8];
     event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS, .until = END});
     for (int64_t user = 0; user < USERS; user++) {
@@ -165,16 +150,14 @@ static void test_sharing_of_many_ends_together(void **state) {
             assert_int_equal(sharing_modes_until(modes, user), 0);
         }
     }
-    buffer_free(&value);
     sharing_modes_free(modes);
-    metrics_free(metrics);
 }
 
 static void on_profile(void *context, int64_t user) { *(int64_t *)context = user; }
 
 /* Of user 3, who has a name, and of 4, who has none. */
 static void check_members(struct profiles *profiles) {
-    struct buffer body = {.data = NULL};
+    FREED_BUFFER body = {.size = 0};
     user_json_find(&body, 3, profiles);
     assert_string_equal(buffer_cstring(&body), "\"user\":3,\"name\":\"Ada\",\"avatar_url\":\"\"");
     buffer_clear(&body);
@@ -185,19 +168,17 @@ static void check_members(struct profiles *profiles) {
     user_json_find_texts(&body, 4, profiles);
     assert_string_equal(buffer_cstring(&body), "\"user\":3,\"name\":\"Ada\",\"avatar_url\":\"\""
                                                "\"user\":4,\"name\":\"\",\"avatar_url\":\"\"");
-    buffer_free(&body);
 }
 
-static void test_profiles(void **state) {
-    char folder[] = "/tmp/test-users-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+TEST(test_profiles) {
+    char *folder = kit_folder();
     int64_t told = -1;
     struct profiles *profiles = NULL;
     const struct profiles_options options = {
         .data_dir = folder, .partitions = 2, .context = &told, .on_change = on_profile};
     assert_int_equal(profiles_open(&options, &profiles, NULL), 0);
     const struct copy_definition copy = profiles_copy(profiles);
-    struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER value = {.size = 0};
     struct profile found, ada = {.name = {"Ada", 3}, .avatar_url = {"", 0}};
     uint8_t key[8];
     event_encode_profile(&value, &ada);
@@ -218,16 +199,7 @@ static void test_profiles(void **state) {
     struct kafka_record gone = record_of(&TOPIC_PROFILES, key, 3, 2, NULL);
     assert_int_equal(copy.apply(copy.context, &gone, NULL), 0);
     profiles_close(profiles);
-    buffer_free(&value);
-    char *path = mem_format("%s/profiles", folder);
+    FREED char *path = mem_format("%s/profiles", folder);
     assert_int_equal(store_remove(path, NULL), 0);
     assert_int_equal(remove(folder), 0);
-    free(path);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_sharing_that_ends),
-                                       cmocka_unit_test(test_sharing_of_many_ends_together),
-                                       cmocka_unit_test(test_profiles)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

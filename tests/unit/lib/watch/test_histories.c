@@ -1,20 +1,7 @@
 /* Watching through random histories of trouble (watch_world.h): three minutes after the last trouble no phone shows an old page;
  * and each rule of the protocol is needed, because without it some phones do. STARLING_HISTORIES: how many, if not 10,000. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "unit/kit/kit.h"
 #include "unit/lib/watch/world.h"
-
-static uint64_t histories(void) {
-    const char *wanted = getenv("STARLING_HISTORIES");
-    return wanted ? strtoull(wanted, NULL, 10) : 10000;
-}
 
 static void all_end_well(uint64_t count, bool fingerprints) {
     struct watch_history sum = {.old_screens = 0};
@@ -39,11 +26,11 @@ static void all_end_well(uint64_t count, bool fingerprints) {
     assert_true(sum.silent > 0);
 }
 
-static void test_no_old_screen(void **state) { all_end_well(histories(), false); }
+TEST(test_no_old_screen) { all_end_well(kit_histories(10000), false); }
 
-static void test_no_old_screen_with_versions_that_fall(void **state) { all_end_well(histories(), true); }
+TEST(test_no_old_screen_with_versions_that_fall) { all_end_well(kit_histories(10000), true); }
 
-static void test_each_rule_is_needed(void **state) {
+TEST(test_each_rule_is_needed) {
     static const enum watch_rule rules[] = {WATCH_RULE_ROLLCALL, WATCH_RULE_ACK, WATCH_RULE_SECOND, WATCH_RULE_REREAD};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         unsigned wrong = 0;
@@ -51,13 +38,4 @@ static void test_each_rule_is_needed(void **state) {
         print_message("without rule %d: %u of 1000 histories end with an old screen\n", rules[i], wrong);
         assert_true(wrong > 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_old_screen),
-        cmocka_unit_test(test_no_old_screen_with_versions_that_fall),
-        cmocka_unit_test(test_each_rule_is_needed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,6 @@
 /* The bytes of watching: held to the codecs that are generated from schemas/, and to any bytes that somebody may send. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-
 #include "base/bytes.h"
-#include "base/mem.h"
+#include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"
 #include "watch/records.h"
 
@@ -35,10 +24,10 @@ static const uint8_t *bare(const struct buffer *value, uint32_t id) {
     return value->data + EVENT_HEADER_SIZE;
 }
 
-static void test_watch_records_are_the_schema_s(void **state) {
+TEST(test_watch_records_are_the_schema_s) {
     assert_int_equal(WATCH_RECORD_ID, WATCH_SCHEMA_ID);
     for (int32_t route = 0; route <= WATCH_ROUTE_MAX; route += 13) {
-        struct buffer value = {.data = NULL};
+        FREED_BUFFER value = {.size = 0};
         struct watch record;
         int32_t read;
         watch_value_encode(&value, route);
@@ -47,7 +36,6 @@ static void test_watch_records_are_the_schema_s(void **state) {
         assert_int_equal(record.route, route);
         assert_int_equal(watch_value_decode(value.data, value.size, &read), 0);
         assert_int_equal(read, route);
-        buffer_free(&value);
     }
 }
 
@@ -62,8 +50,8 @@ static void roll_call_round(uint64_t *seed) {
     for (size_t i = 0; i < roll.heard; i++)
         acks[i] = (struct watch_ack){
             .what_hash = sample_random(seed), .known = sample_below(seed, 2) > 0, .version = random_version(seed)};
-    struct buffer value = {.data = NULL};
-    struct codec *codec = codec_new();
+    FREED_BUFFER value = {.size = 0};
+    struct codec *codec = kit_codec();
     struct roll_call record;
     watch_roll_encode(&value, &roll, acks);
     const uint8_t *end = value.data + value.size;
@@ -87,11 +75,9 @@ static void roll_call_round(uint64_t *seed) {
     }
     assert_false(watch_roll_next(&read, &ack));
     assert_false(watch_roll_next(&read, &ack));
-    codec_free(codec);
-    buffer_free(&value);
 }
 
-static void test_roll_calls_are_the_schema_s(void **state) {
+TEST(test_roll_calls_are_the_schema_s) {
     uint64_t seed = 1;
     assert_int_equal(WATCH_ROLL_CALL_ID, ROLL_CALL_SCHEMA_ID);
     for (int i = 0; i < ROUNDS; i++) roll_call_round(&seed);
@@ -110,7 +96,7 @@ static void delivery_round(uint64_t *seed) {
                                             .partition = (int32_t)sample_below(seed, 1024),
                                             .content = content,
                                             .content_size = sample_below(seed, sizeof content)};
-    struct buffer value = {.data = NULL};
+    FREED_BUFFER value = {.size = 0};
     struct watch_note record;
     watch_delivery_encode(&value, &delivery);
     const uint8_t *end = value.data + value.size;
@@ -133,10 +119,9 @@ static void delivery_round(uint64_t *seed) {
     assert_int_equal(record.content.size, delivery.content_size);
     assert_ptr_equal(read.content, record.content.data);
     assert_int_equal(read.content_size, delivery.content_size);
-    buffer_free(&value);
 }
 
-static void test_deliveries_are_the_schema_s(void **state) {
+TEST(test_deliveries_are_the_schema_s) {
     uint64_t seed = 2;
     assert_int_equal(WATCH_NOTE_ID, WATCH_NOTE_SCHEMA_ID);
     assert_int_equal(WATCH_NOTE_IS_TOLD, WATCH_NOTE_TOLD);
@@ -145,7 +130,7 @@ static void test_deliveries_are_the_schema_s(void **state) {
     for (int i = 0; i < ROUNDS; i++) delivery_round(&seed);
 }
 
-static void test_keys(void **state) {
+TEST(test_keys) {
     uint8_t key[WATCH_KEY_MAX];
     struct watch_key read;
     assert_int_equal(watch_key_encode(key, "feed:7", 6, 0x0102030405060708), 14);
@@ -161,14 +146,14 @@ static void test_keys(void **state) {
     assert_int_equal(watch_key_decode(key, WATCH_KEY_MAX + 1, &read), -EBADMSG);
 }
 
-static void test_hashes_never_change(void **state) {
+TEST(test_hashes_never_change) {
     assert_int_equal(watch_hash("feed:7", 6), UINT64_C(0x2d34dc295b367aca));
     assert_int_equal(watch_hash("comments:post:123", 17), UINT64_C(0xdecf9de04c347745));
     assert_int_equal(watch_hash_share(watch_hash("feed:7", 6), 3), UINT64_C(0x8b7d27d2c7f3e674));
     assert_int_not_equal(watch_hash("a", 1), watch_hash("a\0", 2));
 }
 
-static void test_versions(void **state) {
+TEST(test_versions) {
     struct watch_version two = {.number = 2}, four = {.number = 4}, six = {.number = 6},
                          print = {.number = 4, .hash = 1}, other = {.number = 4, .hash = 2};
     assert_true(watch_version_follows(four, four, six));
@@ -209,7 +194,7 @@ static int decode(uint32_t id, const uint8_t *bytes, size_t size) {
 
 static void damage(uint32_t id) {
     struct samples *samples = samples_new(event_schema_find(id), id);
-    struct buffer bytes = {.data = NULL}, value = {.data = NULL};
+    FREED_BUFFER bytes = {.data = NULL}, value = {.data = NULL};
     int taken = 0, refused = 0;
     for (int i = 0; i < 20000; i++) {
         samples_next(samples, &bytes);
@@ -225,19 +210,17 @@ static void damage(uint32_t id) {
         assert_int_equal(decode(id, value.data, value.size), -EBADMSG);
     }
     assert_true(taken > 100 && refused > 1000);
-    buffer_free(&bytes);
-    buffer_free(&value);
     samples_free(samples);
 }
 
-static void test_damaged_values_are_refused_or_mean_the_same(void **state) {
+TEST(test_damaged_values_are_refused_or_mean_the_same) {
     damage(WATCH_RECORD_ID);
     damage(WATCH_ROLL_CALL_ID);
     damage(WATCH_NOTE_ID);
 }
 
-static void test_limits(void **state) {
-    struct buffer value = {.data = NULL};
+TEST(test_limits) {
+    FREED_BUFFER value = {.size = 0};
     uint8_t what[WATCH_WHAT_MAX + 1] = {0};
     struct watch_delivery read, delivery = {.is = WATCH_NOTE_IS_NAMED, .what = what};
     int32_t route;
@@ -254,10 +237,9 @@ static void test_limits(void **state) {
     buffer_clear(&value);
     watch_value_encode(&value, -1);
     assert_int_equal(watch_value_decode(value.data, value.size, &route), -EBADMSG);
-    buffer_free(&value);
 }
 
-static void a_version_is_a_text_and_back(void **state) {
+TEST(a_version_is_a_text_and_back) {
     static const struct watch_version VERSIONS[] = {{.number = 0, .hash = 1},
                                                     {.number = INT64_MAX, .hash = UINT64_MAX},
                                                     {.number = 907, .hash = 0xfedcba9876543210}};
@@ -277,19 +259,4 @@ static void a_version_is_a_text_and_back(void **state) {
     assert_string_equal(text, "000000000000038bfedcba9876543210");
     for (size_t i = 0; i < sizeof NONE / sizeof NONE[0]; i++)
         assert_false(watch_version_read(NONE[i], strlen(NONE[i]), &version));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_watch_records_are_the_schema_s),
-        cmocka_unit_test(test_roll_calls_are_the_schema_s),
-        cmocka_unit_test(test_deliveries_are_the_schema_s),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_hashes_never_change),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_damaged_values_are_refused_or_mean_the_same),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(a_version_is_a_text_and_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* The pure parts of lib/ws: frames that are cut anywhere, and UTF-8 that is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buffer.h"
-#include "base/mem.h"
 #include "base/text.h"
+#include "unit/kit/kit.h"
 #include "ws/frames.h"
 #include "ws/utf8.h"
 
@@ -62,10 +53,10 @@ static void piece_say(struct buffer *said, const struct frame_piece *piece) {
     if (!piece->left) buffer_byte(said, '>');
 }
 
-static void frames_are_the_same_however_they_are_cut(void **state) {
+TEST(frames_are_the_same_however_they_are_cut) {
     srand(7);
     for (int round = 0; round < 200; round++) {
-        struct buffer wire = {0}, expected = {0}, said = {0};
+        FREED_BUFFER wire = {0}, expected = {0}, said = {0};
         struct frame_reader reader = {.left = 0};
         struct frame_piece piece;
         const char *reason;
@@ -87,9 +78,6 @@ static void frames_are_the_same_however_they_are_cut(void **state) {
         assert_int_equal(said.size, expected.size);
         assert_memory_equal(said.data, expected.data, said.size);
         assert_int_equal(reader.in_message, in_message);
-        buffer_free(&wire);
-        buffer_free(&expected);
-        buffer_free(&said);
     }
 }
 
@@ -105,7 +93,7 @@ static const char *fault_of(const char *bytes, size_t size, size_t *taken) {
     return result == FRAME_FAULT ? reason : NULL;
 }
 
-static void faults_are_told_at_their_first_byte(void **state) {
+TEST(faults_are_told_at_their_first_byte) {
     static const struct {
         const char *bytes;
         size_t size, told_after;
@@ -134,7 +122,7 @@ static void faults_are_told_at_their_first_byte(void **state) {
     }
 }
 
-static void close_codes_are_those_of_the_registry(void **state) {
+TEST(close_codes_are_those_of_the_registry) {
     for (unsigned code = 0; code < 65536; code++) {
         bool named = code == 1000 || code == 1001 || code == 1002 || code == 1003 || (code >= 1007 && code <= 1014);
         assert_int_equal(frame_close_code_fits(code), named || (code >= 3000 && code <= 4999));
@@ -159,7 +147,7 @@ static bool cut_is_utf8(const char *text, size_t size, unsigned longest) {
     return utf8_ends(&utf8);
 }
 
-static void utf8_is_the_same_however_it_is_cut(void **state) {
+TEST(utf8_is_the_same_however_it_is_cut) {
     static const char *const PARTS[] = {"a",
                                         "plain text ",
                                         "\xc2\x80",
@@ -173,20 +161,19 @@ static void utf8_is_the_same_however_it_is_cut(void **state) {
     int valid = 0;
     srand(11);
     for (int round = 0; round < 30000; round++) {
-        struct buffer text = {0};
+        FREED_BUFFER text = {.size = 0};
         for (unsigned parts = dice(8); parts; parts--) buffer_string(&text, PARTS[dice(sizeof PARTS / sizeof *PARTS)]);
         if (dice(2) && text.size) text.data[dice((unsigned)text.size)] = (uint8_t)dice(256);
         if (dice(4) == 0 && text.size) text.size--;
         bool expected = whole_is_utf8((const char *)text.data, text.size);
         assert_int_equal(cut_is_utf8((const char *)text.data, text.size, 1 + dice(12)), expected);
         valid += expected;
-        buffer_free(&text);
     }
     assert_true(valid > 10000 && valid < 25000);
 }
 
 /* Every character of four bytes or less, and everything that looks like one. */
-static void utf8_says_so_at_the_first_byte_that_cannot_be(void **state) {
+TEST(utf8_says_so_at_the_first_byte_that_cannot_be) {
     for (unsigned first = 0; first < 256; first++) {
         for (unsigned second = 0; second < 256; second++) {
             const uint8_t bytes[4] = {(uint8_t)first, (uint8_t)second, 0x80, 0x80};
@@ -198,15 +185,4 @@ static void utf8_says_so_at_the_first_byte_that_cannot_be(void **state) {
             assert_int_equal(utf8_feed(&utf8, bytes, 2), begins || alone || opens);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_are_the_same_however_they_are_cut),
-        cmocka_unit_test(faults_are_told_at_their_first_byte),
-        cmocka_unit_test(close_codes_are_those_of_the_registry),
-        cmocka_unit_test(utf8_is_the_same_however_it_is_cut),
-        cmocka_unit_test(utf8_says_so_at_the_first_byte_that_cannot_be),
-    };
-    return cmocka_run_group_tests_name("ws frames", tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* The opening handshake of lib/ws, against bare sockets: who is let in, who is told what, and how long it may take. */
+#include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
 #define SUBPROTOCOL "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n"
@@ -39,10 +29,9 @@ static void expect_answers(const struct request *cases, size_t count) {
     }
     assert_int_equal(world->at_server.opened, 0);
     assert_int_equal(ws_server_counts(world->server)->refused, count);
-    ws_world_free(world);
 }
 
-static void refuses_what_is_not_a_handshake(void **state) {
+TEST(refuses_what_is_not_a_handshake) {
     static const struct request cases[] = {
         {"GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 426 "},
         {"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi", "HTTP/1.1 426 "},
@@ -60,7 +49,7 @@ static void refuses_what_is_not_a_handshake(void **state) {
 }
 
 /* RFC 6455, 4.2.1. */
-static void refuses_a_handshake_that_lacks_something(void **state) {
+TEST(refuses_a_handshake_that_lacks_something) {
     static const struct request cases[] = {
         {"POST / HTTP/1.1\r\n" HOST KEY LINES "\r\n", "HTTP/1.1 405 Method Not Allowed\r\nAllow: GET\r\n"},
         {"get / HTTP/1.1\r\n" HOST KEY LINES "\r\n", "HTTP/1.1 405 "},
@@ -88,7 +77,7 @@ static void refuses_a_handshake_that_lacks_something(void **state) {
 }
 
 /* The names may be in any case, the handshake cut anywhere, and the first frame right behind it. */
-static void takes_a_handshake_however_it_comes(void **state) {
+TEST(takes_a_handshake_however_it_comes) {
     static const char request[] =
         "GET /any?page HTTP/1.1\r\nhOsT:localhost\r\nupgrade: h2c, WebSocket\r\nCONNECTION: keep-alive\r\n"
         "Connection: upgrade\r\n" KEY "Cookie: caf\xc3\xa9\r\n"
@@ -96,7 +85,7 @@ static void takes_a_handshake_however_it_comes(void **state) {
     static const char hello[] = "\x81\x82\x01\x01\x01\x01ih";
     struct ws_world *world = ws_world_new(NULL, NULL);
     size_t head = sizeof request - 1, size = head + sizeof hello - 1;
-    char *bytes = mem_format("%s%s", request, hello);
+    FREED char *bytes = mem_format("%s%s", request, hello);
     for (size_t cut = 0; cut <= size; cut += cut < head - 6 ? 17 : 1) {
         int fd = wire_connect(world, 0), opened = world->at_server.opened;
         wire_write(world, fd, bytes, cut);
@@ -115,11 +104,9 @@ static void takes_a_handshake_however_it_comes(void **state) {
     assert_non_null(strstr(wire_response(world, fd), " 101 "));
     wire_expect_text(world, fd, "hi");
     close(fd);
-    free(bytes);
-    ws_world_free(world);
 }
 
-static void a_request_has_its_limit(void **state) {
+TEST(a_request_has_its_limit) {
     enum { MOST = 8192 };
     struct ws_world *world = ws_world_new(NULL, NULL);
     for (int beyond = 0; beyond < 2; beyond++) {
@@ -127,18 +114,16 @@ static void a_request_has_its_limit(void **state) {
         memset(padding, 'x', MOST - 1);
         int rest = MOST + beyond - (int)strlen(GET HOST KEY LINES "X-Long: \r\n\r\n");
         request = mem_format(GET HOST KEY LINES "X-Long: %.*s\r\n\r\n", rest, padding);
-        int fd = wire_connect(world, 0);
+        FREED_BY(kit_close) int fd = wire_connect(world, 0);
         wire_write(world, fd, request, strlen(request));
         const char *response = wire_response(world, fd);
         if (!strstr(response, beyond ? " 431 " : " 101 ")) fail_msg("%s", response);
-        close(fd);
         free(request);
         free(padding);
     }
-    ws_world_free(world);
 }
 
-static void refuses_other_subprotocols_and_versions(void **state) {
+TEST(refuses_other_subprotocols_and_versions) {
     static const struct {
         const char *lines, *answer;
     } cases[] = {
@@ -160,15 +145,14 @@ static void refuses_other_subprotocols_and_versions(void **state) {
     ws_world_until(world, &world->at_server.closed, 1); /* of the one that was let in */
     assert_int_equal(world->at_server.opened, 1);
     assert_int_equal(world->at_server.code, 1006);
-    ws_world_free(world);
 }
 
-static void a_handshake_has_its_time(void **state) {
+TEST(a_handshake_has_its_time) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.handshake_s = 1;
     struct ws_world *world = ws_world_new(&options, NULL);
     int64_t start = clock_monotonic_us();
-    int silent = wire_connect(world, 0), slow = wire_connect(world, 0);
+    FREED_BY(kit_close) int silent = wire_connect(world, 0), slow = wire_connect(world, 0);
     const char *drip = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     char byte;
     for (; *drip && clock_monotonic_us() - start < 800000; drip++) {
@@ -179,31 +163,13 @@ static void a_handshake_has_its_time(void **state) {
     assert_false(wire_read(world, silent, &byte, 1));
     assert_false(wire_read(world, slow, &byte, 1));
     assert_true(clock_monotonic_us() - start < 2500000);
-    close(silent);
-    close(slow);
-    ws_world_free(world);
 }
 
-static void who_shakes_hands_during_the_shutdown_does_not_hold_it_up(void **state) {
+TEST(who_shakes_hands_during_the_shutdown_does_not_hold_it_up) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    int fd = wire_connect(world, 0);
+    FREED_BY(kit_close) int fd = wire_connect(world, 0);
     ws_world_run(world, 100); /* accepted */
     wire_request(world, fd, VERSION SUBPROTOCOL);
     ws_world_shutdown_server(world, WS_RESTART);
     assert_int_equal(world->at_server.opened, 0);
-    close(fd);
-    ws_world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_what_is_not_a_handshake),
-        cmocka_unit_test(refuses_a_handshake_that_lacks_something),
-        cmocka_unit_test(takes_a_handshake_however_it_comes),
-        cmocka_unit_test(a_request_has_its_limit),
-        cmocka_unit_test(refuses_other_subprotocols_and_versions),
-        cmocka_unit_test(a_handshake_has_its_time),
-        cmocka_unit_test(who_shakes_hands_during_the_shutdown_does_not_hold_it_up),
-    };
-    return cmocka_run_group_tests_name("ws handshakes", tests, NULL, NULL);
 }

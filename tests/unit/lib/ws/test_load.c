@@ -1,21 +1,11 @@
 /* The server of lib/ws with peers that read slowly, flood it, or take all its descriptors. */
+#include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
 #define SUBPROTOCOL "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n"
@@ -33,22 +23,18 @@ static struct buffer big_frame(int number) {
 }
 
 static int big_send(struct ws_connection *connection, int number) {
-    struct buffer frame = big_frame(number);
-    int result = ws_send(connection, &frame);
-    buffer_free(&frame);
-    return result;
+    FREED_BUFFER frame = big_frame(number);
+    return ws_send(connection, &frame);
 }
 
 static void big_expect(struct ws_world *world, int fd, int number) {
-    struct buffer payload = {0}, expected = big_frame(number);
+    FREED_BUFFER payload = {0}, expected = big_frame(number);
     assert_int_equal(wire_next(world, fd, &payload), TEXT);
     assert_int_equal(payload.size, BIG);
     assert_memory_equal(payload.data, expected.data + WS_HEADROOM, BIG);
-    buffer_free(&expected);
-    buffer_free(&payload);
 }
 
-static void a_slow_reader_gets_EAGAIN_and_then_an_intact_stream(void **state) {
+TEST(a_slow_reader_gets_EAGAIN_and_then_an_intact_stream) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     int fd = wire_open(world, 4096), sent = 0, read = 0, writable;
     struct ws_connection *connection = world->at_server.connection;
@@ -72,10 +58,9 @@ static void a_slow_reader_gets_EAGAIN_and_then_an_intact_stream(void **state) {
     wire_expect_text(world, fd, "the newest truth");
     assert_int_equal(world->at_server.writable, writable + 1); /* once for each time of -EAGAIN, not for every frame */
     close(fd);
-    ws_world_free(world);
 }
 
-static void a_slow_reader_is_closed_behind_what_it_was_sent(void **state) {
+TEST(a_slow_reader_is_closed_behind_what_it_was_sent) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     int fd = wire_open(world, 4096), sent = 0;
     while (!big_send(world->at_server.connection, sent)) sent++;
@@ -85,13 +70,12 @@ static void a_slow_reader_is_closed_behind_what_it_was_sent(void **state) {
     wire_expect_close(world, fd, WS_TOO_SLOW, "too slow");
     ws_world_until(world, &world->at_server.closed, 1);
     assert_int_equal(world->at_server.code, WS_TOO_SLOW); /* its answer came */
-    ws_world_free(world);
 }
 
-static void nobody_holds_up_the_shutdown(void **state) {
+TEST(nobody_holds_up_the_shutdown) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer payload = {0};
-    int deaf = wire_open(world, 0), slow = wire_open(world, 4096), half = wire_connect(world, 0);
+    FREED_BUFFER payload = {.size = 0};
+    FREED_BY(kit_close) int deaf = wire_open(world, 0), slow = wire_open(world, 4096), half = wire_connect(world, 0);
     while (!big_send(world->at_server.connection, 1)) {}
     wire_write(world, half, "GET / HTTP/1.1\r\n", 16);
     ws_world_run(world, 50);
@@ -102,18 +86,13 @@ static void nobody_holds_up_the_shutdown(void **state) {
     assert_int_equal(wire_next(world, deaf, &payload), CLOSE);
     assert_memory_equal(payload.data, "\x03\xf4", 2); /* 1012 */
     assert_int_equal(wire_next(world, deaf, &payload), -1);
-    buffer_free(&payload);
-    close(deaf);
-    close(slow);
-    close(half);
-    ws_world_free(world);
 }
 
 /* ---- floods ---- */
 
-static void a_flood_of_pings_is_closed(void **state) {
+TEST(a_flood_of_pings_is_closed) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer payload = {0};
+    FREED_BUFFER payload = {.size = 0};
     int fd = wire_open(world, 0), pongs = 0, first = 0;
     ws_world_until(world, &world->at_server.opened, 1);
     for (int sent = 0; sent < 2000 && first != CLOSE; sent++) {
@@ -128,14 +107,13 @@ static void a_flood_of_pings_is_closed(void **state) {
     close(fd);
     ws_world_until(world, &world->at_server.closed, 1);
     ws_world_free(world);
-    buffer_free(&payload);
 }
 
-static void a_flood_without_a_pause_is_closed(void **state) {
+TEST(a_flood_without_a_pause_is_closed) {
     static const int kinds[] = {PING, PONG};
     for (size_t i = 0; i < 2; i++) {
         struct ws_world *world = ws_world_new(NULL, NULL);
-        struct buffer many = {0};
+        FREED_BUFFER many = {.size = 0};
         int fd = wire_open(world, 0);
         ws_world_until(world, &world->at_server.opened, 1);
         for (int n = 0; n < 10000; n++) buffer_format(&many, "%c%c%c%c%c%c", kinds[i], 0x80, 1, 1, 1, 1);
@@ -146,7 +124,7 @@ static void a_flood_without_a_pause_is_closed(void **state) {
             wire_write(world, fd, many.data, many.size);
         }
         assert_int_equal(ws_server_counts(world->server)->floods, 1);
-        struct buffer payload = {0};
+        FREED_BUFFER payload = {.size = 0};
         int first;
         do first = wire_next(world, fd, &payload);
         while (first == PONG);
@@ -155,36 +133,32 @@ static void a_flood_without_a_pause_is_closed(void **state) {
         assert_string_equal(buffer_cstring(&payload) + 2, "too_many_pings");
         close(fd);
         ws_world_until(world, &world->at_server.closed, 1);
-        buffer_free(&payload);
-        buffer_free(&many);
         ws_world_free(world);
     }
 }
 
 static void say_nothing(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size) {}
 
-static void messages_are_no_flood(void **state) {
+TEST(messages_are_no_flood) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     char text[1000];
     memset(text, 'x', sizeof(text));
     int fd = wire_open(world, 0), sent = 0;
     for (int64_t end = clock_monotonic_us() + 4000000; clock_monotonic_us() < end; sent++) {
         wire_frame(world, fd, TEXT, text, sizeof(text));
-        struct buffer payload = {0};
+        FREED_BUFFER payload = {.size = 0};
         assert_int_equal(wire_next(world, fd, &payload), TEXT);
-        buffer_free(&payload);
     }
     assert_true(sent > 100);
     assert_int_equal(ws_server_counts(world->server)->floods, 0);
     close(fd);
-    ws_world_free(world);
 }
 
-static void a_flood_among_messages_is_closed(void **state) {
+TEST(a_flood_among_messages_is_closed) {
     enum { OTHERS = 7, PONGS = 2000 };
     struct ws_server_options options = ws_world_server_options(NULL);
     struct ws_world *world = ws_world_new(&options, NULL);
-    struct buffer many = {0};
+    FREED_BUFFER many = {.size = 0};
     int others[OTHERS], fd;
     world->when_message = say_nothing;
     for (int i = 0; i < OTHERS; i++) others[i] = wire_open(world, 0);
@@ -205,42 +179,36 @@ static void a_flood_among_messages_is_closed(void **state) {
     wire_expect_close(world, fd, WS_POLICY, "too_many_pings");
     for (int i = 0; i < OTHERS; i++) close(others[i]);
     ws_world_until(world, &world->at_server.closed, OTHERS + 1);
-    buffer_free(&many);
-    ws_world_free(world);
 }
 
-static void a_message_that_nobody_has_read_is_no_flood(void **state) {
+TEST(a_message_that_nobody_has_read_is_no_flood) {
     enum { LONG = 100000, ALONE_MS = 1500 };
     struct ws_server_options options = ws_world_server_options(NULL);
     options.max_message = LONG;
     struct ws_world *world = ws_world_new(&options, NULL);
-    char *text = mem_alloc(LONG);
+    FREED char *text = mem_alloc(LONG);
     memset(text, 'x', LONG);
-    int fd = wire_open(world, 0);
+    FREED_BY(kit_close) int fd = wire_open(world, 0);
     world->when_message = say_nothing;
     ws_world_run(world, ALONE_MS); /* looked at once */
     wire_frame(world, fd, TEXT, text, LONG);
     usleep(ALONE_MS * 1000);
     ws_world_until(world, &world->at_server.messages, 1);
     assert_int_equal(ws_server_counts(world->server)->floods, 0);
-    free(text);
-    close(fd);
-    ws_world_free(world);
 }
 
-static void a_message_in_too_many_pieces_is_closed(void **state) {
+TEST(a_message_in_too_many_pieces_is_closed) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     int fd = wire_open(world, 0);
     for (int i = 0; i < 2001; i++) wire_frame(world, fd, i ? MORE : TEXT_FIRST, "", 0);
     wire_expect_close(world, fd, WS_POLICY, "too_many_fragments");
     assert_int_equal(ws_server_counts(world->server)->floods, 1);
     assert_int_equal(world->at_server.messages, 0);
-    ws_world_free(world);
 }
 
 /* ---- descriptors ---- */
 
-static void without_descriptors_it_waits_and_does_not_spin(void **state) {
+TEST(without_descriptors_it_waits_and_does_not_spin) {
     enum { MANY = 10 };
     struct ws_world *world = ws_world_new(NULL, NULL);
     struct rlimit limit, none;
@@ -260,10 +228,9 @@ static void without_descriptors_it_waits_and_does_not_spin(void **state) {
     ws_world_until(world, &world->at_server.opened, MANY);
     for (int i = 0; i < MANY; i++) close(fds[i]);
     ws_world_until(world, &world->at_server.closed, MANY);
-    ws_world_free(world);
 }
 
-static void without_descriptors_it_stops_listening_and_nothing_is_left(void **state) {
+TEST(without_descriptors_it_stops_listening_and_nothing_is_left) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     struct rlimit limit, none;
     int lowest = dup(0), fd = wire_connect(world, 0);
@@ -285,29 +252,11 @@ static int descriptors(void) {
     return count;
 }
 
-static void no_descriptor_is_left(void **state) {
+TEST(no_descriptor_is_left) {
     int before = descriptors();
     struct ws_world *world = ws_world_new(NULL, NULL);
     for (int i = 0; i < 20; i++) close(wire_open(world, 0));
     ws_world_until(world, &world->at_server.closed, 20);
     ws_world_free(world);
     assert_int_equal(descriptors(), before);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_reader_gets_EAGAIN_and_then_an_intact_stream),
-        cmocka_unit_test(a_slow_reader_is_closed_behind_what_it_was_sent),
-        cmocka_unit_test(nobody_holds_up_the_shutdown),
-        cmocka_unit_test(a_flood_of_pings_is_closed),
-        cmocka_unit_test(a_flood_without_a_pause_is_closed),
-        cmocka_unit_test(messages_are_no_flood),
-        cmocka_unit_test(a_flood_among_messages_is_closed),
-        cmocka_unit_test(a_message_that_nobody_has_read_is_no_flood),
-        cmocka_unit_test(a_message_in_too_many_pieces_is_closed),
-        cmocka_unit_test(without_descriptors_it_waits_and_does_not_spin),
-        cmocka_unit_test(without_descriptors_it_stops_listening_and_nothing_is_left),
-        cmocka_unit_test(no_descriptor_is_left),
-    };
-    return cmocka_run_group_tests_name("ws under load", tests, NULL, NULL);
 }

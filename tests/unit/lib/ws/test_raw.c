@@ -1,26 +1,16 @@
 /* The server of lib/ws against bare sockets: what no well-behaved client sends, and exactly what goes over the wire. */
+#include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
 #define SUBPROTOCOL "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n"
 
-static void puts_fragments_together(void **state) {
+TEST(puts_fragments_together) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer payload = {0};
-    int fd = wire_open(world, 0);
+    FREED_BUFFER payload = {.size = 0};
+    FREED_BY(kit_close) int fd = wire_open(world, 0);
     wire_frame(world, fd, TEXT_FIRST, "one, ", 5);
     wire_frame(world, fd, PING, "are you there", 13);
     assert_int_equal(wire_next(world, fd, &payload), PONG);
@@ -33,7 +23,7 @@ static void puts_fragments_together(void **state) {
     wire_frame(world, fd, LAST, "", 0);
     wire_expect_text(world, fd, "");
     /* Many messages in one segment, and one message in many. */
-    struct buffer many = {0};
+    FREED_BUFFER many = {.size = 0};
     for (int i = 0; i < 200; i++) buffer_format(&many, "%c%c%c%c%c%c%c", TEXT, 0x81, 1, 1, 1, 1, ('a' + i % 26) ^ 1);
     wire_write(world, fd, many.data, many.size);
     for (int i = 0; i < 200; i++) wire_expect_text(world, fd, (char[]){(char)('a' + i % 26), 0});
@@ -42,17 +32,13 @@ static void puts_fragments_together(void **state) {
         ws_world_run(world, 2);
     }
     for (int i = 0; i < 3; i++) wire_expect_text(world, fd, (char[]){(char)('a' + i), 0});
-    buffer_free(&many);
-    buffer_free(&payload);
-    close(fd);
-    ws_world_free(world);
 }
 
-static void closes_with_1009_beyond_max_message(void **state) {
+TEST(closes_with_1009_beyond_max_message) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.max_message = 1000;
     struct ws_world *world = ws_world_new(&options, NULL);
-    char *text = mem_zero(1, 5000);
+    FREED char *text = mem_zero(1, 5000);
     memset(text, 'x', 4999);
     int fd = wire_open(world, 0);
     wire_frame(world, fd, TEXT, text, 1000);
@@ -64,7 +50,7 @@ static void closes_with_1009_beyond_max_message(void **state) {
     wire_expect_close(world, fd, WS_TOO_BIG, "message too big");
     fd = wire_open(world, 0); /* the head of a frame of 2^62 bytes is enough; and then it may flood as it likes */
     wire_write(world, fd, "\x81\xff\x40\0\0\0\0\0\0\0\1\2\3\4 and the first bytes", 34);
-    struct buffer payload = {0};
+    FREED_BUFFER payload = {.size = 0};
     assert_int_equal(wire_next(world, fd, &payload), CLOSE);
     assert_memory_equal(payload.data, "\x03\xf1", 2);
     for (int i = 0; i < 200; i++) wire_write(world, fd, text, 5000);
@@ -72,16 +58,13 @@ static void closes_with_1009_beyond_max_message(void **state) {
     close(fd);
     ws_world_until(world, &world->at_server.closed, 3);
     assert_int_equal(world->at_server.messages, 1);
-    buffer_free(&payload);
-    free(text);
-    ws_world_free(world);
 }
 
 /* Many clients read nothing while they send a message. If a write fails, they drop the connection and never see the close frame. */
-static void a_client_that_sends_all_first_reads_the_close_frame(void **state) {
+TEST(a_client_that_sends_all_first_reads_the_close_frame) {
     enum { MEGABYTE = 1 << 20 };
     struct ws_world *world = ws_world_new(NULL, NULL);
-    char *text = mem_zero(1, MEGABYTE);
+    FREED char *text = mem_zero(1, MEGABYTE);
     int fd = wire_open(world, 0);
     wire_write(world, fd, "\x81\xff\0\0\0\0\0\x20\0\0\1\2\3\4", 14); /* two megabytes follow */
     for (int i = 0; i < 2; i++) wire_write(world, fd, text, MEGABYTE);
@@ -89,11 +72,9 @@ static void a_client_that_sends_all_first_reads_the_close_frame(void **state) {
     assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1);
     wire_expect_close(world, fd, WS_TOO_BIG, "message too big");
     ws_world_until(world, &world->at_server.closed, 1);
-    free(text);
-    ws_world_free(world);
 }
 
-static void closes_on_frames_that_are_not_text(void **state) {
+TEST(closes_on_frames_that_are_not_text) {
     static const struct {
         int first_byte;
         const char *payload;
@@ -114,11 +95,10 @@ static void closes_on_frames_that_are_not_text(void **state) {
         ws_world_until(world, &world->at_server.closed, (int)i + 1);
     }
     assert_int_equal(world->at_server.messages, 0);
-    ws_world_free(world);
 }
 
 /* RFC 6455, 5.1. A mask of zeros is one. */
-static void closes_on_frames_that_are_not_masked(void **state) {
+TEST(closes_on_frames_that_are_not_masked) {
     static const struct {
         const char *bytes;
         size_t size;
@@ -140,10 +120,9 @@ static void closes_on_frames_that_are_not_masked(void **state) {
         assert_int_equal(world->at_server.code, 1006);
     }
     assert_int_equal(world->at_server.messages, sizeof(cases) / sizeof(*cases));
-    ws_world_free(world);
 }
 
-static void answers_a_close_and_passes_its_code_on(void **state) {
+TEST(answers_a_close_and_passes_its_code_on) {
     static const struct {
         const char *payload;
         size_t size;
@@ -154,7 +133,7 @@ static void answers_a_close_and_passes_its_code_on(void **state) {
                  {"\x03\xf5", 2, 1013}, {"\x03\xf6 gate", 7, 1014},
                  {"\x0b\xb8", 2, 3000}, {"\x13\x87 \xe2\x82\xac", 6, 4999}};
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer payload = {0};
+    FREED_BUFFER payload = {.size = 0};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int fd = wire_open(world, 0);
         wire_frame(world, fd, CLOSE, cases[i].payload, cases[i].size);
@@ -166,11 +145,9 @@ static void answers_a_close_and_passes_its_code_on(void **state) {
         ws_world_until(world, &world->at_server.closed, (int)i + 1);
         assert_int_equal(world->at_server.code, cases[i].code);
     }
-    buffer_free(&payload);
-    ws_world_free(world);
 }
 
-static void refuses_a_close_that_says_what_none_may(void **state) {
+TEST(refuses_a_close_that_says_what_none_may) {
     static const struct {
         const char *payload;
         size_t size;
@@ -193,13 +170,12 @@ static void refuses_a_close_that_says_what_none_may(void **state) {
         ws_world_until(world, &world->at_server.closed, (int)i + 1);
         assert_int_equal(world->at_server.code, 1006);
     }
-    ws_world_free(world);
 }
 
-static void answers_every_ping(void **state) {
+TEST(answers_every_ping) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer payload = {0}, pings = {0};
-    int fd = wire_open(world, 0);
+    FREED_BUFFER payload = {0}, pings = {0};
+    FREED_BY(kit_close) int fd = wire_open(world, 0);
     for (int i = 0; i < 20; i++) buffer_format(&pings, "%c%c%c%c%c%c%c", PING, 0x81, 1, 1, 1, 1, ('a' + i) ^ 1);
     wire_write(world, fd, pings.data, pings.size);
     for (int i = 0; i < 20; i++) {
@@ -214,10 +190,6 @@ static void answers_every_ping(void **state) {
     assert_int_equal(wire_next(world, fd, &payload), PONG);
     wire_frame(world, fd, LAST, "", 0);
     wire_expect_text(world, fd, "h");
-    buffer_free(&pings);
-    buffer_free(&payload);
-    close(fd);
-    ws_world_free(world);
 }
 
 static void close_with_long_reason(struct ws_world *world, struct ws_connection *connection, const char *text,
@@ -227,7 +199,7 @@ static void close_with_long_reason(struct ws_world *world, struct ws_connection 
     ws_close(connection, WS_RESTART, reason);
 }
 
-static void cuts_a_reason_that_is_too_long(void **state) {
+TEST(cuts_a_reason_that_is_too_long) {
     char reason[124] = {0};
     memset(reason, 'r', 123);
     struct ws_world *world = ws_world_new(NULL, NULL);
@@ -235,30 +207,26 @@ static void cuts_a_reason_that_is_too_long(void **state) {
     int fd = wire_open(world, 0);
     wire_frame(world, fd, TEXT, "x", 1);
     wire_expect_close(world, fd, WS_RESTART, reason);
-    ws_world_free(world);
 }
 
-static void a_peer_that_does_not_answer_a_close_is_dropped(void **state) {
+TEST(a_peer_that_does_not_answer_a_close_is_dropped) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    int fd = wire_open(world, 4096), deaf = wire_open(world, 0);
+    FREED_BY(kit_close) int fd = wire_open(world, 4096), deaf = wire_open(world, 0);
     ws_close(world->at_server.connection, WS_SUPERSEDED, NULL);
     ws_world_run(world, 2500);
     assert_int_equal(world->at_server.closed, 0);
     ws_world_until(world, &world->at_server.closed, 1);
     assert_int_equal(world->at_server.code, 1006);
-    close(deaf);
-    close(fd);
-    ws_world_free(world);
 }
 
 /* ---- time-outs ---- */
 
-static void a_dead_peer_is_pinged_and_dropped(void **state) {
+TEST(a_dead_peer_is_pinged_and_dropped) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.ping_s = 1;
     struct ws_world *world = ws_world_new(&options, NULL);
-    struct buffer payload = {0};
-    int fd = wire_open(world, 0);
+    FREED_BUFFER payload = {.size = 0};
+    FREED_BY(kit_close) int fd = wire_open(world, 0);
     for (int i = 0; i < 2; i++) { /* as long as it answers, it stays */
         assert_int_equal(wire_next(world, fd, &payload), PING);
         wire_frame(world, fd, PONG, payload.data, payload.size);
@@ -272,16 +240,13 @@ static void a_dead_peer_is_pinged_and_dropped(void **state) {
     assert_true(clock_monotonic_us() - heard > 1900000);
     assert_true(clock_monotonic_us() - heard < 4000000);
     assert_int_equal(world->at_server.code, 1006);
-    buffer_free(&payload);
-    close(fd);
-    ws_world_free(world);
 }
 
 /* Nobody waits for the peer's answer: who breaks the protocol may not know how to give one. */
-static void who_breaks_the_protocol_is_closed_at_once(void **state) {
+TEST(who_breaks_the_protocol_is_closed_at_once) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer payload = {0};
-    int fd = wire_open(world, 0);
+    FREED_BUFFER payload = {.size = 0};
+    FREED_BY(kit_close) int fd = wire_open(world, 0);
     struct ws_connection *connection = world->at_server.connection;
     int64_t start = clock_monotonic_us();
     wire_frame(world, fd, 0xF1, "reserved", 8);
@@ -298,25 +263,4 @@ static void who_breaks_the_protocol_is_closed_at_once(void **state) {
     assert_int_equal(world->at_server.messages, 0);
     ws_world_shutdown_server(world, WS_NORMAL); /* and not longer than 2 s, though the peer does nothing */
     assert_true(clock_monotonic_us() - start < 4000000);
-    buffer_free(&payload);
-    close(fd);
-    ws_world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(puts_fragments_together),
-        cmocka_unit_test(closes_with_1009_beyond_max_message),
-        cmocka_unit_test(a_client_that_sends_all_first_reads_the_close_frame),
-        cmocka_unit_test(closes_on_frames_that_are_not_text),
-        cmocka_unit_test(closes_on_frames_that_are_not_masked),
-        cmocka_unit_test(answers_a_close_and_passes_its_code_on),
-        cmocka_unit_test(refuses_a_close_that_says_what_none_may),
-        cmocka_unit_test(answers_every_ping),
-        cmocka_unit_test(cuts_a_reason_that_is_too_long),
-        cmocka_unit_test(a_peer_that_does_not_answer_a_close_is_dropped),
-        cmocka_unit_test(a_dead_peer_is_pinged_and_dropped),
-        cmocka_unit_test(who_breaks_the_protocol_is_closed_at_once),
-    };
-    return cmocka_run_group_tests_name("ws against bare sockets", tests, NULL, NULL);
 }

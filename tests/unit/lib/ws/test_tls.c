@@ -1,22 +1,11 @@
 /* wss:// with a certificate of our own. The server is a process of its own, as a daemon's is. */
+#include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
-#include <errno.h>
 #include <openssl/ssl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 
 /* For localhost, by itself, until 2126; secures nothing but this test. */
 static const char certificate[] = "-----BEGIN CERTIFICATE-----\n"
@@ -37,11 +26,8 @@ static const char key[] = "-----BEGIN PRIVATE KEY-----\n"
                           "-----END PRIVATE KEY-----\n";
 
 static char *file_with(const char *text) {
-    char *path = mem_string("/tmp/test_ws_tls-XXXXXX");
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
+    char *path = mem_format("%s/pem", kit_folder());
+    kit_write(path, text);
     return path;
 }
 
@@ -57,7 +43,7 @@ static void serve(int report, const char *certificate_file, const char *key_file
     exit(failed);
 }
 
-static void speaks_tls(void **state) {
+TEST(speaks_tls) {
     char *files[2] = {file_with(certificate), file_with(key)}, url[64];
     int report[2], status, port;
     assert_int_equal(pipe(report), 0);
@@ -66,16 +52,15 @@ static void speaks_tls(void **state) {
     if (server == 0) serve(report[1], files[0], files[1]);
     assert_int_equal(read(report[0], &port, sizeof(port)), sizeof(port));
     struct ws_world *world = ws_world_new(NULL, files[0]);
-    struct error error;
-    struct buffer frame = {0};
+    FREED_BUFFER frame = {.size = 0};
     snprintf(url, sizeof(url), "ws://localhost:%d/", port); /* not without TLS */
-    assert_int_equal(ws_connect(world->clients, url, NULL, &error), 0);
+    assert_int_equal(ws_connect(world->clients, url, NULL, &failure), 0);
     ws_world_until(world, &world->at_client.closed, 1);
     snprintf(url, sizeof(url), "wss://127.0.0.2:%d/", port); /* not under another name */
-    assert_int_equal(ws_connect(world->clients, url, NULL, &error), 0);
+    assert_int_equal(ws_connect(world->clients, url, NULL, &failure), 0);
     ws_world_until(world, &world->at_client.closed, 2);
     snprintf(url, sizeof(url), "wss://localhost:%d/", port);
-    assert_int_equal(ws_connect(world->clients, url, NULL, &error), 0);
+    assert_int_equal(ws_connect(world->clients, url, NULL, &failure), 0);
     ws_world_until(world, &world->at_client.opened, 1);
     for (size_t size = 1, n = 1; size < 65536; size *= 3, n++) {
         ws_frame_start(&frame);
@@ -91,7 +76,6 @@ static void speaks_tls(void **state) {
     assert_int_equal(waitpid(server, &status, 0), server);
     assert_int_equal(status, 0);
     ws_world_free(world);
-    buffer_free(&frame);
     for (int i = 0; i < 2; i++) {
         close(report[i]);
         unlink(files[i]);
@@ -111,11 +95,10 @@ static void page_write(struct buffer *page, int number) {
 /* The next pages, until one does not go; how many have gone is the connection's context. */
 static void pages_send(struct ws_world *world, struct ws_connection *connection) {
     for (intptr_t sent = (intptr_t)ws_context(connection); sent < PAGES; sent++) {
-        struct buffer frame = {0};
+        FREED_BUFFER frame = {.size = 0};
         ws_frame_start(&frame);
         page_write(&frame, (int)sent);
         int result = ws_send(connection, &frame);
-        buffer_free(&frame);
         if (result) {
             if (write(waits_to, "w", 1) != 1) abort();
             return;
@@ -149,7 +132,7 @@ static void tls_read(SSL *ssl, void *bytes, size_t size) {
             fail_msg("%zu of %zu bytes came", done, size);
 }
 
-static void a_slow_reader_gets_an_intact_stream(void **state) {
+TEST(a_slow_reader_gets_an_intact_stream) {
     static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                                   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
                                   "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n\r\n";
@@ -176,7 +159,7 @@ static void a_slow_reader_gets_an_intact_stream(void **state) {
     }
     assert_int_equal(SSL_write(ssl, "\x81\x82\0\0\0\0hi", 8), 8); /* is read while the pages wait */
     for (int number = 0; number < PAGES; number++) {
-        struct buffer page = {0};
+        FREED_BUFFER page = {.size = 0};
         uint8_t head[4];
         char *came = mem_alloc(PAGE_SIZE), waits;
         page_write(&page, number);
@@ -186,7 +169,6 @@ static void a_slow_reader_gets_an_intact_stream(void **state) {
         assert_memory_equal(head, "\x81\x7e\xc3\x50", sizeof(head)); /* 50,000 */
         tls_read(ssl, came, PAGE_SIZE);
         assert_memory_equal(came, page.data, PAGE_SIZE);
-        buffer_free(&page);
         free(came);
     }
     tls_read(ssl, last, 4);
@@ -220,7 +202,7 @@ static size_t client_hello(uint8_t *bytes, size_t room) {
     return (size_t)size;
 }
 
-static void many_handshakes_leave_others_their_turn(void **state) {
+TEST(many_handshakes_leave_others_their_turn) {
     enum { MANY = 200 };
     char *files[2] = {file_with(certificate), file_with(key)};
     struct ws_server_options options = ws_world_server_options(NULL);
@@ -244,20 +226,7 @@ static void many_handshakes_leave_others_their_turn(void **state) {
     }
 }
 
-static void without_authorities_there_is_no_wss(void **state) {
+TEST(without_authorities_there_is_no_wss) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct error error;
-    assert_int_equal(ws_connect(world->clients, "wss://localhost:1/", NULL, &error), -ENOTSUP);
-    assert_non_null(strstr(error.text, "wss://localhost:1/"));
-    ws_world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speaks_tls),
-        cmocka_unit_test(a_slow_reader_gets_an_intact_stream),
-        cmocka_unit_test(many_handshakes_leave_others_their_turn),
-        cmocka_unit_test(without_authorities_there_is_no_wss),
-    };
-    return cmocka_run_group_tests_name("ws over TLS", tests, NULL, NULL);
+    assert_fails(ws_connect(world->clients, "wss://localhost:1/", NULL, &failure), -ENOTSUP, "wss://localhost:1/");
 }

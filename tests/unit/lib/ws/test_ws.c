@@ -1,27 +1,16 @@
 /* Server and clients of lib/ws on one loop. */
+#include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 
 static void fill(struct buffer *frame, size_t size) {
     ws_frame_start(frame);
     for (size_t i = 0; i < size; i++) buffer_byte(frame, (uint8_t)('a' + i % 23));
 }
 
-static void echoes_messages_of_all_sizes(void **state) {
+TEST(echoes_messages_of_all_sizes) {
     static const size_t sizes[] = {0, 1, 125, 126, 127, 128, 129, 255, 256, 1000, 4096, 60000, 65535, 65536};
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct buffer frame = {0};
+    FREED_BUFFER frame = {.size = 0};
     ws_world_connect(world, NULL);
     ws_world_until(world, &world->at_client.opened, 1);
     assert_int_equal(ws_server_connections(world->server), 1);
@@ -33,8 +22,6 @@ static void echoes_messages_of_all_sizes(void **state) {
         assert_int_equal(world->at_client.message.size, sizes[n]);
         if (sizes[n]) assert_memory_equal(world->at_client.message.data, frame.data + WS_HEADROOM, sizes[n]);
     }
-    buffer_free(&frame);
-    ws_world_free(world);
 }
 
 static void count_in_context(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size) {
@@ -44,7 +31,7 @@ static void count_in_context(struct ws_world *world, struct ws_connection *conne
 
 static void free_context(struct ws_world *world, struct ws_connection *connection) { free(ws_context(connection)); }
 
-static void serves_500_connections_and_closes_them_at_shutdown(void **state) {
+TEST(serves_500_connections_and_closes_them_at_shutdown) {
     enum { MANY = 500 };
     struct ws_connection *connections[MANY];
     struct ws_world *world = ws_world_new(NULL, NULL);
@@ -65,10 +52,9 @@ static void serves_500_connections_and_closes_them_at_shutdown(void **state) {
     assert_int_equal(world->at_server.closed, MANY);
     ws_world_until(world, &world->at_client.closed, MANY);
     assert_int_equal(world->at_client.code, WS_SUPERSEDED);
-    ws_world_free(world);
 }
 
-static void close_codes_travel_both_ways(void **state) {
+TEST(close_codes_travel_both_ways) {
     static const int codes[] = {WS_NORMAL, 1001, WS_POLICY, WS_TOO_BIG, WS_SUPERSEDED, WS_TOO_SLOW, WS_EXPIRED};
     struct ws_world *world = ws_world_new(NULL, NULL);
     int closed = 0;
@@ -90,7 +76,6 @@ static void close_codes_travel_both_ways(void **state) {
     }
     assert_int_equal(world->at_client.messages + world->at_server.messages, 0);
     assert_int_equal(ws_server_connections(world->server), 0);
-    ws_world_free(world);
 }
 
 static void close_at_once(struct ws_world *world, struct ws_connection *connection) {
@@ -107,7 +92,7 @@ static void use_after_close(struct ws_world *world, struct ws_connection *connec
     assert_int_equal(ws_world_say(connection, "late"), -EPIPE);
 }
 
-static void closing_inside_callbacks_is_safe(void **state) {
+TEST(closing_inside_callbacks_is_safe) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     world->when_opened = close_at_once;
     world->when_closed = use_after_close;
@@ -123,15 +108,12 @@ static void closing_inside_callbacks_is_safe(void **state) {
     ws_world_until(world, &world->at_server.closed, 2);
     assert_int_equal(world->at_server.messages, 1); /* none after the close */
     assert_int_equal(world->at_client.code, WS_TOO_SLOW);
-    ws_world_free(world);
 }
 
-static void failed_attempts_are_told_later(void **state) {
+TEST(failed_attempts_are_told_later) {
     struct ws_world *world = ws_world_new(NULL, NULL);
-    struct error error;
-    assert_int_equal(ws_connect(world->clients, "http://127.0.0.1:1/", NULL, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "http://127.0.0.1:1/"));
-    assert_int_equal(ws_connect(world->clients, "ws://", NULL, &error), -EINVAL);
+    assert_fails(ws_connect(world->clients, "http://127.0.0.1:1/", NULL, &failure), -EINVAL, "http://127.0.0.1:1/");
+    assert_int_equal(ws_connect(world->clients, "ws://", NULL, &failure), -EINVAL);
     assert_int_equal(ws_server_accept(world->server, false), 0); /* nobody listens there any more */
     for (int i = 0; i < 3; i++) ws_world_connect(world, NULL);
     assert_int_equal(world->at_client.closed, 0);
@@ -139,10 +121,9 @@ static void failed_attempts_are_told_later(void **state) {
     assert_int_equal(world->at_client.code, 1006);
     assert_int_equal(world->at_client.opened, 0);
     ws_world_connect(world, NULL); /* shut down with one on the way */
-    ws_world_free(world);
 }
 
-static void accepting_can_be_switched_off_and_on(void **state) {
+TEST(accepting_can_be_switched_off_and_on) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     int port = world->port;
     for (int round = 1; round <= 3; round++) {
@@ -155,10 +136,9 @@ static void accepting_can_be_switched_off_and_on(void **state) {
         assert_int_equal(ws_server_port(world->server), port);
     }
     assert_int_equal(ws_server_connections(world->server), 3); /* those that were there stayed */
-    ws_world_free(world);
 }
 
-static void waits_at_the_connection_limit(void **state) {
+TEST(waits_at_the_connection_limit) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.max_connections = 2;
     struct ws_world *world = ws_world_new(&options, NULL);
@@ -168,11 +148,10 @@ static void waits_at_the_connection_limit(void **state) {
     assert_int_equal(world->at_client.opened, 2);
     ws_close(world->at_client.connection, WS_NORMAL, NULL);
     ws_world_until(world, &world->at_client.opened, 3);
-    ws_world_free(world);
 }
 
 /* Those who say nothing wait at most until somebody needs the place. */
-static void the_silent_make_room(void **state) {
+TEST(the_silent_make_room) {
     enum { ROOM = 20 };
     struct ws_server_options options = ws_world_server_options(NULL);
     options.max_connections = ROOM;
@@ -186,7 +165,6 @@ static void the_silent_make_room(void **state) {
     for (int i = 0; i < 3 * ROOM; i++) close(silent[i]);
     ws_world_run(world, 300);
     assert_int_equal(world->at_client.closed, 0);
-    ws_world_free(world);
 }
 
 static bool say_origin(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *number) {
@@ -195,7 +173,7 @@ static bool say_origin(void *context, const struct sockaddr *peer, const char *f
     return *number < 100;
 }
 
-static void the_origin_is_what_the_caller_makes_of_it(void **state) {
+TEST(the_origin_is_what_the_caller_makes_of_it) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.origin = say_origin;
     struct ws_world *world = ws_world_new(&options, NULL);
@@ -213,7 +191,6 @@ static void the_origin_is_what_the_caller_makes_of_it(void **state) {
     assert_string_equal(wire_response(world, fd), "");
     assert_int_equal(world->at_server.opened, 1);
     close(fd);
-    ws_world_free(world);
 }
 
 static bool take_one(void *context, const struct sockaddr *peer, const char *forwarded, uint64_t *number) {
@@ -221,27 +198,23 @@ static bool take_one(void *context, const struct sockaddr *peer, const char *for
     return forwarded || !came++;
 }
 
-static void sockets_that_are_not_taken_are_closed_at_once(void **state) {
+TEST(sockets_that_are_not_taken_are_closed_at_once) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.origin = take_one;
     struct ws_world *world = ws_world_new(&options, NULL);
-    int taken = wire_open(world, 0), other = wire_connect(world, 0);
+    FREED_BY(kit_close) int taken = wire_open(world, 0), other = wire_connect(world, 0);
     assert_string_equal(wire_response(world, other), "");
     assert_int_equal(ws_server_connections(world->server), 1);
-    close(taken);
-    close(other);
-    ws_world_free(world);
 }
 
-static void two_servers_share_a_port(void **state) {
+TEST(two_servers_share_a_port) {
     enum { MANY = 60 };
     struct ws_world *world = ws_world_new(NULL, NULL), second = {.port = world->port};
-    char *address = mem_format("127.0.0.1:%d", world->port);
+    FREED char *address = mem_format("127.0.0.1:%d", world->port);
     struct ws_server_options options = ws_world_server_options(&second);
-    struct error error;
     options.loop = &world->loop;
     options.listen = address;
-    assert_int_equal(ws_server_new(&options, &second.server, &error), 0);
+    assert_int_equal(ws_server_new(&options, &second.server, &failure), 0);
     assert_int_equal(ws_server_port(second.server), world->port);
     for (int i = 0; i < MANY; i++) ws_world_connect(world, NULL);
     ws_world_until(world, &world->at_client.opened, MANY);
@@ -253,12 +226,11 @@ static void two_servers_share_a_port(void **state) {
     for (int i = 0; i < 10; i++) ws_world_connect(world, NULL);
     ws_world_until(world, &second.at_server.opened, before + 10);
     ws_world_shutdown_server(world, WS_NORMAL);
-    world->server = second.server; /* for ws_world_free */
-    ws_world_free(world);
-    free(address);
+    world->server = second.server;
+    ws_world_free(world); /* while there is a second */
 }
 
-static void a_live_peer_is_kept_by_pings(void **state) {
+TEST(a_live_peer_is_kept_by_pings) {
     struct ws_server_options options = ws_world_server_options(NULL);
     options.ping_s = 1;
     struct ws_world *world = ws_world_new(&options, NULL);
@@ -268,7 +240,6 @@ static void a_live_peer_is_kept_by_pings(void **state) {
     assert_int_equal(world->at_server.closed + world->at_client.closed, 0);
     assert_int_equal(ws_world_say(world->at_client.connection, "still here"), 0);
     ws_world_until(world, &world->at_client.messages, 1);
-    ws_world_free(world);
 }
 
 static void count_shut(void *context) { ((struct ws_world *)context)->shut++; }
@@ -278,7 +249,7 @@ static void shut_down_at_once(struct ws_world *world, struct ws_connection *conn
     ws_server_shutdown(world->server, WS_RESTART, count_shut, world);
 }
 
-static void shutting_down_inside_on_close_ends(void **state) {
+TEST(shutting_down_inside_on_close_ends) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     ws_world_connect(world, NULL);
     ws_world_connect(world, NULL);
@@ -290,10 +261,9 @@ static void shutting_down_inside_on_close_ends(void **state) {
     assert_int_equal(world->at_server.closed, 2);
     ws_server_free(world->server);
     world->server = NULL;
-    ws_world_free(world);
 }
 
-static void starting_fails_with_a_reason(void **state) {
+TEST(starting_fails_with_a_reason) {
     static const char *const bad[] = {"8081", "127.0.0.1:", "192.0.2.1:0", "no host of that name.invalid:1",
                                       "127.0.0.1:http"};
     struct ws_world *world = ws_world_new(NULL, NULL);
@@ -314,25 +284,4 @@ static void starting_fails_with_a_reason(void **state) {
     assert_null(untouched);
     ws_server_free(NULL);
     ws_clients_free(NULL);
-    ws_world_free(world);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(echoes_messages_of_all_sizes),
-        cmocka_unit_test(serves_500_connections_and_closes_them_at_shutdown),
-        cmocka_unit_test(close_codes_travel_both_ways),
-        cmocka_unit_test(closing_inside_callbacks_is_safe),
-        cmocka_unit_test(failed_attempts_are_told_later),
-        cmocka_unit_test(accepting_can_be_switched_off_and_on),
-        cmocka_unit_test(waits_at_the_connection_limit),
-        cmocka_unit_test(the_silent_make_room),
-        cmocka_unit_test(the_origin_is_what_the_caller_makes_of_it),
-        cmocka_unit_test(sockets_that_are_not_taken_are_closed_at_once),
-        cmocka_unit_test(two_servers_share_a_port),
-        cmocka_unit_test(a_live_peer_is_kept_by_pings),
-        cmocka_unit_test(shutting_down_inside_on_close_ends),
-        cmocka_unit_test(starting_fails_with_a_reason),
-    };
-    return cmocka_run_group_tests_name("ws", tests, NULL, NULL);
 }

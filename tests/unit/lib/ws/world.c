@@ -1,20 +1,10 @@
 #include "unit/lib/ws/world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit/kit/kit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 
 enum { PATIENCE_MS = 20000 };
 
@@ -44,7 +34,7 @@ static void server_opened(void *context, struct ws_connection *connection) {
 
 static void server_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
     struct ws_world *world = context;
-    struct buffer frame = {0};
+    FREED_BUFFER frame = {.size = 0};
     side_message(&world->at_server, text, size);
     if (world->when_message) {
         world->when_message(world, connection, text, size);
@@ -53,7 +43,6 @@ static void server_message(void *context, struct ws_connection *connection, cons
         buffer_append(&frame, text, size);
         assert_int_equal(ws_send(connection, &frame), 0);
     }
-    buffer_free(&frame);
 }
 
 static void server_writable(void *context, struct ws_connection *connection) {
@@ -107,16 +96,14 @@ struct ws_server_options ws_world_server_options(struct ws_world *world) {
 
 void ws_world_listen(struct ws_world *world, const struct ws_server_options *options) {
     struct ws_server_options actual = options ? *options : ws_world_server_options(world);
-    struct error error = {{0}};
     actual.loop = &world->loop;
     actual.context = world;
-    if (ws_server_new(&actual, &world->server, &error)) fail_msg("%s", error.text);
+    if (ws_server_new(&actual, &world->server, &failure)) fail_msg("%s", failure.text);
     world->port = ws_server_port(world->server);
 }
 
 struct ws_world *ws_world_new(const struct ws_server_options *options, const char *tls_ca) {
     struct ws_world *world = mem_zero(1, sizeof(*world));
-    struct error error = {{0}};
     uv_loop_init(&world->loop);
     world->wake = loop_timer_new(&world->loop, 5, 5, nothing, NULL);
     ws_world_listen(world, options);
@@ -129,7 +116,8 @@ struct ws_world *ws_world_new(const struct ws_server_options *options, const cha
                                                        .on_message = client_message,
                                                        .on_writable = client_writable,
                                                        .on_close = client_closed}};
-    if (ws_clients_new(&clients, &world->clients, &error)) fail_msg("%s", error.text);
+    if (ws_clients_new(&clients, &world->clients, &failure)) fail_msg("%s", failure.text);
+    kit_after(ws_world_free, world);
     return world;
 }
 
@@ -143,18 +131,18 @@ void ws_world_shutdown_server(struct ws_world *world, int code) {
     world->server = NULL;
 }
 
-void ws_world_free(struct ws_world *world) {
+void ws_world_free(void *it) {
+    FREED struct ws_world *world = it;
+    kit_forget(world);
     if (world->server) ws_world_shutdown_server(world, WS_NORMAL);
     int shut = world->shut;
     ws_clients_shutdown(world->clients, has_shut, world);
     ws_world_until(world, &world->shut, shut + 1);
     ws_clients_free(world->clients);
     loop_timer_free(world->wake);
-    assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&world->loop), 0); /* no handle is left */
+    kit_loop_end(&world->loop); /* no handle is left */
     buffer_free(&world->at_server.message);
     buffer_free(&world->at_client.message);
-    free(world);
 }
 
 void ws_world_until(struct ws_world *world, const int *value, int least) {
@@ -171,19 +159,15 @@ void ws_world_run(struct ws_world *world, int ms) {
 }
 
 void ws_world_connect(struct ws_world *world, void *context) {
-    char *url = mem_format("ws://127.0.0.1:%d/", world->port);
-    struct error error = {{0}};
-    if (ws_connect(world->clients, url, context, &error)) fail_msg("%s", error.text);
-    free(url);
+    FREED char *url = mem_format("ws://127.0.0.1:%d/", world->port);
+    if (ws_connect(world->clients, url, context, &failure)) fail_msg("%s", failure.text);
 }
 
 int ws_world_say(struct ws_connection *connection, const char *text) {
-    struct buffer frame = {0};
+    FREED_BUFFER frame = {.size = 0};
     ws_frame_start(&frame);
     buffer_string(&frame, text);
-    int result = ws_send(connection, &frame);
-    buffer_free(&frame);
-    return result;
+    return ws_send(connection, &frame);
 }
 
 int wire_connect(struct ws_world *world, int receive_buffer) {
@@ -234,11 +218,11 @@ const char *wire_response(struct ws_world *world, int fd) {
 }
 
 void wire_request(struct ws_world *world, int fd, const char *header_lines) {
-    char *request = mem_format("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n",
-                               header_lines);
+    FREED char *request =
+        mem_format("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n",
+                   header_lines);
     wire_write(world, fd, request, strlen(request));
-    free(request);
 }
 
 int wire_open(struct ws_world *world, int receive_buffer) {
@@ -253,7 +237,7 @@ int wire_open(struct ws_world *world, int receive_buffer) {
 
 void wire_frame(struct ws_world *world, int fd, int first_byte, const void *payload, size_t size) {
     static const uint8_t mask[4] = {0x12, 0x34, 0x56, 0x78};
-    struct buffer frame = {0};
+    FREED_BUFFER frame = {.size = 0};
     buffer_byte(&frame, (uint8_t)first_byte);
     if (size < 126) {
         buffer_byte(&frame, (uint8_t)(0x80 | size));
@@ -264,7 +248,6 @@ void wire_frame(struct ws_world *world, int fd, int first_byte, const void *payl
     buffer_append(&frame, mask, sizeof(mask));
     for (size_t i = 0; i < size; i++) buffer_byte(&frame, ((const uint8_t *)payload)[i] ^ mask[i % 4]);
     wire_write(world, fd, frame.data, frame.size);
-    buffer_free(&frame);
 }
 
 int wire_next(struct ws_world *world, int fd, struct buffer *payload) {
@@ -288,20 +271,18 @@ int wire_next(struct ws_world *world, int fd, struct buffer *payload) {
 }
 
 void wire_expect_text(struct ws_world *world, int fd, const char *text) {
-    struct buffer payload = {0};
+    FREED_BUFFER payload = {.size = 0};
     assert_int_equal(wire_next(world, fd, &payload), TEXT);
     assert_string_equal(buffer_cstring(&payload), text);
-    buffer_free(&payload);
 }
 
 void wire_expect_close(struct ws_world *world, int fd, int code, const char *reason) {
-    struct buffer payload = {0};
+    FREED_BUFFER payload = {.size = 0};
     assert_int_equal(wire_next(world, fd, &payload), 0x88);
     assert_true(payload.size >= 2);
     assert_int_equal(payload.data[0] << 8 | payload.data[1], code);
     wire_frame(world, fd, 0x88, payload.data, payload.size);
     assert_string_equal(buffer_cstring(&payload) + 2, reason);
     assert_int_equal(wire_next(world, fd, &payload), -1);
-    buffer_free(&payload);
     close(fd);
 }

@@ -51,7 +51,7 @@ struct ws_server_options ws_world_server_options(struct ws_world *world);
 struct ws_world *ws_world_new(const struct ws_server_options *options, const char *tls_ca);
 /* Another server, after the first was shut down. */
 void ws_world_listen(struct ws_world *world, const struct ws_server_options *options);
-void ws_world_free(struct ws_world *world); /* shuts both down if the test has not */
+void ws_world_free(void *world); /* the end of a test does; shuts both down if the test has not */
 void ws_world_shutdown_server(struct ws_world *world, int code);
 
 /* Turns the loop until *value is at least `least`; the test fails when that takes too long. */

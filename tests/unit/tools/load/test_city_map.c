@@ -1,18 +1,10 @@
 /* The invented city's map, and that people are on its streets wherever they walk. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "json/json.h"
 #include "tools/load/city.h"
 #include "tools/load/city_map.h"
+#include "unit/kit/kit.h"
 
 enum { PEOPLE = 40, TIMES = 10, APART_MS = 97123, NEAR_M = 4, FAR_M = 400, FASTEST_M_S = 250 };
 
@@ -49,29 +41,23 @@ static void add_road(struct fixture *f, const json_t *line) {
     }
 }
 
-static int set_up(void **state) {
-    struct fixture *f = mem_zero(1, sizeof *f);
-    struct buffer text = {.size = 0};
-    struct error error;
+SET_UP_ONCE() {
+    struct fixture *f = kit_zero(sizeof *f);
+    FREED_BUFFER text = {.size = 0};
     size_t i;
     const json_t *feature;
     city_map_put(&text);
-    f->map = json_parse(text.data, text.size, &error);
+    f->map = json_parse(text.data, text.size, &failure);
     assert_non_null(f->map);
     json_array_foreach(json_object_get(f->map, "features"), i, feature) {
         if (tag(feature, "highway")) add_road(f, coordinates(feature));
     }
-    buffer_free(&text);
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int tear_down(void **state) {
-    struct fixture *f = *state;
+TEAR_DOWN(struct fixture *f) {
     json_decref(f->map);
     free(f->roads);
-    free(f);
-    return 0;
 }
 
 static double from_segment(const struct segment *s, double x, double y) {
@@ -87,8 +73,7 @@ static double from_road(const struct fixture *f, struct geo_point at) {
     return nearest;
 }
 
-static void test_people_are_on_streets(void **state) {
-    const struct fixture *f = *state;
+TEST(test_people_are_on_streets, const struct fixture *f) {
     struct city *city = city_new(PEOPLE, 1);
     int moved = 0;
     for (int64_t user = 1; user <= PEOPLE; user++) {
@@ -105,8 +90,7 @@ static void test_people_are_on_streets(void **state) {
 }
 
 /* The ring is closed, every place is in range, and the kinds that the page draws are there. */
-static void test_the_map_is_geojson(void **state) {
-    const struct fixture *f = *state;
+TEST(test_the_map_is_geojson, const struct fixture *f) {
     size_t i, parks = 0, water = 0, places = 0;
     const json_t *feature;
     assert_string_equal(json_string_value(json_object_get(f->map, "type")), "FeatureCollection");
@@ -127,23 +111,11 @@ static void test_the_map_is_geojson(void **state) {
     assert_true(parks > 10 && water > 5 && places > 10);
 }
 
-static void test_the_map_is_always_the_same(void **state) {
-    (void)state;
-    struct buffer once = {.size = 0}, again = {.size = 0};
+TEST(test_the_map_is_always_the_same) {
+    FREED_BUFFER once = {.size = 0}, again = {.size = 0};
     city_map_put(&once);
     city_map_put(&again);
     assert_int_equal(once.size, again.size);
     assert_memory_equal(once.data, again.data, once.size);
     assert_true(once.size < 700000); /* a page loads it */
-    buffer_free(&once);
-    buffer_free(&again);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_people_are_on_streets),
-        cmocka_unit_test(test_the_map_is_geojson),
-        cmocka_unit_test(test_the_map_is_always_the_same),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,16 +1,6 @@
 /* The simulation's check of home timelines: no false alarm while things are under way, and every fault is found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
 #include "tools/load/page_check.h"
+#include "unit/kit/kit.h"
 
 enum { READER = 1, ADA = 2, BEN = 3, STRANGER = 4, MARGIN = 100, END = 1000 };
 
@@ -20,8 +10,8 @@ struct fixture {
 };
 
 /* Ada has posts 50, 60 and 80, Ben 70; the reader follows both. All of it is long done at END. */
-static int set_up(void **state) {
-    struct fixture *f = mem_zero(1, sizeof *f);
+SET_UP() {
+    struct fixture *f = kit_zero(sizeof *f);
     f->check = page_check_new(MARGIN);
     page_check_follow_done(f->check, READER, ADA, true, 0);
     page_check_follow_done(f->check, READER, BEN, true, 0);
@@ -29,16 +19,12 @@ static int set_up(void **state) {
     page_check_post_done(f->check, ADA, 60, 20);
     page_check_post_done(f->check, BEN, 70, 30);
     page_check_post_done(f->check, ADA, 80, 40);
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int tear_down(void **state) {
-    struct fixture *f = *state;
+TEAR_DOWN(struct fixture *f) {
     page_check_free(f->check);
     buffer_free(&f->why);
-    free(f);
-    return 0;
 }
 
 /* Checks a page of these ids, and returns the complaint. Ids that end with 00 are the stranger's, those that end with 70 Ben's, and
@@ -64,16 +50,14 @@ static const char *said(struct fixture *f, int64_t asked_us, int64_t next, const
 #define RIGHT(f, asked, next, ...) assert_string_equal(said(f, asked, next, IDS(__VA_ARGS__)), "")
 #define WRONG(f, asked, next, words, ...) assert_non_null(strstr(said(f, asked, next, IDS(__VA_ARGS__)), words))
 
-static void a_right_page_is_right(void **state) {
-    struct fixture *f = *state;
+TEST(a_right_page_is_right, struct fixture *f) {
     RIGHT(f, END, 0, 80, 70, 60, 50);
     RIGHT(f, END, 70, 80, 70);
     RIGHT(f, INT64_MAX, 0, 80, 70, 60, 50);
     RIGHT(f, END, 0, 80, 70, 60, 50, 40, 9); // and posts of an earlier time
 }
 
-static void what_is_missing_is_found(void **state) {
-    struct fixture *f = *state;
+TEST(what_is_missing_is_found, struct fixture *f) {
     WRONG(f, END, 0, "  70 of 3: is missing\n", 80, 60, 50);
     WRONG(f, END, 70, "  70 of 3: is missing\n", 80);
     WRONG(f, END, 0, "  50 of 2: is missing\n", 80, 70, 60);
@@ -81,8 +65,7 @@ static void what_is_missing_is_found(void **state) {
     RIGHT(f, END, 60, 80, 70, 60); // older ones are on the next page
 }
 
-static void what_is_too_many_is_found(void **state) {
-    struct fixture *f = *state;
+TEST(what_is_too_many_is_found, struct fixture *f) {
     WRONG(f, END, 0, "  75 of 2: nobody has made this post\n", 80, 75, 70, 60, 50);
     WRONG(f, END, 0, "  100 of 4: the author was never followed\n", 100, 80, 70, 60, 50);
     WRONG(f, END, 0, "  70 of 3: twice\n", 80, 70, 70, 60, 50);
@@ -93,8 +76,7 @@ static void what_is_too_many_is_found(void **state) {
     assert_non_null(strstr(buffer_cstring(&f->why), "  70 of 2: the author is another one\n"));
 }
 
-static void a_post_may_be_there_from_its_beginning_and_must_be_after_the_margin(void **state) {
-    struct fixture *f = *state;
+TEST(a_post_may_be_there_from_its_beginning_and_must_be_after_the_margin, struct fixture *f) {
     page_check_post_begun(f->check, ADA);
     RIGHT(f, END, 0, 90, 80, 70, 60, 50);
     RIGHT(f, END, 0, 80, 70, 60, 50);
@@ -109,8 +91,7 @@ static void a_post_may_be_there_from_its_beginning_and_must_be_after_the_margin(
     WRONG(f, END, 0, "  95 of 2: nobody has made this post\n", 95, 80, 70, 60, 50);
 }
 
-static void a_deletion_too(void **state) {
-    struct fixture *f = *state;
+TEST(a_deletion_too, struct fixture *f) {
     page_check_delete_begun(f->check, 60);
     RIGHT(f, END, 0, 80, 70, 60, 50);
     RIGHT(f, END, 0, 80, 70, 50);
@@ -120,8 +101,7 @@ static void a_deletion_too(void **state) {
     WRONG(f, END + MARGIN, 0, "  60 of 2: it was deleted\n", 80, 70, 60, 50);
 }
 
-static void a_follow_and_its_end_too(void **state) {
-    struct fixture *f = *state;
+TEST(a_follow_and_its_end_too, struct fixture *f) {
     page_check_follow_begun(f->check, READER, BEN);
     RIGHT(f, END, 0, 80, 60, 50);
     RIGHT(f, END, 0, 80, 70, 60, 50);
@@ -136,8 +116,7 @@ static void a_follow_and_its_end_too(void **state) {
     WRONG(f, END + 600, 0, "  70 of 3: is missing\n", 80, 60, 50);
 }
 
-static void a_text_must_be_there_in_the_end(void **state) {
-    struct fixture *f = *state;
+TEST(a_text_must_be_there_in_the_end, struct fixture *f) {
     const struct checked_item items[] = {
         {80, ADA, 0}, {70, BEN, CHECKED_UNAVAILABLE}, {60, ADA, 0}, {50, ADA, 0}, {40, ADA, CHECKED_UNAVAILABLE}};
     struct checked_page page = {.reader = READER, .asked_us = END, .items = items, .count = 5};
@@ -148,8 +127,7 @@ static void a_text_must_be_there_in_the_end(void **state) {
     assert_null(strstr(buffer_cstring(&f->why), "  40 of 2:"));
 }
 
-static void who_follows_nobody_has_an_empty_page(void **state) {
-    struct fixture *f = *state;
+TEST(who_follows_nobody_has_an_empty_page, struct fixture *f) {
     const struct checked_item item = {80, ADA, 0};
     struct checked_page page = {.reader = STRANGER, .asked_us = END, .items = &item, .count = 0};
     assert_false(page_check_wrong(f->check, &page, &f->why));
@@ -231,8 +209,8 @@ static bool spoil(struct world *world, struct checked_page *page, struct checked
     return false;
 }
 
-static void pages_are_judged_as_brute_force_does(void **state) {
-    struct buffer why = {.data = NULL};
+TEST(pages_are_judged_as_brute_force_does) {
+    FREED_BUFFER why = {.size = 0};
     int spoilt = 0;
     for (uint64_t history = 0; history < HISTORIES; history++) {
         struct world world = {.check = page_check_new(MARGIN), .chance = hash_u64(history)};
@@ -256,21 +234,4 @@ static void pages_are_judged_as_brute_force_does(void **state) {
         page_check_free(world.check);
     }
     assert_true(spoilt > HISTORIES * STEPS / 2);
-    buffer_free(&why);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_right_page_is_right, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_missing_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_too_many_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_post_may_be_there_from_its_beginning_and_must_be_after_the_margin, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_deletion_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_follow_and_its_end_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_text_must_be_there_in_the_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_follows_nobody_has_an_empty_page, set_up, tear_down),
-        cmocka_unit_test(pages_are_judged_as_brute_force_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* Threads that a simulation checks: pages that are right pass, and each fault is found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/config.h"
 #include "tools/load/talk_check.h"
+#include "unit/kit/kit.h"
 
 enum { FAR = 1000, MARGIN = 30 };
 
@@ -68,12 +59,11 @@ static struct look newest(void) {
 }
 
 static void expect(struct look *look, bool at_the_end, int64_t asked_us, const char *fault) {
-    struct buffer why = {.data = NULL};
+    FREED_BUFFER why = {.size = 0};
     bool wrong = at_the_end ? talk_whole_wrong(look->talk, look->items, look->count, look->total, &why)
                             : talk_page_wrong(look->talk, look->items, look->count, asked_us, MARGIN, &why);
     assert_int_equal(wrong, fault != NULL);
     if (fault) assert_non_null(strstr(buffer_cstring(&why), fault));
-    buffer_free(&why);
     talk_free(look->talk);
 }
 
@@ -90,7 +80,7 @@ static void expect(struct look *look, bool at_the_end, int64_t asked_us, const c
         expect(&look, false, at, fault);                                                                               \
     } while (0)
 
-static void a_whole_thread_is_exact(void **state) {
+TEST(a_whole_thread_is_exact) {
     WHOLE(NULL, (void)0);
     WHOLE("another number of likes", look.items[3].likes++);
     WHOLE("another number of replies", look.items[0].reply_count--);
@@ -106,7 +96,7 @@ static void a_whole_thread_is_exact(void **state) {
     WHOLE("out of order", struct talk_item item = look.items[1]; look.items[1] = look.items[2]; look.items[2] = item);
 }
 
-static void a_page_shows_what_is_certain(void **state) {
+TEST(a_page_shows_what_is_certain) {
     NEWEST(FAR, NULL, (void)0);
     NEWEST(FAR, "out of order", look.items[1] = look.items[2]; look.count = 2);
     NEWEST(FAR, "the newest comments are missing", look.count = 0);
@@ -118,12 +108,4 @@ static void a_page_shows_what_is_certain(void **state) {
     // Somebody's comment whose outcome is not known yet.
     NEWEST(FAR, NULL, memmove(look.items + 1, look.items, 3 * sizeof *look.items); look.count++; look.items[0].id = 99;
            look.items[0].floor = 4);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_thread_is_exact),
-        cmocka_unit_test(a_page_shows_what_is_certain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

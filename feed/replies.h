@@ -10,6 +10,8 @@
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
  *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *     GET /peer/handles/PARTITION?ids                     {items: [handle or null]} of users, who may be of other partitions: false where
+ *                                                         those are not served here
  *     GET /peer/notices/USER?after&limit&hidden           {items: [notice], next}, newest first; hidden: those of whom the user has muted
  *                                                         or blocked, or who has blocked the user, too
  *     GET /peer/handle/PARTITION?handle                   {user}: has the handle; it counts if the user's owner says so, too

@@ -15,7 +15,7 @@ struct slow_reply {
     int32_t partition;
     int64_t user, above, before; /* as the question has them */
     size_t limit;
-    int64_t *ids; /* authors or posts that are asked about */
+    int64_t *ids; /* users or posts that are asked about */
     size_t id_count, at;
     bool any;              /* an item is in the body */
     struct newest *newest; /* of authors */
@@ -53,7 +53,11 @@ void replies_start(struct replies *replies, const char *text);
  * their command is decided. */
 typedef void replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
 replies_answer replies_feed, replies_posts, replies_written, replies_older, replies_notices, replies_holder,
-    replies_outcome;
+    replies_handles, replies_outcome;
+
+/* Has RPC_IDS_MAX of the question's ids at most put into the body, as {"items":[...]} from here on. */
+void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,
+                  int (*go_on)(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error));
 
 /* Answers the question, within this call if one slice is enough. It copies the reply and owns all that the reply points to. */
 void replies_slow(struct replies *replies, const struct slow_reply *reply);

@@ -7,14 +7,15 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ids/ids.h"
 #include "posts/post_json.h"
-#include "ingest/owners.h"
+#include "ingest/user_lists.h"
 #include "json/json.h"
 #include "users/handle.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, IDS_MAX = 100 };
 
 /* ---- profile and counts ---- */
 
@@ -161,21 +162,40 @@ static void get_posts(void *state, const struct call *call) {
             PEER_TIMEOUT_MS, listed, asked_new(gateway, call->request, user));
 }
 
-/* ---- followers, and who is followed ---- */
+/* ---- users by their ids, followers, and who is followed ---- */
+
+static struct user_list list_of(const struct feed_gateway *gateway, const struct call *call) {
+    return (struct user_list){.request = call->request,
+                              .feeds = gateway->owners,
+                              .profiles = user_copies_profiles(gateway->copies),
+                              .put_user = user_json_find};
+}
+
+static void get_users(void *state, const struct call *call) {
+    const struct user_list list = list_of(state, call);
+    const char *text = http_query(call->request, "ids");
+    int64_t ids[IDS_MAX];
+    size_t count;
+    if (text && text_numbers(text, ids, IDS_MAX, &count))
+        user_list_show(&list, ids, count);
+    else
+        http_problem(call->request, 400, "bad_query", "\"ids\" must be 1 to 100 user ids with commas between them", 0);
+}
 
 static void list(struct feed_gateway *gateway, const struct call *call, const char *relation) {
+    const struct user_list list = list_of(gateway, call);
     int64_t user = call->values[0].user, after = -1, limit = LIMIT_DEFAULT;
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    owners_pass_on(
-        gateway->owners, &ASK_LIST,
-        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(RELATION, relation), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)),
-        PEER_TIMEOUT_MS, call->request);
+    user_list_ask(
+        &list, gateway->owners, &ASK_LIST,
+        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(RELATION, relation), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static void get_followers(void *state, const struct call *call) { list(state, call, "followers"); }
 static void get_following(void *state, const struct call *call) { list(state, call, "following"); }
 
 static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/users", get_users, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}", get_user, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}/posts", get_posts, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}/followers", get_followers, NEEDS_TOKEN},

@@ -46,7 +46,8 @@ static bool ready(const void *of) { return user_copies_ready(((const struct near
 static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
     const struct product_groups *groups = &options->groups;
     int code = owners_new(options, groups->routers, &TOPIC_LOCATIONS, &nearby->routers, error);
-    return code ? code : owners_new(options, groups->sinks, &TOPIC_LOCATIONS, &nearby->sinks, error);
+    if (!code) code = owners_new(options, groups->sinks, &TOPIC_LOCATIONS, &nearby->sinks, error);
+    return code ? code : owners_new(options, groups->feeds, &TOPIC_POST_COMMANDS, &nearby->feeds, error);
 }
 
 static void start_parts(struct nearby_gateway *nearby, const struct product_options *options) {
@@ -81,7 +82,8 @@ static void nearby_stop(void *state) {
     if (nearby->sharing) sharing_writes_give_up(nearby->sharing);
     peers_free(nearby->routers);
     peers_free(nearby->sinks);
-    nearby->routers = nearby->sinks = NULL;
+    peers_free(nearby->feeds);
+    nearby->routers = nearby->sinks = nearby->feeds = NULL;
 }
 
 static void nearby_free(void *state) {

@@ -30,7 +30,8 @@ struct nearby_gateway {
     struct nearby_settings settings;
     struct user_copies *copies; /* the gateway's */
     struct peers *routers, *sinks;
-    bool wall_clock; /* a `since` ahead of this machine's clock is refused */
+    struct peers *feeds; /* of handles */
+    bool wall_clock;     /* a `since` ahead of this machine's clock is refused */
     struct metric *friend_commands;
     struct locations *locations;
     struct sharing_writes *sharing;

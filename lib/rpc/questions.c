@@ -42,6 +42,7 @@ const struct rpc_question ASK_LIST = {"a page of followers, followed or muted us
                                       {RPC_USER},
                                       {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20)}};
 const struct rpc_question ASK_HANDLE = {"the user who has a handle", "handle", {RPC_PARTITION}, {TEXT(HANDLE, 1, ANY)}};
+const struct rpc_question ASK_HANDLES = {"the handles of users", "handles", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
 const struct rpc_question ASK_NOTICES = {
     "a page of a user's notices", "notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
 const struct rpc_question ASK_RELATION = {"what a follow, mute or their end led to",
@@ -130,8 +131,8 @@ const struct rpc_question ASK_SEARCH = {
 #define ALL(...)                                                                                                       \
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
-    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_NOTICES,
-                  &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
+    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
+                  &ASK_NOTICES, &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes",
      ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_SUBJECT, &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},

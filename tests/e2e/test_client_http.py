@@ -97,6 +97,25 @@ def test_posts_comments_and_strangers(people):
     eventually(lambda: ben in [one['user'] for one in a.all('getStrangers', limit=1)], 30, what='the stranger')
 
 
+def test_lists_have_names_and_handles(people):
+    (ada, a), (ben, b), (cleo, c) = people
+    handle = f'ben_{ben}'
+    b('setProfile', name='Ben'), b('setHandle', handle)
+    wanted = [(ben, 'Ben', handle), (cleo, None, None)]
+
+    def told(items):
+        return [(one['user'], one['name'], one.get('handle')) for one in items]
+
+    eventually(lambda: told(a('getUsers', [ben, cleo])) == wanted, what='two users')
+    for api, user in (b, ben), (c, cleo):
+        assert api('follow', ada) is True and a('follow', user) is True and api('addFriend', ada) and a('addFriend', user)
+    for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
+        eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
+    assert a('follows', ada, ben) is True and a('follows', ben, cleo) is False
+    error = refused(a, 'getUsers', [ben] * 101)
+    assert (error.kind, error.code) == ('BadRequest', 'bad_query')
+
+
 def test_everything_is_exported_and_forgotten(people):
     (ada, a), (ben, b), _ = people
     a('setProfile', name='Ada')

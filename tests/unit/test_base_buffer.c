@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/config.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -209,6 +210,20 @@ static void random_doubles_read_back(void **state) {
     }
 }
 
+static void lists_of_numbers(void **state) {
+    static const char *const NONE[] = {"",     ",",  "1,", ",1",      "1,,2",
+                                       "1, 2", "-1", "a",  "1,2,3,4", "9223372036854775808"};
+    int64_t numbers[3];
+    size_t count;
+    for (size_t i = 0; i < ARRAY_SIZE(NONE); i++)
+        if (text_numbers(NONE[i], numbers, 3, &count)) fail_msg("taken: %s", NONE[i]);
+    assert_true(text_numbers("7", numbers, 3, &count));
+    assert_int_equal(count, 1);
+    assert_true(text_numbers("0,9223372036854775807,5", numbers, 3, &count));
+    assert_int_equal(count, 3);
+    assert_true(numbers[0] == 0 && numbers[1] == INT64_MAX && numbers[2] == 5);
+}
+
 static void distance_between_words(void **state) {
     assert_int_equal(text_distance("", ""), 0);
     assert_int_equal(text_distance("", "abc"), 3);
@@ -230,6 +245,7 @@ int main(void) {
         cmocka_unit_test(names_show_something),
         cmocka_unit_test(numbers_are_short_and_exact),
         cmocka_unit_test(random_doubles_read_back),
+        cmocka_unit_test(lists_of_numbers),
         cmocka_unit_test(distance_between_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

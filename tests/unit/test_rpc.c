@@ -101,6 +101,7 @@ static const struct {
     {&ASK_USER, "/peer/user/7"},
     {&ASK_LIST, "/peer/list/7?relation=muted&limit=20&after=4"},
     {&ASK_HANDLE, "/peer/handle/5?handle=ada"},
+    {&ASK_HANDLES, "/peer/handles/5?ids=1,2"},
     {&ASK_NOTICES, "/peer/notices/7?limit=20&after=4&hidden=true"},
     {&ASK_RELATION, "/peer/relation/7/3?relation=muted&offset=0&wait_ms=0"},
     {&ASK_POSTED, "/peer/posted/7?offset=0&wait_ms=0&key=a%20b%2F%26%C3%A4"},

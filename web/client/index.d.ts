@@ -269,6 +269,8 @@ export interface Profile {
 
 /** Somebody of my friends, requests, invitations or blocks. */
 export interface Friendship extends Profile {
+    /** undefined: none, or not known just now. */
+    readonly handle?: string;
     /** requested: I have asked. invited: I was asked, and addFriend() accepts. */
     readonly state: 'friends' | 'requested' | 'invited' | 'blocked';
     /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
@@ -393,7 +395,8 @@ export interface FeedPage extends Page<Post> {
     version: string;
 }
 
-export interface People extends Page<string> {
+/** Users of whom profile and handle are told. */
+export interface People extends Page<User> {
     /** Of all pages. */
     total: number;
 }
@@ -614,6 +617,8 @@ export class StarlingApi {
     forgetMe(): Promise<Record<string, number>>;
 
     getUser(user: string): Promise<User>;
+    /** Profiles and handles of 1 to 100 users, in this order. */
+    getUsers(users: readonly string[]): Promise<User[]>;
     /** With or without an @ in front; capital letters count as small ones. */
     getUserByHandle(handle: string): Promise<User>;
     /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */

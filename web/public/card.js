@@ -104,7 +104,8 @@ export class Card {
         avatar.style.setProperty('--hue', String(hueOf(person.user)));
         setText(avatar, initials(person));
         setText($('card-name'), displayName(person));
-        setText($('card-handle'), person.handle ? `@${person.handle}` : t('nameOfUser', { user: person.user }));
+        const handle = person.handle ?? between?.handle;
+        setText($('card-handle'), handle ? `@${handle}` : t('nameOfUser', { user: person.user }));
         setText($('card-far'), near ? t(near.rounded ? 'aboutAwayFromMe' : 'awayFromMe', { distance: formatDistance(near.distance) }) : '');
         setText($('card-since'), mine ? t('myself') : between ? sinceOf(between, now) : '');
         for (const act of Object.keys(LABELS)) {

@@ -115,11 +115,15 @@ export class FakeFeed {
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') {
             const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
-            return [200, { items: items.slice(0, limit).map((user) => ({ user })), next: null, total: this.following.size }];
+            return [200, { items: items.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null })), next: null, total: this.following.size }];
         }
         if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
-        return this.#user(Number(id), [...this.handles].find(([, user]) => user === Number(id))?.[0]);
+        return this.#user(Number(id), this.#handleOf(Number(id)));
+    }
+
+    #handleOf(user) {
+        return [...this.handles].find(([, one]) => one === user)?.[0];
     }
 
     #user(user, handle) {

@@ -357,8 +357,10 @@ test('my own post stands in the timeline at once, links are links, and an author
     await page.screenshot({ path: `${OUT}card-follow.png` });
     await page.click('#card-close');
 
+    const before = server.feed.asked.length;
     await page.fill('#person', 'chen');
     await page.waitForSelector('#person-found > li');
+    assert.deepEqual(server.feed.asked.slice(before), ['GET /v1/users/42/following']);
     assert.ok((await page.$$eval('#person-found .name', (all) => all.map(({ textContent }) => textContent))).every((name) => /^Chen/.test(name)));
     await isAccessible('people found');
     await page.screenshot({ path: `${OUT}found.png` });

@@ -229,6 +229,11 @@ class StarlingApi:
     async def get_user(self, user: int) -> User:
         return read_user(await self._http.ask(f'/v1/users/{user}'))
 
+    async def get_users(self, users: Iterable[int]) -> list[User]:
+        """Profiles and handles of 1 to 100 users, in this order."""
+        answer = await self._http.ask('/v1/users', {'ids': ','.join(map(str, users))})
+        return [read_user(item) for item in answer['items']]
+
     async def get_user_by_handle(self, handle: str) -> User:
         """With or without an @ in front; capital letters count as small ones."""
         return read_user(await self._http.ask(f'/v1/handles/{quote(handle.removeprefix("@"), safe="")}'))
@@ -263,8 +268,7 @@ class StarlingApi:
 
     async def mutes_nearby(self, user: int) -> bool:
         """Whether I leave the user out of my list of near friends."""
-        page = await self._people('/v1/nearby/mutes', user - 1 if user > 0 else None, 1)
-        return page.items[:1] == [user]
+        return await self._lists('/v1/nearby/mutes', user)
 
     async def round_for(self, user: int) -> bool:
         """Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to
@@ -283,8 +287,7 @@ class StarlingApi:
 
     async def follows(self, user: int, other: int) -> bool:
         """Whether the user follows the other one."""
-        page = await self.get_following(user, after=other - 1 if other > 0 else None, limit=1)
-        return page.items[:1] == [other]
+        return await self._lists(f'/v1/users/{user}/following', other)
 
     # requests
 
@@ -300,9 +303,14 @@ class StarlingApi:
     async def _friend(self, method: str, path: str) -> FriendOutcome:
         return read_outcome(await self._http.decided(method, path))
 
+    async def _lists(self, path: str, user: int) -> bool:
+        """Whether the user is on a list by user id."""
+        page = await self._people(path, user - 1 if user > 0 else None, 1)
+        return [one.user for one in page.items[:1]] == [user]
+
     async def _people(self, path: str, after: int | None, limit: int | None) -> People:
         return await self._http.page(path, {'after': after, 'limit': limit}, lambda answer: People(
-            [item['user'] for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
+            [read_user(item) for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
 
 
 def draw_key() -> str:

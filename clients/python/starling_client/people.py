@@ -24,6 +24,8 @@ class Friendship(Profile):
     """When we became friends, or I was invited, or blocked the other one, ms since the epoch; None: not kept."""
     rounded: bool = False
     """I let them see only about where I am."""
+    handle: str | None = None
+    """None: none, or not known just now."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ def read_profile(answer: dict[str, Any]) -> Profile:
 
 
 def read_friendship(item: dict[str, Any]) -> Friendship:
-    return Friendship(*_profile(item), str(item['state']), item.get('since') or None, item.get('rounded') is True)
+    return Friendship(*_profile(item), str(item['state']), item.get('since') or None, item.get('rounded') is True,
+                      text_or_none(item.get('handle')))
 
 
 def read_outcome(answer: dict[str, Any]) -> FriendOutcome:

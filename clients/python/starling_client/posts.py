@@ -103,7 +103,8 @@ class FeedPage(Page[Post]):
 
 
 @dataclass(frozen=True)
-class People(Page[int]):
+class People(Page[User]):
+    """Users of whom profile and handle are told."""
     total: int
     """Of all pages."""
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 from test_client import to_its_end
 
-from starling_client import ApiError, StarlingApi, draw_key
+from starling_client import ApiError, StarlingApi, User, draw_key
 
 
 class Server:
@@ -73,13 +73,15 @@ def with_api(test):
 async def test_reads_pages_with_cursors(server, api):
     server.answers = [
         (200, {'items': [item(5, user=2**53 + 1, comments=3), item(4), item(3, comments='7')], 'next': '5', 'complete': True, 'version': 'v'}),
-        (200, {'items': [{'user': 2**63 - 1}, {'user': 3}], 'next': 2**63 - 1, 'total': 31}),
+        (200, {'items': [{'user': 2**63 - 1, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'},
+                        {'user': 3, 'name': None, 'avatar_url': None, 'handle': None}], 'next': 2**63 - 1, 'total': 31}),
         (200, {'items': [item(4), {'id': '3', 'user': 7, 'time': 3, 'unavailable': True}, {}], 'next': None})]
     page = await api.get_feed(after='9', limit=50)
     assert [one.comments for one in page.items] == [3, None, None]
     assert (page.items[0].user, page.next, page.complete, page.version) == (2**53 + 1, '5', True, 'v')
     people = await api.get_following(7)
-    assert (people.items, people.next, people.total) == ([2**63 - 1, 3], 2**63 - 1, 31)
+    assert (people.items, people.next, people.total) == (
+        [User(2**63 - 1, 'Ada', None, 'ada', None, None, None), User(3, None, None, None, None, None, None)], 2**63 - 1, 31)
     posts = await api.get_posts(7, from_ms=1, to_ms=9)
     assert [(one.text, one.unavailable) for one in posts.items] == [('post 4', False), (None, True)] and posts.next is None
     assert [path for _, path, *_ in server.asked] == [
@@ -139,7 +141,8 @@ async def test_follows_mutes_deletions_users(server, api):
                       (200, {'user': 8, 'state': 'friends', 'rounded': True}), (200, {'user': 8, 'state': 'friends', 'rounded': False}),
                       (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
                       (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None}),
-                      (200, {'items': [], 'next': None, 'total': 0})]
+                      (200, {'items': [], 'next': None, 'total': 0}),
+                      (200, {'items': [{'user': 8, 'name': 'Ben', 'avatar_url': '', 'handle': 'ben'}, {'user': 7}]})]
     assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
     assert [await api.mute_nearby(8), await api.unmute_nearby(8)] == [True, False]
     assert [await api.mutes_nearby(8), await api.mutes_nearby(0)] == [True, False]
@@ -149,13 +152,14 @@ async def test_follows_mutes_deletions_users(server, api):
     user = await api.get_user(7)
     assert (user.name, user.followers) == (None, None)
     assert (await api.get_followers(7, after=3, limit=9)).items == []
+    assert [(one.user, one.name, one.handle) for one in await api.get_users([8, 7])] == [(8, 'Ben', 'ben'), (7, None, None)]
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [
         'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/mutes/8',
         'PUT /v1/nearby/mutes/8', 'DELETE /v1/nearby/mutes/8',
         'GET /v1/nearby/mutes?after=7&limit=1', 'GET /v1/nearby/mutes?limit=1',
         'PUT /v1/friends/8/rounded', 'DELETE /v1/friends/8/rounded', 'DELETE /v1/posts/5',
         'GET /v1/users/7/following?after=7&limit=1', 'GET /v1/users/7/following?limit=1', 'GET /v1/users/7',
-        'GET /v1/users/7/followers?after=3&limit=9']
+        'GET /v1/users/7/followers?after=3&limit=9', 'GET /v1/users?ids=8%2C7']
 
 
 @with_api

@@ -18,10 +18,11 @@ async def collect(items):
 
 @with_api
 async def test_friends_have_names_and_states(server, api):
-    server.answers = [(200, {'items': [{'user': BIG, 'name': 'Ada', 'avatar_url': 'https://e.org/a', 'state': 'friends', 'since': 9},
+    server.answers = [(200, {'items': [{'user': BIG, 'name': 'Ada', 'avatar_url': 'https://e.org/a', 'state': 'friends', 'since': 9,
+                                        'handle': 'ada'},
                                        {'user': 7, 'name': '', 'avatar_url': '', 'state': 'requested', 'since': 0}], 'next': 7})]
     page = await api.get_friends(state='all', limit=2)
-    assert page == Page([Friendship(BIG, 'Ada', 'https://e.org/a', 'friends', 9), Friendship(7, None, None, 'requested', None)], 7)
+    assert page == Page([Friendship(BIG, 'Ada', 'https://e.org/a', 'friends', 9, handle='ada'), Friendship(7, None, None, 'requested', None)], 7)
     assert requests(server) == ['GET /v1/friends?state=all&limit=2']
 
 

@@ -244,6 +244,11 @@ export class StarlingApi {
         return readUser(await this.#http.ask(`/v1/users/${user}`));
     }
 
+    /** @param {readonly string[]} users */
+    async getUsers(users) {
+        return each(readUser)(await this.#http.ask('/v1/users', { ids: users.join() })).items;
+    }
+
     /** @param {string} handle with or without an @ in front */
     async getUserByHandle(handle) {
         return readUser(await this.#http.ask(`/v1/handles/${encodeURIComponent(handle.replace(/^@/, ''))}`));
@@ -351,12 +356,12 @@ export class StarlingApi {
     async #lists(path, user) {
         const after = BigInt(user) > 0n ? String(BigInt(user) - 1n) : undefined;
         const { items } = await this.#people(path, { after, limit: 1 });
-        return items[0] === user;
+        return items[0]?.user === user;
     }
 
     /** @param {string} path @param {ListQuery} [query] */
     #people(path, query) {
-        const users = each((item) => String(item.user));
+        const users = each(readUser);
         return this.#http.page(path, query, (answer) => ({ ...users(answer), total: Number(answer.total) }));
     }
 }

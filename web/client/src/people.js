@@ -9,7 +9,7 @@ export function readProfile({ user, name, avatar_url: avatarUrl }) {
 
 /** @param {any} answer @returns {import('../index.js').User} */
 export function readUser({ handle, followers, following, posts, ...profile }) {
-    return { ...readProfile(profile), handle, followers, following, posts };
+    return { ...readProfile(profile), handle: handle ?? undefined, followers, following, posts };
 }
 
 /** @param {any} answer @returns {import('../index.js').Sharing} */
@@ -18,8 +18,8 @@ export function readSharing({ mode, until }) {
 }
 
 /** @param {any} item @returns {import('../index.js').Friendship} */
-export function readFriendship({ state, since, rounded, ...profile }) {
-    return { ...readProfile(profile), state, since: since || null, rounded: rounded === true };
+export function readFriendship({ handle, state, since, rounded, ...profile }) {
+    return { ...readProfile(profile), handle: handle ?? undefined, state, since: since || null, rounded: rounded === true };
 }
 
 /** @param {any} answer @returns {import('../index.js').FriendOutcome} */

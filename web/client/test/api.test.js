@@ -11,19 +11,23 @@ beforeEach(() => {
     ({ asked, api } = http);
 });
 
+const NO_COUNTS = { followers: undefined, following: undefined, posts: undefined };
 const soon = (promise) => http.soon(promise);
 
 test('reads pages with cursors, and ids that a double does not hold', async () => {
     http.answers = [
         [200, `{"items":[${JSON.stringify(item(5)).replace('"user":7', '"user":9007199254740993')}],"next":"5","complete":true,"version":"v"}`],
-        [200, '{"items":[{"user":9223372036854775807},{"user":3}],"next":9223372036854775807,"total":31}'],
+        [200, '{"items":[{"user":9223372036854775807,"name":"Ada","avatar_url":"","handle":"ada"},' +
+            '{"user":3,"name":null,"avatar_url":null,"handle":null}],"next":9223372036854775807,"total":31}'],
         [200, { items: [{ ...item(4), comments: 2 }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
     ];
     const page = await api.getFeed({ after: '9', limit: 50 });
     assert.equal(asked[0].url, 'http://host:8080/v1/feed?after=9&limit=50');
     assert.equal(asked[0].authorization, 'Bearer jwt1');
     assert.deepEqual([page.items[0].user, page.next, page.complete, page.version], ['9007199254740993', '5', true, 'v']);
-    assert.deepEqual(await api.getFollowing('7'), { items: ['9223372036854775807', '3'], next: '9223372036854775807', total: 31 });
+    assert.deepEqual(await api.getFollowing('7'), { items: [
+        { user: '9223372036854775807', name: 'Ada', avatarUrl: null, handle: 'ada', ...NO_COUNTS },
+        { user: '3', name: null, avatarUrl: null, handle: undefined, ...NO_COUNTS }], next: '9223372036854775807', total: 31 });
     const { items, next } = await api.getPosts('7', { from: 1, to: 9 });
     assert.equal(asked[2].url, 'http://host:8080/v1/users/7/posts?from=1&to=9');
     assert.deepEqual([items[0].comments, items[1].comments], [2, null]);
@@ -101,10 +105,12 @@ test('a user without a profile or counts', async () => {
 });
 
 test('handles', async () => {
-    http.answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204]];
+    http.answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204],
+        [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }, { user: 7, name: null, avatar_url: null, handle: null }] }]];
     assert.deepEqual([(await api.getUserByHandle('@Ada')).handle, await soon(api.setHandle('Ada')), await api.dropHandle()], ['ada', 'ada', undefined]);
+    assert.deepEqual((await api.getUsers(['8', '7'])).map(({ user, name, handle }) => [user, name, handle]), [['8', 'Ben', 'ben'], ['7', null, undefined]]);
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
-        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle',
+        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle', 'GET /v1/users?ids=8%2C7',
     ]);
     assert.deepEqual(asked[1].body, { handle: 'Ada' });
 });

@@ -21,12 +21,12 @@ const collect = async (items) => {
 };
 
 test('friends have names, and states', async () => {
-    http.answers = [[200, `{"items":[{"user":${BIG},"name":"Ada","avatar_url":"https://e.org/a","state":"friends","since":9,"rounded":true},` +
-        `{"user":7,"name":"","avatar_url":"","state":"requested","since":0}],"next":7}`]];
+    http.answers = [[200, `{"items":[{"user":${BIG},"name":"Ada","avatar_url":"https://e.org/a","handle":"ada","state":"friends","since":9,"rounded":true},` +
+        `{"user":7,"name":"","avatar_url":"","handle":null,"state":"requested","since":0}],"next":7}`]];
     assert.deepEqual(await api.getFriends({ state: 'all', limit: 2 }), {
         items: [
-            { user: BIG, name: 'Ada', avatarUrl: 'https://e.org/a', state: 'friends', since: 9, rounded: true },
-            { user: '7', name: null, avatarUrl: null, state: 'requested', since: null, rounded: false },
+            { user: BIG, name: 'Ada', avatarUrl: 'https://e.org/a', handle: 'ada', state: 'friends', since: 9, rounded: true },
+            { user: '7', name: null, avatarUrl: null, handle: undefined, state: 'requested', since: null, rounded: false },
         ],
         next: '7',
     });
@@ -121,7 +121,7 @@ test('a list that cannot be read to its end throws, and one that is left is not 
     await assert.rejects(collect(api.all(api.getFollowers('7'))), ServerUnavailable); // the first page is asked for once
     http.answers = [[200, { items: [{ user: 1 }, { user: 2 }], next: 2, total: 9 }]];
     for await (const user of api.all(await api.getFollowers('7'))) {
-        assert.equal(user, '1');
+        assert.equal(user.user, '1');
         break;
     }
     assert.equal(http.answers.length, 0);

@@ -5,7 +5,7 @@ import { Finder } from '../finder.js';
 import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
 import { reason, words } from '../words.js';
 
-const MOST_MET = 50;
+const MOST_MET = 500;
 
 export class People {
     #input = document.getElementById('person');
@@ -59,19 +59,16 @@ export class People {
         return this.#followed;
     }
 
-    /** Asks who they are, one after the other, when somebody is about to be looked for. */
+    /** Asks who they are when somebody is about to be looked for. */
     async #meetFollowed() {
         const api = this.#api;
         if (api === null || this.#met === api) return;
         this.#met = api;
         try {
             const { items } = await api.getFollowing(this.#me, { limit: MOST_MET });
-            for (const user of items) {
-                const person = await api.getUser(user);
-                if (api !== this.#api) return;
-                this.#followed.push(person);
-                this.#finder.show();
-            }
+            if (api !== this.#api) return;
+            this.#followed = items;
+            this.#finder.show();
         } catch {
             // They are found by handle and number all the same.
         }

@@ -2,6 +2,7 @@ package starling.client;
 
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -303,6 +304,15 @@ public final class StarlingApi {
         return user(get(requests.path("users", Long.toString(user))));
     }
 
+    /** Profiles and handles of 1 to 100 users, in this order. */
+    public List<User> getUsers(Collection<Long> users) throws ApiException {
+        StringBuilder ids = new StringBuilder();
+        for (long user : users) {
+            ids.append(ids.length() == 0 ? "" : ",").append(user);
+        }
+        return users(get(Requests.with(requests.path("users"), "ids", ids)));
+    }
+
     /** With or without an @ in front; capital letters count as small ones. */
     public User getUserByHandle(String handle) throws ApiException {
         return user(get(requests.path("handles", handle.startsWith("@") ? handle.substring(1) : handle)));
@@ -434,14 +444,18 @@ public final class StarlingApi {
 
     private People people(HttpUrl.Builder url) throws ApiException {
         Map<String, Object> page = get(url);
+        return new People(users(page), page.get("next"), Json.asLong(page.get("total"), 0));
+    }
+
+    private static List<User> users(Map<String, Object> page) {
         List<User> users = new ArrayList<>();
         for (Object item : Json.asList(page.get("items"))) {
             Map<String, Object> one = Json.asObject(item);
-            if (one != null && one.get("user") instanceof Long) {
+            if (Profile.isOne(one)) {
                 users.add(new User(one));
             }
         }
-        return new People(users, page.get("next"), Json.asLong(page.get("total"), 0));
+        return users;
     }
 
     private static Profile profile(Map<String, Object> answer) throws ApiException {

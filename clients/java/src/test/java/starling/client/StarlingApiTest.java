@@ -195,7 +195,8 @@ public final class StarlingApiTest {
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
             "{'user':7}", "{'handle':'ben'}", "{}", "{'following':true}", "{'following':false}", "{'muted':true}", "{'muted':false}",
             "{'muted':true}", "{'muted':false}", "{'rounded':true}", "{'rounded':false}",
-            "{'items':[{'user':3}],'total':9,'next':'3'}", "{'items':[{'user':4}]}", "{'items':[{'user':5}]}", "{'a':[1.5,null]}"};
+            "{'items':[{'user':3}],'total':9,'next':'3'}", "{'items':[{'user':4}]}", "{'items':[{'user':5}]}",
+            "{'items':[{'user':8,'name':'Ben','avatar_url':'','handle':'ben'},{'user':7,'name':null,'handle':null}]}", "{'a':[1.5,null]}"};
         for (String text : said) {
             answer(200, text);
         }
@@ -224,6 +225,9 @@ public final class StarlingApiTest {
         assertEquals(Arrays.asList(3L, 9L), Arrays.asList(followers.items.get(0).user, followers.total));
         assertTrue(followers.toString(), followers.toString().matches("People\\{.*total=9.*") && followers.toString().contains("[User{user=3, "));
         assertTrue(api.follows(7, 4) && !api.follows(7, 4));
+        List<User> users = api.getUsers(Arrays.asList(8L, 7L));
+        assertEquals(Arrays.<Object>asList(8L, "Ben", "ben", 7L, null), Arrays.<Object>asList(users.get(0).user, users.get(0).name, users.get(0).handle,
+                users.get(1).user, users.get(1).handle));
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
         answer(202, "{}");
         api.reportComment("post:5", "8", "spam");
@@ -235,12 +239,12 @@ public final class StarlingApiTest {
                 "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",
                 "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "PUT /v1/friends/7/rounded",
                 "DELETE /v1/friends/7/rounded", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
-                "GET /v1/users/7/following?after=3&limit=1", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
+                "GET /v1/users/7/following?after=3&limit=1", "GET /v1/users?ids=8%2C7", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
     }
 
     @Test
     public void friendsPlacesAndTheAccount() throws Exception {
-        String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','state':'friends','since':9},{'user':7,'name':'',"
+        String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','handle':'ada','state':'friends','since':9},{'user':7,'name':'',"
                 + "'state':'requested','since':0},{}],'next':7}", "{'user':8,'state':'requested'}", "{'user':8,'state':'none'}",
             "{'user':8,'state':'blocked','since':6}", "{'user':8,'state':'none'}",
             "{'items':[{'user':7,'name':'Ada','lat':1.5,'lng':2,'time':9,'distance_m':12.5},{'user':8}],'next':null,'time':8}",
@@ -253,8 +257,8 @@ public final class StarlingApiTest {
         }
         Page<Friendship> friends = api.getFriends("all", "3", 2);
         Friendship first = friends.items.get(0);
-        assertEquals(Arrays.<Object>asList(Long.MAX_VALUE, "Ada", "a", "friends", 9L, 2, "7"), Arrays.<Object>asList(first.user, first.name,
-                first.avatarUrl, first.state, first.since, friends.items.size(), friends.next));
+        assertEquals(Arrays.<Object>asList(Long.MAX_VALUE, "Ada", "a", "ada", "friends", 9L, 2, "7"), Arrays.<Object>asList(first.user,
+                first.name, first.avatarUrl, first.handle, first.state, first.since, friends.items.size(), friends.next));
         assertNull(friends.items.get(1).since);
         assertEquals(Arrays.asList("requested", "none", "blocked", "none"), Arrays.asList(api.addFriend(8).state, api.removeFriend(8).state,
                 api.block(8).state, api.unblock(8).state));

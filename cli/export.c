@@ -150,7 +150,7 @@ static void take_profile(void *context, const struct kafka_record *record) {
     bool there =
         record->value && !event_decode_profile(export->codec, record->value, record->value_size, &profile, NULL);
     buffer_clear(&export->user_members);
-    user_json_put(&export->user_members, user, there ? &profile : NULL);
+    user_json_put_whole(&export->user_members, user, there ? &profile : NULL);
 }
 
 static void take_sharing(void *context, const struct kafka_record *record) {
@@ -200,7 +200,7 @@ static int print_account(struct user_export *export) {
         code = asking_ask(asking, &ASK_USER, RPC_VALUES(RPC_INT(USER, export->user)), PATIENCE_MS, "this user's handle",
                           &export->reply, export->error);
     if (!code && !(counts = json_parse(export->reply.data, export->reply.size, export->error))) code = -EBADMSG;
-    user_json_put(&export->user_members, export->user, NULL); // unless a record says more
+    user_json_put_whole(&export->user_members, export->user, NULL); // unless a record says more
     if (!code) code = read_topic(export, &TOPIC_PROFILES, take_profile);
     if (!code) code = read_topic(export, &TOPIC_SHARING, take_sharing);
     if (!code) code = read_topic(export, &TOPIC_NEARBY_MUTES, take_mute);

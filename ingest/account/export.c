@@ -49,7 +49,7 @@ static void reply(const struct export_request *asked, const char *kind, const st
 
 static void put_known(struct buffer *out, struct user_copies *copies, int64_t user) {
     buffer_byte(out, '{');
-    user_json_find(out, user, user_copies_profiles(copies));
+    user_json_find_whole(out, user, user_copies_profiles(copies));
     int64_t until = sharing_modes_until(user_copies_modes(copies), user);
     buffer_format(out, ",\"sharing\":\"%s\",\"until\":",
                   SHARING_WORDS[sharing_modes_find(user_copies_modes(copies), user, NULL)]);

@@ -53,7 +53,7 @@ static void put_handle(struct buffer *body, const json_t *counts) {
 static void reply_user(struct user_request *asked, const json_t *counts) {
     struct buffer body = {0};
     buffer_byte(&body, '{');
-    user_json_find(&body, asked->user, user_copies_profiles(asked->gateway->copies));
+    user_json_find_whole(&body, asked->user, user_copies_profiles(asked->gateway->copies));
     if (counts) {
         put_handle(&body, counts);
         put_counts(&body, counts);

@@ -7,7 +7,7 @@
  *     discover.c   GET /v1/discover: strangers nearby. Both sides must share publicly: the caller, and each user of the list
  *     mutes.c      friends whom the caller does not want to see nearby. One user's wish about the own list, so that no owner decides
  *                  about it: the gateway writes the record
- *     profiles.c   names and avatars: read from the local copy, written to their topic
+ *     profiles.c   what others see of a user: read from the local copy, written to their topic
  *     history.c    the caller's reports, as the history sinks answer
  *
  * The lists are made by the caller's router. This side leaves out who has opted out by the gateway's own copy of sharing, as the edges do

@@ -100,7 +100,7 @@ def test_posts_comments_and_strangers(people):
 def test_lists_have_names_and_handles(people):
     (ada, a), (ben, b), (cleo, c) = people
     handle = f'ben_{ben}'
-    b('setProfile', name='Ben'), b('setHandle', handle)
+    b('setProfile', name='Ben', bio='Sails', url='https://b.example'), b('setHandle', handle)
     wanted = [(ben, 'Ben', handle), (cleo, None, None)]
 
     def told(items):
@@ -111,6 +111,9 @@ def test_lists_have_names_and_handles(people):
         assert api('follow', ada) is True and a('follow', user) is True and api('addFriend', ada) and a('addFriend', user)
     for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
         eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
+    for call in 'getUser', 'getProfileOf':
+        shown = a(call, ben)
+        assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')
     assert a('follows', ada, ben) is True and a('follows', ben, cleo) is False
     error = refused(a, 'getUsers', [ben] * 101)
     assert (error.kind, error.code) == ('BadRequest', 'bad_query')

@@ -216,7 +216,7 @@ def test_what_others_write_reaches_a_phone(shared_cluster, users):
         topics.produce('profiles', ben, ('profile', {'name': 'Ben, elsewhere', 'avatar_url': 'https://example.org/b'}))
         eventually(lambda: shared_cluster.http(ada).get(f'/v1/profiles/{ben}').ok, what='the profile is known')
         assert shared_cluster.http(ada).ok('GET', f'/v1/profiles/{ben}') == {
-            'user': ben, 'name': 'Ben, elsewhere', 'avatar_url': 'https://example.org/b'}
+            'user': ben, 'name': 'Ben, elsewhere', 'avatar_url': 'https://example.org/b', 'bio': '', 'url': ''}
         topics.produce('locations', ben, location(ben, north_of(*HOME, 400)))
         item = a.wait_item(ben, lambda item: item['name'] == 'Ben, elsewhere')
         assert item['avatar_url'] == 'https://example.org/b'

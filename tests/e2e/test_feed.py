@@ -195,7 +195,7 @@ def test_follows_in_both_directions(feed, users):
     people = users(8)
     star, fans = people[0], people[1:]
     assert feed.http(star).ok('GET', f'/v1/users/{star}') == {
-        'user': star, 'name': None, 'avatar_url': None, 'followers': 0, 'following': 0, 'posts': 0}
+        'user': star, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'followers': 0, 'following': 0, 'posts': 0}
     for fan in fans:
         for _ in range(2):
             assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True}

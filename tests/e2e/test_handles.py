@@ -87,14 +87,15 @@ def wait_calm(cluster):
 def test_a_handle_is_chosen_changed_and_given_up(people, users):
     ada, ben = users(2)
     first, second = fresh(2)
-    people.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': ''})
+    people.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': '', 'bio': 'Countess'})
     eventually(lambda: people.http(ben).get(f'/v1/profiles/{ada}').ok)
     assert 'handle' not in people.http(ben).ok('GET', f'/v1/users/{ada}')
     assert holder(people, first) is None
     for written in (first, first.upper(), first):  # again is the same
         assert people.http(ada).ok('PUT', '/v1/handle', json={'handle': written}) == {'user': ada, 'handle': first}
     shown = people.http(ben).ok('GET', f'/v1/handles/{first}')
-    assert shown == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'handle': first, 'followers': 0, 'following': 0, 'posts': 0}
+    assert shown == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'bio': 'Countess', 'url': '', 'handle': first, 'followers': 0, 'following': 0,
+                     'posts': 0}
     assert people.http(ben).ok('GET', f'/v1/users/{ada}') == shown
     assert people.http(ben).ok('GET', f'/v1/handles/{first.upper()}') == shown
     assert people.gateway().get(f'/v1/handles/{first}').json() == shown

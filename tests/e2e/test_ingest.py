@@ -258,21 +258,26 @@ def test_profiles(shared_cluster, users):
     user, other = users(2)
     http = shared_cluster.http(user)
     problem(http.get('/v1/profile'), 404, 'no_profile')
-    profile = {'user': user, 'name': 'Zoë "Z" 🚲', 'avatar_url': 'https://example.org/z.png'}
-    assert http.ok('PUT', '/v1/profile', json={'name': profile['name'], 'avatar_url': profile['avatar_url']}) == profile
+    shown = {'name': 'Zoë "Z" 🚲', 'avatar_url': 'https://example.org/z.png', 'bio': '🚲' * 499 + '\n', 'url': 'http://example.org/?z=1'}
+    profile = {'user': user, **shown}
+    assert http.ok('PUT', '/v1/profile', json=shown) == profile
     eventually(lambda: http.get('/v1/profile').ok)
     assert http.ok('GET', '/v1/profile') == profile
     assert shared_cluster.http(other).ok('GET', f'/v1/profiles/{user}') == profile
     problem(http.get(f'/v1/profiles/{other}'), 404, 'no_profile')
-    assert said(shared_cluster, user, 'profiles') == [{'name': profile['name'], 'avatar_url': profile['avatar_url']}]
-    http.ok('PUT', '/v1/profile', json={'name': 'Z'})
-    eventually(lambda: http.ok('GET', '/v1/profile') == {'user': user, 'name': 'Z', 'avatar_url': ''})
+    assert shared_cluster.http(other).ok('GET', f'/v1/users/{user}').items() >= profile.items()
+    assert said(shared_cluster, user, 'profiles') == [shown]
+    http.ok('PUT', '/v1/profile', json={'name': 'Z', 'bio': '', 'url': ''})
+    eventually(lambda: http.ok('GET', '/v1/profile') == {'user': user, 'name': 'Z', 'avatar_url': '', 'bio': '', 'url': ''})
+    assert said(shared_cluster, user, 'profiles')[1:] == [{'name': 'Z', 'avatar_url': ''}]  # which the last release reads
 
 
 def test_bad_profiles_are_named(shared_cluster, user):
     http = shared_cluster.http(user)
     for body in [{}, {'name': ''}, {'name': None}, {'name': 'x', 'avatar_url': None}, {'name': 5}, {'name': 'x' * 201}, {'name': 'x', 'avatar_url': 7},
-                 {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000}]:
+                 {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000},
+                 {'name': 'x', 'bio': 'b' * 501}, {'name': 'x', 'bio': 5}, {'name': 'x', 'bio': None}, {'name': 'x', 'bio': 'a\u202e'},
+                 {'name': 'x', 'url': 'javascript:alert(1)'}, {'name': 'x', 'url': 'https://' + 'x' * 1000}, {'name': 'x', 'url': 7}]:
         problem(http.put('/v1/profile', json=body), 400, 'bad_profile')
     problem(http.put('/v1/profile', data='x'), 400, 'bad_message')
     assert said(shared_cluster, user, 'profiles') == []

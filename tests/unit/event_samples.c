@@ -335,6 +335,7 @@ enum {
     COMMENT_TEXT_V1_SCHEMA_ID = 35,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
+    PROFILE_V1_SCHEMA_ID = 4,
     NEARBY_ITEM_V1_SCHEMA_ID = 13,
     SHARING_V1_SCHEMA_ID = 5,
     MODERATION_ENTRY_V1_SCHEMA_ID = 39
@@ -348,6 +349,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
     case FRIENDSHIP_V1_SCHEMA_ID: RECODE_OLDER(friendship, 2); // who rounds
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
+    case PROFILE_V1_SCHEMA_ID: RECODE_OLDER(profile, 2); // bio and URL
     case PROFILE_SCHEMA_ID: RECODE(profile);
     case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, 1); // until
     case SHARING_SCHEMA_ID: RECODE(sharing);

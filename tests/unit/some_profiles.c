@@ -24,7 +24,7 @@ void some_profiles_name(struct some_profiles *some, int64_t user, const char *na
     struct buffer value = {.size = 0};
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
-    event_encode_profile(&value, &(struct profile){.name = {name, strlen(name)}, .avatar_url = {"", 0}});
+    profile_encode(&value, &(struct profile){.name = {name, strlen(name)}, .avatar_url = {"", 0}});
     copy_disk_put(copy.disk, key, sizeof key, value.data, value.size);
     check(copy_disk_write(copy.disk, NULL) == 0);
     buffer_free(&value);

@@ -254,7 +254,7 @@ static void test_booleans_are_0_or_1(void **state) {
 
 static int decode_profile(struct codec *codec, const char *bytes, size_t size, struct profile *profile) {
     struct buffer value = {.data = NULL};
-    sample_value(&value, PROFILE_SCHEMA_ID, (const uint8_t *)bytes, size);
+    sample_value(&value, 4 /* version 1 */, (const uint8_t *)bytes, size);
     uint8_t *copy = exact(&value);
     int rc = event_decode_profile(codec, copy, value.size, profile, NULL);
     free(copy);
@@ -282,8 +282,8 @@ static void test_empty_texts_need_no_data(void **state) {
     const struct profile profile = {.name = {.data = NULL, .size = 0}, .avatar_url = {.data = NULL, .size = 0}};
     struct buffer value = {.data = NULL};
     event_encode_profile(&value, &profile);
-    assert_int_equal(value.size, 7);
-    assert_memory_equal(value.data, "\0\0\0\0\4\0\0", 7);
+    assert_int_equal(value.size, 9);
+    assert_memory_equal(value.data, "\0\0\0\0\x60\0\0\0\0", 9);
     buffer_free(&value);
 }
 

@@ -181,11 +181,47 @@ static void check_members(struct profiles *profiles) {
     user_json_find(&body, 4, profiles);
     assert_string_equal(buffer_cstring(&body), "\"user\":4,\"name\":null,\"avatar_url\":null");
     buffer_clear(&body);
+    user_json_find_whole(&body, 4, profiles);
+    assert_string_equal(buffer_cstring(&body),
+                        "\"user\":4,\"name\":null,\"avatar_url\":null,\"bio\":null,\"url\":null");
+    buffer_clear(&body);
     user_json_find_texts(&body, 3, profiles);
     user_json_find_texts(&body, 4, profiles);
     assert_string_equal(buffer_cstring(&body), "\"user\":3,\"name\":\"Ada\",\"avatar_url\":\"\""
                                                "\"user\":4,\"name\":\"\",\"avatar_url\":\"\"");
     buffer_free(&body);
+}
+
+/* Until a user has a bio or a URL, the last release reads the record. */
+static void test_versions_of_profiles(void **state) {
+    static const struct {
+        struct profile profile;
+        uint8_t id;
+        const char *members;
+    } CASES[] = {
+        {{.name = {"Ada", 3}, .avatar_url = {"https://a", 9}},
+         4,
+         "\"avatar_url\":\"https://a\",\"bio\":\"\",\"url\":\"\""},
+        {{.name = {"Ada", 3}, .bio = {"Hi", 2}}, 96, "\"avatar_url\":\"\",\"bio\":\"Hi\",\"url\":\"\""},
+        {{.name = {"Ada", 3}, .url = {"http://b", 8}}, 96, "\"avatar_url\":\"\",\"bio\":\"\",\"url\":\"http://b\""},
+    };
+    struct codec *codec = codec_new();
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct buffer value = {.data = NULL}, body = {.data = NULL};
+        struct profile read;
+        char *wanted = mem_format("\"user\":3,\"name\":\"Ada\",%s", CASES[i].members);
+        buffer_byte(&value, 'x'); // what is there stays
+        profile_encode(&value, &CASES[i].profile);
+        assert_int_equal(value.data[0], 'x');
+        assert_int_equal(value.data[5], CASES[i].id);
+        assert_int_equal(event_decode_profile(codec, value.data + 1, value.size - 1, &read, NULL), 0);
+        user_json_put_whole(&body, 3, &read);
+        assert_string_equal(buffer_cstring(&body), wanted);
+        free(wanted);
+        buffer_free(&value);
+        buffer_free(&body);
+    }
+    codec_free(codec);
 }
 
 static void test_profiles(void **state) {
@@ -200,7 +236,7 @@ static void test_profiles(void **state) {
     struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
     struct profile found, ada = {.name = {"Ada", 3}, .avatar_url = {"", 0}};
     uint8_t key[8];
-    event_encode_profile(&value, &ada);
+    profile_encode(&value, &ada);
     struct kafka_record record = record_of(&TOPIC_PROFILES, key, 3, 0, &value);
     assert_int_equal(copy.apply(copy.context, &record, NULL), 0);
     copy_disk_put(copy.disk, record.key, record.key_size, record.value, record.value_size); // as lib/copies does
@@ -228,6 +264,6 @@ static void test_profiles(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_sharing_that_ends),
                                        cmocka_unit_test(test_sharing_of_many_ends_together),
-                                       cmocka_unit_test(test_profiles)};
+                                       cmocka_unit_test(test_versions_of_profiles), cmocka_unit_test(test_profiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

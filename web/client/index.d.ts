@@ -267,10 +267,15 @@ export interface Profile {
     readonly avatarUrl: string | null;
 }
 
+/** With what is told of one user, and not of many. */
+export interface WholeProfile extends Profile {
+    /** null: none. */
+    readonly bio: string | null;
+    readonly url: string | null;
+}
+
 /** Somebody of my friends, requests, invitations or blocks. */
-export interface Friendship extends Profile {
-    /** undefined: none, or not known just now. */
-    readonly handle?: string;
+export interface Friendship extends ListedUser {
     /** requested: I have asked. invited: I was asked, and addFriend() accepts. */
     readonly state: 'friends' | 'requested' | 'invited' | 'blocked';
     /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
@@ -353,7 +358,7 @@ export interface ExportPage extends Page<Exported> {
     kind: ExportKind;
 }
 
-export interface User extends Profile {
+export interface User extends WholeProfile {
     /** undefined: the user has none. Handle and counts are undefined, too, while the process that has them does not answer. */
     readonly handle?: string;
     readonly followers?: number;
@@ -395,8 +400,13 @@ export interface FeedPage extends Page<Post> {
     version: string;
 }
 
-/** Users of whom profile and handle are told. */
-export interface People extends Page<User> {
+/** Somebody of a list. */
+export interface ListedUser extends Profile {
+    /** undefined: none, or not known just now. */
+    readonly handle?: string;
+}
+
+export interface People extends Page<ListedUser> {
     /** Of all pages. */
     total: number;
 }
@@ -601,10 +611,10 @@ export class StarlingApi {
     getHistory(query?: ListQuery & { from?: number; to?: number }): Promise<Page<Place>>;
 
     /** NotFound `no_profile`: I have none. */
-    getProfile(): Promise<Profile>;
-    getProfileOf(user: string): Promise<Profile>;
-    /** Replaces my profile: without avatarUrl there is no avatar any more. */
-    setProfile(profile: { name: string; avatarUrl?: string | null }): Promise<Profile>;
+    getProfile(): Promise<WholeProfile>;
+    getProfileOf(user: string): Promise<WholeProfile>;
+    /** Replaces my profile: what is left out is none any more. */
+    setProfile(profile: { name: string; avatarUrl?: string | null; bio?: string | null; url?: string | null }): Promise<WholeProfile>;
     getSharing(): Promise<Sharing>;
     /** until: sharing ends by itself then, ms since the epoch. */
     setSharing(mode: SharingMode, until?: number | null): Promise<Sharing>;
@@ -617,8 +627,8 @@ export class StarlingApi {
     forgetMe(): Promise<Record<string, number>>;
 
     getUser(user: string): Promise<User>;
-    /** Profiles and handles of 1 to 100 users, in this order. */
-    getUsers(users: readonly string[]): Promise<User[]>;
+    /** 1 to 100 users, in this order. */
+    getUsers(users: readonly string[]): Promise<ListedUser[]>;
     /** With or without an @ in front; capital letters count as small ones. */
     getUserByHandle(handle: string): Promise<User>;
     /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */

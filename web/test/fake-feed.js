@@ -19,6 +19,8 @@ export class FakeFeed {
     /** user -> name */
     people = new Map();
     following = new Set();
+    /** user -> {bio, url} */
+    about = new Map();
     /** handle -> user */
     handles = new Map();
     /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
@@ -128,7 +130,7 @@ export class FakeFeed {
 
     #user(user, handle) {
         const posts = this.posts.filter((post) => post.user === user).length;
-        return [200, { user, ...this.profile(user), handle, followers: 31, following: 12, posts }];
+        return [200, { user, ...this.profile(user), ...this.about.get(user), handle, followers: 31, following: 12, posts }];
     }
 
     #setHandle(handle) {

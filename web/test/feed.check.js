@@ -186,9 +186,12 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     await page.click('#find');
     await shows('#person-problem', /Nobody is called @nobody/);
     server.feed.handles.set('ines', 1020);
+    server.feed.about.set(1020, { bio: 'Bakes <b>bread</b>', url: 'https://ines.example/?a=1' });
     await page.fill('#person', 'Ines');
     await page.click('#find');
     await shows('#person-card', /@ines · 31 followers/);
+    assert.equal(await page.textContent('#person-card .bio'), 'Bakes <b>bread</b>');
+    assert.equal(await page.getAttribute('#person-card .url a', 'href'), 'https://ines.example/?a=1');
     await page.fill('#person', '1020');
     await page.keyboard.press('Enter');
     await shows('#person-card', /31 followers · follows 12 · 0 posts/);

@@ -50,6 +50,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
 
 test('somebody is found by handle, asked, blocked after a question, and let go', async () => {
     server.feed.handles.set('ada', 1007);
+    server.feed.about.set(1007, { bio: 'Climbs', url: 'https://ada.example' });
     await opened();
     await page.fill('#friend', 'nobody_here');
     await page.click('#find-friend');
@@ -57,6 +58,9 @@ test('somebody is found by handle, asked, blocked after a question, and let go',
     await page.fill('#friend', '@Ada');
     await page.click('#find-friend');
     await page.waitForSelector('#card[data-user="1007"][data-state="none"]');
+    await page.waitForSelector('#card-url a[href="https://ada.example"]');
+    assert.equal(await page.textContent('#card-bio'), 'Climbs');
+    await isAccessible('a card with a bio');
     await page.click('#card-befriend');
     await page.waitForSelector('#card[data-state="requested"]');
     await page.click('#card-block');

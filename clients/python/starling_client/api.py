@@ -14,10 +14,10 @@ from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments
                        read_own_comment)
 from .errors import BadRequest
 from .geo import round_position
-from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Profile, Report, Reported, Sharing, read_audience,
+from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
                      read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
-from .posts import (FeedPage, Notice, Page, People, Post, Strangers, User, read_notice, read_post, read_posts, read_strangers,
-                    read_user)
+from .posts import (FeedPage, ListedUser, Notice, Page, People, Post, Strangers, User, read_listed_user, read_notice, read_post, read_posts,
+                    read_strangers, read_user)
 from .requests import Requests, each, whole
 from .tokens import Token
 
@@ -195,17 +195,18 @@ class StarlingApi:
 
     # me
 
-    async def get_profile(self) -> Profile:
+    async def get_profile(self) -> WholeProfile:
         """NotFound no_profile: I have none."""
         return read_profile(await self._http.ask('/v1/profile'))
 
-    async def get_profile_of(self, user: int) -> Profile:
+    async def get_profile_of(self, user: int) -> WholeProfile:
         return read_profile(await self._http.ask(f'/v1/profiles/{user}'))
 
-    async def set_profile(self, name: str, avatar_url: str | None = None) -> Profile:
-        """Replaces my profile: without avatar_url there is no avatar any more."""
+    async def set_profile(self, name: str, avatar_url: str | None = None, *, bio: str | None = None, url: str | None = None) -> WholeProfile:
+        """Replaces my profile: what is left out is none any more."""
+        more = {'avatar_url': avatar_url, 'bio': bio, 'url': url}
         return read_profile(await self._http.decided('PUT', '/v1/profile', {
-            'name': name, **({'avatar_url': avatar_url} if avatar_url else {})}))
+            'name': name, **{member: text for member, text in more.items() if text}}))
 
     async def get_sharing(self) -> Sharing:
         return read_sharing(await self._http.ask('/v1/sharing'))
@@ -229,10 +230,10 @@ class StarlingApi:
     async def get_user(self, user: int) -> User:
         return read_user(await self._http.ask(f'/v1/users/{user}'))
 
-    async def get_users(self, users: Iterable[int]) -> list[User]:
-        """Profiles and handles of 1 to 100 users, in this order."""
+    async def get_users(self, users: Iterable[int]) -> list[ListedUser]:
+        """1 to 100 users, in this order."""
         answer = await self._http.ask('/v1/users', {'ids': ','.join(map(str, users))})
-        return [read_user(item) for item in answer['items']]
+        return [read_listed_user(item) for item in answer['items']]
 
     async def get_user_by_handle(self, handle: str) -> User:
         """With or without an @ in front; capital letters count as small ones."""
@@ -310,7 +311,7 @@ class StarlingApi:
 
     async def _people(self, path: str, after: int | None, limit: int | None) -> People:
         return await self._http.page(path, {'after': after, 'limit': limit}, lambda answer: People(
-            [read_user(item) for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
+            [read_listed_user(item) for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
 
 
 def draw_key() -> str:

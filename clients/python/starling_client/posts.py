@@ -43,6 +43,17 @@ class User:
     """Handle and counts are None, too, while the process that has them does not answer."""
     following: int | None
     posts: int | None
+    bio: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class ListedUser:
+    user: int
+    name: str | None
+    avatar_url: str | None
+    handle: str | None
+    """None: the user has none, or it is not known just now."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +114,7 @@ class FeedPage(Page[Post]):
 
 
 @dataclass(frozen=True)
-class People(Page[User]):
-    """Users of whom profile and handle are told."""
+class People(Page[ListedUser]):
     total: int
     """Of all pages."""
 
@@ -146,7 +156,12 @@ def read_notice(item: dict[str, Any]) -> Notice:
 def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
     return User(int(answer['user']), text_or_none(answer.get('name')), text_or_none(answer.get('avatar_url')),
-                text_or_none(answer.get('handle')), followers, following, posts)
+                text_or_none(answer.get('handle')), followers, following, posts, text_or_none(answer.get('bio')),
+                text_or_none(answer.get('url')))
+
+
+def read_listed_user(item: dict[str, Any]) -> ListedUser:
+    return ListedUser(int(item['user']), text_or_none(item.get('name')), text_or_none(item.get('avatar_url')), text_or_none(item.get('handle')))
 
 
 def is_id(value: Any) -> bool:

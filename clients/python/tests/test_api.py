@@ -6,7 +6,7 @@ import threading
 import pytest
 from test_client import to_its_end
 
-from starling_client import ApiError, StarlingApi, User, draw_key
+from starling_client import ApiError, ListedUser, StarlingApi, draw_key
 
 
 class Server:
@@ -81,7 +81,7 @@ async def test_reads_pages_with_cursors(server, api):
     assert (page.items[0].user, page.next, page.complete, page.version) == (2**53 + 1, '5', True, 'v')
     people = await api.get_following(7)
     assert (people.items, people.next, people.total) == (
-        [User(2**63 - 1, 'Ada', None, 'ada', None, None, None), User(3, None, None, None, None, None, None)], 2**63 - 1, 31)
+        [ListedUser(2**63 - 1, 'Ada', None, 'ada'), ListedUser(3, None, None, None)], 2**63 - 1, 31)
     posts = await api.get_posts(7, from_ms=1, to_ms=9)
     assert [(one.text, one.unavailable) for one in posts.items] == [('post 4', False), (None, True)] and posts.next is None
     assert [path for _, path, *_ in server.asked] == [
@@ -140,7 +140,7 @@ async def test_follows_mutes_deletions_users(server, api):
                       (200, {'items': [{'user': 8}], 'next': None}), (200, {'items': [], 'next': None}),
                       (200, {'user': 8, 'state': 'friends', 'rounded': True}), (200, {'user': 8, 'state': 'friends', 'rounded': False}),
                       (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
-                      (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None}),
+                      (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None, 'bio': 'Hi', 'url': ''}),
                       (200, {'items': [], 'next': None, 'total': 0}),
                       (200, {'items': [{'user': 8, 'name': 'Ben', 'avatar_url': '', 'handle': 'ben'}, {'user': 7}]})]
     assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
@@ -150,7 +150,7 @@ async def test_follows_mutes_deletions_users(server, api):
     assert await api.delete_post('5') is None
     assert [await api.follows(7, 8), await api.follows(7, 0)] == [True, False]
     user = await api.get_user(7)
-    assert (user.name, user.followers) == (None, None)
+    assert (user.name, user.followers, user.bio, user.url) == (None, None, 'Hi', None)
     assert (await api.get_followers(7, after=3, limit=9)).items == []
     assert [(one.user, one.name, one.handle) for one in await api.get_users([8, 7])] == [(8, 'Ben', 'ben'), (7, None, None)]
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [

@@ -14,6 +14,7 @@ class Belongings:
     some = Belongings(cluster, users(5), reports=3)    # builds it all, and waits until all of it can be read
     some.exported() == some.expected()
     """
+    PROFILE = {'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png', 'bio': 'Countess\nof "numbers"', 'url': 'https://x.example/ä'}
 
     def __init__(self, cluster, ids, reports=3, posts=3):
         self.cluster = cluster
@@ -21,7 +22,7 @@ class Belongings:
         self.feed, self.commenting = Feed(cluster), Commenting(cluster)
         self.handle = f'user_{self.user}'
         http = self.http(self.user)
-        http.ok('PUT', '/v1/profile', json={'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png'})
+        http.ok('PUT', '/v1/profile', json=self.PROFILE)
         cluster.acquaint(self.user, self.friend)
         http.ok('PUT', f'/v1/blocks/{self.stranger}')
         http.ok('PUT', f'/v1/nearby/mutes/{self.friend}')
@@ -72,8 +73,7 @@ class Belongings:
 
     def check(self, found):
         """Everything is there."""
-        assert found['account'] == [{'user': self.user, 'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png',
-                                     'sharing': 'friends', 'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
+        assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends', 'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['muted'] == [{'user': self.stranger}]

@@ -4,7 +4,9 @@
 import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
-import { readExported, readFriendship, readNearby, readNotice, readOutcome, readPlace, readProfile, readSharing, readUser } from './people.js';
+import {
+    readExported, readFriendship, readListedUser, readNearby, readNotice, readOutcome, readPlace, readSharing, readUser, readWholeProfile,
+} from './people.js';
 import { readPost, readPosts } from './posts.js';
 import { Requests, each, whole } from './requests.js';
 import { readStrangers } from './strangers.js';
@@ -201,17 +203,18 @@ export class StarlingApi {
     // ---- me ----
 
     async getProfile() {
-        return readProfile(await this.#http.ask('/v1/profile'));
+        return readWholeProfile(await this.#http.ask('/v1/profile'));
     }
 
     /** @param {string} user */
     async getProfileOf(user) {
-        return readProfile(await this.#http.ask(`/v1/profiles/${user}`));
+        return readWholeProfile(await this.#http.ask(`/v1/profiles/${user}`));
     }
 
-    /** @param {{name: string, avatarUrl?: string | null}} profile */
-    async setProfile({ name, avatarUrl }) {
-        return readProfile(await this.#http.decided('PUT', '/v1/profile', { name, ...(avatarUrl && { avatar_url: avatarUrl }) }));
+    /** @param {{name: string, avatarUrl?: string | null, bio?: string | null, url?: string | null}} profile */
+    async setProfile({ name, avatarUrl, bio, url }) {
+        const body = { name, ...(avatarUrl && { avatar_url: avatarUrl }), ...(bio && { bio }), ...(url && { url }) };
+        return readWholeProfile(await this.#http.decided('PUT', '/v1/profile', body));
     }
 
     async getSharing() {
@@ -246,7 +249,7 @@ export class StarlingApi {
 
     /** @param {readonly string[]} users */
     async getUsers(users) {
-        return each(readUser)(await this.#http.ask('/v1/users', { ids: users.join() })).items;
+        return each(readListedUser)(await this.#http.ask('/v1/users', { ids: users.join() })).items;
     }
 
     /** @param {string} handle with or without an @ in front */
@@ -361,7 +364,7 @@ export class StarlingApi {
 
     /** @param {string} path @param {ListQuery} [query] */
     #people(path, query) {
-        const users = each(readUser);
+        const users = each(readListedUser);
         return this.#http.page(path, query, (answer) => ({ ...users(answer), total: Number(answer.total) }));
     }
 }

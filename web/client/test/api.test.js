@@ -11,7 +11,6 @@ beforeEach(() => {
     ({ asked, api } = http);
 });
 
-const NO_COUNTS = { followers: undefined, following: undefined, posts: undefined };
 const soon = (promise) => http.soon(promise);
 
 test('reads pages with cursors, and ids that a double does not hold', async () => {
@@ -26,8 +25,8 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
     assert.equal(asked[0].authorization, 'Bearer jwt1');
     assert.deepEqual([page.items[0].user, page.next, page.complete, page.version], ['9007199254740993', '5', true, 'v']);
     assert.deepEqual(await api.getFollowing('7'), { items: [
-        { user: '9223372036854775807', name: 'Ada', avatarUrl: null, handle: 'ada', ...NO_COUNTS },
-        { user: '3', name: null, avatarUrl: null, handle: undefined, ...NO_COUNTS }], next: '9223372036854775807', total: 31 });
+        { user: '9223372036854775807', name: 'Ada', avatarUrl: null, handle: 'ada' },
+        { user: '3', name: null, avatarUrl: null, handle: undefined }], next: '9223372036854775807', total: 31 });
     const { items, next } = await api.getPosts('7', { from: 1, to: 9 });
     assert.equal(asked[2].url, 'http://host:8080/v1/users/7/posts?from=1&to=9');
     assert.deepEqual([items[0].comments, items[1].comments], [2, null]);
@@ -99,9 +98,9 @@ test('whether somebody follows somebody is one question', async () => {
 });
 
 test('a user without a profile or counts', async () => {
-    http.answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', followers: 3, following: 2, posts: 1 }]];
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, handle: undefined, followers: 3, following: 2, posts: 1 });
+    http.answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', bio: 'Hi', url: 'https://a', followers: 3, following: 2, posts: 1 }]];
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, bio: null, url: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, bio: 'Hi', url: 'https://a', handle: undefined, followers: 3, following: 2, posts: 1 });
 });
 
 test('handles', async () => {

@@ -82,13 +82,13 @@ test('reports carry their times, the same ones when they are said again', async 
 
 test('profile and sharing', async () => {
     http.answers = [
-        [200, { user: 7, name: 'Ada', avatar_url: '' }], [200, { user: 8, name: 'Ben', avatar_url: 'https://e.org/b' }],
+        [200, { user: 7, name: 'Ada', avatar_url: '' }], [200, { user: 8, name: 'Ben', avatar_url: 'https://e.org/b', bio: 'Hi', url: 'https://b' }],
         [503, {}], [200, { user: 7, name: 'Eve', avatar_url: '' }], [200, { user: 7, mode: 'off' }], [200, { user: 7, mode: 'friends', until: 99 }],
     ];
-    assert.deepEqual(await api.getProfile(), { user: '7', name: 'Ada', avatarUrl: null });
-    assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b' });
-    assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null }))).name, 'Eve');
-    assert.deepEqual(asked.at(-1).body, { name: 'Eve' });
+    assert.deepEqual(await api.getProfile(), { user: '7', name: 'Ada', avatarUrl: null, bio: null, url: null });
+    assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b', bio: 'Hi', url: 'https://b' });
+    assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null, bio: 'B', url: '' }))).name, 'Eve');
+    assert.deepEqual(asked.at(-1).body, { name: 'Eve', bio: 'B' });
     assert.deepEqual(await api.getSharing(), { mode: 'off', until: null });
     assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99 });
     assert.deepEqual(asked.at(-1).body, { mode: 'friends', until: 99 });

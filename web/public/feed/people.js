@@ -4,6 +4,7 @@ import { setText } from '../dom.js';
 import { Finder } from '../finder.js';
 import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
 import { reason, words } from '../words.js';
+import { showText } from './said.js';
 
 const MOST_MET = 500;
 
@@ -121,6 +122,7 @@ export class People {
         setText(avatar, initials(person));
         setText(this.#card.querySelector('.name'), displayName(person));
         setText(this.#card.querySelector('.ago'), mine ? words.myself : words.personLine(person));
+        for (const name of ['bio', 'url']) showText(this.#card.querySelector(`.${name}`), person[name] ?? '');
         this.#card.dataset.user = person.user;
         this.#button.hidden = mine;
         setText(this.#button, this.#following ? words.unfollow : words.follow);

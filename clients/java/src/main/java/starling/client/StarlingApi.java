@@ -274,9 +274,14 @@ public final class StarlingApi {
         return profile(get(requests.path("profiles", Long.toString(user))));
     }
 
-    /** avatarUrl: null: none. */
+    /** avatarUrl: null: none. There is neither a bio nor a URL any more. */
     public Profile setProfile(String name, String avatarUrl) throws ApiException {
-        return profile(decided("PUT", Json.object("name", name, "avatar_url", avatarUrl), "profile"));
+        return setProfile(name, avatarUrl, null, null);
+    }
+
+    /** avatarUrl, bio (500 code points at most), url: null: none. */
+    public Profile setProfile(String name, String avatarUrl, String bio, String url) throws ApiException {
+        return profile(decided("PUT", Json.object("name", name, "avatar_url", avatarUrl, "bio", bio, "url", url), "profile"));
     }
 
     public Sharing getSharing() throws ApiException {

@@ -249,7 +249,8 @@ public final class StarlingApiTest {
             "{'user':8,'state':'blocked','since':6}", "{'user':8,'state':'none'}",
             "{'items':[{'user':7,'name':'Ada','lat':1.5,'lng':2,'time':9,'distance_m':12.5},{'user':8}],'next':null,'time':8}",
             "{'items':[{'user':7,'near':true}],'next':8,'mode':'friends','visible':true}", "{'accepted':2,'sharing_off':1}",
-            "{'items':[{'lat':1,'lng':2,'time':3,'accuracy':null,'received':4}],'next':'c'}", "{'user':5,'name':'Me'}", "{'user':7,'name':'Ada'}",
+            "{'items':[{'lat':1,'lng':2,'time':3,'accuracy':null,'received':4}],'next':'c'}", "{'user':5,'name':'Me'}",
+            "{'user':7,'name':'Ada','bio':'Hi','url':'https://a'}", "{'user':7,'name':'Ada','bio':'Hi','url':'https://a'}",
             "{'user':5,'name':'I'}", "{'mode':'off','until':null}", "{'mode':'public','until':99}",
             "{'kind':'posts','items':[{'id':'1'}],'next':'likes'}", "{'removed':{'posts':3}}", "{'items':[{'user':7}],'next':null}", "{'items':[]}"};
         for (String text : said) {
@@ -274,7 +275,12 @@ public final class StarlingApiTest {
         Page<Place> history = api.getHistory(1L, 9L, null, 1);
         assertEquals(Arrays.<Object>asList(1.0, 3L, null, 4L, "c"), Arrays.<Object>asList(history.items.get(0).lat, history.items.get(0).time,
                 history.items.get(0).accuracy, history.items.get(0).received, history.next));
-        assertEquals(Arrays.asList("Me", "Ada", "I"), Arrays.asList(api.getProfile().name, api.getProfileOf(7).name, api.setProfile("I", null).name));
+        assertEquals("Me", api.getProfile().name);
+        Profile ada = api.getProfileOf(7);
+        User same = api.getUser(7);
+        assertEquals(Arrays.asList("Ada", "Hi", "https://a", "Hi", "https://a"), Arrays.asList(ada.name, ada.bio, ada.url, same.bio, same.url));
+        assertEquals("I", api.setProfile("I", null, "B", null).name);
+        assertTrue(edge.requests.get(12).getBody().readUtf8().contains("\"bio\":\"B\""));
         assertNull(api.getSharing().until);
         assertEquals(99, (long) api.setSharing("public", 99L).until);
         ExportPage page = api.getExport("posts", 5);
@@ -283,7 +289,7 @@ public final class StarlingApiTest {
         assertTrue(api.mutesNearby(7) && !api.mutesNearby(0));
         assertEquals(Arrays.asList("GET /v1/friends?state=all&after=3&limit=2", "PUT /v1/friends/8", "DELETE /v1/friends/8", "PUT /v1/blocks/8",
                 "DELETE /v1/blocks/8", "GET /v1/nearby?since=8", "GET /v1/audience?after=3", "POST /v1/locations",
-                "GET /v1/history?from=1&to=9&limit=1", "GET /v1/profile", "GET /v1/profiles/7", "PUT /v1/profile", "GET /v1/sharing",
+                "GET /v1/history?from=1&to=9&limit=1", "GET /v1/profile", "GET /v1/profiles/7", "GET /v1/users/7", "PUT /v1/profile", "GET /v1/sharing",
                 "PUT /v1/sharing", "GET /v1/export?after=posts&limit=5", "DELETE /v1/me", "GET /v1/nearby/mutes?after=6&limit=1",
                 "GET /v1/nearby/mutes?limit=1"), asked());
         assertThrows(IllegalArgumentException.class, () -> new Report(91, 0));

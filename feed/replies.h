@@ -1,9 +1,9 @@
 /* Answers questions of gateways and other feed processes about users and posts of owned partitions. Ids are strings, as in the API. Loop's
  * thread.
  *
- *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
+ *     GET /peer/feed/USER?above&before&limit              {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
  *                                                          version of the newest page}
- *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
+ *     GET /peer/older/PARTITION?authors&above&before&limit {posts: [{id, user}]}, of these authors, newest first
  *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
  *                                                         be of other partitions: false where those are not served here; fewer
  *                                                         items than ids, at least one, if they are very long

@@ -177,7 +177,9 @@ void replies_older(void *replies, struct http_request *request, const struct rpc
     }
     keep_own(replies, asked->partition, reply.ids, &reply.id_count);
     reply.newest = newest_new();
-    newest_begin(reply.newest,
-                 &(struct newest_wish){.before = asked->numbers[RPC_BEFORE], .each = limit, .most = limit});
+    newest_begin(reply.newest, &(struct newest_wish){.above = asked->numbers[RPC_ABOVE],
+                                                     .before = asked->numbers[RPC_BEFORE],
+                                                     .each = limit,
+                                                     .most = limit});
     replies_slow(replies, &reply);
 }

@@ -65,7 +65,7 @@ void replies_slow_new(struct replies *replies);
 void replies_slow_free(struct replies *replies);
 
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
-bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
+bool replies_feed_now(struct replies *replies, struct http_request *request, const struct timeline_wish *wish,
                       bool last);
 
 /* Appends the member "handle" if the user has one. */
@@ -76,6 +76,5 @@ int replies_wish(struct replies *replies, int32_t partition, int64_t user, const
                  struct error *error);
 
 /* Has the page answered when its inbox is complete, or in vain at the deadline. */
-void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
-                       size_t limit);
+void replies_wait_feed(struct replies *replies, struct http_request *request, const struct timeline_wish *wish);
 void replies_waiting_free(struct replies *replies);

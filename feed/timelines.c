@@ -85,24 +85,32 @@ int timelines_complete(struct timelines *timelines, int32_t partition, int64_t u
 
 /* ---- pages ---- */
 
-static void merge(struct timelines *timelines, int64_t before, size_t wanted) {
+static void merge(struct timelines *timelines, const struct timeline_wish *wish) {
     const struct id_list *following = &timelines->following, *muted = &timelines->muted;
     page_merge(timelines->scratch, &timelines->inbox, timelines->options.hot, following->items, following->count,
-               muted->items, muted->count, before, wanted, &timelines->page);
+               muted->items, muted->count, wish->above, wish->before, wish->wanted, &timelines->page);
+}
+
+/* Posts that were not read of the inbox may belong on the page. */
+static bool lacks_posts(const struct timelines *timelines, const struct timeline_wish *wish) {
+    const struct inbox *inbox = &timelines->inbox;
+    return timelines->page.count < wish->wanted && inbox->cut &&
+           (!inbox->count || inbox->posts[inbox->count - 1].id > wish->above);
 }
 
 /* A page that comes out too short is made of the whole inbox, so that it does not depend on how much of it was read. */
-int timelines_page(struct timelines *timelines, int32_t partition, int64_t user, int64_t before, size_t wanted,
+int timelines_page(struct timelines *timelines, int32_t partition, const struct timeline_wish *wish,
                    struct timeline *timeline, struct error *error) {
     struct relation_lists *relations = timelines->options.relations;
-    size_t newest = before == INT64_MAX ? SPARE * wanted : SIZE_MAX;
+    int64_t user = wish->user;
+    size_t newest = wish->before == INT64_MAX ? SPARE * wish->wanted : SIZE_MAX;
     int code = look_at_inbox(timelines, partition, user, newest, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_FOLLOWING, &timelines->following, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_MUTED, &timelines->muted, error);
-    if (!code) merge(timelines, before, wanted);
-    if (!code && timelines->page.count < wanted && timelines->inbox.cut) {
+    if (!code) merge(timelines, wish);
+    if (!code && lacks_posts(timelines, wish)) {
         code = inboxes_find(timelines->options.inboxes, partition, user, SIZE_MAX, &timelines->inbox, error);
-        if (!code) merge(timelines, before, wanted);
+        if (!code) merge(timelines, wish);
     }
     if (code) return code;
     *timeline = (struct timeline){.complete = inbox_complete(&timelines->inbox),

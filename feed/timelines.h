@@ -40,8 +40,13 @@ struct timeline {
     const struct id_list *following, *muted;
 };
 
-/* The newest posts below `before` (INT64_MAX: of all), at most `wanted`. */
-int timelines_page(struct timelines *timelines, int32_t partition, int64_t user, int64_t before, size_t wanted,
+/* The newest posts above an id (0: all) and below one (INT64_MAX: all), at most `wanted`. */
+struct timeline_wish {
+    int64_t user, above, before;
+    size_t wanted;
+};
+
+int timelines_page(struct timelines *timelines, int32_t partition, const struct timeline_wish *wish,
                    struct timeline *timeline, struct error *error);
 
 /* Whether the inbox is complete; has it begun if it is not. Costs less than a page. */

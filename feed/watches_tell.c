@@ -29,8 +29,8 @@ static void register_all(struct watches *watches, struct watched *watched, const
 /* Reads the newest posts. complete: as the timeline's. */
 static int read_newest(struct watches *watches, struct watched *watched, struct timeline *timeline,
                        struct error *error) {
-    int code = timelines_page(watches->options.timelines, watched->partition, watched->user, INT64_MAX, WATCHED_NEWEST,
-                              timeline, error);
+    const struct timeline_wish wish = {.user = watched->user, .before = INT64_MAX, .wanted = WATCHED_NEWEST};
+    int code = timelines_page(watches->options.timelines, watched->partition, &wish, timeline, error);
     if (code) return code;
     watched->known = timeline->complete;
     watched->count = timeline->page->count;

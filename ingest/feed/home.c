@@ -50,8 +50,8 @@ struct home_post {
 struct home_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user, before; /* before: INT64_MAX: the first page */
-    size_t limit, wanted; /* wanted: ids */
+    int64_t above, before; /* ids of posts; 0 and INT64_MAX: the first page */
+    size_t limit, wanted;  /* wanted: ids */
     bool complete;
     char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
@@ -246,8 +246,9 @@ static void ask_for_older(struct home_request *home, int64_t horizon, struct jso
     json_decref(authors);
     for (size_t i = 0; i < questions.count; i++)
         gather_ask(gather, &ASK_OLDER,
-                   RPC_VALUES(RPC_INT(PARTITION, questions.items[i].partition), RPC_INT(BEFORE, before),
-                              RPC_INT(LIMIT, limit), RPC_TEXT(AUTHORS, questions.items[i].authors)),
+                   RPC_VALUES(RPC_INT(PARTITION, questions.items[i].partition), RPC_INT(ABOVE, home->above),
+                              RPC_INT(BEFORE, before), RPC_INT(LIMIT, limit),
+                              RPC_TEXT(AUTHORS, questions.items[i].authors)),
                    i);
     older_questions_free(&questions);
     gather_end(gather);
@@ -282,14 +283,16 @@ static bool read_members(struct json_scan *scan, struct owners_answer *answer) {
 }
 
 /* Only the newest page has a version. */
+static bool is_newest(const struct home_request *home) { return !home->above && home->before == INT64_MAX; }
+
 static bool read_answer(struct home_request *home, const char *text, size_t size, struct owners_answer *answer) {
     struct json_scan scan = json_scan_of(text, size);
     *answer = (struct owners_answer){.horizon = 0};
     if (!read_members(&scan, answer) || !page_refs_read(&home->refs, answer->posts) ||
-        answer->version.size >= sizeof home->version || (home->before == INT64_MAX && !answer->version.size))
+        answer->version.size >= sizeof home->version || (is_newest(home) && !answer->version.size))
         return false;
     home->complete = answer->complete;
-    if (home->before == INT64_MAX) memcpy(home->version, answer->version.data, answer->version.size);
+    if (is_newest(home)) memcpy(home->version, answer->version.data, answer->version.size);
     page_refs_merge(&home->refs, home->wanted);
     return true;
 }
@@ -309,19 +312,26 @@ static void answered(void *context, int code, unsigned status, const char *text,
 
 static void get_feed(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
-    int64_t after = INT64_MAX, limit = LIMIT_DEFAULT;
-    if (!call_query_id(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    int64_t limit = LIMIT_DEFAULT;
+    struct id_range range;
+    if (!call_query_ids_of_times(call, &range) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     struct home_request *home = mem_alloc(sizeof *home);
     *home = (struct home_request){
         .gateway = gateway,
         .request = call->request,
-        .user = call->claims.user,
-        .before = after,
+        .above = range.above,
+        .before = range.before,
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
+        .complete = true,
     };
+    if (range.above + 1 >= range.before) {
+        begin_page(home);
+        return;
+    }
     rpc_ask(gateway->owners, &ASK_FEED,
-            RPC_VALUES(RPC_INT(USER, home->user), RPC_INT(BEFORE, after), RPC_INT(LIMIT, (int64_t)home->wanted)),
+            RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
+                       RPC_INT(LIMIT, (int64_t)home->wanted)),
             HOME_TIMEOUT_MS, answered, home);
 }
 

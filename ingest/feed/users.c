@@ -143,21 +143,17 @@ static void reply_no_posts(struct http_request *request) {
     buffer_free(&body);
 }
 
-/* Times become ids: `from` is part of the range and `to` is not, and the owner is asked for what lies between two ids. */
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
-    int64_t user = call->values[0].user, from = 0, to = INT64_MAX, after = INT64_MAX, limit = LIMIT_DEFAULT;
-    if (!call_query_times(call, &from, &to) || !call_query_id(call, "after", &after) ||
-        !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
-        return;
-    int64_t first = ids_first_at(from), before = ids_first_at(to);
-    if (before > after) before = after;
-    if (first >= before) {
+    int64_t user = call->values[0].user, limit = LIMIT_DEFAULT;
+    struct id_range range;
+    if (!call_query_ids_of_times(call, &range) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    if (range.above + 1 >= range.before) {
         reply_no_posts(call->request);
         return;
     }
     rpc_ask(gateway->owners, &ASK_WRITTEN,
-            RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, first ? first - 1 : 0), RPC_INT(BEFORE, before),
+            RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
                        RPC_INT(LIMIT, limit)),
             PEER_TIMEOUT_MS, listed, asked_new(gateway, call->request, user));
 }

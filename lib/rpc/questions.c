@@ -18,6 +18,7 @@
 #define LIMIT(max, absent) NUMBER(LIMIT, 1, max, absent)
 #define OFFSET NUMBER(OFFSET, -1, ANY, -1)
 #define WAIT(absent) NUMBER(WAIT_MS, 0, 30000, absent)
+#define ABOVE NUMBER(ABOVE, 0, ANY, 0)
 #define BEFORE NUMBER(BEFORE, 0, ANY, ANY)
 #define BEHIND NUMBER(AFTER, -1, ANY, -1) /* an id */
 #define CURSOR TEXT(AFTER, 0, ANY)        /* whatever `next` was */
@@ -27,14 +28,13 @@
 /* ---- of feeds ---- */
 
 const struct rpc_question ASK_FEED = {
-    "a page of the user's home timeline: ids of posts", "feed", {RPC_USER}, {BEFORE, LIMIT(1100, 20)}};
+    "a page of the user's home timeline: ids of posts", "feed", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the hot ones",
                                        "older",
                                        {RPC_PARTITION},
-                                       {PLAIN(AUTHORS, 1, ANY), BEFORE, LIMIT(1100, 20)}};
+                                       {PLAIN(AUTHORS, 1, ANY), ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
-const struct rpc_question ASK_WRITTEN = {
-    "a user's own posts", "written", {RPC_USER}, {NUMBER(ABOVE, 0, ANY, 0), BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_WRITTEN = {"a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_USER = {
     .what = "a user: handle, and how many followers", .start = "user", .parts = {RPC_USER}};
 const struct rpc_question ASK_LIST = {"a page of followers, followed or muted users",

@@ -84,6 +84,9 @@ def test_posts_comments_and_strangers(people):
     assert a('createPost', text='post 1', key='key-1')['id'] == posts[1]  # the same key is the same post
     assert b('follow', ada) is True
     eventually(lambda: [one['id'] for one in b.all('getFeed', limit=2)] == posts[::-1], what='the timeline')
+    times = [a('getPost', post)['time'] for post in posts]
+    ends = {'from': times[1], 'to': times[2]}
+    assert [one['id'] for one in b.all('getFeed', limit=1, **ends)] == [post for post, time in zip(posts, times) if times[1] <= time < times[2]][::-1]
     subject = f'post:{posts[0]}'
     said = b('postComment', subject, text='Well said', key='k')
     assert b('postComment', subject, text='Well said', key='k')['id'] == said['id'] and a('likeComment', subject, said['id']) == 1

@@ -176,6 +176,31 @@ def test_a_users_posts_by_time(feed, ada):
     assert by(5, to=2**63 - 1) == newest_first
 
 
+def test_a_home_timeline_by_time(feed, users):
+    reader, *authors = users(3)
+    for author in authors:
+        feed.follow(reader, author)
+    posts = []
+    for number in range(12):
+        posts.append(feed.post(authors[number % 2], str(number)))
+        eventually(lambda: now_ms() > posts[-1]['time'] + 2, every=0.001)  # no two of one millisecond
+    feed.wait_home(reader)
+    times = [post['time'] for post in posts]
+
+    def by(limit, **query):
+        pages = feed.pages(reader, '/v1/feed', limit=limit, **query)
+        assert all(page['complete'] and not page['version'] for page in pages)  # only the newest page has one
+        return [item['id'] for page in pages for item in page['items']]
+
+    for limit in (1, 5, 20):
+        for first, last in [(0, 12), (3, 7), (11, 12), (4, 4)]:
+            query = {'from': times[first], **({'to': times[last]} if last < 12 else {})}
+            assert by(limit, **query) == [post['id'] for post in posts[first:last][::-1]], (first, last)
+    assert by(5, to=times[0]) == [] and by(5, to=1) == [] and by(5, **{'from': times[-1] + 1}) == []
+    assert by(5, after=posts[6]['id'], **{'from': times[2], 'to': times[9]}) == [post['id'] for post in posts[2:6][::-1]]
+    assert feed.http(reader).ok('GET', '/v1/feed?from=0')['version'] == feed.http(reader).ok('GET', '/v1/feed')['version'] != ''
+
+
 @pytest.mark.parametrize('query', ['limit=0', 'limit=1001', 'limit=a', 'limit=', 'limit=-1', 'after=abc', 'after=0', 'after=',
                                    'after=-5', 'after=9223372036854775808'])
 def test_queries_that_are_none(feed, ada, query):
@@ -185,8 +210,9 @@ def test_queries_that_are_none(feed, ada, query):
         feed.http(ada).refused('GET', f'{path}?{query}', 400, 'bad_query')
     for bad, detail in (('from=x', '"from" is "x"'), ('to=-1', '"to" is "-1"'),
                         ('from=8&to=7', '"from" is 8, but must not be after "to", which is 7')):
-        response = feed.http(ada).refused('GET', f'/v1/users/{ada}/posts?{bad}', 400, 'bad_query')
-        assert response.json()['detail'].startswith(detail), bad
+        for path in f'/v1/users/{ada}/posts', '/v1/feed':
+            response = feed.http(ada).refused('GET', f'{path}?{bad}', 400, 'bad_query')
+            assert response.json()['detail'].startswith(detail), bad
 
 
 # ---- follows and mutes ----

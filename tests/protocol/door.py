@@ -12,7 +12,7 @@ from starling_client import Exported, Report, StarlingApi
 
 
 def snake(name):
-    return re.sub('[A-Z]', lambda letter: '_' + letter[0].lower(), name)
+    return {'from': 'from_ms', 'to': 'to_ms'}.get(name) or re.sub('[A-Z]', lambda letter: '_' + letter[0].lower(), name)
 
 
 def plain(value):

@@ -542,7 +542,7 @@ static size_t gather(struct feed_world *w, const struct inbox *inbox, const stru
                      const struct id_list *following, int64_t *ids, int64_t *horizon) {
     struct page page = {.count = 0};
     size_t count = 0, spare = PAGE + 2 * POSTS;
-    page_merge(w->scratch, inbox, hot, following->items, following->count, NULL, 0, INT64_MAX, spare, &page);
+    page_merge(w->scratch, inbox, hot, following->items, following->count, NULL, 0, 0, INT64_MAX, spare, &page);
     for (size_t i = 0; i < page.count; i++) {
         if (w->without == RULE_CONTENT || still_there(w, &page.posts[i])) ids[count++] = page.posts[i].id;
     }

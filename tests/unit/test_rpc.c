@@ -94,8 +94,8 @@ static const struct {
     const struct rpc_question *question;
     const char *path;
 } QUESTIONS[] = {
-    {&ASK_FEED, "/peer/feed/7?limit=20&before=99"},
-    {&ASK_OLDER, "/peer/older/5?limit=20&before=99&authors=1,2"},
+    {&ASK_FEED, "/peer/feed/7?limit=20&before=99&above=0"},
+    {&ASK_OLDER, "/peer/older/5?limit=20&before=99&above=0&authors=1,2"},
     {&ASK_POSTS, "/peer/posts/5?ids=1,2"},
     {&ASK_WRITTEN, "/peer/written/7?limit=20&before=99&above=0"},
     {&ASK_USER, "/peer/user/7"},

@@ -396,7 +396,7 @@ export interface Page<T> {
 export interface FeedPage extends Page<Post> {
     /** false: posts may be missing; the same question has them a moment later. */
     complete: boolean;
-    /** To be compared, and nothing else; empty on later pages. */
+    /** To be compared, and nothing else; empty on later pages, and on those of some time. */
     version: string;
 }
 
@@ -551,8 +551,8 @@ export class StarlingApi {
     deletePost(id: string): Promise<void>;
     /** A page of a user's posts, newest first; from and to in ms since the epoch. */
     getPosts(user: string, query?: ListQuery & { from?: number; to?: number }): Promise<Page<Post>>;
-    /** A page of my home timeline, newest first. */
-    getFeed(query?: ListQuery): Promise<FeedPage>;
+    /** A page of my home timeline, newest first; or of its posts from one time (inclusive) to another (exclusive), in ms since the epoch. */
+    getFeed(query?: ListQuery & { from?: number; to?: number }): Promise<FeedPage>;
 
     /** A page of my notices, newest first. The server keeps 200. */
     getNotices(query?: ListQuery): Promise<Page<Notice>>;

@@ -368,7 +368,7 @@ test('my name, bio and web page can be changed', async () => {
     await page.fill('#url', 'https://mira.example/');
     await page.click('#save-profile');
     await becomes(async () => [server.profile, { name: 'Mira <b>Ng</b>', bio: 'Sails\nand <i>sings</i>', url: 'https://mira.example/' }]);
-    await open();
+    await page.reload();
     await page.waitForFunction(() => document.getElementById('bio').value === 'Sails\nand <i>sings</i>');
     await page.click('#me summary');
     await page.keyboard.press('Escape');

@@ -62,9 +62,10 @@ class StarlingApi:
         return await self._http.page(f'/v1/users/{user}/posts', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit},
                                      lambda answer: Page(read_posts(answer.get('items')), answer.get('next')))
 
-    async def get_feed(self, *, after: str | None = None, limit: int | None = None) -> FeedPage:
-        """A page of my home timeline, newest first."""
-        return await self._http.page('/v1/feed', {'after': after, 'limit': limit}, lambda answer: FeedPage(
+    async def get_feed(self, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
+                       limit: int | None = None) -> FeedPage:
+        """A page of my home timeline, newest first; or of its posts from one time (inclusive) to another (exclusive)."""
+        return await self._http.page('/v1/feed', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit}, lambda answer: FeedPage(
             read_posts(answer.get('items')), answer.get('next'), answer.get('complete') is True, str(answer.get('version', ''))))
 
     async def get_notices(self, *, after: str | None = None, limit: int | None = None) -> Page[Notice]:

@@ -110,7 +110,7 @@ class FeedPage(Page[Post]):
     complete: bool
     """False: posts may be missing; the same question has them a moment later."""
     version: str
-    """To be compared, and nothing else; empty on later pages."""
+    """To be compared, and nothing else; empty on later pages, and on those of some time."""
 
 
 @dataclass(frozen=True)

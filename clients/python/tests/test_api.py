@@ -76,7 +76,7 @@ async def test_reads_pages_with_cursors(server, api):
         (200, {'items': [{'user': 2**63 - 1, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'},
                         {'user': 3, 'name': None, 'avatar_url': None, 'handle': None}], 'next': 2**63 - 1, 'total': 31}),
         (200, {'items': [item(4), {'id': '3', 'user': 7, 'time': 3, 'unavailable': True}, {}], 'next': None})]
-    page = await api.get_feed(after='9', limit=50)
+    page = await api.get_feed(from_ms=1, to_ms=8, after='9', limit=50)
     assert [one.comments for one in page.items] == [3, None, None]
     assert (page.items[0].user, page.next, page.complete, page.version) == (2**53 + 1, '5', True, 'v')
     people = await api.get_following(7)
@@ -85,7 +85,7 @@ async def test_reads_pages_with_cursors(server, api):
     posts = await api.get_posts(7, from_ms=1, to_ms=9)
     assert [(one.text, one.unavailable) for one in posts.items] == [('post 4', False), (None, True)] and posts.next is None
     assert [path for _, path, *_ in server.asked] == [
-        '/v1/feed?after=9&limit=50', '/v1/users/7/following', '/v1/users/7/posts?from=1&to=9']
+        '/v1/feed?from=1&to=8&after=9&limit=50', '/v1/users/7/following', '/v1/users/7/posts?from=1&to=9']
     assert server.asked[1][3] == 'Bearer jwt2'
 
 

@@ -49,7 +49,7 @@ export class StarlingApi {
         return this.#http.page(`/v1/users/${user}/posts`, query, ({ items, next }) => ({ items: readPosts(items), next }));
     }
 
-    /** @param {ListQuery} [query] */
+    /** @param {ListQuery & {from?: number, to?: number}} [query] */
     getFeed(query) {
         return this.#http.page('/v1/feed', query, ({ items, next, complete, version }) => {
             return { items: readPosts(items), next, complete: complete === true, version: String(version ?? '') };

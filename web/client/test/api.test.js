@@ -20,8 +20,8 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
             '{"user":3,"name":null,"avatar_url":null,"handle":null}],"next":9223372036854775807,"total":31}'],
         [200, { items: [{ ...item(4), comments: 2 }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
     ];
-    const page = await api.getFeed({ after: '9', limit: 50 });
-    assert.equal(asked[0].url, 'http://host:8080/v1/feed?after=9&limit=50');
+    const page = await api.getFeed({ from: 1, to: 8, after: '9', limit: 50 });
+    assert.equal(asked[0].url, 'http://host:8080/v1/feed?from=1&to=8&after=9&limit=50');
     assert.equal(asked[0].authorization, 'Bearer jwt1');
     assert.deepEqual([page.items[0].user, page.next, page.complete, page.version], ['9007199254740993', '5', true, 'v']);
     assert.deepEqual(await api.getFollowing('7'), { items: [

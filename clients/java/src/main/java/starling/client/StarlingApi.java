@@ -89,7 +89,13 @@ public final class StarlingApi {
 
     /** A page of my home timeline, newest first. */
     public FeedPage getFeed(String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(requests.path("feed"), after, limit));
+        return getFeed(null, null, after, limit);
+    }
+
+    /** The same of its posts from one time (inclusive) to another (exclusive), in ms since the epoch, or null. */
+    public FeedPage getFeed(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
+        HttpUrl.Builder url = Requests.with(Requests.with(requests.path("feed"), "from", fromMs), "to", toMs);
+        Map<String, Object> page = get(paged(url, after, limit));
         Object version = page.get("version");
         return new FeedPage(Post.readAll(page.get("items")), page.get("next"), Boolean.TRUE.equals(page.get("complete")),
                 version == null ? "" : version.toString());

@@ -190,6 +190,7 @@ public final class StarlingApiTest {
     public void everyCallAsksWhatItShould() throws Exception {
         String comment = "{'id':'8','user':42,'state':'visible'}";
         String[] said = {POST, "{}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
+            "{'items':[],'version':'v','complete':true}",
             "{'items':[{'id':'1','what':'reply','user':2,'subject':'post:5','comment':'8','time':4},{'what':7}]}",
             "{'items':[" + comment + "],'next':'x'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
@@ -204,6 +205,7 @@ public final class StarlingApiTest {
         api.deletePost("5");
         assertEquals(1, api.getPosts(7, 1L, 2L, "c", 3).items.size());
         assertEquals("v", api.getFeed(null, 20).version);
+        assertEquals("v", api.getFeed(1L, 2L, "c", 20).version);
         Page<Notice> notices = api.getNotices();
         assertEquals(Arrays.asList("5", "8"), Arrays.asList(notices.items.get(0).post, notices.items.get(0).comment));
         assertEquals("x", api.getReplies("post:5", "8", "y", 4, true).next);
@@ -232,7 +234,7 @@ public final class StarlingApiTest {
         answer(202, "{}");
         api.reportComment("post:5", "8", "spam");
         assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
-                "GET /v1/feed?limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
+                "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
                 "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
                 "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%2Fn",

@@ -3,8 +3,9 @@
  *
  *     GET /peer/comments/page/TYPE/ID?sort&after&limit&replies    a page of roots: {items: [comment], next, total, version, counters,
  *                                                                 closed, owner, complete, pinned: [comment]}
- *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, by floor: {items: [comment], next, user, version,
- *                                                                 complete}; user: the root's author
+ *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, or those that answer a reply, by floor: {items:
+ *                                                                 [comment], next, user, version, complete}; user: the comment's author,
+ *                                                                 root_user: that of its root, if it is a reply
  *     GET /peer/comments/one/TYPE/ID/COMMENT?around&user          {item: comment, root: comment or null, around: [comment], complete}
  *     GET /peer/comments/likes/TYPE/ID?user&ids                   {liked: [id]}: those of these comments that the user likes
  *     GET /peer/comments/subject/TYPE/ID                          {owner, closed, who_may, review, level, total, roots, held, version,

@@ -172,9 +172,10 @@ static int find_few(struct threads *threads, const struct threads_part *part, co
     return code;
 }
 
-static void floors_start(struct threads_key *key, const struct event_text *subject, int64_t root) {
-    threads_key_start(key, KIND_FLOOR, subject);
-    threads_key_number(key, root);
+static void floors_start(struct threads_key *key, enum threads_kind kind, const struct event_text *subject,
+                         int64_t under) {
+    threads_key_start(key, kind, subject);
+    threads_key_number(key, under);
 }
 
 /* Floors are dense, so the page before a floor begins at a floor that is known. */
@@ -189,7 +190,7 @@ static int list_newest(struct threads *threads, int32_t partition, const struct 
     int64_t top = place->begun && place->at - 1 < state.roots ? place->at - 1 : state.roots;
     int64_t from = top > (int64_t)limit ? top - (int64_t)limit + 1 : 1;
     if (top < 1) return 0;
-    floors_start(&key, subject, 0);
+    floors_start(&key, KIND_FLOOR, subject, 0);
     size_t prefix = key.size;
     threads_key_floor(&key, (int32_t)from);
     code =
@@ -205,7 +206,7 @@ static int list_newest(struct threads *threads, int32_t partition, const struct 
     return 0;
 }
 
-int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t root,
+int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t under,
                  struct threads_place *place, size_t limit, int64_t *ids, size_t *count, bool *more,
                  struct error *error) {
     struct threads_key key;
@@ -222,11 +223,12 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
             key.bytes[key.size++] = 0; // the first key behind it
         }
     } else {
-        floors_start(&key, subject, root);
+        bool dense = place->sort == THREADS_FLOOR;
+        floors_start(&key, dense ? KIND_FLOOR : KIND_ANSWER, subject, under);
         prefix = key.size;
         if (place->begun && place->at == INT32_MAX) return 0;
         threads_key_floor(&key, place->begun ? (int32_t)place->at + 1 : 1);
-        if (limit < FEW && place->at < INT32_MAX - FEW)
+        if (dense && limit < FEW && place->at < INT32_MAX - FEW)
             return find_few(threads, &threads->parts[partition], &key, limit, ids, count, place, more, error);
     }
     return walk(threads, &threads->parts[partition], &key, prefix, limit, ids, count, place, more, error);

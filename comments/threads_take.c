@@ -117,6 +117,12 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
         threads_key_floor(&key, comment.floor);
         put_id(threads, taken, &key, taken->parts.comment);
     }
+    if (comment.answers != comment.root) { // it answers a reply
+        threads_key_start(&key, KIND_ANSWER, &taken->subject);
+        threads_key_number(&key, comment.answers);
+        threads_key_floor(&key, comment.floor);
+        put_id(threads, taken, &key, taken->parts.comment);
+    }
     threads_key_start(&key, KIND_COMMENT, &taken->subject);
     threads_key_number(&key, taken->parts.comment);
     put(threads, taken->part->index, &key, record->value, record->value_size);

@@ -182,7 +182,8 @@ static bool put_list(struct shown_comments *shown, struct json_bytes list, const
 
 /* The members of an answer that are not comments of a page, as the bytes that they are; size 0: it is not there. */
 struct answer_parts {
-    struct json_bytes next, total, version, counters, closed, owner, user, item, root, around, pinned, complete;
+    struct json_bytes next, total, version, counters, closed, owner, user, root_user, item, root, around, pinned,
+        complete;
 };
 
 static struct json_bytes *answer_part(struct answer_parts *parts, const struct json_bytes *key) {
@@ -190,10 +191,11 @@ static struct json_bytes *answer_part(struct answer_parts *parts, const struct j
         const char *name;
         struct json_bytes *part;
     } known[] = {
-        {"next", &parts->next},         {"total", &parts->total},       {"version", &parts->version},
-        {"counters", &parts->counters}, {"closed", &parts->closed},     {"owner", &parts->owner},
-        {"pinned", &parts->pinned},     {"complete", &parts->complete}, {"user", &parts->user},
-        {"item", &parts->item},         {"root", &parts->root},         {"around", &parts->around},
+        {"next", &parts->next},           {"total", &parts->total},       {"version", &parts->version},
+        {"counters", &parts->counters},   {"closed", &parts->closed},     {"owner", &parts->owner},
+        {"pinned", &parts->pinned},       {"complete", &parts->complete}, {"user", &parts->user},
+        {"item", &parts->item},           {"root", &parts->root},         {"around", &parts->around},
+        {"root_user", &parts->root_user},
     };
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         if (json_bytes_are(key, known[i].name)) return known[i].part;
@@ -280,6 +282,7 @@ bool shown_one(struct shown_comments *shown, struct json_bytes reply, const stru
 bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
     struct answer_parts parts;
     if (!put_page(shown, reply, names, &parts) || !is_about(shown, &parts.user)) return false;
+    if (parts.root_user.size && !is_about(shown, &parts.root_user)) return false;
     buffer_byte(&shown->body, '}');
     return true;
 }

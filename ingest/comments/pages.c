@@ -296,5 +296,6 @@ static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/comments/{type:text}/{id:text}", get_page, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}", get_comment, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/replies", get_replies, NEEDS_TOKEN},
+    {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/answers", get_replies, NEEDS_TOKEN},
 };
 const struct endpoint_list COMMENT_PAGES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -65,8 +65,10 @@ const struct rpc_question ASK_COMMENTS = {
     {RPC_SUBJECT},
     {TEXT(SORT, 0, ANY), CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(FIRST, 0, 20, 3)},
 };
-const struct rpc_question ASK_REPLIES = {
-    "a page of a comment's replies", "comments/replies", {RPC_SUBJECT, RPC_COMMENT}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
+const struct rpc_question ASK_REPLIES = {"a page of the replies of a root, or of the answers to a reply",
+                                         "comments/replies",
+                                         {RPC_SUBJECT, RPC_COMMENT},
+                                         {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
 const struct rpc_question ASK_COMMENT = {"one comment, and those around it",
                                          "comments/one",
                                          {RPC_SUBJECT, RPC_COMMENT},

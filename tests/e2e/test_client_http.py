@@ -91,6 +91,9 @@ def test_posts_comments_and_strangers(people):
     said = b('postComment', subject, text='Well said', key='k')
     assert b('postComment', subject, text='Well said', key='k')['id'] == said['id'] and a('likeComment', subject, said['id']) == 1
     eventually(lambda: [(one['id'], one['subject']) for one in b.all('getCommentsOf', ben)] == [(said['id'], subject)], what='own comments')
+    reply = a('postComment', subject, text='Thanks', replyTo=said['id'])['id']
+    answers = [b('postComment', subject, text=f'answer {n}', replyTo=reply)['id'] for n in range(3)]
+    assert [one['id'] for one in a.all('getAnswers', subject, reply, limit=2)] == answers
     assert refused(a, 'getCommentsOf', ben).kind == 'Forbidden'
     assert [one['text'] for one in a.all('getComments', subject)] == ['Well said']
     assert [(one['what'], one['user']) for one in a.all('getNotices', limit=1)][:1] == [('reply', ben)]

@@ -148,7 +148,8 @@ def test_nobody_sees_whom_he_has_blocked(comments, feed, post, users):
     assert after.json()['total'] == before.json()['total'] == 5 and after.json()['pinned'] == []
     again = comments.http(cem).get(comments.path(subject), headers={'If-None-Match': after.headers['ETag']})
     assert again.status_code == 304
-    for path in ((two['id'],), (under_one['id'],), (under_two['id'],), (two['id'], 'replies')):
+    for path in ((two['id'],), (under_one['id'],), (under_two['id'],), (two['id'], 'replies'), (under_one['id'], 'answers'),
+                 (under_two['id'], 'answers')):
         problem(comments.http(cem).get(comments.path(subject, *path)), 404, 'no_comment')
         assert comments.http(ada).get(comments.path(subject, *path)).ok
     around = comments.http(cem).ok('GET', comments.path(subject, three['id']), params={'around': 5})

@@ -205,7 +205,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('GET', '/v1/export'), ('DELETE', '/v1/me')]
-OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/replies'),
+OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
                ('POST', '/{comment}/report')]
 TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_COMMENTS] + [

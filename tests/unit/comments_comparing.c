@@ -100,7 +100,7 @@ static void compare_comment(const struct comparing *c, const struct model_commen
 
 /* ---- lists ---- */
 
-/* Roots in the order of a sort, or the replies of a root, worked out from the model alone. */
+/* Roots in the order of a sort, the replies of a root, or the answers to a reply, worked out from the model alone. */
 struct row {
     int64_t first, id; /* sorted by first, then by id: the lowest ones come first */
 };
@@ -111,12 +111,12 @@ static int by_first(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static size_t expected_list(const struct comparing *c, int64_t root, enum threads_sort sort, int64_t ids[MANY]) {
+static size_t expected_list(const struct comparing *c, int64_t under, enum threads_sort sort, int64_t ids[MANY]) {
     struct row rows[MANY];
     size_t count = 0;
     for (size_t i = 0; i < c->model->count; i++) {
         const struct model_comment *comment = &c->model->comments[i];
-        if (comment->root != root) continue;
+        if ((sort == THREADS_ANSWERS ? comment->answers : comment->root) != under) continue;
         int64_t heat = heat_of(model_likes(comment), time_of(comment));
         int64_t first = sort == THREADS_HEAT ? -heat : sort == THREADS_NEWEST ? -comment->floor : comment->floor;
         rows[count++] = (struct row){.first = first, .id = -comment->id};
@@ -127,15 +127,15 @@ static size_t expected_list(const struct comparing *c, int64_t root, enum thread
 }
 
 /* Pages of random sizes, one behind the other, are the whole list. */
-static void compare_list(const struct comparing *c, int64_t root, enum threads_sort sort) {
+static void compare_list(const struct comparing *c, int64_t under, enum threads_sort sort) {
     int64_t expected[MANY], ids[MANY];
-    size_t total = expected_list(c, root, sort, expected), at = 0, count;
+    size_t total = expected_list(c, under, sort, expected), at = 0, count;
     struct threads_place place = {.sort = sort};
     struct error error;
     bool more = true;
     while (more && !*c->world->history.wrong) {
         size_t limit = 1 + world_chance(c->world, 7);
-        int code = threads_list(c->process->threads, c->partition, c->subject, root, &place, limit, ids, &count, &more,
+        int code = threads_list(c->process->threads, c->partition, c->subject, under, &place, limit, ids, &count, &more,
                                 &error);
         check(c, "the code of a page", code, 0);
         if (code) return;
@@ -208,7 +208,7 @@ static void compare_all(const struct comparing *c) {
     for (size_t i = 0; i < c->model->count; i++) compare_comment(c, &c->model->comments[i]);
     for (int s = THREADS_FLOOR; s <= THREADS_HEAT; s++) compare_list(c, 0, (enum threads_sort)s);
     for (size_t i = 0; i < c->model->count; i++)
-        if (!c->model->comments[i].root) compare_list(c, c->model->comments[i].id, THREADS_FLOOR);
+        compare_list(c, c->model->comments[i].id, c->model->comments[i].root ? THREADS_ANSWERS : THREADS_FLOOR);
     for (size_t i = 0; i < c->world->model.outcome_count; i++)
         if (c->world->model.outcomes[i].subject == c->number) compare_outcome(c, &c->world->model.outcomes[i]);
 }

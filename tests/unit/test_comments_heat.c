@@ -38,12 +38,13 @@ static void cursors_are_read_as_they_were_written(void **state) {
         {.sort = THREADS_FLOOR, .begun = true, .at = 12},
         {.sort = THREADS_NEWEST, .begun = true, .at = 1},
         {.sort = THREADS_HEAT, .begun = true, .at = INT64_C(1780000000000), .id = INT64_MAX},
+        {.sort = THREADS_ANSWERS, .begun = true, .at = 7},
     };
     for (size_t i = 0; i < ARRAY_SIZE(PLACES); i++) {
         char text[PLACE_TEXT_SIZE];
         struct threads_place read;
         place_write(&PLACES[i], text);
-        for (int s = THREADS_FLOOR; s <= THREADS_HEAT; s++)
+        for (int s = THREADS_FLOOR; s <= THREADS_ANSWERS; s++)
             assert_int_equal(place_read(text, (enum threads_sort)s, &read), s == (int)PLACES[i].sort);
         assert_true(place_read(text, PLACES[i].sort, &read));
         assert_int_equal(read.at, PLACES[i].at);
@@ -64,6 +65,7 @@ static void other_texts_are_no_cursors(void **state) {
     assert_true(place_sort_of("heat", &sort));
     assert_int_equal(sort, THREADS_HEAT);
     assert_false(place_sort_of("best", &sort));
+    assert_false(place_sort_of("answers", &sort)); // of no page of roots
 }
 
 int main(void) {

@@ -234,6 +234,42 @@ static void a_page_with_many_replies_ends_early(void **state) {
     assert_int_equal(pages, 3);
 }
 
+/* Answers lie among all replies of the root, by their numbers there. */
+static void answers_to_a_reply_are_listed(void **state) {
+    struct replies_world *world = *state;
+    char query[100] = "limit=2";
+    int64_t seen = 0;
+    put_comment(world, 100, (struct comment){.user = 8, .floor = 1, .floors = 20, .replies = 20});
+    put_comment(world, 101, (struct comment){.user = 9, .floor = 1, .root = 100, .answers = 100, .replies = 5});
+    for (int i = 2; i <= 20; i++)
+        put_comment(world, 100 + i,
+                    (struct comment){.user = USER, .floor = i, .root = 100, .answers = i % 4 == 0 ? 101 : 100});
+    write_all(world);
+    for (bool more = true; more;) {
+        ask(world, "/peer/comments/replies/site/1/101", query);
+        assert_int_equal(status, 200);
+        const json_t *items = json_object_get(reply, "items"), *next = json_object_get(reply, "next");
+        for (size_t i = 0; i < json_array_size(items); i++) {
+            seen += 4;
+            assert_int_equal(json_integer_value(json_object_get(json_array_get(items, i), "floor")), seen);
+        }
+        assert_int_equal(json_integer_value(json_object_get(reply, "user")), 9);
+        assert_int_equal(json_integer_value(json_object_get(reply, "root_user")), 8);
+        more = json_is_string(next);
+        if (more) snprintf(query, sizeof query, "limit=2&after=%s", json_string_value(next));
+    }
+    assert_int_equal(seen, 20);
+    ask(world, "/peer/comments/replies/site/1/101", "after=floor-1"); // of a root's replies
+    assert_int_equal(status, 400);
+    ask(world, "/peer/comments/replies/site/1/100", "limit=20");
+    assert_int_equal(json_array_size(json_object_get(reply, "items")), 20);
+    assert_null(json_object_get(reply, "root_user"));
+    ask(world, "/peer/comments/replies/site/1/102", "");
+    assert_int_equal(json_array_size(json_object_get(reply, "items")), 0);
+    ask(world, "/peer/comments/replies/site/1/99", "");
+    assert_int_equal(status, 404);
+}
+
 /* ---- outcomes ---- */
 
 /* Decides a command of the user's with that key, as the one at the offset. comment 0: it writes one. */
@@ -366,6 +402,7 @@ static void a_like_that_is_not_read_back_is_seen(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_page_with_many_replies_ends_early, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_to_a_reply_are_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refusal_for_now_says_how_long_and_is_not_remembered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_like_that_is_not_read_back_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),

@@ -269,15 +269,17 @@ static void a_link_to_whom_one_has_blocked_leads_nowhere(void **state) {
 #define ONE "{\"item\":" REPLY("13", "1") ",\"root\":" COMMENT("11", "2", "\"a\"", "", "visible") "," AROUND
 #define AROUND "\"around\":[" REPLY("12", "3") "," REPLY("14", "1") "],\"complete\":true}"
 #define UNDER "{\"items\":[" REPLY("13", "1") "],\"next\":null,\"user\":2,\"complete\":true}"
+#define ANSWERS "{\"items\":[" REPLY("13", "1") "],\"next\":null,\"user\":2,\"root_user\":4,\"complete\":true}"
     static const struct {
         show_fn *show;
         const char *reply;
         int64_t blocked;
         bool all;
     } CASES[] = {
-        {shown_around, ONE, 1, true},    {shown_around, ONE, 2, true},     {shown_around, ONE, 3, false},
-        {shown_one, ONE, 1, true},       {shown_one, ONE, 2, true},        {shown_one, ONE, 3, false},
-        {shown_replies, UNDER, 2, true}, {shown_replies, UNDER, 1, false},
+        {shown_around, ONE, 1, true},      {shown_around, ONE, 2, true},       {shown_around, ONE, 3, false},
+        {shown_one, ONE, 1, true},         {shown_one, ONE, 2, true},          {shown_one, ONE, 3, false},
+        {shown_replies, UNDER, 2, true},   {shown_replies, UNDER, 1, false},   {shown_replies, ANSWERS, 2, true},
+        {shown_replies, ANSWERS, 4, true}, {shown_replies, ANSWERS, 1, false},
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         const struct shown_reader reader = {.blocked = &CASES[i].blocked, .blocked_count = 1};

@@ -566,6 +566,8 @@ export class StarlingApi {
     getComments(subject: string, query: CommentsQuery | undefined, etag: string | null): Promise<CommentPage | null>;
     /** The replies of a root, the oldest first. */
     getReplies(subject: string, root: string, query?: ListQuery & { liked?: boolean }): Promise<Page<Comment>>;
+    /** The replies that answer a reply, the oldest first; of a root, all its replies. */
+    getAnswers(subject: string, id: string, query?: ListQuery & { liked?: boolean }): Promise<Page<Comment>>;
     getComment(subject: string, id: string, query?: { liked?: boolean }): Promise<Comment>;
     /** A comment with so many neighbours on each side, default 3. */
     getCommentAround(subject: string, id: string, query?: { around?: number; liked?: boolean }): Promise<CommentAround>;

@@ -95,6 +95,7 @@ export const words = {
     newComments: counted('newComments'),
     moreComments: t('moreComments'),
     moreReplies: counted('moreReplies'),
+    showAnswers: counted('showAnswers'),
     allComments: t('allComments'),
     noComments: because('noComments'),
     noCommentsYet: t('noCommentsYet'),

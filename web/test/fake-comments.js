@@ -116,7 +116,7 @@ export class FakeComments {
         if (method !== 'GET') return this.#write(method, post, id, act, body);
         if (id === undefined) return this.#page(post, query, etag);
         if (!this.#find(post, id)) return problem('no_comment');
-        if (act === 'replies') return this.#replies(post, id, query);
+        if (act === 'replies' || act === 'answers') return this.#replies(post, id, query);
         return this.#around(post, id, query);
     }
 
@@ -198,7 +198,8 @@ export class FakeComments {
     }
 
     #repliesOf(post, id) {
-        return this.thread(post).comments.filter(({ root }) => root === id);
+        const isRoot = this.#find(post, id).root === null;
+        return this.thread(post).comments.filter((one) => (isRoot ? one.root : one.reply_to) === id);
     }
 
     #find(post, id) {

@@ -63,6 +63,27 @@ test('replies come three at a time, then more, and say whom they answer', async 
     assert.deepEqual(await texts('.more-replies'), []);
 });
 
+test('the answers to a reply are listed alone, then those to one of them', async () => {
+    const root = server.comments.write(newest(), 1000, 'Root');
+    const reply = server.comments.write(newest(), 1001, 'Reply', { reply_to: root.id });
+    for (let i = 1; i <= 4; i += 1) server.comments.write(newest(), 1001 + i, `Beside ${i}`, { reply_to: root.id });
+    const answer = server.comments.write(newest(), 1006, 'Answer', { reply_to: reply.id });
+    server.comments.write(newest(), 1007, 'Deeper', { reply_to: answer.id });
+    await opened();
+    await shows('.replies .comment-text', ['Reply', 'Beside 1', 'Beside 2']);
+    await page.locator(`[data-comment="${reply.id}"] > .more-replies`, { hasText: '1 answer' }).click();
+    await shows('.replies .comment-text', ['Reply', 'Answer']);
+    await isAccessible('answers');
+    server.comments.write(newest(), 1008, 'Another', { reply_to: reply.id });
+    server.comments.write(newest(), 1008, 'Beside 5', { reply_to: root.id });
+    await shows('.replies .comment-text', ['Reply', 'Answer', 'Another']);
+    await page.click(`[data-comment="${answer.id}"] > .more-replies`);
+    await shows('.replies .comment-text', ['Answer', 'Deeper']);
+    await page.click('.all-comments');
+    await shows('.replies .comment-text', ['Reply', 'Beside 1', 'Beside 2']);
+    assert.deepEqual(complaints, []);
+});
+
 test('a comment, an answer, a like, and deleting my own', async () => {
     const root = server.comments.write(newest(), 1001, 'Root');
     await opened();

@@ -88,9 +88,12 @@ class StarlingApi:
     async def get_replies(self, subject: str, root: str, *, after: str | None = None, limit: int | None = None,
                           liked: bool = False) -> Page[Comment]:
         """The replies of a root, the oldest first."""
-        return await self._http.page(f'{comments_path(subject)}/{root}/replies',
-                                     {'after': after, 'limit': limit, 'liked': 'true' if liked else None},
-                                     lambda answer: Page(read_comments(answer.get('items')), answer.get('next')))
+        return await self._comments(f'{comments_path(subject)}/{root}/replies', after, limit, liked)
+
+    async def get_answers(self, subject: str, comment: str, *, after: str | None = None, limit: int | None = None,
+                          liked: bool = False) -> Page[Comment]:
+        """The replies that answer a reply, the oldest first; of a root, all its replies."""
+        return await self._comments(f'{comments_path(subject)}/{comment}/answers', after, limit, liked)
 
     async def get_comment(self, subject: str, comment: str, *, liked: bool = False) -> Comment:
         return whole(read_comment(await self._http.ask(f'{comments_path(subject)}/{comment}', {'liked': 'true' if liked else None})))
@@ -301,6 +304,10 @@ class StarlingApi:
         """The items of a page and of all pages after it: async for friend in api.all(api.get_friends()). Pages are asked for as they are
         needed, and again while the server cannot, for `patience`."""
         return self._http.all(first)
+
+    async def _comments(self, path: str, after: str | None, limit: int | None, liked: bool) -> Page[Comment]:
+        return await self._http.page(path, {'after': after, 'limit': limit, 'liked': 'true' if liked else None},
+                                     lambda answer: Page(read_comments(answer.get('items')), answer.get('next')))
 
     async def _friend(self, method: str, path: str) -> FriendOutcome:
         return read_outcome(await self._http.decided(method, path))

@@ -178,7 +178,7 @@ async def test_comments_are_read(server, api):
         (200, {'items': [comment(1, replies=[comment(3, root='1', reply_to='1', liked=True)], reply_count=4), gone, {'id': '9'}],
                'next': 'c', 'total': 6, 'version': 12, 'closed': False, 'owner': 42, 'pinned': [comment(1)]}, {'ETag': 'W/"12.3.42"'}),
         (304, b''), (200, {'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': True, 'owner': None, 'pinned': []}),
-        (200, {'items': [comment(4, root='1', reply_to='3')], 'next': None}), (200, comment(4)),
+        (200, {'items': [comment(4, root='1', reply_to='3')], 'next': None}), (200, {'items': [comment(5)], 'next': 'n'}), (200, comment(4)),
         (200, {'item': comment(4, root='1', reply_to='3'), 'root': comment(1), 'around': [comment(3)]})]
     page = await api.get_comments('post:7', sort='heat', limit=20, liked=True)
     assert (page.next, page.total, page.version, page.closed, page.owner, page.etag) == ('c', 6, 12, False, 42, 'W/"12.3.42"')
@@ -188,11 +188,13 @@ async def test_comments_are_read(server, api):
     assert await api.get_comments('post:7', sort='heat', limit=20, liked=True, etag=page.etag) is None
     assert (await api.get_comments('post:7')).closed and server.etags[:3] == [None, 'W/"12.3.42"', None]
     assert (await api.get_replies('post:7', '1', after='d')).items[0].reply_to == '3'
+    assert (await api.get_answers('post:7', '3', limit=5, liked=True)).next == 'n'
     assert (await api.get_comment('post:7', '4')).id == '4'
     found = await api.get_comment_around('post:7', '4', around=5)
     assert (found.item.id, found.root.id, [one.id for one in found.around]) == ('4', '1', ['3'])
     assert [path for _, path, *_ in server.asked] == ['/v1/comments/post/7?sort=heat&limit=20&liked=true'] * 2 + [
-        '/v1/comments/post/7', '/v1/comments/post/7/1/replies?after=d', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5']
+        '/v1/comments/post/7', '/v1/comments/post/7/1/replies?after=d', '/v1/comments/post/7/3/answers?limit=5&liked=true',
+        '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5']
     with pytest.raises(ValueError):
         await api.get_comments('post/7')
 

@@ -103,3 +103,12 @@ class Commenting:
             assert found == wanted['items']
             for page in pages:
                 assert page['total'] == wanted['total'] and [self.bare(one) for one in page['pinned']] == wanted['pinned']
+
+    def check_answers(self, subject, user=1, limit=3):
+        """Of each comment: the answers to a reply, and all replies of a root."""
+        for comment in self.threads.subjects[subject].comments.values():
+            pages = pages_of(lambda path=self.path(subject, comment.id, 'answers'), **cursor: self._ask(
+                self.http(user), 'GET', path, 200, params={'limit': limit, **cursor}))
+            wanted = [one.id for one in self.threads.subjects[subject].comments.values()
+                      if (one.root if comment.root is None else one.reply_to) == comment.id]
+            assert [int(item['id']) for page in pages for item in page['items']] == wanted, comment.id

@@ -78,6 +78,11 @@ export class StarlingApi {
         return this.#http.page(`${commentsPath(subject)}/${root}/replies`, query, ({ items, next }) => ({ items: readComments(items), next }));
     }
 
+    /** @param {string} subject @param {string} id @param {ListQuery & {liked?: boolean}} [query] */
+    async getAnswers(subject, id, query) {
+        return this.#http.page(`${commentsPath(subject)}/${id}/answers`, query, ({ items, next }) => ({ items: readComments(items), next }));
+    }
+
     /** @param {string} subject @param {string} id @param {{liked?: boolean}} [query] */
     async getComment(subject, id, query) {
         return whole(readComment(await this.#http.ask(`${commentsPath(subject)}/${id}`, query)));

@@ -153,6 +153,7 @@ test('comments: pages with replies, 304 while nothing is new, and one with its s
         [304],
         [200, { items: [], next: null, total: 0, version: 0, closed: true, owner: null, pinned: [] }],
         [200, { items: [comment(4, { root: '1', reply_to: '3' })], next: null }],
+        [200, { items: [comment(4, { root: '1', reply_to: '3' })], next: null }],
         [200, comment(4)],
         [200, { item: comment(4, { root: '1', reply_to: '3' }), root: comment(1), around: [comment(3)] }],
     ];
@@ -167,12 +168,13 @@ test('comments: pages with replies, 304 while nothing is new, and one with its s
     const empty = await api.getComments('post:7');
     assert.deepEqual([empty.owner, empty.closed, empty.etag, asked[2].etag], [null, true, null, undefined]);
     assert.equal((await api.getReplies('post:7', '1', { after: 'd', liked: true })).items[0].replyTo, '3');
+    assert.equal((await api.getAnswers('post:7', '3', { limit: 5 })).items[0].replyTo, '3');
     assert.equal((await api.getComment('post:7', '4')).id, '4');
     const { item: found, root, around } = await api.getCommentAround('post:7', '4', { around: 5 });
     assert.deepEqual([found.id, root.id, around.map(({ id }) => id)], ['4', '1', ['3']]);
     assert.deepEqual(asked.map(({ url }) => url.slice(16)), [
         '/v1/comments/post/7?sort=heat&limit=20&liked=true', '/v1/comments/post/7?sort=heat&limit=20&liked=true', '/v1/comments/post/7',
-        '/v1/comments/post/7/1/replies?after=d&liked=true', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5',
+        '/v1/comments/post/7/1/replies?after=d&liked=true', '/v1/comments/post/7/3/answers?limit=5', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5',
     ]);
     await assert.rejects(api.getComments('post/7'), RangeError);
     await assert.rejects(api.getComments('post:..'), RangeError);

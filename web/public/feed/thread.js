@@ -49,6 +49,7 @@ export class Thread {
             if (this.#live && Number(this.#list.version) < this.#live.version) this.#live.read(this.#list.version);
             this.#show(first);
         },
+        answers: (comment) => this.#read(() => this.#findAt(comment.id, true)),
         answerForm: (comment, close) => this.#writeForm(comment, close),
     };
 
@@ -150,8 +151,8 @@ export class Thread {
 
     // ---- what is done ----
 
-    async #findAt(id) {
-        const missing = await this.#list.beginAt(id).then(() => null, (error) => error);
+    async #findAt(id, answers = false) {
+        const missing = await this.#list.beginAt(id, answers).then(() => null, (error) => error);
         if (missing === null) return id;
         if (missing.code !== 'no_comment') throw missing;
         await this.#list.begin();
@@ -291,6 +292,7 @@ export class Thread {
             mayWrite: !list.closed,
             target: comment.id === list.target,
             more: comment.root === null && list.hasMoreReplies(comment),
+            answered: list.hasAnswers(comment),
         };
     }
 

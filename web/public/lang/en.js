@@ -290,6 +290,7 @@ export default {
     newComments: { one: '{count} new comment', other: '{count} new comments' },
     moreComments: 'More comments',
     moreReplies: { one: '{count} more reply', other: '{count} more replies' },
+    showAnswers: { one: '{count} answer', other: '{count} answers' },
     allComments: 'Show all comments',
     noComments: 'The comments cannot be read. {why}',
     noCommentsYet: 'Nobody has commented yet.',

@@ -286,6 +286,7 @@ export default {
     newComments: { other: '{count} 条新评论' },
     moreComments: '更多评论',
     moreReplies: { other: '还有 {count} 条回复' },
+    showAnswers: { other: '{count} 条回应' },
     allComments: '显示全部评论',
     noComments: '无法读取评论。{why}',
     noCommentsYet: '还没有人评论。',

@@ -142,9 +142,12 @@ public final class StarlingApi {
 
     /** The replies of a root, the oldest first. liked: says which ones I like. */
     public Page<Comment> getReplies(String subject, String root, String after, Integer limit, boolean liked) throws ApiException {
-        HttpUrl.Builder url = comments(subject).addPathSegment(root).addPathSegment("replies");
-        Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
-        return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
+        return comments(comments(subject).addPathSegment(root).addPathSegment("replies"), after, limit, liked);
+    }
+
+    /** The replies that answer a reply, the oldest first; of a root, all its replies. liked: says which ones I like. */
+    public Page<Comment> getAnswers(String subject, String comment, String after, Integer limit, boolean liked) throws ApiException {
+        return comments(comments(subject).addPathSegment(comment).addPathSegment("answers"), after, limit, liked);
     }
 
     public Comment getComment(String subject, String comment, boolean liked) throws ApiException {
@@ -426,6 +429,11 @@ public final class StarlingApi {
         }
         int colon = subject.indexOf(':');
         return requests.path("comments", subject.substring(0, colon), subject.substring(colon + 1));
+    }
+
+    private Page<Comment> comments(HttpUrl.Builder url, String after, Integer limit, boolean liked) throws ApiException {
+        Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
+        return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
     }
 
     private static HttpUrl.Builder likedIf(HttpUrl.Builder url, boolean liked) {

@@ -192,7 +192,7 @@ public final class StarlingApiTest {
         String[] said = {POST, "{}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
             "{'items':[],'version':'v','complete':true}",
             "{'items':[{'id':'1','what':'reply','user':2,'subject':'post:5','comment':'8','time':4},{'what':7}]}",
-            "{'items':[" + comment + "],'next':'x'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
+            "{'items':[" + comment + "],'next':'x'}", "{'items':[" + comment + "],'next':'z'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
             "{'user':7}", "{'handle':'ben'}", "{}", "{'following':true}", "{'following':false}", "{'muted':true}", "{'muted':false}",
             "{'muted':true}", "{'muted':false}", "{'rounded':true}", "{'rounded':false}",
@@ -209,6 +209,7 @@ public final class StarlingApiTest {
         Page<Notice> notices = api.getNotices();
         assertEquals(Arrays.asList("5", "8"), Arrays.asList(notices.items.get(0).post, notices.items.get(0).comment));
         assertEquals("x", api.getReplies("post:5", "8", "y", 4, true).next);
+        assertEquals("z", api.getAnswers("post:5", "8", null, 4, false).next);
         assertEquals(42, api.getComment("post:5", "8", false).user);
         assertEquals(1, api.getCommentAround("post:5", "8", 3, false).around.size());
         api.postComment("post:5", "Hi", "7", "k");
@@ -235,7 +236,7 @@ public final class StarlingApiTest {
         api.reportComment("post:5", "8", "spam");
         assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
                 "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
-                "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
+                "GET /v1/comments/post/5/8/answers?limit=4", "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
                 "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%2Fn",
                 "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",

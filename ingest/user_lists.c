@@ -25,7 +25,7 @@ struct asked_handle {
     bool elsewhere; /* another process has the user */
 };
 
-struct listing {
+struct user_listing {
     struct user_list list;
     json_t *page; /* the owner's; NULL: there is none */
     struct listed_user *rows;
@@ -34,7 +34,7 @@ struct listing {
     bool again; /* this is the second round */
 };
 
-static void listing_free(struct listing *listing) {
+static void listing_free(struct user_listing *listing) {
     json_decref(listing->page);
     free(listing->rows);
     free(listing->asked);
@@ -56,7 +56,7 @@ static bool put_row(struct buffer *body, const struct user_list *list, const str
     return good;
 }
 
-static bool put_list(struct buffer *body, const struct listing *listing) {
+static bool put_list(struct buffer *body, const struct user_listing *listing) {
     const json_t *page = listing->page;
     bool good = true;
     buffer_string(body, "{\"items\":[");
@@ -71,7 +71,7 @@ static bool put_list(struct buffer *body, const struct listing *listing) {
     return good;
 }
 
-static void reply(struct listing *listing) {
+static void reply(struct user_listing *listing) {
     struct buffer body = {0};
     if (put_list(&body, listing))
         http_reply_json(listing->list.request, 200, &body);
@@ -89,7 +89,7 @@ static int by_partition(const void *a, const void *b) {
 }
 
 /* How many rows, from this one on, one question is about. */
-static size_t run_of(const struct listing *listing, size_t from) {
+static size_t run_of(const struct user_listing *listing, size_t from) {
     size_t end = from;
     while (end < listing->asked_count && end - from < QUESTION_USERS &&
            listing->asked[end].partition == listing->asked[from].partition)
@@ -105,7 +105,7 @@ static void read_handle(struct asked_handle *asked, struct json_bytes value) {
 }
 
 static void answered(void *context, size_t from, struct json_bytes text) {
-    struct listing *listing = context;
+    struct user_listing *listing = context;
     struct json_scan scan = json_scan_of(text.data, text.size);
     struct json_bytes key, value;
     bool good = json_scan_object(&scan) && json_scan_member(&scan, &key) && json_bytes_are(&key, "items") &&
@@ -116,10 +116,10 @@ static void answered(void *context, size_t from, struct json_bytes text) {
     }
 }
 
-static void ask_handles(struct listing *listing);
+static void ask_handles(struct user_listing *listing);
 
 static void all_answered(void *context, bool stopping) {
-    struct listing *listing = context;
+    struct user_listing *listing = context;
     size_t left = 0;
     for (size_t i = 0; i < listing->asked_count; i++)
         if (listing->asked[i].elsewhere) listing->asked[left++] = listing->asked[i];
@@ -133,7 +133,7 @@ static void all_answered(void *context, bool stopping) {
 }
 
 /* A process that is asked by the partition itself is found anew if it is not the owner any more. */
-static void ask_handles(struct listing *listing) {
+static void ask_handles(struct user_listing *listing) {
     struct peers *feeds = listing->list.feeds;
     struct gather *gather = gather_new(&(struct gather_options){.owners = feeds,
                                                                 .timeout_ms = HANDLES_TIMEOUT_MS,
@@ -163,32 +163,32 @@ static void ask_handles(struct listing *listing) {
 
 /* ---- who is on it ---- */
 
-static struct listing *listing_new(const struct user_list *list, size_t most) {
-    struct listing *listing = MEM_NEW(&(struct listing){.list = *list});
+static struct user_listing *listing_new(const struct user_list *list, size_t most) {
+    struct user_listing *listing = MEM_NEW(&(struct user_listing){.list = *list});
     listing->rows = mem_alloc((most + 1) * sizeof *listing->rows);
     listing->asked = mem_alloc((most + 1) * sizeof *listing->asked);
     return listing;
 }
 
-static void add(struct listing *listing, int64_t user, const json_t *item) {
+static void add(struct user_listing *listing, int64_t user, const json_t *item) {
     struct listed_user *row = &listing->rows[listing->count++];
     *row = (struct listed_user){.user = user, .item = item};
     listing->asked[listing->asked_count++] = (struct asked_handle){.row = row};
 }
 
 /* The look-up of a handle costs as much as the row, which is paid for by the query's limit if it has one. */
-static void begin(struct listing *listing) {
+static void begin(struct user_listing *listing) {
     http_add_work(listing->list.request, 1 + 2 * (int64_t)listing->count / LIMITS_ROWS);
     ask_handles(listing);
 }
 
 void user_list_show(const struct user_list *list, const int64_t *users, size_t count) {
-    struct listing *listing = listing_new(list, count);
+    struct user_listing *listing = listing_new(list, count);
     for (size_t i = 0; i < count; i++) add(listing, users[i], NULL);
     begin(listing);
 }
 
-static bool take_page(struct listing *listing) {
+static bool take_page(struct user_listing *listing) {
     const json_t *items = json_object_get(listing->page, "items");
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
@@ -203,7 +203,7 @@ static void listed(void *context, int code, unsigned status, const char *text, s
     struct user_list *list = context;
     if (owners_answered(list->request, code, status)) {
         json_t *page = json_parse(text, size, NULL);
-        struct listing *listing = listing_new(list, json_array_size(json_object_get(page, "items")));
+        struct user_listing *listing = listing_new(list, json_array_size(json_object_get(page, "items")));
         listing->page = page;
         if (take_page(listing)) {
             begin(listing);

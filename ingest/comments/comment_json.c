@@ -323,6 +323,20 @@ bool shown_around(struct shown_comments *shown, struct json_bytes reply, const s
     return true;
 }
 
+bool shown_as(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
+              const struct comment_names *names) {
+    switch (form) {
+    case SHOWN_PAGE: return shown_page(shown, reply, names);
+    case SHOWN_REPLIES: return shown_replies(shown, reply, names);
+    case SHOWN_ONE: return shown_one(shown, reply, names);
+    default: return shown_around(shown, reply, names);
+    }
+}
+
+size_t shown_comments_bytes(const struct shown_comments *shown) {
+    return shown->body.capacity + shown->capacity * sizeof *shown->places + shown->span_capacity * sizeof *shown->spans;
+}
+
 /* ---- for one reader ---- */
 
 static bool holds(const int64_t *list, size_t count, int64_t number) {

@@ -104,8 +104,7 @@ struct read_request {
     int64_t reader;   /* -1: a service */
     int64_t *blocked; /* whom the reader has blocked */
     size_t blocked_count;
-    /* Makes an answer of the owner's. */
-    bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+    enum shown_form form;   /* of the answer */
     bool tagged;            /* the answer has an ETag */
     struct page_copy *copy; /* NULL: not there yet */
 };
@@ -122,7 +121,7 @@ static void read_free(struct read_request *asked) {
 static void reply_tagged(const struct read_request *asked, const struct shown_reader *reader,
                          const struct buffer *body) {
     char tag[ETAG_SIZE];
-    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    const struct shown_comments *shown = page_copy_answer(asked->copy);
     etag_of(shown->version, shown->counters, asked->user, shown_left_out(shown, reader), tag);
     const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
     if (http_tag_matches(http_header(asked->request, "If-None-Match"), tag))
@@ -138,7 +137,7 @@ static void no_comment(struct http_request *request) {
 /* A page without likes that were wanted, or without a text, is not to be kept. */
 static void liked_known(void *context, const int64_t *liked, size_t count) {
     struct read_request *asked = context;
-    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    const struct shown_comments *shown = page_copy_answer(asked->copy);
     const struct shown_reader reader = {
         .liked = liked, .liked_count = count, .blocked = asked->blocked, .blocked_count = asked->blocked_count};
     struct buffer body = {0};
@@ -153,7 +152,7 @@ static void liked_known(void *context, const int64_t *liked, size_t count) {
 
 static void reply_shown(struct read_request *asked) {
     const struct shown_reader reader = {.blocked = asked->blocked, .blocked_count = asked->blocked_count};
-    if (shown_is_blocked(page_copy_shown(asked->copy), &reader)) {
+    if (shown_is_blocked(page_copy_answer(asked->copy), &reader)) {
         no_comment(asked->request);
         read_free(asked);
         return;
@@ -165,7 +164,7 @@ static void reply_shown(struct read_request *asked) {
     likes_ask(asked->gateway, &(struct likes_wish){
                                   .subject = asked->subject,
                                   .user = asked->user,
-                                  .shown = page_copy_shown(asked->copy),
+                                  .shown = page_copy_answer(asked->copy),
                                   .context = asked,
                                   .done = liked_known,
                               });
@@ -193,7 +192,7 @@ static void ask_for_page(struct read_request *asked) {
     page_copies_ask(asked->gateway->pages, &(struct page_wish){
                                                .subject = asked->subject,
                                                .path = asked->path,
-                                               .show = asked->show,
+                                               .form = asked->form,
                                                .context = asked,
                                                .done = answered,
                                            });
@@ -259,7 +258,7 @@ static void get_page(void *state, const struct call *call) {
     int64_t replies = REPLIES_DEFAULT, limit;
     struct read_request wanted;
     if (!begin(state, call, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &replies)) return;
-    wanted.show = shown_page;
+    wanted.form = SHOWN_PAGE;
     wanted.tagged = true;
     if (sort && !is_sort(sort)) {
         http_problem(call->request, 400, "bad_query", "\"sort\" must be floor, newest or heat", 0);
@@ -276,7 +275,7 @@ static void get_replies(void *state, const struct call *call) {
     int64_t limit;
     const char *after;
     if (!begin(state, call, &wanted) || !read_range(call, &limit, &after)) return;
-    wanted.show = shown_replies;
+    wanted.form = SHOWN_REPLIES;
     ask(&wanted, &ASK_REPLIES,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
                    RPC_TEXT(AFTER, after)));
@@ -286,7 +285,7 @@ static void get_comment(void *state, const struct call *call) {
     struct read_request wanted;
     int64_t around = -1;
     if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
-    wanted.show = around >= 0 ? shown_around : shown_one;
+    wanted.form = around >= 0 ? SHOWN_AROUND : SHOWN_ONE;
     ask(&wanted, &ASK_COMMENT,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id),
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));

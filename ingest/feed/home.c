@@ -26,6 +26,11 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "How long a gateway keeps a text (s); 0: not at all. docs/FEED.md says in which cases a page shows a deleted post for so "
          "long."},
+    {"feed.copies.reads", CONFIG_INT, AT(copies_reads), "200", .min = 1, .max = 1000000000,
+     .doc =
+         "A user or post that is read so often within ten seconds is hot: the gateway answers for the 32 hottest from copies that are at "
+         "most a second old."},
+    {"feed.copies.mb", CONFIG_INT, AT(copies_mb), "16", .max = 65536, .doc = "Memory of these copies (MiB)."},
 };
 
 static struct feed_gateway_settings configured;

@@ -24,7 +24,8 @@ static void reply_post(struct feed_gateway *gateway, struct http_request *reques
     if (post_put(&body, post, user_copies_profiles(gateway->copies))) {
         comment_counts_put(gateway->counts, post_id(post), &body);
         http_reply_json(request, status, &body);
-    } else {
+    } else { // its text is not read yet
+        shared_answers_forget(gateway->shared, SHARED_POST, post_id(post));
         feed_owner_away(request);
     }
     buffer_free(&body);
@@ -57,6 +58,7 @@ static void reply_undecided(struct http_request *request, const char *key) {
 static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply,
                    struct json_bytes text) {
     struct new_post *new_post = context;
+    shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
     if (status == 200)
         reply_post(new_post->gateway, request, 201, reply);
     else if (status == 404)
@@ -147,7 +149,7 @@ struct post_request {
 /* A post that is being deleted. */
 struct deletion {
     struct feed_gateway *gateway;
-    int64_t id;
+    int64_t id, user;
 };
 
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply,
@@ -156,6 +158,8 @@ static void deleted(void *context, struct http_request *request, unsigned status
     struct buffer body = {0};
     (void)reply;
     if (deletion->gateway->texts) texts_forget(deletion->gateway->texts, deletion->id);
+    shared_answers_forget(deletion->gateway->shared, SHARED_POST, deletion->id);
+    shared_answers_forget(deletion->gateway->shared, SHARED_USER, deletion->user);
     buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", deletion->id);
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
@@ -169,7 +173,7 @@ static void write_deletion(const struct post_request *asked) {
         .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
-    *deletion = (struct deletion){asked->gateway, asked->id};
+    *deletion = (struct deletion){asked->gateway, asked->id, asked->user};
     event_encode_post_command(&record, &command);
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(POST, asked->id));
     feed_write_start(asked->gateway, &(struct command_write){
@@ -226,8 +230,11 @@ static void found(void *context, int code, unsigned status, const char *text, si
 static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {
     struct post_request *asked = mem_alloc(sizeof *asked);
     *asked = (struct post_request){.gateway = gateway, .request = request, .user = user, .id = id};
-    rpc_ask(gateway->owners, &ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id)),
-            PEER_TIMEOUT_MS, found, asked);
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id));
+    if (user < 0)
+        shared_answers_ask(gateway->shared, SHARED_POST, id, &ASK_POSTS, values, found, asked);
+    else
+        rpc_ask(gateway->owners, &ASK_POSTS, values, PEER_TIMEOUT_MS, found, asked);
 }
 
 static void get_post(void *state, const struct call *call) {

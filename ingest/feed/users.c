@@ -15,7 +15,7 @@
 #include "users/handle.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, IDS_MAX = 100 };
+enum { PEER_TIMEOUT_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, IDS_MAX = 100 };
 
 /* ---- profile and counts ---- */
 
@@ -86,10 +86,13 @@ static struct user_request *asked_new(struct feed_gateway *gateway, struct http_
 
 void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle) {
     struct user_request *asked = asked_new(gateway, request, user);
-    int timeout_ms =
-        handle ? PEER_TIMEOUT_MS : COUNTS_TIMEOUT_MS; // by the handle, there is no answer without the owner
-    if (handle) snprintf(asked->handle, sizeof asked->handle, "%s", handle);
-    rpc_ask(gateway->owners, &ASK_USER, RPC_VALUES(RPC_INT(USER, user)), timeout_ms, counted, asked);
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user));
+    if (!handle) {
+        shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_USER, values, counted, asked);
+        return;
+    }
+    snprintf(asked->handle, sizeof asked->handle, "%s", handle);
+    rpc_ask(gateway->owners, &ASK_USER, values, PEER_TIMEOUT_MS, counted, asked);
 }
 
 static void get_user(void *state, const struct call *call) {
@@ -152,10 +155,10 @@ static void get_posts(void *state, const struct call *call) {
         reply_no_posts(call->request);
         return;
     }
-    rpc_ask(gateway->owners, &ASK_WRITTEN,
-            RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
-                       RPC_INT(LIMIT, limit)),
-            PEER_TIMEOUT_MS, listed, asked_new(gateway, call->request, user));
+    shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_WRITTEN,
+                       RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
+                                  RPC_INT(LIMIT, limit)),
+                       listed, asked_new(gateway, call->request, user));
 }
 
 /* ---- users by their ids, followers, and who is followed ---- */

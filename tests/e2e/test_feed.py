@@ -4,6 +4,7 @@ import json
 import pytest
 
 from harness.feed import Feed
+from harness.http import Http
 from harness.meanwhile import at_once
 from harness.waiting import eventually, now_ms
 
@@ -213,6 +214,40 @@ def test_queries_that_are_none(feed, ada, query):
         for path in f'/v1/users/{ada}/posts', '/v1/feed':
             response = feed.http(ada).refused('GET', f'{path}?{bad}', 400, 'bad_query')
             assert response.json()['detail'].startswith(detail), bad
+
+
+# ---- what very many read ----
+
+def test_hot_users_and_posts_are_asked_for_once_a_second(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:feed.copies.reads': 20, 'ingest:ingest.outcome.wait.ms': 8000}).start(
+        ingests=2, feeds=1, routers=0, sinks=0, fanouts=0)
+    feed, (author,) = Feed(cluster), users(1)
+    post = feed.post(author, 'one')
+    here, there = (Http(f'http://{gateway.settings["ingest.listen"]}', cluster.token('gateway', scope='gateway'))
+                   for gateway in cluster.of('ingest'))
+    user, posts, single = paths = f'/v1/users/{author}', f'/v1/users/{author}/posts', f'/v1/posts/{post["id"]}'
+
+    def read(http, times) -> float:
+        """How many questions that takes; only `here` counts them."""
+        before = cluster.ingest.total('starling_ingest_feed_answers_built_total')
+        for _ in range(times):
+            for path in paths:
+                http.ok('GET', path)
+        return cluster.ingest.total('starling_ingest_feed_answers_built_total') - before
+
+    eventually(lambda: there.get(single).ok)
+    assert read(here, 9) == 27  # nobody shares what is not hot
+    read(here, 20), read(there, 25)
+    began = now_ms()
+    assert read(here, 150) <= 3 * (2 + (now_ms() - began) / 1000)
+
+    newer = feed.post(author, 'two')  # who has posted sees it, hot or not
+    assert [one['id'] for one in here.ok('GET', posts)['items']] == [newer['id'], post['id']]
+    assert here.ok('GET', user)['posts'] == 2
+    read(there, 25)
+    feed.delete(author, post['id'])
+    assert here.get(single).status_code == 404 and here.ok('GET', user)['posts'] == 1
+    eventually(lambda: there.get(single).status_code == 404 and there.ok('GET', user)['posts'] == 1, 2)
 
 
 # ---- follows and mutes ----

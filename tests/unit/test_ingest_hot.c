@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ingest/comments/copies.h"
-#include "ingest/comments/hot.h"
+#include "ingest/comments/comment_json.h"
+#include "ingest/hot.h"
+#include "ingest/page_copies.h"
 #include "some_profiles.h"
 
 /* ---- which subjects are hot ---- */
@@ -105,12 +106,25 @@ static void fetch(void *context, const char *subject, const char *path, page_ans
     assert_memory_equal(subject, "post:", 5);
 }
 
+static bool make(void *context, int form, struct json_bytes reply, void *answer, struct made_page *made) {
+    const struct copies_world *world = context;
+    const struct comment_names names = {world->some.profiles, world->authors};
+    struct shown_comments *shown = answer;
+    if (!shown_as((enum shown_form)form, shown, reply, &names)) return false;
+    *made = (struct made_page){.bytes = shown_comments_bytes(shown), .next = shown->next, .complete = shown->complete};
+    return true;
+}
+
+static void free_shown(void *answer) { shown_comments_free(answer); }
+
 static int set_up(void **state) {
     struct copies_world *world = mem_zero(1, sizeof *world);
     some_profiles_open(&world->some);
     world->authors = known_authors_new();
     world->copies = page_copies_new(&(struct page_copies_options){
-        .names = {world->some.profiles, world->authors},
+        .size = sizeof(struct shown_comments),
+        .make = make,
+        .free = free_shown,
         .hot_reads = HOT_READS,
         .max_bytes = 4000,
         .built = &world->built,
@@ -140,14 +154,15 @@ static void done(void *context, unsigned status, struct page_copy *copy) {
     assert_int_equal(copy != NULL, status == 200);
     if (!copy) return;
     world->good++;
-    assert_non_null(page_copy_shown(copy)->body.data);
+    const struct shown_comments *shown = page_copy_answer(copy);
+    assert_non_null(shown->body.data);
     page_copy_give(copy);
 }
 
 static void ask(struct copies_world *world, const char *subject, const char *path) {
     page_copies_ask(
         world->copies,
-        &(struct page_wish){.subject = subject, .path = path, .show = shown_page, .context = world, .done = done});
+        &(struct page_wish){.subject = subject, .path = path, .form = SHOWN_PAGE, .context = world, .done = done});
 }
 
 static void answer(struct copies_world *world, size_t question, bool complete) {
@@ -287,6 +302,36 @@ static void copies_take_no_more_than_their_memory(void **state) {
     answer(world, before, true);
 }
 
+static void ask_hot_only(struct copies_world *world) {
+    page_copies_ask(
+        world->copies,
+        &(struct page_wish){
+            .subject = "post:1", .path = "/a", .form = SHOWN_PAGE, .hot_only = true, .context = world, .done = done});
+}
+
+/* Whoever has had an answer to a write must not get one that somebody else had asked for before. */
+static void what_is_not_hot_may_be_shared_with_nobody(void **state) {
+    struct copies_world *world = *state;
+    for (int i = 1; i < HOT_READS; i++) ask_hot_only(world);
+    assert_int_equal(world->count, HOT_READS - 1);
+    for (int i = 0; i < 10; i++) ask_hot_only(world);
+    assert_int_equal(world->count, HOT_READS); /* one for all, since it is hot */
+    for (size_t i = 0; i < HOT_READS; i++) answer(world, i, true);
+    assert_int_equal(world->good, HOT_READS - 1 + 10);
+    ask_hot_only(world);
+    assert_int_equal(world->count, HOT_READS);
+    page_copies_changed(world->copies, "post:1");
+    ask_hot_only(world);
+    assert_int_equal(world->count, HOT_READS);
+    page_copies_forget(world->copies, "post:2");
+    ask_hot_only(world);
+    assert_int_equal(world->count, HOT_READS);
+    page_copies_forget(world->copies, "post:1");
+    ask_hot_only(world);
+    assert_int_equal(world->count, HOT_READS + 1);
+    answer(world, HOT_READS, true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_window_slides),
@@ -297,6 +342,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(who_has_written_reads_no_older_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_and_incomplete_pages_are_not_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_next_page_of_a_hot_subject_is_read_ahead, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_hot_may_be_shared_with_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copies_take_no_more_than_their_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "ingest/comments/copies.h"
+#include "ingest/page_copies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,9 @@ struct page_copy {
     size_t references;
     char *path;
     char subject[SUBJECT_MAX + 1];
-    bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
-    struct shown_comments shown;
+    int form;
+    void *answer;
+    struct made_page made;
     int64_t built_ms;
     struct page_waiter *waiters;
 };
@@ -45,21 +46,17 @@ struct page_copies *page_copies_new(const struct page_copies_options *options) {
     return copies;
 }
 
-const struct shown_comments *page_copy_shown(const struct page_copy *copy) { return &copy->shown; }
+const void *page_copy_answer(const struct page_copy *copy) { return copy->answer; }
 
 void page_copy_give(struct page_copy *copy) {
     if (--copy->references) return;
-    shown_comments_free(&copy->shown);
+    copy->copies->options.free(copy->answer);
+    free(copy->answer);
     free(copy->path);
     free(copy);
 }
 
 /* ---- the table ---- */
-
-static size_t bytes_of(const struct page_copy *copy) {
-    return copy->shown.body.capacity + copy->shown.capacity * sizeof *copy->shown.places +
-           copy->shown.span_capacity * sizeof *copy->shown.spans;
-}
 
 static struct page_copy **bucket_of(struct page_copies *copies, const char *path) {
     return &copies->buckets[hash_murmur2(path, strlen(path)) % BUCKETS];
@@ -68,7 +65,7 @@ static struct page_copy **bucket_of(struct page_copies *copies, const char *path
 /* One path may be shown in several ways: a comment alone, or with those around it. */
 static struct page_copy *find(struct page_copies *copies, const struct page_wish *wish) {
     struct page_copy *copy = *bucket_of(copies, wish->path);
-    while (copy && (copy->show != wish->show || strcmp(copy->path, wish->path) != 0)) copy = copy->next;
+    while (copy && (copy->form != wish->form || strcmp(copy->path, wish->path) != 0)) copy = copy->next;
     return copy;
 }
 
@@ -80,7 +77,7 @@ static void unlist(struct page_copy *copy) {
     while (*at != copy) at = &(*at)->next;
     *at = copy->next;
     copy->listed = false;
-    if (copy->built) copies->bytes -= bytes_of(copy);
+    if (copy->built) copies->bytes -= copy->made.bytes;
     page_copy_give(copy);
 }
 
@@ -117,8 +114,10 @@ void page_copies_tick(struct page_copies *copies) {
     if (copies->bytes) sweep(copies, is_too_old, &now_ms);
 }
 
+void page_copies_forget(struct page_copies *copies, const char *subject) { sweep(copies, is_of, subject); }
+
 void page_copies_changed(struct page_copies *copies, const char *subject) {
-    if (!hot_subjects_is(copies->hot, subject, copies->options.now_ms())) sweep(copies, is_of, subject);
+    if (!hot_subjects_is(copies->hot, subject, copies->options.now_ms())) page_copies_forget(copies, subject);
 }
 
 /* ---- questions ---- */
@@ -141,8 +140,8 @@ static void keep(struct page_copy *copy) {
     copy->built = true;
     copy->built_ms = copies->options.now_ms();
     if (!copy->listed) return;
-    copies->bytes += bytes_of(copy);
-    if (!copy->shown.complete || copies->bytes > copies->options.max_bytes ||
+    copies->bytes += copy->made.bytes;
+    if (!copy->made.complete || copies->bytes > copies->options.max_bytes ||
         !hot_subjects_is(copies->hot, copy->subject, copy->built_ms))
         unlist(copy);
 }
@@ -153,7 +152,8 @@ static void copied_ahead(void *context, unsigned status, struct page_copy *copy)
     if (copy) page_copy_give(copy);
 }
 
-static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead);
+/* ahead: before anybody has asked; alone: nobody else gets the answer. */
+static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead, bool alone);
 
 /* A reader of the page will soon want the next one. */
 static void read_ahead(const struct page_copy *copy) {
@@ -162,23 +162,24 @@ static void read_ahead(const struct page_copy *copy) {
     struct buffer path = {0};
     buffer_append(&path, copy->path, after ? (size_t)(after - copy->path) : strlen(copy->path));
     buffer_string(&path, AFTER);
-    text_escape(&path, copy->shown.next);
+    text_escape(&path, copy->made.next);
     ask_for(copy->copies,
             &(struct page_wish){
-                .subject = copy->subject, .path = buffer_cstring(&path), .show = copy->show, .done = copied_ahead},
-            true);
+                .subject = copy->subject, .path = buffer_cstring(&path), .form = copy->form, .done = copied_ahead},
+            true, false);
     buffer_free(&path);
 }
 
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct page_copy *copy = context;
+    const struct page_copies_options *options = &copy->copies->options;
     bool good = code == 0 && status == 200 &&
-                copy->show(&copy->shown, (struct json_bytes){text, size}, &copy->copies->options.names);
-    copy->copies->options.built->value++;
+                options->make(options->context, copy->form, (struct json_bytes){text, size}, copy->answer, &copy->made);
+    options->built->value++;
     if (good) {
         keep(copy);
         hand_over(copy, 200);
-        if (copy->listed && copy->shown.next && !copy->ahead) read_ahead(copy);
+        if (copy->listed && copy->made.next && !copy->ahead) read_ahead(copy);
     } else {
         unlist(copy);
         hand_over(copy, code == 0 && (status == 400 || status == 404) ? status : 503);
@@ -194,7 +195,8 @@ static struct page_copy *copy_new(struct page_copies *copies, const struct page_
         .listed = true,
         .references = 2, // the table's, and the question's
         .path = mem_string(wish->path),
-        .show = wish->show,
+        .form = wish->form,
+        .answer = mem_zero(1, copies->options.size),
     };
     snprintf(copy->subject, sizeof copy->subject, "%s", wish->subject);
     *bucket = copy;
@@ -207,10 +209,10 @@ static void wait_for(struct page_copy *copy, const struct page_wish *wish) {
     copy->waiters = waiter;
 }
 
-static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead) {
+static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead, bool alone) {
     const struct page_copies_options *options = &copies->options;
     int64_t now_ms = options->now_ms();
-    struct page_copy *copy = find(copies, wish);
+    struct page_copy *copy = alone ? NULL : find(copies, wish);
     if (copy && too_old(copy, now_ms)) {
         unlist(copy);
         copy = NULL;
@@ -226,12 +228,13 @@ static void ask_for(struct page_copies *copies, const struct page_wish *wish, bo
         return;
     }
     copy = copy_new(copies, wish);
+    if (alone) unlist(copy);
     copy->ahead = ahead;
     wait_for(copy, wish);
     options->fetch(options->context, copy->subject, copy->path, answered, copy);
 }
 
 void page_copies_ask(struct page_copies *copies, const struct page_wish *wish) {
-    hot_subjects_read(copies->hot, wish->subject, copies->options.now_ms());
-    ask_for(copies, wish, false);
+    bool hot = hot_subjects_read(copies->hot, wish->subject, copies->options.now_ms());
+    ask_for(copies, wish, false, wish->hot_only && !hot);
 }

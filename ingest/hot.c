@@ -1,4 +1,4 @@
-#include "ingest/comments/hot.h"
+#include "ingest/hot.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -56,6 +56,7 @@ export const words = {
     end: t('end'),
     emptyHome: t('emptyHome'),
     emptyMine: t('emptyMine'),
+    emptyDay: t('emptyDay'),
     gathering: t('gathering'),
 
     lookingAround: t('lookingAround'),

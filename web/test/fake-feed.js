@@ -104,8 +104,9 @@ export class FakeFeed {
         const after = query.get('after');
         const [, , what, id, list] = path.split('/');
         if (what === 'feed') {
-            const page = this.#page(this.timeline, after, limit);
-            return [200, { ...page, complete: this.complete, version: after === null ? this.version : '' }];
+            const [from, to] = [Number(query.get('from') ?? 0), Number(query.get('to') ?? Infinity)];
+            const some = this.timeline.filter(({ time }) => time >= from && time < to);
+            return [200, { ...this.#page(some, after, limit), complete: this.complete, version: after === null && !query.has('from') ? this.version : '' }];
         }
         if (what === 'posts' && method === 'POST') return this.#make(body);
         if (what === 'posts') return this.#one(method, id);

@@ -247,6 +247,26 @@ test('older posts that cannot be read are asked for by hand', async () => {
     assert.equal(await page.isVisible('#older-problem'), false);
 });
 
+test('the posts of a day', async () => {
+    await opened();
+    const DAY_MS = 86_400_000;
+    const posts = server.feed.posts;
+    posts.forEach((post, i) => (post.time = Date.now() - (3 + Number(i < 10)) * DAY_MS)); // 10 four days ago, the others three
+    const dayOf = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+    for (const [ago, first, last] of [[4, 0, 10], [3, 10, posts.length]]) {
+        await page.fill('#day', dayOf(Date.now() - ago * DAY_MS));
+        const expected = posts.slice(first, last).map(({ id }) => id).reverse();
+        await becomes(async () => [(await ids('of-day')).slice(0, 20), expected.slice(0, 20)]);
+    }
+    await isAccessible('a day');
+    await page.screenshot({ path: `${OUT}day.png` });
+    await page.fill('#day', dayOf(Date.now() - 9 * DAY_MS));
+    await shows('#feed-end', /None of those whom you follow/);
+    await page.click('#show-home');
+    assert.equal(await page.inputValue('#day'), '');
+    await showsHome(20);
+});
+
 test('a timeline that is being gathered fills by itself, and is not announced', async () => {
     const { posts } = server.feed;
     server.feed.complete = false;

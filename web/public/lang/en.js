@@ -75,6 +75,7 @@ export default {
     close: 'Close',
     postOfNotice: 'The post of the notice',
     postsOfFollowed: 'Posts of those whom I follow',
+    postsOfDay: 'Posts of one day',
 
     // ---- signing in ----
     signInAs: 'A link brought you here to sign in as {name}. Where you are will be reported as theirs.',
@@ -189,6 +190,7 @@ export default {
     end: 'This is where it begins.',
     emptyHome: 'No posts yet. Follow somebody, and what they post appears here.',
     emptyMine: 'You have not posted anything yet.',
+    emptyDay: 'None of those whom you follow posted on that day.',
     gathering: 'Your feed is just being gathered…',
     refused: 'The server does not accept your token any more.',
     feedFailed: 'Your feed cannot be read. {why}',

@@ -74,6 +74,7 @@ export default {
     close: '关闭',
     postOfNotice: '通知里的动态',
     postsOfFollowed: '我关注的人的动态',
+    postsOfDay: '某一天的动态',
 
     // ---- signing in ----
     signInAs: '链接要让你以{name}的身份登录。你的位置将作为{name}的位置上报。',
@@ -188,6 +189,7 @@ export default {
     end: '已经到头了。',
     emptyHome: '还没有动态。关注别人，他们发布的内容就会出现在这里。',
     emptyMine: '你还没有发布过动态。',
+    emptyDay: '那一天你关注的人没有发布动态。',
     gathering: '正在汇集你的动态…',
     refused: '服务器不再接受你的令牌。',
     feedFailed: '无法读取你的动态。{why}',

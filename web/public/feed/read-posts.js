@@ -1,8 +1,7 @@
-// My own posts, read page by page. Nobody tells of them: what I do on this page is put in and taken out by hand.
+// Posts that are read page by page: my own, or those of a day. Nobody tells of them: what I do on this page is put in and taken out by hand.
 
-export class OwnPosts {
-    #api;
-    #user;
+export class ReadPosts {
+    #ask;
     #changed;
     #list = [];
     #next = null;
@@ -10,13 +9,11 @@ export class OwnPosts {
     #reading = null;
 
     /**
-     * @param {import('../api.js').Api} api
-     * @param {string} user
+     * @param {(query: {after: string | null}) => Promise<import('../../client/index.js').Page<import('../../client/index.js').Post>>} ask
      * @param {() => void} changed
      */
-    constructor(api, user, changed) {
-        this.#api = api;
-        this.#user = user;
+    constructor(ask, changed) {
+        this.#ask = ask;
         this.#changed = changed;
     }
 
@@ -50,7 +47,7 @@ export class OwnPosts {
     }
 
     async #readPage() {
-        const { items, next } = await this.#api.getPosts(this.#user, { after: this.#next });
+        const { items, next } = await this.#ask({ after: this.#next });
         const known = new Set(this.#list.map(({ id }) => id));
         this.#list = [...this.#list, ...items.filter(({ id }) => !known.has(id))];
         this.#next = next;

@@ -323,8 +323,8 @@ bool shown_around(struct shown_comments *shown, struct json_bytes reply, const s
     return true;
 }
 
-bool shown_as(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
-              const struct comment_names *names) {
+bool shown_make(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
+                const struct comment_names *names) {
     switch (form) {
     case SHOWN_PAGE: return shown_page(shown, reply, names);
     case SHOWN_REPLIES: return shown_replies(shown, reply, names);

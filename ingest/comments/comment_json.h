@@ -51,8 +51,8 @@ bool shown_around(struct shown_comments *shown, struct json_bytes reply, const s
 
 /* The same by a number. */
 enum shown_form { SHOWN_PAGE, SHOWN_REPLIES, SHOWN_ONE, SHOWN_AROUND };
-bool shown_as(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
-              const struct comment_names *names);
+bool shown_make(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
+                const struct comment_names *names);
 
 size_t shown_comments_bytes(const struct shown_comments *shown); /* of memory */
 

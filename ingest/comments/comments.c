@@ -37,7 +37,7 @@ static void fetch_page(void *context, const char *subject, const char *path, pag
 static bool make_page(void *context, int form, struct json_bytes reply, void *answer, struct made_page *made) {
     const struct comment_names names = comments_names(context);
     struct shown_comments *shown = answer;
-    if (!shown_as((enum shown_form)form, shown, reply, &names)) return false;
+    if (!shown_make((enum shown_form)form, shown, reply, &names)) return false;
     *made = (struct made_page){.bytes = shown_comments_bytes(shown), .next = shown->next, .complete = shown->complete};
     return true;
 }

@@ -110,7 +110,7 @@ static bool make(void *context, int form, struct json_bytes reply, void *answer,
     const struct copies_world *world = context;
     const struct comment_names names = {world->some.profiles, world->authors};
     struct shown_comments *shown = answer;
-    if (!shown_as((enum shown_form)form, shown, reply, &names)) return false;
+    if (!shown_make((enum shown_form)form, shown, reply, &names)) return false;
     *made = (struct made_page){.bytes = shown_comments_bytes(shown), .next = shown->next, .complete = shown->complete};
     return true;
 }

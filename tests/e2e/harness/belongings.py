@@ -73,7 +73,8 @@ class Belongings:
 
     def check(self, found):
         """Everything is there."""
-        assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends', 'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
+        assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends',
+                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['muted'] == [{'user': self.stranger}]

@@ -106,9 +106,8 @@ class Commenting:
 
     def check_answers(self, subject, user=1, limit=3):
         """Of each comment: the answers to a reply, and all replies of a root."""
-        for comment in self.threads.subjects[subject].comments.values():
-            pages = pages_of(lambda path=self.path(subject, comment.id, 'answers'), **cursor: self._ask(
-                self.http(user), 'GET', path, 200, params={'limit': limit, **cursor}))
-            wanted = [one.id for one in self.threads.subjects[subject].comments.values()
-                      if (one.root if comment.root is None else one.reply_to) == comment.id]
-            assert [int(item['id']) for page in pages for item in page['items']] == wanted, comment.id
+        known = self.threads.subjects[subject].comments.values()
+        for comment in known:
+            wanted = [one.id for one in known if (one.root if comment.root is None else one.reply_to) == comment.id]
+            found = self.http(user).items(self.path(subject, comment.id, 'answers'), limit=limit)
+            assert [int(item['id']) for item in found] == wanted, comment.id

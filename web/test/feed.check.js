@@ -251,7 +251,7 @@ test('the posts of a day', async () => {
     await opened();
     const DAY_MS = 86_400_000;
     const posts = server.feed.posts;
-    posts.forEach((post, i) => (post.time = Date.now() - (3 + Number(i < 10)) * DAY_MS)); // 10 four days ago, the others three
+    for (const [i, post] of posts.entries()) post.time = Date.now() - (i < 10 ? 4 : 3) * DAY_MS;
     const dayOf = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
     for (const [ago, first, last] of [[4, 0, 10], [3, 10, posts.length]]) {
         await page.fill('#day', dayOf(Date.now() - ago * DAY_MS));

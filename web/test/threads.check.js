@@ -71,13 +71,13 @@ test('the answers to a reply are listed alone, then those to one of them', async
     server.comments.write(newest(), 1007, 'Deeper', { reply_to: answer.id });
     await opened();
     await shows('.replies .comment-text', ['Reply', 'Beside 1', 'Beside 2']);
-    await page.locator(`[data-comment="${reply.id}"] > .more-replies`, { hasText: '1 answer' }).click();
+    await page.locator(`[data-comment="${reply.id}"] > .show-answers`, { hasText: '1 answer' }).click();
     await shows('.replies .comment-text', ['Reply', 'Answer']);
     await isAccessible('answers');
     server.comments.write(newest(), 1008, 'Another', { reply_to: reply.id });
     server.comments.write(newest(), 1008, 'Beside 5', { reply_to: root.id });
     await shows('.replies .comment-text', ['Reply', 'Answer', 'Another']);
-    await page.click(`[data-comment="${answer.id}"] > .more-replies`);
+    await page.click(`[data-comment="${answer.id}"] > .show-answers`);
     await shows('.replies .comment-text', ['Answer', 'Deeper']);
     await page.click('.all-comments');
     await shows('.replies .comment-text', ['Reply', 'Beside 1', 'Beside 2']);

@@ -24,7 +24,7 @@ export class CommentRow {
     #problem = make('p', 'problem');
     #replies = make('ol', 'replies');
     #more = this.#button('', () => this.#run(() => this.#acts.moreReplies(this.#comment)), 'more-replies');
-    #answers = this.#button('', () => this.#run(() => this.#acts.answers(this.#comment)), 'more-replies');
+    #answers = this.#button('', () => this.#run(() => this.#acts.answers(this.#comment)), 'show-answers');
     /** @type {Map<string, CommentRow>} */
     #rows = new Map();
 

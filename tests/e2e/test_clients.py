@@ -336,7 +336,7 @@ def test_bad_sharing_records_are_set_aside(shared_cluster, users):
 def test_dead_letters_are_plain_kafka(shared_cluster, ada):
     """A letter's bytes, once mended, can be produced to the topic again by whoever mends them."""
     topics = shared_cluster.topics
-    value = b'\0\0\0\0\x63' + encode('profile', {'name': 'Ada'})[5:]  # right but for the id
+    value = b'\0\0\0\0\x63' + encode('profile', {'name': 'Ada'}, 4)[5:]  # right but for the id
     sent = topics.produce('profiles', ada, value)
     wait_dead(shared_cluster, 'profiles', [sent])
     letter = next(m for m in topics.read('profiles.dlq') if m.key == user_key(ada))

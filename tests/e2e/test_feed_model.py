@@ -97,7 +97,7 @@ def test_a_refusal_is_remembered_by_whoever_takes_over(make_cluster, users):
         process.kill()
         eventually(lambda: (outcome(blocked), outcome(full)) == ('blocked', 'full'), 40)
         process.start()
-    assert feed.http(ada).ok('GET', f'/v1/users/{ada}/following')['items'] == [{'user': ben}]
+    assert feed.http(ada).ok('GET', f'/v1/users/{ada}/following')['items'] == [{'user': ben, 'name': None, 'avatar_url': None, 'handle': None}]
 
 
 def test_what_is_left_when_no_feed_process_runs(make_cluster, users):

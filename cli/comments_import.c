@@ -47,7 +47,7 @@ static const struct cli_command IMPORT_COMMAND = {
              "comment: id; key, its idempotency key (without it, id); reply_to, an id, or null; user, or one of\n"
              "email, login and name; time (ms); state (visible, held, hidden, deleted); text; root and floor are\n"
              "ignored.\n\n"
-             "like: comment, user. pin: comment; the oldest pin first.",
+             "like: comment (null: the subject itself), user. pin: comment; the oldest pin first.",
 };
 
 static int send_command(void *context, const struct comment_command *command, struct error *error) {

@@ -37,7 +37,7 @@ struct writing {
     size_t pins;
     int64_t id; /* 0: none */
     struct comment comment;
-    int64_t told; /* the comment whose line is written: likes are of it */
+    int64_t told; /* the comment whose line is written: likes are of it. 0: likes are of the subject */
 };
 
 struct comments_records *comments_records_new(void) {
@@ -161,8 +161,11 @@ static int put_comment(struct writing *w, const struct comment_text *text) {
     return give(w);
 }
 
+/* comment 0: the subject itself is liked. */
 static int put_like(struct writing *w, int64_t comment, int64_t user) {
-    buffer_format(begin(w, "like"), ",\"comment\":\"%" PRId64 "\",\"user\":%" PRId64 "}", comment, user);
+    struct buffer *line = begin(w, "like");
+    put_id(line, "comment", comment);
+    buffer_format(line, ",\"user\":%" PRId64 "}", user);
     w->counts->likes++;
     return give(w);
 }

@@ -306,8 +306,15 @@ static int about(struct moving *moving, enum comment_command_kind kind, const ch
     return send_command(moving, &command, error);
 }
 
+static int like_subject(struct moving *moving, int64_t user, struct error *error) {
+    if (!*moving->subject) return error_set(error, -EINVAL, "a like has no subject before it");
+    struct comment_command command = {
+        .kind = COMMENT_COMMAND_LIKE, .user = user, .key = text_of("import like"), .written = 1}; // likes keep no time
+    return send_command(moving, &command, error);
+}
+
 int moving_like(struct moving *moving, const char *comment, int64_t user, struct error *error) {
-    int code = about(moving, COMMENT_COMMAND_LIKE, comment, user, error);
+    int code = comment ? about(moving, COMMENT_COMMAND_LIKE, comment, user, error) : like_subject(moving, user, error);
     if (!code) moving->counts.likes++;
     return code;
 }

@@ -230,8 +230,9 @@ static int put_about(struct comment_question *question, const struct subject_sta
     struct comment comment;
     int code = 0;
     buffer_format(body,
-                  ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"closed\":%s,\"owner\":",
-                  state->visible, state->structure, state->counters, state->closed ? "true" : "false");
+                  ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"likes\":%" PRId64
+                  ",\"closed\":%s,\"owner\":",
+                  state->visible, state->structure, state->counters, state->likes, state->closed ? "true" : "false");
     if (registered)
         buffer_format(body, "%" PRId64, state->owner);
     else

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -15,6 +16,8 @@ enum {
     THREADS = 40,  /* of which one turn tells edges */
     WATCHES = 500, /* that lib/watch looks at in one turn */
 };
+
+enum { CHANGE_V1 = 45, CHANGE_V1_LACKS = 1 /* byte at the end */ };
 
 static const char PREFIX[] = "comments:";
 enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
@@ -197,6 +200,7 @@ static void put_counters(struct thread_watches *watches, const struct thread_new
             .id = news->counters[i].id, .likes = news->counters[i].now.likes, .replies = news->counters[i].now.replies};
 }
 
+/* Older edges cannot read version 2. Where nobody likes the subject, as before any gateway lets users do so, version 1 says all. */
 static void put_content(struct thread_watches *watches, const struct thread_news *news) {
     size_t gone = 0;
     put_items(watches, news);
@@ -210,9 +214,13 @@ static void put_content(struct thread_watches *watches, const struct thread_news
                                           .items = {.items = watches->items, .count = news->item_count},
                                           .texts = {.items = watches->texts, .count = news->item_count},
                                           .gone = {.items = watches->gone, .count = gone},
-                                          .counters = {.items = watches->counters, .count = news->counter_count}};
+                                          .counters = {.items = watches->counters, .count = news->counter_count},
+                                          .likes = news->likes};
     buffer_clear(&watches->content);
     event_encode_comment_change(&watches->content, &change);
+    if (news->likes) return;
+    bytes_put_be32(watches->content.data + 1, CHANGE_V1);
+    watches->content.size -= CHANGE_V1_LACKS;
 }
 
 /* Looks the state of a thread up; a subject that nobody has registered has empty pages. False: it cannot be read. */

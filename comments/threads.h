@@ -5,7 +5,7 @@
  *                 'c' subject NUL id                 Comment, as in the topic
  *                 'f' subject NUL root floor         id: roots by floor (root 0), replies of a root by number
  *                 'h' subject NUL ~heat ~id          roots, the hottest first (comments/heat.h)
- *                 'r' subject NUL id user            CommentReaction, as in the topic
+ *                 'r' subject NUL id user            CommentReaction, as in the topic; id 0: a like of the subject itself
  *                 'k' subject NUL user key           id: the comment of an idempotency key
  *                 'u' subject NUL user               time: when the user has rested (struct comment_rate)
  *                 'o' subject NUL user key           time, reason: the refusal of a key; 'p' time, that key: when it is forgotten
@@ -103,6 +103,11 @@ typedef bool threads_of_user_one(void *context, const struct event_text *subject
 int threads_of_user(struct threads *threads, int32_t partition, int64_t user, bool reports, struct buffer *place,
                     size_t work, threads_of_user_one *each, void *context, struct error *error);
 void threads_reactions(struct buffer *place); /* the place behind all comments: only reactions follow */
+
+/* The users who like the subject, by rising id, among the next `limit` reactions to it behind that of the user `*after` (-1: the first ones).
+ * Moves *after; *more: others follow. */
+int threads_likers(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t *after,
+                   size_t limit, int64_t *users, size_t *count, bool *more, struct error *error);
 
 /* ---- many at once ---- */
 

@@ -231,3 +231,36 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
     }
     return walk(threads, &threads->parts[partition], &key, prefix, limit, ids, count, place, more, error);
 }
+
+/* ---- who likes a subject ---- */
+
+int threads_likers(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t *after,
+                   size_t limit, int64_t *users, size_t *count, bool *more, struct error *error) {
+    struct threads_key from;
+    struct comment_reaction reaction;
+    int code = 0;
+    *count = 0;
+    *more = false;
+    if (*after == INT64_MAX) return 0;
+    threads_key_start(&from, KIND_REACTION, subject);
+    threads_key_number(&from, 0);
+    size_t prefix = from.size, looked_at = 0;
+    threads_key_number(&from, *after + 1);
+    struct store_cursor *cursor = store_cursor_new(threads->store, threads->parts[partition].index);
+    store_cursor_seek(cursor, from.bytes, from.size);
+    for (; !code && store_cursor_valid(cursor); store_cursor_next(cursor)) {
+        size_t size, value_size;
+        const uint8_t *key = store_cursor_key(cursor, &size), *value = store_cursor_value(cursor, &value_size);
+        if (size != prefix + 8 || memcmp(key, from.bytes, prefix) != 0) break;
+        *more = looked_at++ == limit;
+        if (*more) break;
+        *after = (int64_t)bytes_get_be64(key + prefix);
+        if (event_decode_comment_reaction(threads->codec, value, value_size, &reaction, error))
+            code = threads_damaged(error, "a reaction");
+        else if (reaction.likes)
+            users[(*count)++] = *after;
+    }
+    if (!code) code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    return code;
+}

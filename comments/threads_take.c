@@ -36,6 +36,7 @@ bool threads_subject_of(const struct comment_subject *record, struct subject_sta
         .roots = record->roots,
         .visible = record->visible,
         .held = record->held,
+        .likes = record->likes,
         .structure = record->structure,
         .counters = record->counters,
         .command = record->command,

@@ -53,6 +53,7 @@ struct thread_told *thread_told_new(struct codec *codec, const void *content, si
                                  .since = change.since,
                                  .version = change.version,
                                  .total = change.total,
+                                 .likes = change.likes,
                                  .counter_count = change.counters.count,
                                  .references = 1};
     read_items(told, &change, profiles);

@@ -182,7 +182,7 @@ static bool put_list(struct shown_comments *shown, struct json_bytes list, const
 
 /* The members of an answer that are not comments of a page, as the bytes that they are; size 0: it is not there. */
 struct answer_parts {
-    struct json_bytes next, total, version, counters, closed, owner, user, item, root, around, pinned, complete;
+    struct json_bytes next, total, version, counters, likes, closed, owner, user, item, root, around, pinned, complete;
 };
 
 static struct json_bytes *answer_part(struct answer_parts *parts, const struct json_bytes *key) {
@@ -194,6 +194,7 @@ static struct json_bytes *answer_part(struct answer_parts *parts, const struct j
         {"counters", &parts->counters}, {"closed", &parts->closed},     {"owner", &parts->owner},
         {"pinned", &parts->pinned},     {"complete", &parts->complete}, {"user", &parts->user},
         {"item", &parts->item},         {"root", &parts->root},         {"around", &parts->around},
+        {"likes", &parts->likes},
     };
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         if (json_bytes_are(key, known[i].name)) return known[i].part;
@@ -290,11 +291,13 @@ bool shown_page(struct shown_comments *shown, struct json_bytes reply, const str
     bool closed;
     if (!put_page(shown, reply, names, &parts) || !is_number(&parts.total) ||
         !read_number(&parts.version, &shown->version) || !read_number(&parts.counters, &shown->counters) ||
-        !read_bool(&parts.closed, &closed) || !(is_number(&parts.owner) || json_bytes_are(&parts.owner, "null")))
+        !is_number(&parts.likes) || !read_bool(&parts.closed, &closed) ||
+        !(is_number(&parts.owner) || json_bytes_are(&parts.owner, "null")))
         return false;
     put_bytes(body, ",\"total\":", &parts.total);
     buffer_string(body, ",\"version\":");
     text_int(body, shown->version + shown->counters);
+    put_bytes(body, ",\"likes\":", &parts.likes);
     put_bytes(body, ",\"closed\":", &parts.closed);
     put_bytes(body, ",\"owner\":", &parts.owner);
     buffer_string(body, ",\"pinned\":");

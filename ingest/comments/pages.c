@@ -1,5 +1,6 @@
 #include "ingest/comments/parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,13 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "ids/ids.h"
+#include "ingest/comments/answers.h"
 #include "ingest/comments/etag.h"
+#include "ingest/comments/facts.h"
+#include "users/user_json.h"
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, REPLIES_MAX = 20, REPLIES_DEFAULT = 3 };
-enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */ };
+enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */, LIKERS_TIMEOUT_MS = 3000 };
 
 /* ---- the reader's own likes of the comments of an answer, asked of the subject's owner ---- */
 
@@ -292,7 +296,110 @@ static void get_comment(void *state, const struct call *call) {
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
+/* ---- who likes a post ---- */
+
+struct likers_request {
+    struct comments_gateway *gateway;
+    struct http_request *request;
+    char subject[SUBJECT_MAX + 1];
+    int64_t reader, limit, after, next; /* next: -1: there is no next page */
+    int64_t *users;
+    size_t count;
+};
+
+static void likers_free(struct likers_request *asked) {
+    free(asked->users);
+    free(asked);
+}
+
+/* Readers do not see whom they have blocked. */
+static void reply_likers(void *context, const struct blocked_list *blocked) {
+    struct likers_request *asked = context;
+    struct buffer body = {0};
+    size_t put = 0;
+    buffer_string(&body, "{\"items\":[");
+    for (size_t i = 0; i < asked->count; i++) {
+        size_t place = sorted_below(blocked->users, blocked->count, asked->users[i]);
+        if (place < blocked->count && blocked->users[place] == asked->users[i]) continue;
+        buffer_string(&body, put++ ? ",{" : "{");
+        user_json_find(&body, asked->users[i], user_copies_profiles(asked->gateway->copies));
+        buffer_byte(&body, '}');
+    }
+    buffer_string(&body, "],\"next\":");
+    if (asked->next < 0)
+        buffer_string(&body, "null}");
+    else
+        buffer_format(&body, "%" PRId64 "}", asked->next);
+    if (blocked->known)
+        http_reply_json(asked->request, 200, &body);
+    else
+        comments_owner_away(asked->request);
+    buffer_free(&body);
+    likers_free(asked);
+}
+
+/* Reads {"items":[{"user"}, ...],"next"}. */
+static bool read_likers(struct likers_request *asked, const json_t *reply) {
+    const json_t *items = json_object_get(reply, "items"), *next = json_object_get(reply, "next");
+    asked->users = mem_alloc((json_array_size(items) + 1) * sizeof *asked->users);
+    for (; asked->count < json_array_size(items); asked->count++)
+        if (json_want_int(json_array_get(items, asked->count), "user", 0, INT64_MAX, &asked->users[asked->count], NULL))
+            return false;
+    return json_is_array(items) &&
+           (json_is_null(next) || json_want_int(reply, "next", 0, INT64_MAX, &asked->next, NULL) == 0);
+}
+
+static void likers_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct likers_request *asked = context;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    bool good = reply && read_likers(asked, reply);
+    json_decref(reply);
+    if (good && asked->reader >= 0) {
+        blocked_lists_ask(asked->gateway->blocked, asked->reader, asked, reply_likers);
+    } else if (good) {
+        reply_likers(asked, &(struct blocked_list){.known = true});
+    } else {
+        comments_owner_away(asked->request);
+        likers_free(asked);
+    }
+}
+
+static void likers_post_found(void *context, enum facts_outcome outcome, const struct facts *facts) {
+    struct likers_request *asked = context;
+    (void)facts;
+    if (outcome == FACTS_KNOWN) {
+        rpc_ask(
+            asked->gateway->owners, &ASK_LIKERS,
+            RPC_VALUES(RPC_TEXT(SUBJECT, asked->subject), RPC_INT(LIMIT, asked->limit), RPC_INT(AFTER, asked->after)),
+            LIKERS_TIMEOUT_MS, likers_answered, asked);
+        return;
+    }
+    if (outcome == FACTS_NO_POST)
+        comment_refused(asked->request, "no_post", ANSWER_LIKES, 0);
+    else
+        comments_owner_away(asked->request);
+    likers_free(asked);
+}
+
+static void get_likers(void *state, const struct call *call) {
+    int64_t after = -1, limit = LIMIT_DEFAULT;
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    struct likers_request *asked = MEM_NEW(&(struct likers_request){.gateway = state,
+                                                                    .request = call->request,
+                                                                    .reader = call->claims.user,
+                                                                    .limit = limit,
+                                                                    .after = after,
+                                                                    .next = -1});
+    comments_subject_of_post(call->values[0].id, asked->subject);
+    facts_ask(state, &(struct facts_wish){.subject = asked->subject,
+                                          .authors_only = true,
+                                          .there_only = true,
+                                          .context = asked,
+                                          .done = likers_post_found});
+}
+
 static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/posts/{id:id}/likes", get_likers, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}", get_page, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}", get_comment, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/replies", get_replies, NEEDS_TOKEN},

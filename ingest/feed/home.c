@@ -72,9 +72,9 @@ static void home_free(struct home_request *home) {
 
 /* ---- the page ---- */
 
-static void put_post(const struct feed_gateway *gateway, int64_t id, struct shared_text *text, struct buffer *body) {
-    text_put(gateway->texts, text, body);
-    comment_counts_put(gateway->counts, id, body);
+static void put_post(struct home_request *home, int64_t id, struct shared_text *text) {
+    text_put(home->gateway->texts, text, &home->body);
+    comment_counts_put(home->gateway->counts, id, home->user, &home->body);
 }
 
 /* Appends the next item, unless the post is gone. */
@@ -84,7 +84,7 @@ static void put_item(struct home_request *home) {
     enum text_state state = text_state_of(text);
     if (state != TEXT_NONE && home->put++) buffer_byte(&home->body, ',');
     if (state == TEXT_THERE)
-        put_post(home->gateway, ref->id, text, &home->body);
+        put_post(home, ref->id, text);
     else if (state != TEXT_NONE)
         post_put_unavailable(&home->body, ref->id, ref->user);
     home->away |= state == TEXT_AWAY;
@@ -150,7 +150,7 @@ static void ask_for_counts(struct home_request *home, size_t from) {
     int64_t ids[PORTION];
     size_t count = home->post_count - from;
     for (size_t i = 0; i < count; i++) ids[i] = home->refs.items[from + i].id;
-    comment_counts_ask(home->gateway->counts, ids, count, home, counted);
+    comment_counts_ask(home->gateway->counts, ids, count, home->user, home, counted);
 }
 
 static void ask_for_posts(struct home_request *home, size_t count) {

@@ -33,7 +33,7 @@ struct feed_gateway {
     struct peers *owners;          /* the feed processes */
     struct peers *comments;        /* the comments processes */
     struct texts *texts;           /* of posts, for pages of home timelines */
-    struct comment_counts *counts; /* of posts, for all pages */
+    struct comment_counts *counts; /* of posts, and their likes, for all pages */
     int32_t partitions;            /* of users */
     struct chance chance;
 };

@@ -18,12 +18,13 @@ enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_
 
 /* ---- profile and counts ---- */
 
-/* A request about a user, while the user's owner is asked; about posts, then also how many comments they have. */
+/* A request about a user, while the user's owner is asked; about posts, then also how many comments and likes they have. */
 struct user_request {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t user;
     char handle[HANDLE_SIZE]; /* by which the user was found; empty: by the id */
+    int64_t reader;           /* of posts; -1: a token of nobody in particular */
     json_t *page;             /* of posts */
 };
 
@@ -97,7 +98,7 @@ static void get_user(void *state, const struct call *call) {
 
 /* ---- posts ---- */
 
-static bool put_posts(struct buffer *body, const json_t *page, const struct feed_gateway *gateway) {
+static bool put_posts(struct buffer *body, const json_t *page, const struct feed_gateway *gateway, int64_t reader) {
     const json_t *items = json_object_get(page, "items");
     if (!json_is_array(items)) return false;
     buffer_string(body, "{\"items\":[");
@@ -105,7 +106,7 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
         if (i) buffer_byte(body, ',');
         const json_t *post = json_array_get(items, i);
         if (!post_put(body, post, user_copies_profiles(gateway->copies))) return false;
-        comment_counts_put(gateway->counts, post_id(post), body);
+        comment_counts_put(gateway->counts, post_id(post), reader, body);
     }
     buffer_byte(body, ']');
     bool good = json_copy_text(body, page, "next");
@@ -116,7 +117,7 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
 static void posts_counted(void *context) {
     struct user_request *asked = context;
     struct buffer body = {0};
-    if (asked->page && put_posts(&body, asked->page, asked->gateway))
+    if (asked->page && put_posts(&body, asked->page, asked->gateway, asked->reader))
         http_reply_json(asked->request, 200, &body);
     else
         feed_owner_away(asked->request);
@@ -131,7 +132,7 @@ static void listed(void *context, int code, unsigned status, const char *text, s
     const json_t *items = json_object_get(asked->page, "items");
     int64_t *ids = mem_alloc((json_array_size(items) + 1) * sizeof *ids);
     for (size_t i = 0; i < json_array_size(items); i++) ids[i] = post_id(json_array_get(items, i));
-    comment_counts_ask(asked->gateway->counts, ids, json_array_size(items), asked, posts_counted);
+    comment_counts_ask(asked->gateway->counts, ids, json_array_size(items), asked->reader, asked, posts_counted);
     free(ids);
 }
 
@@ -155,10 +156,12 @@ static void get_posts(void *state, const struct call *call) {
         reply_no_posts(call->request);
         return;
     }
+    struct user_request *asked = asked_new(gateway, call->request, user);
+    asked->reader = call->claims.user;
     rpc_ask(gateway->owners, &ASK_WRITTEN,
             RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, first ? first - 1 : 0), RPC_INT(BEFORE, before),
                        RPC_INT(LIMIT, limit)),
-            PEER_TIMEOUT_MS, listed, asked_new(gateway, call->request, user));
+            PEER_TIMEOUT_MS, listed, asked);
 }
 
 /* ---- followers, and who is followed ---- */

@@ -72,6 +72,8 @@ const struct rpc_question ASK_COMMENT = {"one comment, and those around it",
                                          {NUMBER(AROUND, 0, 100, 0), ANYBODY}};
 const struct rpc_question ASK_LIKES = {
     "which of these comments the user likes", "comments/likes", {RPC_SUBJECT}, {OF_USER, PLAIN(IDS, 0, ANY)}};
+const struct rpc_question ASK_LIKERS = {
+    "a page of the users who like a subject", "comments/likers", {RPC_SUBJECT}, {BEHIND, LIMIT(RPC_PAGE_MAX, 20)}};
 const struct rpc_question ASK_SUBJECT = {
     .what = "a subject's owner and settings", .start = "comments/subject", .parts = {RPC_SUBJECT}};
 const struct rpc_question ASK_OUTCOME = {
@@ -80,8 +82,10 @@ const struct rpc_question ASK_OUTCOME = {
     {RPC_SUBJECT},
     {OF_USER, NUMBER(COMMENT, 0, ANY, 0), TEXT(KEY, 1, COMMENT_CLIENT_KEY_MAX), OFFSET, WAIT(1000)},
 };
-const struct rpc_question ASK_COUNTS = {
-    "how many comments subjects have", "comments/counts", {RPC_PARTITION}, {PLAIN(SUBJECTS, 1, ANY)}};
+const struct rpc_question ASK_COUNTS = {"how many comments and likes subjects have, and whether users like them",
+                                        "comments/counts",
+                                        {RPC_PARTITION},
+                                        {PLAIN(SUBJECTS, 1, ANY)}};
 const struct rpc_question ASK_OF_USER = {
     "a user's own comments, likes or reports",
     "comments/of",
@@ -132,8 +136,8 @@ const struct rpc_question ASK_SEARCH = {
 const struct rpc_answerer RPC_ANSWERERS[] = {
     {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_NOTICES,
                   &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
-    {"comments processes",
-     ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_SUBJECT, &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
+    {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
+                               &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
     {"moderation", ALL(&ASK_SEARCH)},

@@ -31,6 +31,9 @@ static void compare_rest(const struct comparing *c) {
         int64_t rested_at = 0;
         threads_rested(c->process->threads, c->partition, c->subject, user, &rested_at, &error);
         check(c, "when a user has rested", rested_at, c->model->rested_at[user]);
+        struct comment_reaction reaction = {.likes = false};
+        threads_reaction(c->process->threads, c->partition, c->subject, 0, user, &reaction, &error);
+        check(c, "a like of the subject", reaction.likes, c->model->likes[user]);
     }
 }
 
@@ -50,6 +53,7 @@ static void compare_subject(const struct comparing *c) {
     check(c, "held", state.held, model_count(c->model, COMMENT_HELD));
     check(c, "structure", state.structure, c->model->structure);
     check(c, "counters", state.counters, c->model->counters);
+    check(c, "likes of a subject", state.likes, model_likes(c->model->likes));
     check(c, "pins", (int64_t)state.pins, (int64_t)c->model->pins);
     for (size_t i = 0; i < state.pins && i < c->model->pins; i++)
         check(c, "a pin", state.pinned[i], c->model->pinned[i]);
@@ -81,7 +85,7 @@ static void compare_comment(const struct comparing *c, const struct model_commen
     check(c, "floor", comment.floor, model->floor);
     check(c, "root", comment.root, model->root);
     check(c, "answers", comment.answers, model->answers);
-    check(c, "likes", comment.likes, model_likes(model));
+    check(c, "likes", comment.likes, model_likes(model->likes));
     check(c, "reports", comment.reports, model_reports(model));
     check(c, "the time", comment_time(model->id, &comment), time_of(model));
     check(c, "replies", comment.replies, model_replies(c->model, model));
@@ -117,7 +121,7 @@ static size_t expected_list(const struct comparing *c, int64_t root, enum thread
     for (size_t i = 0; i < c->model->count; i++) {
         const struct model_comment *comment = &c->model->comments[i];
         if (comment->root != root) continue;
-        int64_t heat = heat_of(model_likes(comment), time_of(comment));
+        int64_t heat = heat_of(model_likes(comment->likes), time_of(comment));
         int64_t first = sort == THREADS_HEAT ? -heat : sort == THREADS_NEWEST ? -comment->floor : comment->floor;
         rows[count++] = (struct row){.first = first, .id = -comment->id};
     }

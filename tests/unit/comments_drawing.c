@@ -39,6 +39,7 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     bool names = kind != COMMENT_COMMAND_POST && kind != COMMENT_COMMAND_CLOSE && kind != COMMENT_COMMAND_OPEN &&
                  kind != COMMENT_COMMAND_REGISTER;
     bool registers = kind == COMMENT_COMMAND_REGISTER;
+    if ((kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE) && !world_chance(world, 3)) names = false;
     command->user = (int64_t)world_chance(world, MODEL_USERS);
     command->role = (enum comment_command_role)(world_chance(world, 3) ? (registers ? 2 : 0) : world_chance(world, 3));
     command->comment = names ? draw_comment(world, drawn->subject) : 0;
@@ -64,7 +65,7 @@ static void draw_import(struct comments_world *world, struct model_command *draw
     command->written = 1 + (int64_t)world_chance(world, 1u << 31) * 600;
     if (writes) command->state = (enum comment_command_state)world_chance(world, COMMENT_COMMAND_DELETED + 1);
     if (command->state == COMMENT_COMMAND_DELETED) command->text.size = 0;
-    if (!command->comment || !world_chance(world, 2)) return;
+    if (!command->comment || !world_chance(world, 2)) return; // a like of the subject, or of a comment by its id
     const struct model_command *named = &world->commands[world_chance(world, world->command_count)];
     drawn->named = named->key;
     command->comment = 0;

@@ -13,10 +13,10 @@ struct model_comment *model_find(struct model_subject *subject, int64_t id) {
     return NULL;
 }
 
-int model_likes(const struct model_comment *comment) {
-    int likes = 0;
-    for (int u = 0; u < MODEL_USERS; u++) likes += comment->likes[u];
-    return likes;
+int model_likes(const bool likes[MODEL_USERS]) {
+    int count = 0;
+    for (int u = 0; u < MODEL_USERS; u++) count += likes[u];
+    return count;
 }
 
 int model_reports(const struct model_comment *comment) {
@@ -186,9 +186,26 @@ static int react(struct model_subject *subject, const struct comment_command *co
     bool *mark = report ? &about->reported[command->user] : &about->likes[command->user];
     if (*mark == wanted) return DONE;
     if (wanted && !imports(command) && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && !report && command->user == MODEL_BANNED && !imports(command)) return COMMENT_REFUSAL_BANNED;
     if (wanted && !report && command->blocked) return COMMENT_REFUSAL_BLOCKED;
     *mark = wanted;
     if (!report) subject->counters++;
+    return DONE;
+}
+
+static int react_to_subject(struct model_subject *subject, const struct comment_command *command) {
+    bool wanted = command->kind == COMMENT_COMMAND_LIKE;
+    if (!subject->registered && wanted && command->owner < 0) return COMMENT_REFUSAL_NO_SUBJECT;
+    if (subject->likes[command->user] == wanted) return DONE;
+    if (wanted && command->user == MODEL_BANNED && !imports(command)) return COMMENT_REFUSAL_BANNED;
+    if (wanted && command->blocked) return COMMENT_REFUSAL_BLOCKED;
+    if (!subject->registered) {
+        subject->registered = true;
+        subject->owner = command->owner;
+        subject->structure++;
+    }
+    subject->likes[command->user] = wanted;
+    subject->counters++;
     return DONE;
 }
 
@@ -230,6 +247,8 @@ static int decide(struct model *model, const struct model_command *drawn, struct
     bool service = command->role == COMMENT_COMMAND_SERVICE, moderator = command->role == COMMENT_COMMAND_MODERATOR;
     if (kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY) return write_comment(model, drawn, outcome);
     if (kind == COMMENT_COMMAND_REGISTER) return register_subject(subject, command);
+    bool likes = kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE;
+    if (likes && !command->comment && !command->named_key.size) return react_to_subject(subject, command);
     if (!subject->registered) return COMMENT_REFUSAL_NO_SUBJECT;
     bool owns = command->user == subject->owner && !service;
     if (kind == COMMENT_COMMAND_CLOSE || kind == COMMENT_COMMAND_OPEN) {
@@ -240,8 +259,7 @@ static int decide(struct model *model, const struct model_command *drawn, struct
     }
     struct model_comment *about = named(model, drawn);
     if (!about) return COMMENT_REFUSAL_NO_COMMENT;
-    if (kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE || kind == COMMENT_COMMAND_REPORT)
-        return react(subject, command, about);
+    if (likes || kind == COMMENT_COMMAND_REPORT) return react(subject, command, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
         return owns || moderator || imports(command) ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
     if (kind != COMMENT_COMMAND_DELETE) return moderate(model, drawn, about);

@@ -24,6 +24,7 @@ struct model_subject {
     int64_t pinned[16];
     size_t pins;
     int64_t rested_at[MODEL_USERS];
+    bool likes[MODEL_USERS]; /* of the subject itself */
 };
 
 /* A notice that was told. */
@@ -60,7 +61,7 @@ struct model_command {
 void model_decide(struct model *model, const struct model_command *drawn);
 
 struct model_comment *model_find(struct model_subject *subject, int64_t id); /* NULL: none */
-int model_likes(const struct model_comment *comment);
+int model_likes(const bool likes[MODEL_USERS]);
 int model_reports(const struct model_comment *comment);
 int model_replies(const struct model_subject *subject, const struct model_comment *comment); /* visible */
 int model_count(const struct model_subject *subject, enum comment_state state);

@@ -333,6 +333,8 @@ enum {
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_V1_SCHEMA_ID = 34,
     COMMENT_TEXT_V1_SCHEMA_ID = 35,
+    COMMENT_SUBJECT_V1_SCHEMA_ID = 33,
+    COMMENT_CHANGE_V1_SCHEMA_ID = 45,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
     NEARBY_ITEM_V1_SCHEMA_ID = 13,
@@ -373,6 +375,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMENT_V1_SCHEMA_ID: RECODE_OLDER(comment, 1);                   // time
     case MODERATION_ENTRY_V1_SCHEMA_ID: RECODE_OLDER(moderation_entry, 1); // until
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
+    case COMMENT_SUBJECT_V1_SCHEMA_ID: RECODE_OLDER(comment_subject, 1); // likes
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);
     case COMMENT_TEXT_V1_SCHEMA_ID: RECODE_OLDER(comment_text, 2); // mentions, rested_at
@@ -385,6 +388,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
     case AUDIT_ENTRY_SCHEMA_ID: RECODE(audit_entry);
+    case COMMENT_CHANGE_V1_SCHEMA_ID: RECODE_OLDER(comment_change, 1); // likes
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);

@@ -139,14 +139,16 @@ static void lines(void **state) {
            "{\"type\":\"comment\",\"id\":\"11\",\"name\":\"Zoe\",\"time\":100,\"reply_to\":\"10\",\"state\":\"hidden\","
            "\"text\":\"ho\"}\n"
            "{\"type\":\"like\",\"comment\":\"10\",\"user\":8}\n"
+           "{\"type\":\"like\",\"comment\":null,\"user\":9}\n"
            "{\"type\":\"pin\",\"comment\":\"10\"}",
            "REGISTER post:1 owner=3 closing=1 who=2 review=1 level=2\n"
            "POST post:1 4 k t=99 s=0 [hi]\n"
            "GUEST g0 Zoe\n"
            "REPLY post:1 g0 11 t=100 s=2 of 4/k [ho]\n"
            "LIKE post:1 8 k t=99 s=0 of 4/k []\n"
+           "LIKE post:1 9 import like t=1 s=0 []\n"
            "PIN post:1 0 k t=99 s=0 of 4/k []\n"
-           "1 2 1 1, 0 cut");
+           "1 2 2 1, 0 cut");
     expect("empty.jsonl", "", "0 0 0 0, 0 cut");
 }
 
@@ -161,6 +163,7 @@ static void bad_files(void **state) {
            "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
            "{\"type\":\"comment\",\"id\":\"2\",\"user\":1,\"time\":1,\"text\":\"x\",\"reply_to\":\"9\"}",
            "error: b4:2: comment 2 answers 9, which is not before it");
+    expect("b7", "{\"type\":\"like\",\"comment\":null,\"user\":9}\n", "error: b7:1: a like has no subject before it");
     expect("b5", "{\"type\":\"vote\"}", "error: b5:1: type: unknown value vote");
     expect("b6", "\xEF\xBB\xBF<rss/>", "error: b6:1: this is XML: starling-comments-convert makes lines of it");
     char *path = path_of("none"), *said = read_with(path, NULL);
@@ -288,6 +291,8 @@ static void an_export_can_be_read(void **state) {
     struct subject_key key = {.subject = "post:1", .size = 6, .numbers = 2, .comment = root, .second = 8};
     event_encode_comment_reaction(&value, &(struct comment_reaction){.likes = true});
     add(records, &TOPIC_REACTIONS, &key, &value);
+    key.comment = 0; // of the subject itself
+    add(records, &TOPIC_REACTIONS, &key, &value);
     for (int i = 0; i < 3; i++) { // the first text is an older record of the root
         key = (struct subject_key){.subject = "post:1", .size = 6, .numbers = 1, .comment = i == 2 ? reply : root};
         buffer_clear(&value);
@@ -310,14 +315,15 @@ static void an_export_can_be_read(void **state) {
     assert_int_equal(comments_records_each(records, codec, put_line, &out, &counts), 0);
     assert_int_equal(counts.subjects, 1);
     assert_int_equal(counts.comments, 2);
-    assert_int_equal(counts.likes, 1);
+    assert_int_equal(counts.likes, 2);
     assert_int_equal(counts.broken, 0);
     char *expected = mem_format("REGISTER post:1 owner=3 closing=1 who=0 review=0 level=0\n"
+                                "LIKE post:1 8 import like t=1 s=0 []\n"
                                 "POST post:1 4 k t=%" PRId64 " s=0 [quo\"te]\n"
                                 "LIKE post:1 8 k t=%" PRId64 " s=0 of 4/k []\n"
                                 "REPLY post:1 4 k t=77 s=3 of 4/k []\n"
                                 "PIN post:1 0 k t=%" PRId64 " s=0 of 4/k []\n"
-                                "1 2 1 1, 0 cut",
+                                "1 2 2 1, 0 cut",
                                 ids_time_ms(root), ids_time_ms(root), ids_time_ms(root));
     expect("export.jsonl", buffer_cstring(&out), expected);
     free(expected);
@@ -330,9 +336,9 @@ static void an_export_can_be_read(void **state) {
 static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
 
 static int remove_folder(void **state) {
-    static const char *const NAMES[] = {"authors", "a.jsonl", "empty.jsonl", "b1",           "b2",
-                                        "b3",      "b4",      "b5",          "b6",           "s1",
-                                        "long",    "names",   "bad-authors", "export.jsonl", "future"};
+    static const char *const NAMES[] = {"authors", "a.jsonl",     "empty.jsonl",  "b1",    "b2", "b3",
+                                        "b4",      "b5",          "b6",           "b7",    "s1", "long",
+                                        "names",   "bad-authors", "export.jsonl", "future"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         char *path = path_of(NAMES[i]);
         unlink(path);

@@ -236,16 +236,17 @@ static void a_page_with_many_replies_ends_early(void **state) {
 
 /* ---- outcomes ---- */
 
-/* Decides a command of the user's with that key, as the one at the offset. comment 0: it writes one. */
-static void command(struct replies_world *world, int64_t comment, const char *key, int64_t offset) {
+/* Decides a command with that key, as the one at the offset. */
+static void decide(struct replies_world *world, enum comment_command_kind kind, int64_t comment, int64_t user,
+                   const char *key, int64_t offset) {
     struct buffer value = {0};
     struct comment_item item;
     struct error error;
     int32_t failed;
-    const struct comment_command command = {.kind = comment ? COMMENT_COMMAND_LIKE : COMMENT_COMMAND_POST,
+    const struct comment_command command = {.kind = kind,
                                             .subject = {SUBJECT, strlen(SUBJECT)},
                                             .comment = comment,
-                                            .user = USER,
+                                            .user = user,
                                             .key = {key, strlen(key)},
                                             .text = {"a", 1},
                                             .owner = USER,
@@ -266,6 +267,11 @@ static void command(struct replies_world *world, int64_t comment, const char *ke
     assert_int_equal(decisions_run(world->decisions, &slice, 1, &failed, &error), 0);
     decisions_release(&item);
     buffer_free(&value);
+}
+
+/* comment 0: the user writes one; else the user likes it. */
+static void command(struct replies_world *world, int64_t comment, const char *key, int64_t offset) {
+    decide(world, comment ? COMMENT_COMMAND_LIKE : COMMENT_COMMAND_POST, comment, USER, key, offset);
 }
 
 static void an_outcome_is_not_told_from_older_state(void **state) {
@@ -363,11 +369,85 @@ static void a_like_that_is_not_read_back_is_seen(void **state) {
     assert_int_equal(json_array_size(json_object_get(reply, "liked")), 1); // as the page's counter has it
 }
 
+static int64_t number(const json_t *object, const char *member) {
+    return json_integer_value(json_object_get(object, member));
+}
+
+/* Decides likes of the subject by the users from 1 on, and reads all back. */
+static void like_subject(struct replies_world *world, int64_t users) {
+    for (int64_t user = 1; user <= users; user++) {
+        char key[8];
+        snprintf(key, sizeof key, "l%d", (int)user);
+        decide(world, COMMENT_COMMAND_LIKE, 0, user, key, OFFSET + user);
+    }
+    handled = OFFSET + users + 1;
+    ask(world, "/peer/comments/outcome/site/1", "user=3&key=l3&offset=7&wait_ms=0");
+    assert_int_equal(status, 202); // nothing is read back
+    for (size_t i = 0; i < world->written_count; i++) take(world, &world->written[i]);
+    write_all(world);
+    for (int s = 0; s < THREADS_STATES; s++) overlay_clear(world->overlays[s]);
+}
+
+static void a_subject_says_how_many_like_it_and_who(void **state) {
+    struct replies_world *world = *state;
+    ask(world, "/peer/comments/counts/0", "subjects=site:1:7,site:1");
+    assert_true(json_is_null(json_array_get(json_object_get(reply, "items"), 0)));
+    like_subject(world, 5);
+    ask(world, "/peer/comments/outcome/site/1", "user=3&key=l3&offset=7&wait_ms=0");
+    assert_int_equal(status, 200);
+    assert_true(json_is_null(json_object_get(reply, "comment")));
+    assert_int_equal(number(json_object_get(reply, "subject"), "likes"), 5);
+    ask(world, "/peer/comments/counts/0", "subjects=site:1:5,site:1:7,site:1,site:2:7");
+    assert_int_equal(status, 200);
+    const json_t *items = json_object_get(reply, "items");
+    for (size_t i = 0; i < 3; i++) assert_int_equal(number(json_array_get(items, i), "likes"), 5);
+    assert_true(json_is_true(json_object_get(json_array_get(items, 0), "liked")));
+    assert_true(json_is_false(json_object_get(json_array_get(items, 1), "liked")));
+    assert_null(json_object_get(json_array_get(items, 2), "liked"));
+    assert_true(json_is_null(json_array_get(items, 3)));
+    ask(world, "/peer/comments/page/site/1", "");
+    assert_int_equal(number(reply, "likes"), 5);
+    for (const char *const *bad = (const char *const[]){"site:1:", "site:1:x", "site:1:-1", "site:1:7:7", ":1", NULL};
+         *bad; bad++) {
+        char query[40];
+        snprintf(query, sizeof query, "subjects=%s", *bad);
+        ask(world, "/peer/comments/counts/0", query);
+        assert_int_equal(status, 400);
+    }
+}
+
+static void who_likes_a_subject_comes_in_pages(void **state) {
+    struct replies_world *world = *state;
+    char query[40] = "limit=2";
+    int64_t user = 0;
+    ask(world, "/peer/comments/likers/site/1", "");
+    assert_int_equal(json_array_size(json_object_get(reply, "items")), 0);
+    like_subject(world, 5);
+    for (bool more = true; more;) {
+        ask(world, "/peer/comments/likers/site/1", query);
+        assert_int_equal(status, 200);
+        const json_t *items = json_object_get(reply, "items"), *next = json_object_get(reply, "next");
+        for (size_t i = 0; i < json_array_size(items); i++)
+            assert_int_equal(number(json_array_get(items, i), "user"), ++user);
+        more = !json_is_null(next);
+        snprintf(query, sizeof query, "limit=2&after=%d", (int)json_integer_value(next));
+    }
+    assert_int_equal(user, 5);
+    ask(world, "/peer/comments/likers/site/1", "after=9223372036854775807");
+    assert_int_equal(json_array_size(json_object_get(reply, "items")), 0);
+    ask(world, "/peer/comments/of/0", "user=4&likes=true");
+    const json_t *item = json_array_get(json_object_get(reply, "items"), 0);
+    assert_string_equal(json_string_value(json_object_get(item, "what")), "like");
+    assert_true(json_is_null(json_object_get(item, "comment")));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_page_with_many_replies_ends_early, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refusal_for_now_says_how_long_and_is_not_remembered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_like_that_is_not_read_back_is_seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_subject_says_how_many_like_it_and_who, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_likes_a_subject_comes_in_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_repeated_request_has_the_outcome_of_its_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outcome_is_not_told_before_its_comment_can_be_read, set_up, tear_down),

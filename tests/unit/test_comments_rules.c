@@ -120,6 +120,44 @@ static void likes_count_each_user_once(void **state) {
     assert_int_equal(thread.subject.counters, 2);
 }
 
+static void a_subject_itself_is_liked(void **state) {
+    struct thread thread = {.registered = false};
+    struct comment_command command = command_of(COMMENT_COMMAND_LIKE, AUTHOR);
+    command.comment = 0;
+    assert_null(comment_command_complaint(&command));
+    command.owner = -1;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_NO_SUBJECT);
+    command.owner = OWNER;
+    command.blocked = true;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_BLOCKED);
+    command.blocked = false;
+    thread.banned = true;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_BANNED);
+    thread.banned = false;
+    command.kind = COMMENT_COMMAND_UNLIKE;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_false(thread.registered || thread.subject_changed || thread.reaction_changed);
+    command.kind = COMMENT_COMMAND_LIKE;
+    for (int i = 0; i < 2; i++) { // the second one does nothing
+        assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+        assert_true(thread.registered && thread.likes && thread.subject_changed && thread.reaction_changed);
+        assert_int_equal(thread.subject.owner, OWNER);
+        assert_int_equal(thread.subject.likes, 1);
+        assert_int_equal(thread.subject.counters, 1);
+        assert_int_equal(thread.subject.structure, 1);
+    }
+    command.kind = COMMENT_COMMAND_UNLIKE;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+        assert_false(thread.likes || thread.about.changed);
+        assert_int_equal(thread.subject.likes, 0);
+        assert_int_equal(thread.subject.counters, 2);
+    }
+    thread.subject.closed = true; // to comments
+    command.kind = COMMENT_COMMAND_LIKE;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+}
+
 /* Decides a command of that kind and sender on a copy of the thread. */
 static int decided(struct thread thread, enum comment_command_kind kind, int64_t user, enum comment_command_role role) {
     struct comment_command command = command_of(kind, user);
@@ -423,6 +461,7 @@ int main(void) {
         cmocka_unit_test(a_reply_to_a_reply_has_the_same_root),
         cmocka_unit_test(a_hidden_reply_is_counted_nowhere),
         cmocka_unit_test(likes_count_each_user_once),
+        cmocka_unit_test(a_subject_itself_is_liked),
         cmocka_unit_test(who_may_do_what),
         cmocka_unit_test(who_may_write),
         cmocka_unit_test(a_burst_and_then_one_an_interval),

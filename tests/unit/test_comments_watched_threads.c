@@ -18,7 +18,7 @@ static const struct event_text SUBJECT = {"site:1", 6}, OTHER = {"site:2", 6};
 
 /* A page as its reader sees it. Comment i has the id i + 1. */
 struct page {
-    int64_t version, total;
+    int64_t version, total, likes; /* likes: of the subject itself */
     bool closed;
     bool pinned[COMMENTS];
     bool there[COMMENTS];
@@ -75,6 +75,7 @@ static void apply(struct page *page, const struct thread_news *news) {
         comment->replies = news->counters[i].now.replies;
     }
     page->total = news->total;
+    page->likes = news->likes;
 }
 
 static void tell(struct world *w, size_t phone, const struct thread_news *news) {
@@ -102,6 +103,7 @@ static void look_up(struct world *w) {
     state.structure = w->store.version;
     state.counters = 0;
     state.visible = w->store.total;
+    state.likes = w->store.likes;
     state.closed = w->store.closed;
     state.pins = 0;
     for (size_t i = 0; i < COMMENTS; i++)
@@ -150,6 +152,10 @@ static void change(struct world *w) {
     size_t at = draw(w, COMMENTS);
     struct comment *comment = &w->next.comments[at];
     w->next.version++;
+    if (draw(w, 10) == 0) {
+        w->next.likes++;
+        return;
+    }
     if (!w->next.there[at]) {
         w->next.there[at] = true;
         *comment = (struct comment){.user = 1, .state = draw(w, 4) ? COMMENT_VISIBLE : COMMENT_HELD, .floor = 1};
@@ -187,10 +193,12 @@ static void read_subject(struct world *w) {
     for (size_t i = 0; i < COMMENTS; i++) w->store.pinned[i] = w->next.pinned[i];
     w->store.version = w->next.version;
     w->store.total = w->next.total;
+    w->store.likes = w->next.likes;
     w->store.closed = w->next.closed;
     struct subject_state state = w->subject;
     state.structure = w->next.version;
     state.visible = w->next.total;
+    state.likes = w->next.likes;
     state.closed = w->next.closed;
     state.pins = 0;
     for (size_t i = 0; i < COMMENTS; i++)
@@ -225,7 +233,7 @@ static void slice(struct world *w) {
 /* ---- histories ---- */
 
 static bool same_page(const struct page *phone, const struct page *store) {
-    bool same = phone->total == store->total && phone->closed == store->closed;
+    bool same = phone->total == store->total && phone->likes == store->likes && phone->closed == store->closed;
     for (size_t i = 0; i < COMMENTS; i++) {
         const struct comment *a = &phone->comments[i], *b = &store->comments[i];
         if (!store->there[i] || b->state == COMMENT_HELD) continue;

@@ -67,7 +67,8 @@ static struct thread_told *told(struct desk *desk, bool sampled, int64_t version
                                           .total = 40 + version,
                                           .items = {items, comment != 0},
                                           .texts = {texts, comment != 0},
-                                          .counters = {counters, likes != 0}};
+                                          .counters = {counters, likes != 0},
+                                          .likes = 10 * version};
     buffer_clear(&desk->content);
     event_encode_comment_change(&desk->content, &change);
     struct thread_told *made =
@@ -104,7 +105,8 @@ static void test_changes_become_one_frame_with_the_newest_state(void **state) {
     change(desk, 4, 1, COMMENT_CHANGE_DELETED, 2, 10); // the comment's own counters are newer than those before
     change(desk, 5, 0, COMMENT_CHANGE_VISIBLE, 3, 6);
     char *expected = mem_format(
-        "{\"type\":\"comments\",\"subject\":\"post:5\",\"since\":2,\"version\":5,\"total\":45,\"sampled\":false,\"items\":["
+        "{\"type\":\"comments\",\"subject\":\"post:5\",\"since\":2,\"version\":5,\"total\":45,\"likes\":50,\"sampled\":false,"
+        "\"items\":["
         "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":%lld,\"floor\":1,\"root\":null,"
         "\"reply_to\":null,\"likes\":9,\"reply_count\":0,\"replies\":[],\"state\":\"deleted\"},"
         "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"hi \\\"you\\\"\",\"time\":%lld,\"floor\":2,"
@@ -146,7 +148,7 @@ static void test_what_is_shown_to_every_page_is_sampled(void **state) {
     assert_true(live_comment_item(&desk->thread.items[0])->gone); // and the newest ones
     assert_int_equal(desk->thread.items[LIVE_THREAD_PENDING_MAX - 1].id, id_of(4 + 2 * LIVE_THREAD_PENDING_MAX));
     const char *frame = frame_of(desk);
-    assert_non_null(strstr(frame, "\"since\":4,\"version\":2004,\"total\":2044,\"sampled\":true"));
+    assert_non_null(strstr(frame, "\"since\":4,\"version\":2004,\"total\":2044,\"likes\":20040,\"sampled\":true"));
     // More than fits of a change that is not sampled: the page is to be read.
     for (int64_t version = 5; version < 10 + LIVE_THREAD_PENDING_MAX; version++)
         change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
@@ -241,7 +243,7 @@ static void test_what_is_gone_outlives_the_reading_of_a_page(void **state) {
     change(desk, 7, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
     change(desk, 8, 4, COMMENT_CHANGE_VISIBLE, 0, 0);
     assert_true(live_comment_item(&desk->thread.items[0])->gone && !desk->thread.stale);
-    assert_non_null(strstr(frame_of(desk), "\"since\":6,\"version\":8,\"total\":48,\"sampled\":false"));
+    assert_non_null(strstr(frame_of(desk), "\"since\":6,\"version\":8,\"total\":48,\"likes\":80,\"sampled\":false"));
     assert_false(live_thread_pending(&desk->thread));
 }
 

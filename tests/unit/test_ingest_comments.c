@@ -96,8 +96,8 @@ static void a_few_thousand_authors_are_all_known(void **state) {
     ",\"text\":\"b\",\"time\":2000,\"floor\":1,\"root\":\"11\",\"reply_to\":\"11\","                                   \
     "\"likes\":0,\"reply_count\":0,\"replies\":[],\"state\":\"visible\"}"
 #define PAGE(items, pinned)                                                                                            \
-    "{\"items\":[" items "],\"next\":\"x\",\"total\":5,\"version\":4,\"counters\":9,\"closed\":false,\"owner\":8,"     \
-    "\"complete\":true,\"pinned\":[" pinned "]}"
+    "{\"items\":[" items "],\"next\":\"x\",\"total\":5,\"version\":4,\"counters\":9,\"likes\":6,\"closed\":false,"     \
+    "\"owner\":8,\"complete\":true,\"pinned\":[" pinned "]}"
 
 struct comments_world {
     struct some_profiles some;
@@ -292,10 +292,10 @@ static void a_link_to_whom_one_has_blocked_leads_nowhere(void **state) {
 static void an_empty_page_is_a_page(void **state) {
     assert_json(
         shown_as(*state, shown_page,
-                 "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"counters\":0,\"closed\":false,\"owner\":null,"
-                 "\"complete\":true,\"pinned\":[]}",
+                 "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"counters\":0,\"likes\":0,\"closed\":false,"
+                 "\"owner\":null,\"complete\":true,\"pinned\":[]}",
                  NULL, 0),
-        "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"closed\":false,\"owner\":null,\"pinned\":[]}");
+        "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"likes\":0,\"closed\":false,\"owner\":null,\"pinned\":[]}");
 }
 
 static void other_answers_are_none(void **state) {
@@ -328,11 +328,12 @@ static void members_may_be_unknown_and_in_any_order(void **state) {
             "{\"pinned\":[],\"new\":{\"a\":[1]},\"complete\":false,\"counters\":2,\"next\":\"floor-3\",\"items\":[{"
             "\"new\":[{\"b\":\"]\"}],\"state\":\"visible\",\"replies\":[],\"user\":1,\"id\":\"11\",\"reply_count\":0,"
             "\"likes\":2,\"reply_to\":null,\"root\":null,\"floor\":3,\"time\":1000,\"text\":\"\\u4e2d \\\"\"}],"
-            "\"owner\":8,\"closed\":true,\"version\":1,\"total\":1}",
+            "\"likes\":4,\"owner\":8,\"closed\":true,\"version\":1,\"total\":1}",
             NULL, 0),
         "{\"items\":[{\"id\":\"11\",\"user\":1,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"\xe4\xb8\xad \\\"\","
         "\"time\":1000,\"floor\":3,\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":0,\"replies\":[],"
-        "\"state\":\"visible\"}],\"next\":\"floor-3\",\"total\":1,\"version\":3,\"closed\":true,\"owner\":8,\"pinned\":[]}");
+        "\"state\":\"visible\"}],\"next\":\"floor-3\",\"total\":1,\"version\":3,\"likes\":4,\"closed\":true,\"owner\":8,"
+        "\"pinned\":[]}");
 }
 
 static void a_link_shows_what_is_around(void **state) {

@@ -1,4 +1,4 @@
-/* How many comments posts have: which questions the gateway asks the comments processes, what it keeps, and how long pages wait. The
+/* How many comments and likes posts have, and whether a reader likes them: which questions the gateway asks the comments processes, what it keeps, and how long pages wait. The
  * processes are played here: peers_fetch is this file's own. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,20 +54,24 @@ static int32_t partition_of(int64_t post) {
     return hash_partition(subject, strlen(subject), PARTITIONS);
 }
 
-/* The answer of the process that owns the partitions from `own` on whose lowest one is that: post N has N % 7 comments, and none was ever
- * written where that is 0. */
+/* The answer of the process that owns the partitions from `own` on whose lowest one is that: post N has N % 7 comments and N % 5 likes, and
+ * none was ever written where the former is 0. A reader likes the posts of the reader's own parity. */
 static void write_reply(const struct asked *question, struct buffer *reply, const bool owned[PARTITIONS]) {
     const char *at = strstr(question->path, "subjects=");
     buffer_string(reply, "{\"items\":[");
     for (at = at ? at + strlen("subjects=") : NULL; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        int64_t post = strtoll(at + strlen("post:"), NULL, 10);
+        char *end;
+        int64_t post = strtoll(at + strlen("post:"), &end, 10), reader = *end == ':' ? strtoll(end + 1, NULL, 10) : -1;
         if (reply->data[reply->size - 1] != '[') buffer_byte(reply, ',');
         if (!owned[partition_of(post)])
             buffer_string(reply, "false");
         else if (post % 7 == 0)
             buffer_string(reply, "null");
         else
-            buffer_format(reply, "{\"total\":%d,\"version\":99}", (int)(post % 7));
+            buffer_format(reply, "{\"total\":%d,\"version\":99,\"likes\":%d%s}", (int)(post % 7), (int)(post % 5),
+                          reader < 0            ? ""
+                          : (post + reader) % 2 ? ",\"liked\":false"
+                                                : ",\"liked\":true");
     }
     buffer_string(reply, "]}");
 }
@@ -101,12 +105,14 @@ struct world {
 
 static void page_done(void *context) { ((struct world *)context)->pages++; }
 
-static void page(struct world *w, int64_t first, size_t count) {
+static void page_of(struct world *w, int64_t first, size_t count, int64_t reader) {
     int64_t posts[PAGE];
     assert_true(count <= PAGE);
     for (size_t i = 0; i < count; i++) posts[i] = first + (int64_t)i;
-    comment_counts_ask(w->counts, posts, count, w, page_done);
+    comment_counts_ask(w->counts, posts, count, reader, w, page_done);
 }
+
+static void page(struct world *w, int64_t first, size_t count) { page_of(w, first, count, -1); }
 
 /* Until so many questions are asked. */
 static void until_asked(struct world *w, size_t count) {
@@ -114,13 +120,26 @@ static void until_asked(struct world *w, size_t count) {
     assert_int_equal(asked_count, count);
 }
 
+/* At once, of as many processes as have some. */
+static void until_some_are_asked(struct world *w) {
+    while (!asked_count) uv_run(&w->loop, UV_RUN_ONCE);
+}
+
+static void expect(struct world *w, int64_t post, int64_t reader, const char *expected) {
+    struct buffer body = {0};
+    buffer_string(&body, "{}");
+    comment_counts_put(w->counts, post, reader, &body);
+    assert_string_equal(buffer_cstring(&body), expected);
+    buffer_free(&body);
+}
+
 static int comments_of(struct world *w, int64_t post) {
     struct buffer body = {0};
     int count = -1;
     buffer_string(&body, "{}");
-    comment_counts_put(w->counts, post, &body);
+    comment_counts_put(w->counts, post, -1, &body);
     assert_int_equal(body.data[body.size - 1], '}');
-    sscanf(buffer_cstring(&body), "{,\"comments\":%d}", &count);
+    sscanf(buffer_cstring(&body), "{,\"comments\":%d", &count);
     buffer_free(&body);
     return count;
 }
@@ -185,6 +204,35 @@ static void a_count_is_kept_for_a_moment(void **state) {
     assert_int_equal(asked_count, 2); // once
 }
 
+static void a_readers_likes_are_asked_for_each_time(void **state) {
+    struct world *w = *state;
+    page_of(w, 8, 2, 4);
+    page_of(w, 8, 2, 5);
+    page_of(w, 8, 2, 5); // once
+    until_some_are_asked(w);
+    size_t items = 0;
+    for (size_t i = 0; i < asked_count; i++)
+        for (const char *at = asked[i].path; (at = strstr(at, "post:")); at++) items++;
+    assert_int_equal(items, 4);
+    answer_all(0, NULL);
+    assert_int_equal(w->pages, 3);
+    expect(w, 8, 4, "{,\"comments\":1,\"likes\":3,\"liked\":true}");
+    expect(w, 8, 5, "{,\"comments\":1,\"likes\":3,\"liked\":false}");
+    expect(w, 8, 6, "{,\"comments\":1,\"likes\":3}"); // of whom nothing is known
+    expect(w, 8, -1, "{,\"comments\":1,\"likes\":3}");
+    page(w, 8, 2); // the counts that came along serve everybody
+    assert_int_equal(w->pages, 4);
+    page_of(w, 8, 2, 4);
+    assert_int_equal(w->pages, 4);
+    until_some_are_asked(w);
+    answer_all(0, NULL);
+    assert_int_equal(w->pages, 5);
+    page_of(w, 14, 1, 4); // nobody has ever commented or liked
+    until_asked(w, 1);
+    answer_all(0, NULL);
+    expect(w, 14, 4, "{,\"comments\":0,\"likes\":0,\"liked\":false}");
+}
+
 static void a_slow_process_holds_no_page_up_for_long(void **state) {
     struct world *w = *state;
     page(w, 1, PAGE);
@@ -245,7 +293,12 @@ static void another_owner_is_asked_by_its_own_partition(void **state) {
 }
 
 static void answers_that_are_none_say_nothing(void **state) {
-    static const char *const REPLIES[] = {"{}", "{\"items\":[]}", "{\"items\":[5]}", "{\"items\":[{\"version\":5}]}",
+    static const char *const REPLIES[] = {"{}",
+                                          "{\"items\":[]}",
+                                          "{\"items\":[5]}",
+                                          "{\"items\":[{\"version\":5}]}",
+                                          "{\"items\":[{\"total\":5}]}",
+                                          "{\"items\":[{\"total\":5,\"likes\":1,\"liked\":true}]}",
                                           "x"};
     struct world *w = *state;
     for (size_t i = 0; i < sizeof REPLIES / sizeof *REPLIES; i++) {
@@ -260,8 +313,8 @@ static void answers_that_are_none_say_nothing(void **state) {
         assert_int_equal(comments_of(w, 1), -1);
         assert_int_equal(w->pages, i + 1);
     }
-    comment_counts_ask(w->counts, NULL, 0, w, page_done);
-    comment_counts_ask(w->counts, &(int64_t){0}, 1, w, page_done); // no id
+    comment_counts_ask(w->counts, NULL, 0, -1, w, page_done);
+    comment_counts_ask(w->counts, &(int64_t){0}, 1, -1, w, page_done); // no id
     assert_int_equal(w->pages, sizeof REPLIES / sizeof *REPLIES + 2);
 }
 
@@ -280,6 +333,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_page_asks_each_process_once, begin, end),
         cmocka_unit_test_setup_teardown(a_count_is_kept_for_a_moment, begin, end),
+        cmocka_unit_test_setup_teardown(a_readers_likes_are_asked_for_each_time, begin, end),
         cmocka_unit_test_setup_teardown(a_slow_process_holds_no_page_up_for_long, begin, end),
         cmocka_unit_test_setup_teardown(a_late_answer_serves_the_next_page, begin, end),
         cmocka_unit_test_setup_teardown(another_owner_is_asked_by_its_own_partition, begin, end),

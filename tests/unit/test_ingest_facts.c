@@ -237,6 +237,31 @@ static void a_like_asks_about_the_authors_only(void **state) {
     assert_true(world->done && world->outcome == FACTS_KNOWN && world->facts.blocked);
 }
 
+/* Who has liked a post that was deleted a moment ago is told so: nothing is known for a while. */
+static void a_like_of_a_post_asks_whose_it_is(void **state) {
+    struct facts_world *world = *state;
+    char items[100];
+    snprintf(items, sizeof items, "{\"items\":[{\"id\":\"%lld\",\"user\":50}]}", (long long)world->post_id);
+    for (int i = 0; i < 4; i++) {
+        bool there_only = i == 1, gone = i > 1;
+        world->done = false;
+        asked_count = 0;
+        facts_ask(&world->gateway, &(struct facts_wish){.subject = world->post,
+                                                        .user = USER,
+                                                        .authors_only = true,
+                                                        .there_only = there_only,
+                                                        .context = world,
+                                                        .done = done});
+        assert_int_equal(open_questions(), 1);
+        say(world->post_path, 0, 200, gone ? "{\"items\":[null]}" : items);
+        if (!there_only && !gone) say_friendship(USER, OWNER, "none", "blocked");
+        if (gone)
+            assert_true(world->done && world->outcome == FACTS_NO_POST);
+        else
+            assert_known(world, OWNER, false, false, !there_only);
+    }
+}
+
 static void the_author_of_a_post_owns_it(void **state) {
     struct facts_world *world = *state;
     char path[100], items[100];
@@ -345,6 +370,7 @@ int main(void) {
         TEST(an_answer_asks_about_the_author_too),
         TEST(under_a_root_its_author_counts_whomever_one_answers),
         TEST(a_like_asks_about_the_authors_only),
+        TEST(a_like_of_a_post_asks_whose_it_is),
         TEST(the_author_of_a_post_owns_it),
         TEST(a_subject_that_nobody_registered_has_no_owner),
         TEST(an_owner_who_is_away_lets_nobody_write),

@@ -151,9 +151,10 @@ static void ask(struct copies_world *world, const char *subject, const char *pat
 }
 
 static void answer(struct copies_world *world, size_t question, bool complete) {
-    char *text = mem_format("{\"items\":[],\"next\":null,\"total\":0,\"version\":%d,\"counters\":0,\"closed\":false,"
-                            "\"owner\":1,\"complete\":%s,\"pinned\":[]}",
-                            (int)question, complete ? "true" : "false");
+    char *text =
+        mem_format("{\"items\":[],\"next\":null,\"total\":0,\"version\":%d,\"counters\":0,\"likes\":0,\"closed\":false,"
+                   "\"owner\":1,\"complete\":%s,\"pinned\":[]}",
+                   (int)question, complete ? "true" : "false");
     world->asked[question].answered(world->asked[question].context, 0, 200, text, strlen(text));
     free(text);
 }
@@ -239,9 +240,10 @@ static void failures_and_incomplete_pages_are_not_kept(void **state) {
 
 /* A page that is followed by another one. */
 static void answer_with_next(struct copies_world *world, size_t question, const char *next) {
-    char *text = mem_format("{\"items\":[],\"next\":\"%s\",\"total\":0,\"version\":1,\"counters\":0,\"closed\":false,"
-                            "\"owner\":1,\"complete\":true,\"pinned\":[]}",
-                            next);
+    char *text = mem_format(
+        "{\"items\":[],\"next\":\"%s\",\"total\":0,\"version\":1,\"counters\":0,\"likes\":0,\"closed\":false,"
+        "\"owner\":1,\"complete\":true,\"pinned\":[]}",
+        next);
     world->asked[question].answered(world->asked[question].context, 0, 200, text, strlen(text));
     free(text);
 }

@@ -111,6 +111,7 @@ static const struct {
     {&ASK_REPLIES, "/peer/comments/replies/post/123/12?limit=20&after=4"},
     {&ASK_COMMENT, "/peer/comments/one/post/123/12?user=7&around=0"},
     {&ASK_LIKES, "/peer/comments/likes/post/123?user=7&ids=1,2"},
+    {&ASK_LIKERS, "/peer/comments/likers/post/123?limit=20&after=4"},
     {&ASK_SUBJECT, "/peer/comments/subject/post/123"},
     {&ASK_OUTCOME, "/peer/comments/outcome/post/123?user=7&comment=12&offset=0&wait_ms=0&key=a%20b%2F%26%C3%A4"},
     {&ASK_COUNTS, "/peer/comments/counts/5?subjects=post:1,post:2"},

@@ -84,6 +84,9 @@ def test_posts_comments_and_strangers(people):
     assert a('createPost', text='post 1', key='key-1')['id'] == posts[1]  # the same key is the same post
     assert b('follow', ada) is True
     eventually(lambda: [one['id'] for one in b.all('getFeed', limit=2)] == posts[::-1], what='the timeline')
+    assert (b('likePost', posts[0]), a('likePost', posts[0]), a('unlikePost', posts[0])) == (1, 2, 1)
+    assert [one['user'] for one in a.all('getLikes', posts[0], limit=1)] == [ben]
+    assert [(one['likes'], one['liked']) for api in (a, b) for one in [api('getPost', posts[0])]] == [(1, False), (1, True)]
     subject = f'post:{posts[0]}'
     said = b('postComment', subject, text='Well said', key='k')
     assert b('postComment', subject, text='Well said', key='k')['id'] == said['id'] and a('likeComment', subject, said['id']) == 1

@@ -198,6 +198,10 @@ export interface Post {
     readonly unavailable: boolean;
     /** How many comments it has, a few seconds ago at most; null: not known. */
     readonly comments: number | null;
+    /** How many like it, a few seconds ago at most; null: not known. */
+    readonly likes: number | null;
+    /** Whether I like it; null: not known. */
+    readonly liked: boolean | null;
 }
 
 export interface Comment {
@@ -240,6 +244,8 @@ export interface CommentsQuery extends ListQuery {
 export interface CommentPage extends Page<Comment> {
     /** Visible comments and replies of the subject. */
     total: number;
+    /** Users who like the subject itself. */
+    likes: number;
     /** Of comments, states, likes, pins and settings. For LiveThread. */
     version: string;
     /** Nobody can write any more. */
@@ -536,6 +542,11 @@ export class StarlingApi {
     createPost(post: { text: string; media?: string[]; key?: string }): Promise<Post>;
     getPost(id: string): Promise<Post>;
     deletePost(id: string): Promise<void>;
+    /** Resolves to how many like it now. */
+    likePost(id: string): Promise<number>;
+    unlikePost(id: string): Promise<number>;
+    /** Who likes a post, by user id, rising. Whom I have blocked is left out. */
+    getLikes(id: string, query?: ListQuery): Promise<Page<Profile>>;
     /** A page of a user's posts, newest first; from and to in ms since the epoch. */
     getPosts(user: string, query?: ListQuery & { from?: number; to?: number }): Promise<Page<Post>>;
     /** A page of my home timeline, newest first. */
@@ -714,6 +725,8 @@ export class LiveFeed {
 export interface ThreadChange {
     /** Visible comments and replies of the subject. */
     total: number;
+    /** Users who like the subject itself. */
+    likes: number;
     /**
      * Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. `stale` follows when it
      * is over.

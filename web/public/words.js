@@ -86,6 +86,7 @@ export const words = {
     answerTo: named('answerTo'),
     answers: named('answers'),
     like: (likes) => (likes > 0 ? `♥ ${likes.toLocaleString(locale)}` : '♥'),
+    likeOfPost: (post) => t('likeOfPost', { name: displayName(post), count: post.likes }),
     likeOf: (comment) => t('likeOf', { name: displayName(comment), count: comment.likes }),
     report: t('report'),
     reportOf: named('reportOf'),

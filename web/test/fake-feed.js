@@ -16,6 +16,10 @@ const SAID = [
 export class FakeFeed {
     /** post -> how many comments it has. Other posts say nothing about it. */
     counts = new Map();
+    /** post -> who likes it */
+    likes = new Map();
+    /** The next answers to likes: {status, code, detail}; {status: 202}: not decided yet. */
+    nextLikes = [];
     /** user -> name */
     people = new Map();
     following = new Set();
@@ -64,6 +68,12 @@ export class FakeFeed {
         this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
     }
 
+    /** @param {string} post @returns {Set<number>} */
+    likesOf(post) {
+        if (!this.likes.has(post)) this.likes.set(post, new Set());
+        return this.likes.get(post);
+    }
+
     remove(id) {
         this.#change([], [id], () => (this.posts = this.posts.filter((post) => post.id !== id)));
     }
@@ -106,6 +116,7 @@ export class FakeFeed {
             return [200, { ...page, complete: this.complete, version: after === null ? this.version : '' }];
         }
         if (what === 'posts' && method === 'POST') return this.#make(body);
+        if (list === 'like') return this.#like(method, id);
         if (what === 'posts') return this.#one(method, id);
         if (what === 'notices') {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
@@ -156,6 +167,14 @@ export class FakeFeed {
         return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
     }
 
+    #like(method, id) {
+        const told = this.nextLikes.shift();
+        if (told) return [told.status, told];
+        if (method === 'PUT') this.likesOf(id).add(this.me);
+        else this.likesOf(id).delete(this.me);
+        return [200, { likes: this.likesOf(id).size, liked: method === 'PUT' }];
+    }
+
     #follow(user, following) {
         this.changed(() => (following ? this.following.add(user) : this.following.delete(user)));
         return [200, { user, following }];
@@ -168,7 +187,9 @@ export class FakeFeed {
     }
 
     #shown({ id, user, text, media, time, away }) {
-        return away ? { id, user, time, unavailable: true } : { id, user, ...this.profile(user), text, media, time, ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
+        if (away) return { id, user, time, unavailable: true };
+        const counts = { likes: this.likesOf(id).size, liked: this.likesOf(id).has(this.me), ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
+        return { id, user, ...this.profile(user), text, media, time, ...counts };
     }
 
     /** The author's part of a post or comment. @param {number} user */

@@ -63,6 +63,38 @@ test('replies come three at a time, then more, and say whom they answer', async 
     assert.deepEqual(await texts('.more-replies'), []);
 });
 
+test('a post is liked by keys: at once, as the server says in the end, and live below an open thread', async () => {
+    server.feed.likesOf(newest()).add(7);
+    await open();
+    await state('online');
+    await showFeed();
+    const like = page.locator(`${first} .post-acts button[aria-pressed]`);
+    const says = (pressed, text) => becomes(async () => [[await like.getAttribute('aria-pressed'), await like.textContent()], [pressed, text]]);
+    await says('false', '♥ 1');
+    await like.focus();
+    await page.keyboard.press('Enter');
+    await says('true', '♥ 2');
+    assert.match(await like.getAttribute('aria-label'), /^Like the post of .+, 2 likes$/);
+    await becomes(async () => [[...server.feed.likesOf(newest())], [7, 42]]);
+    await page.reload();
+    await showFeed();
+    await says('true', '♥ 2');
+    await like.focus();
+    await page.keyboard.press('Space');
+    await says('false', '♥ 1');
+    await becomes(async () => [[...server.feed.likesOf(newest())], [7]]);
+    await page.click(`${first} .thread-toggle`);
+    await becomes(async () => [server.comments.watched, [`post:${newest()}`]]);
+    server.comments.likePost(newest(), 8);
+    await says('false', '♥ 2');
+    await isAccessible('a post that is liked');
+    assert.deepEqual(complaints, []);
+    server.feed.nextLikes = [{ status: 403, code: 'banned', detail: 'x' }];
+    await like.click();
+    await becomes(async () => [await texts('> .problem'), ['You may not comment or like any more.']]);
+    await says('false', '♥ 2');
+});
+
 test('a comment, an answer, a like, and deleting my own', async () => {
     const root = server.comments.write(newest(), 1001, 'Root');
     await opened();
@@ -214,7 +246,7 @@ test('what is refused is said where it was tried, and the text stays', async () 
     };
     await page.fill('.thread > .slot textarea', 'Words');
     await tries([{ status: 429, code: 'too_many_writes', detail: 'x', retryAfter: 90 }], 'You write faster than anybody may. Try again in 90 seconds.');
-    await tries([{ status: 403, code: 'banned', detail: 'x' }], 'You may not comment any more.');
+    await tries([{ status: 403, code: 'banned', detail: 'x' }], 'You may not comment or like any more.');
     server.comments.thread(newest()).closed = true;
     await tries([], 'No more comments can be written here.');
     server.comments.thread(newest()).closed = false;

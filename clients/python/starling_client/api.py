@@ -56,6 +56,17 @@ class StarlingApi:
     async def delete_post(self, post: str) -> None:
         await self._http.decided('DELETE', f'/v1/posts/{post}')
 
+    async def like_post(self, post: str) -> int:
+        """How many like it now; as unlike_post."""
+        return int((await self._http.decided('PUT', f'/v1/posts/{post}/like')).get('likes', 0))
+
+    async def unlike_post(self, post: str) -> int:
+        return int((await self._http.decided('DELETE', f'/v1/posts/{post}/like')).get('likes', 0))
+
+    async def get_likes(self, post: str, *, after: int | None = None, limit: int | None = None) -> Page[Profile]:
+        """Who likes a post, by user id, rising. Whom I have blocked is left out."""
+        return await self._http.page(f'/v1/posts/{post}/likes', {'after': after, 'limit': limit}, each(read_profile))
+
     async def get_posts(self, user: int, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                         limit: int | None = None) -> Page[Post]:
         """A page of a user's posts, newest first."""

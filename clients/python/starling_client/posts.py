@@ -30,6 +30,10 @@ class Post:
     """The post is there, but what it says cannot be read just now."""
     comments: int | None = None
     """How many comments it has, a few seconds ago at most; None: not known."""
+    likes: int | None = None
+    """How many like it; the same."""
+    liked: bool | None = None
+    """Whether I like it; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +116,12 @@ def read_post(item: Any) -> Post | None:
     """None: unusable."""
     if not isinstance(item, dict) or type(item.get('user')) is not int or not is_id(item.get('id')):
         return None
-    text, media, comments = item.get('text'), item.get('media'), item.get('comments')
+    text, media, liked = item.get('text'), item.get('media'), item.get('liked')
     return Post(item['id'], item['user'], text_or_none(item.get('name')), text_or_none(item.get('avatar_url')),
                 text if isinstance(text, str) else None,
                 tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
-                int(number(item.get('time'), 0)), not isinstance(text, str), comments if type(comments) is int else None)
+                int(number(item.get('time'), 0)), not isinstance(text, str), _count(item.get('comments')), _count(item.get('likes')),
+                liked if isinstance(liked, bool) else None)
 
 
 def read_posts(items: Any) -> List[Post]:
@@ -146,6 +151,10 @@ def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
     return User(int(answer['user']), text_or_none(answer.get('name')), text_or_none(answer.get('avatar_url')),
                 text_or_none(answer.get('handle')), followers, following, posts)
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 def is_id(value: Any) -> bool:

@@ -72,11 +72,11 @@ def with_api(test):
 @with_api
 async def test_reads_pages_with_cursors(server, api):
     server.answers = [
-        (200, {'items': [item(5, user=2**53 + 1, comments=3), item(4), item(3, comments='7')], 'next': '5', 'complete': True, 'version': 'v'}),
+        (200, {'items': [item(5, user=2**53 + 1, comments=3, likes=2, liked=True), item(4), item(3, comments='7')], 'next': '5', 'complete': True, 'version': 'v'}),
         (200, {'items': [{'user': 2**63 - 1}, {'user': 3}], 'next': 2**63 - 1, 'total': 31}),
         (200, {'items': [item(4), {'id': '3', 'user': 7, 'time': 3, 'unavailable': True}, {}], 'next': None})]
     page = await api.get_feed(after='9', limit=50)
-    assert [one.comments for one in page.items] == [3, None, None]
+    assert [(one.comments, one.likes, one.liked) for one in page.items] == [(3, 2, True), (None, None, None), (None, None, None)]
     assert (page.items[0].user, page.next, page.complete, page.version) == (2**53 + 1, '5', True, 'v')
     people = await api.get_following(7)
     assert (people.items, people.next, people.total) == ([2**63 - 1, 3], 2**63 - 1, 31)
@@ -94,6 +94,17 @@ async def test_a_post_is_said_again_under_the_same_key(server, api):
     assert made.id == '8' and len(server.asked) == 4
     assert len({asked[2]['key'] for asked in server.asked}) == 1
     assert server.asked[3][2] == {'text': 'Good morning', 'key': server.asked[0][2]['key'], 'media': ['https://img.example/a.jpg']}
+
+
+@with_api
+async def test_a_post_is_liked_until_that_is_decided(server, api):
+    server.answers = [(202, {'state': 'pending'}), (200, {'likes': 3, 'liked': True}), (200, {'likes': 2, 'liked': False}),
+                      (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': ''}], 'next': 7})]
+    assert [await api.like_post('8'), await api.unlike_post('8')] == [3, 2]
+    page = await api.get_likes('8', after=3, limit=1)
+    assert ([(one.user, one.name) for one in page.items], page.next) == ([(7, 'Ada')], 7)
+    assert [' '.join(asked[:2]) for asked in server.asked] == [
+        'PUT /v1/posts/8/like', 'PUT /v1/posts/8/like', 'DELETE /v1/posts/8/like', 'GET /v1/posts/8/likes?after=3&limit=1']
 
 
 @with_api

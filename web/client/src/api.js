@@ -42,6 +42,21 @@ export class StarlingApi {
         await this.#http.decided('DELETE', `/v1/posts/${id}`);
     }
 
+    /** @param {string} id */
+    async likePost(id) {
+        return Number((await this.#http.decided('PUT', `/v1/posts/${id}/like`)).likes);
+    }
+
+    /** @param {string} id */
+    async unlikePost(id) {
+        return Number((await this.#http.decided('DELETE', `/v1/posts/${id}/like`)).likes);
+    }
+
+    /** @param {string} id @param {ListQuery} [query] */
+    getLikes(id, query) {
+        return this.#http.page(`/v1/posts/${id}/likes`, query, each(readProfile));
+    }
+
     /** @param {string} user @param {ListQuery & {from?: number, to?: number}} [query] */
     getPosts(user, query) {
         return this.#http.page(`/v1/users/${user}/posts`, query, ({ items, next }) => ({ items: readPosts(items), next }));

@@ -17,7 +17,7 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
     http.answers = [
         [200, `{"items":[${JSON.stringify(item(5)).replace('"user":7', '"user":9007199254740993')}],"next":"5","complete":true,"version":"v"}`],
         [200, '{"items":[{"user":9223372036854775807},{"user":3}],"next":9223372036854775807,"total":31}'],
-        [200, { items: [{ ...item(4), comments: 2 }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
+        [200, { items: [{ ...item(4), comments: 2, likes: 3, liked: true }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
     ];
     const page = await api.getFeed({ after: '9', limit: 50 });
     assert.equal(asked[0].url, 'http://host:8080/v1/feed?after=9&limit=50');
@@ -26,7 +26,7 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
     assert.deepEqual(await api.getFollowing('7'), { items: ['9223372036854775807', '3'], next: '9223372036854775807', total: 31 });
     const { items, next } = await api.getPosts('7', { from: 1, to: 9 });
     assert.equal(asked[2].url, 'http://host:8080/v1/users/7/posts?from=1&to=9');
-    assert.deepEqual([items[0].comments, items[1].comments], [2, null]);
+    assert.deepEqual(items.map(({ comments, likes, liked }) => [comments, likes, liked]), [[2, 3, true], [null, null, null]]);
     assert.deepEqual([items[0].text, items[1].text, items[1].unavailable, next], ['post 4', null, true, null]);
 });
 
@@ -38,6 +38,19 @@ test('a post is said again under the same key until it is answered 201', async (
     assert.equal(new Set(asked.map(({ body }) => body.key)).size, 1);
     assert.match(asked[0].body.key, /^[ -~]{10,64}$/);
     assert.deepEqual(asked[3].body, { text: 'Good morning', media: ['https://img.example/a.jpg'], key: asked[0].body.key });
+});
+
+test('a post is liked, and no longer, until that is decided; and who likes it', async () => {
+    http.answers = [
+        [202, { state: 'pending' }], [200, { likes: 3, liked: true }], [200, { likes: 2, liked: false }],
+        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '' }, { user: 9, name: null, avatar_url: null }], next: 9 }],
+    ];
+    assert.deepEqual([await soon(api.likePost('8')), await api.unlikePost('8')], [3, 2]);
+    const profiles = [{ user: '7', name: 'Ada', avatarUrl: null }, { user: '9', name: null, avatarUrl: null }];
+    assert.deepEqual(await api.getLikes('8', { after: '3', limit: 2 }), { items: profiles, next: '9' });
+    const paths = asked.map(({ method, url }) => `${method} ${new URL(url).pathname}${new URL(url).search}`);
+    const like = 'PUT /v1/posts/8/like';
+    assert.deepEqual(paths, [like, like, 'DELETE /v1/posts/8/like', 'GET /v1/posts/8/likes?after=3&limit=2']);
 });
 
 test('an id cannot choose another request', async () => {

@@ -21,7 +21,7 @@ export class CommentList {
     /** The cursors from which the replies of roots are read on. @type {Map<string, string | null>} */
     #replyCursors = new Map();
     #target = null; // the comment around which the list is
-    #page = { total: 0, closed: false, owner: null, version: '0' };
+    #page = { total: 0, likes: null, closed: false, owner: null, version: '0' };
     #tag = { query: '', etag: null };
     #lastPage = FIRST_PAGE;
     #readAt = 0;
@@ -56,6 +56,10 @@ export class CommentList {
     /** The number of visible comments of the subject. */
     get total() {
         return this.#page.total;
+    }
+    /** How many like the subject itself; null: not read yet. */
+    get likes() {
+        return this.#page.likes;
     }
     get closed() {
         return this.#page.closed;
@@ -262,8 +266,8 @@ export class CommentList {
     }
 
     /** @param {import('../../client/index.js').ThreadChange} change */
-    #happens({ total, items, counters }) {
-        this.#page = { ...this.#page, total };
+    #happens({ total, likes, items, counters }) {
+        this.#page = { ...this.#page, total, likes };
         for (const comment of items) this.#came(comment);
         for (const { id, likes, replyCount } of counters) this.#change(id, { likes, replyCount });
     }

@@ -277,6 +277,10 @@ export default {
     answer: 'Reply',
     answerTo: 'Reply to {name}',
     answers: 'to {name}',
+    likeOfPost: {
+        one: 'Like the post of {name}, {count} like',
+        other: 'Like the post of {name}, {count} likes',
+    },
     likeOf: {
         one: 'Like the comment of {name}, {count} like',
         other: 'Like the comment of {name}, {count} likes',
@@ -293,7 +297,7 @@ export default {
     noCommentsYet: 'Nobody has commented yet.',
     closed: 'No more comments can be written here.',
     blocked: 'You cannot answer here, as one of you has blocked the other.',
-    banned: 'You may not comment any more.',
+    banned: 'You may not comment or like any more.',
     notAllowed: 'The author lets only some people comment here.',
     levelTooLow: 'Your account may not comment here yet.',
     commentNotThere: 'This comment is not there any more.',

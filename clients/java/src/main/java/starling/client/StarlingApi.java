@@ -79,6 +79,29 @@ public final class StarlingApi {
         decided("DELETE", null, "posts", post);
     }
 
+    /** Returns how many like it now. */
+    public long likePost(String post) throws ApiException {
+        return Json.asLong(decided("PUT", null, "posts", post, "like").get("likes"), 0);
+    }
+
+    /** Returns how many like it now. */
+    public long unlikePost(String post) throws ApiException {
+        return Json.asLong(decided("DELETE", null, "posts", post, "like").get("likes"), 0);
+    }
+
+    /** Who likes a post, by user id, rising. Whom I have blocked is left out. */
+    public Page<Profile> getLikes(String post, String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(requests.path("posts", post, "likes"), after, limit));
+        List<Profile> users = new ArrayList<>();
+        for (Object item : Json.asList(page.get("items"))) {
+            Map<String, Object> one = Json.asObject(item);
+            if (Profile.isOne(one)) {
+                users.add(new Profile(one));
+            }
+        }
+        return new Page<>(users, page.get("next"));
+    }
+
     /** A page of a user's posts, newest first. fromMs, toMs: null: of any time. */
     public Page<Post> getPosts(long user, Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
         HttpUrl.Builder url = requests.path("users", Long.toString(user), "posts");

@@ -21,7 +21,8 @@ import org.junit.Test;
 
 /** The HTTP API against a server that the test plays. */
 public final class StarlingApiTest {
-    private static final String POST = "{'id':'5','user':9007199254740993,'name':'','avatar_url':'','text':'','media':['m'],'time':3,'comments':2}";
+    private static final String POST = "{'id':'5','user':9007199254740993,'name':'','avatar_url':'','text':'','media':['m'],'time':3,'comments':2,"
+            + "'likes':4,'liked':true}";
 
     private final OkHttpClient http = new OkHttpClient();
     private final LinkedBlockingQueue<MockResponse> answers = new LinkedBlockingQueue<>();
@@ -70,8 +71,9 @@ public final class StarlingApiTest {
         answer(503, "{'code':'unavailable','detail':'Not now.'}");
         answer(201, POST);
         Post post = api.createPost("Grüße", Collections.singletonList("m"), "k");
-        assertEquals(Arrays.<Object>asList("5", 9007199254740993L, null, "", Collections.singletonList("m"), false, 2L),
-                Arrays.<Object>asList(post.id, post.user, post.name, post.text, post.media, post.unavailable, post.comments));
+        assertEquals(Arrays.<Object>asList("5", 9007199254740993L, null, "", Collections.singletonList("m"), false, 2L, 4L, true),
+                Arrays.<Object>asList(post.id, post.user, post.name, post.text, post.media, post.unavailable, post.comments, post.likes,
+                        post.liked));
         assertEquals(3, edge.requests.size());
         for (RecordedRequest request : edge.requests) {
             assertEquals("Bearer token", request.getHeader("Authorization"));
@@ -189,7 +191,8 @@ public final class StarlingApiTest {
     @Test
     public void everyCallAsksWhatItShould() throws Exception {
         String comment = "{'id':'8','user':42,'state':'visible'}";
-        String[] said = {POST, "{}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
+        String[] said = {POST, "{}", "{'likes':3,'liked':true}", "{'likes':2,'liked':false}",
+            "{'items':[{'user':7,'name':'Ada'},{}],'next':7}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
             "{'items':[{'id':'1','what':'reply','user':2,'subject':'post:5','comment':'8','time':4},{'what':7}]}",
             "{'items':[" + comment + "],'next':'x'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
@@ -201,6 +204,9 @@ public final class StarlingApiTest {
         }
         assertEquals("5", api.getPost("5").id);
         api.deletePost("5");
+        assertEquals(5, api.likePost("5") + api.unlikePost("5"));
+        Page<Profile> likes = api.getLikes("5", "3", 1);
+        assertEquals(Arrays.<Object>asList(1, "Ada", "7"), Arrays.<Object>asList(likes.items.size(), likes.items.get(0).name, likes.next));
         assertEquals(1, api.getPosts(7, 1L, 2L, "c", 3).items.size());
         assertEquals("v", api.getFeed(null, 20).version);
         Page<Notice> notices = api.getNotices();
@@ -227,7 +233,8 @@ public final class StarlingApiTest {
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
         answer(202, "{}");
         api.reportComment("post:5", "8", "spam");
-        assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
+        assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "PUT /v1/posts/5/like", "DELETE /v1/posts/5/like",
+                "GET /v1/posts/5/likes?after=3&limit=1", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
                 "GET /v1/feed?limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
                 "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",

@@ -200,7 +200,8 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
              ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
              ('DELETE', '/v1/friends/5/rounded'),
-             ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
+             ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
+             ('GET', '/v1/posts/5/likes'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
@@ -214,7 +215,7 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}')]
 FILLED = [(method, path.format(type='site', id='x', comment=5, user=5)) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
-                '/v1/users/5/following', '/v1/handles/ada'}  # a gateway may ask for these
+                '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
     ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]

@@ -72,7 +72,8 @@ def with_api(test):
 @with_api
 async def test_reads_pages_with_cursors(server, api):
     server.answers = [
-        (200, {'items': [item(5, user=2**53 + 1, comments=3, likes=2, liked=True), item(4), item(3, comments='7')], 'next': '5', 'complete': True, 'version': 'v'}),
+        (200, {'items': [item(5, user=2**53 + 1, comments=3, likes=2, liked=True), item(4), item(3, comments='7')], 'next': '5',
+               'complete': True, 'version': 'v'}),
         (200, {'items': [{'user': 2**63 - 1}, {'user': 3}], 'next': 2**63 - 1, 'total': 31}),
         (200, {'items': [item(4), {'id': '3', 'user': 7, 'time': 3, 'unavailable': True}, {}], 'next': None})]
     page = await api.get_feed(after='9', limit=50)

@@ -35,6 +35,7 @@ class Belongings:
         self.comment = self.commenting.write(subject, self.user, f'zanzibar{self.user}', owner=self.idol)
         self.others = self.commenting.write(subject, self.fan, 'another one', reply_to=self.comment['id'], owner=self.idol)
         self.commenting.like(subject, self.user, self.others['id'])
+        self.commenting.like_post(subject, self.user, self.idol)
         self.commenting.http(self.user).ok('POST', f'{self.commenting.path(subject)}/{self.others["id"]}/report', json={'reason': 'it is rude'})
         self.places = [at(10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
@@ -82,7 +83,7 @@ class Belongings:
             ('follow', self.fan), ('mention', self.idol), ('reply', self.fan)]
         assert [(c['id'], c['text'], c['subject']) for c in found['comments']] == [
             (self.comment['id'], f'zanzibar{self.user}', self.subject)]
-        assert found['likes'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'like'}]
+        assert found['likes'] == [{'subject': self.subject, 'comment': comment, 'what': 'like'} for comment in (None, self.others['id'])]
         assert found['reports'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'report'}]
         assert [(round(r['lat'], 7), round(r['lng'], 7)) for r in found['history']] == [
             (round(lat, 7), round(lng, 7)) for lat, lng in self.places]

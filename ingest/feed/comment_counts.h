@@ -7,9 +7,9 @@
  *     done  <---- all have answered, or 40 ms are over  <-------+
  *
  * What a reader likes is asked for each time: the reader may have liked a post a moment ago, through another gateway. The counts come along.
- * Without a reader, a count that was heard of within five seconds is shown, and asked for anew without anybody waiting. A process that has not answered in
- * time is asked once in two seconds, and nobody waits for it, until it answers again: where no process has comments, pages lose no time.
- * The table is of a fixed size: a post goes when another one needs its place.
+ * Without a reader, a count that was heard of within five seconds is shown, and asked for anew without anybody waiting. A process that has
+ * not answered in time is asked once in two seconds, and nobody waits for it, until it answers again: where no process has comments, pages
+ * lose no time. The table is of a fixed size: a post goes when another one needs its place.
  */
 #pragma once
 

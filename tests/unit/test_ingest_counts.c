@@ -1,5 +1,5 @@
-/* How many comments and likes posts have, and whether a reader likes them: which questions the gateway asks the comments processes, what it keeps, and how long pages wait. The
- * processes are played here: peers_fetch is this file's own. */
+/* How many comments and likes posts have, and whether a reader likes them: which questions the gateway asks the comments processes, what it
+ * keeps, and how long pages wait. The processes are played here: peers_fetch is this file's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -80,9 +80,7 @@ class Commenters(Asking):
         if reply.status != 409:
             (self.likes[made.id].add if wanted else self.likes[made.id].discard)(user)
 
-    async def _like_post(self, link, user, subject):
-        """Or no longer, if the user likes it."""
-        wanted = user not in self.post_likes[subject]
+    async def _like_post(self, link, user, subject, wanted):
         await self._until('like', link, 'PUT' if wanted else 'DELETE', f'/v1/posts/{subject.removeprefix("post:")}/like', 200)
         (self.post_likes[subject].add if wanted else self.post_likes[subject].discard)(user)
 
@@ -112,8 +110,9 @@ class Commenters(Asking):
         if what == 'post' or not known:
             await self._write(link, subject, f'{self.done} by {user}, ü 评论')
             return
-        if what == 'like' and subject.startswith('post:') and chance.random() < 0.1:
-            await self._like_post(link, user, subject)
+        wanted = user not in self.post_likes[subject]
+        if what == ('like' if wanted else 'unlike') and subject.startswith('post:') and chance.random() < 0.1:
+            await self._like_post(link, user, subject, wanted)
             return
         about = self._choose(known, chance, lambda made: what != 'like' or user not in self.likes[made.id])
         if what == 'reply':

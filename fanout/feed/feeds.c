@@ -69,7 +69,7 @@ static struct frame_posts_told frame_posts(struct buffer *frame, const struct li
         if (told.posts++) buffer_byte(frame, ',');
         if (state == TEXT_THERE) {
             text_put(texts, post->text, frame);
-            frame->size--; // the brace
+            frame->size--;                                         // the brace
             buffer_string(frame, ",\"likes\":0,\"liked\":false}"); // it was just made
         } else {
             post_put_unavailable(frame, post->id, post->author);

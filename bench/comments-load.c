@@ -5,6 +5,7 @@
  *     posts     commands to write roots                                       --bootstrap --prefix --from --count --subjects
  *     replies   commands to answer comments that are drawn from a file        --bootstrap --prefix --from --count --path
  *     likes     commands to like them                                         --bootstrap --prefix --from --count --path
+ *     subject-likes   commands to like subjects themselves, as posts are      --bootstrap --prefix --from --count --subjects
  *     store     a store of starling-comments, before it starts                --path (its folder) --partitions --count --subjects
  *     sql       the same comments as `posts` for PostgreSQL's COPY            --path (a folder) --count --subjects
  *     token     prints what checking tokens takes                             --path (the key's file) --tokens (a file)
@@ -76,9 +77,11 @@ static void send_command(struct sender *sender, int64_t number, int64_t subject,
     sender_send(sender, &TOPIC_COMMENT_COMMANDS, KAFKA_PARTITION_BY_KEY, name, command->subject.size);
 }
 
-static void load_commands(const struct options *options, struct sender *sender, enum comment_command_kind kind) {
+/* about_comments: of the file; else they are about subjects. */
+static void load_commands(const struct options *options, struct sender *sender, enum comment_command_kind kind,
+                          bool about_comments) {
     size_t known = 0;
-    struct known_comment *all = kind == COMMENT_COMMAND_POST ? NULL : read_comments(options->path, &known);
+    struct known_comment *all = about_comments ? read_comments(options->path, &known) : NULL;
     size_t liked = (size_t)options->count / LIKES_EACH,
            among = kind != COMMENT_COMMAND_LIKE || liked > known ? known : liked;
     for (int64_t i = options->from; i < options->from + options->count; i++) {
@@ -299,9 +302,10 @@ int main(int argc, char **argv) {
     const struct kafka_settings settings = {
         .topics = &TOPICS_ALL, .bootstrap = options.bootstrap, .prefix = options.prefix, .client_id = "bench-comments"};
     sender_open(&sender, &settings);
-    if (strcmp(what, "posts") == 0) load_commands(&options, &sender, COMMENT_COMMAND_POST);
-    if (strcmp(what, "replies") == 0) load_commands(&options, &sender, COMMENT_COMMAND_REPLY);
-    if (strcmp(what, "likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE);
+    if (strcmp(what, "posts") == 0) load_commands(&options, &sender, COMMENT_COMMAND_POST, false);
+    if (strcmp(what, "replies") == 0) load_commands(&options, &sender, COMMENT_COMMAND_REPLY, true);
+    if (strcmp(what, "likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE, true);
+    if (strcmp(what, "subject-likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE, false);
     sender_close(&sender);
     return 0;
 }

@@ -28,6 +28,7 @@ STAGES = ('decide', 'pages', 'stopped', 'once', 'cold', 'peers')
 READ_BACK = ('comments', 'comment-texts', 'reactions', 'comment-refusals')
 ONLY_WRITTEN = ('comments-wide', 'comment-offsets')
 TARGETS = {'posts': 50_000, 'replies': 50_000, 'likes': 100_000}  # commands a second and core
+LIKES_TIMES_MOST = 1.2
 QUICK = {'posts': 5_000, 'replies': 5_000, 'likes': 10_000, 'subjects': 100, 'rounds': 1, 'size': 200_000, 'readers': 1_000,
          'seconds': 3, 'peer_comments': 20_000}
 
@@ -106,13 +107,19 @@ def measure_decide(world, process) -> dict:
         say(f'{what}, from command {world.written:,} on')
         world.command(what, count)
 
-    for what in ('posts', 'replies', 'likes'):
-        count = getattr(world.options, what)
+    for what in ('posts', 'replies', 'likes', 'subject-likes'):
+        count = getattr(world.options, what.rpartition('-')[2])
         if what == 'replies':
             say('reading which comments there are')
             world.note_comments()
         found[what] = deciding.rounds('comment-commands', count, world.options.rounds, functools.partial(write, what, count))
     return found
+
+
+def report_decided(rows):
+    report_deciding(rows, TARGETS)
+    times = rows['subject-likes']['cpu_s'] / rows['likes']['cpu_s']
+    print(f'  a like of a subject (a post) takes {times:.2f} times that of a comment, which may be {LIKES_TIMES_MOST} at most')
 
 
 # all of it
@@ -133,7 +140,7 @@ def run_hot(options, folder, stack, broker, result):
     process = cluster.add('comments')
     if 'decide' in options.stages:
         result['decide'] = measure_decide(world, process)
-        report_deciding(result['decide'], TARGETS)
+        report_decided(result['decide'])
     else:
         say('commands')
         world.command('posts', options.posts)

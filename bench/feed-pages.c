@@ -200,7 +200,7 @@ static void make_page(struct bench *bench, const struct hot *hot, int64_t person
     bench->sum += bench->following.count;
     if (steps < 3) return;
     page_merge(bench->scratch, &bench->inbox, hot, bench->following.items, bench->following.count, bench->muted.items,
-               bench->muted.count, INT64_MAX, PAGE, &bench->page);
+               bench->muted.count, 0, INT64_MAX, PAGE, &bench->page);
     if (bench->page.count != PAGE || !inbox_complete(&bench->inbox)) {
         fprintf(stderr, "bench-feed-pages: a page of %zu posts\n", bench->page.count);
         exit(1);

@@ -227,8 +227,8 @@ int acls_show(const struct cli *cli, char *const *names, int count, const struct
         const struct program *program = program_of(names[i], &found);
         if (!found) {
             buffer_free(&out);
-            return cli_fail(cli->command, CLI_WRONG_USAGE,
-                            "%s is no daemon: starling-router is one, and starling is the command", names[i]);
+            return CLI_WRONG(cli->command, "%s is no daemon: starling-router is one, and starling is the command",
+                             names[i]);
         }
         put(&out, cli, program, form, json);
     }

@@ -95,8 +95,8 @@ int asking_new(const struct asking_options *options, struct asking **out, struct
     struct topics_shape shape;
     int code = reader_shape(cli, &shape, error);
     if (code) return code;
-    struct asking *asking = mem_alloc(sizeof *asking);
-    *asking = (struct asking){.options = *options, .partitions = shape.partitions[options->topic->space]};
+    struct asking *asking =
+        MEM_NEW(&(struct asking){.options = *options, .partitions = shape.partitions[options->topic->space]});
     if (uv_loop_init(&asking->loop)) {
         free(asking);
         return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");

@@ -17,30 +17,22 @@ static int start_export(const struct bulk *bulk, const struct cli *cli, struct e
     return code ? cli_fail(bulk->command, 1, "%s", error->text) : 0;
 }
 
-int bulk_run(const struct bulk *bulk, int argc, char **argv) {
+int bulk_run(const struct bulk *bulk, struct cli *cli, int argc, char **argv) {
     const char *state = NULL, *wait = NULL;
     const struct cli_option options[] = {
         {"resume", "STATE", "import: keeps in this file how far it is, and goes on from there if it exists", &state,
          NULL},
         {"wait", "SECONDS", bulk->wait_help, &wait, NULL},
     };
-    struct cli cli;
     struct error error = {.text = ""};
-    bool done;
-    int code = cli_open(&cli, bulk->command, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    const char *what = cli.argument_count ? cli.arguments[0] : "";
-    if (!strcmp(what, "import") && cli.argument_count == 2) {
-        code = start_import(bulk, &cli, state, wait, &error);
-    } else if (!strcmp(what, "export") && cli.argument_count <= 2) {
-        code = state || wait ? cli_fail(bulk->command, CLI_WRONG_USAGE, "--resume and --wait are for import")
-                             : start_export(bulk, &cli, &error);
-    } else if (!strcmp(what, "verify") && bulk->verify && cli.argument_count == 1 && !state && !wait) {
-        code = bulk->verify(bulk->command, &cli, &error);
-    } else {
-        code = cli_fail(bulk->command, CLI_WRONG_USAGE, "import with one FILE, or export%s",
-                        bulk->verify ? ", or verify" : "");
-    }
-    cli_close(&cli);
-    return code;
+    int code = cli_open(cli, bulk->command, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    const char *what = cli->argument_count ? cli->arguments[0] : "";
+    if (!strcmp(what, "import") && cli->argument_count == 2) return start_import(bulk, cli, state, wait, &error);
+    if (!strcmp(what, "export") && cli->argument_count <= 2)
+        return state || wait ? CLI_WRONG(bulk->command, "--resume and --wait are for import")
+                             : start_export(bulk, cli, &error);
+    if (!strcmp(what, "verify") && bulk->verify && cli->argument_count == 1 && !state && !wait)
+        return bulk->verify(bulk->command, cli, &error);
+    return CLI_WRONG(bulk->command, "import with one FILE, or export%s", bulk->verify ? ", or verify" : "");
 }

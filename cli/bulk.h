@@ -31,4 +31,4 @@ int bulk_import(const struct bulk *bulk, const struct cli *cli, const char *path
 int bulk_export(const struct bulk *bulk, const struct cli *cli, const char *path, struct error *error);
 
 /* The command: "import FILE [--resume STATE] [--wait SECONDS] | export [FILE] | verify". Returns the exit code. */
-int bulk_run(const struct bulk *bulk, int argc, char **argv);
+int bulk_run(const struct bulk *bulk, struct cli *cli, int argc, char **argv);

@@ -98,7 +98,7 @@ static void print_help(const struct cli_command *command, const struct cli_optio
     printf("  %-26s %s\n", "kafka.*", "Any property of librdkafka.");
 }
 
-static int usage_code(const struct cli_command *command) {
+int cli_usage_code(const struct cli_command *command) {
     return command->usage_code ? command->usage_code : CLI_WRONG_USAGE;
 }
 
@@ -177,12 +177,12 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
     bool file = is_option(argument, "config", &value), set = !file && is_option(argument, "set", &value);
     const struct cli_option *option = file || set ? NULL : find_option(parse, argument, &value);
     if (!file && !set && !option) {
-        cli_fail(parse->command, usage_code(parse->command), "unknown option %s", argument);
+        CLI_WRONG(parse->command, "unknown option %s", argument);
         return -1;
     }
     if (option && !option->value_name) {
         if (value) {
-            cli_fail(parse->command, usage_code(parse->command), "--%s takes no value", option->name);
+            CLI_WRONG(parse->command, "--%s takes no value", option->name);
             return -1;
         }
         *option->flag = true;
@@ -191,7 +191,7 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
     int taken = value ? 1 : 2;
     if (!value) value = next;
     if (!value) {
-        cli_fail(parse->command, usage_code(parse->command), "%s needs a value", argument);
+        CLI_WRONG(parse->command, "%s needs a value", argument);
         return -1;
     }
     if (option) {
@@ -199,7 +199,7 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
         return taken;
     }
     if (file ? config_load_file(parse->config, value, &error) : config_set(parse->config, value, &error)) {
-        cli_fail(parse->command, usage_code(parse->command), "%s", error.text);
+        CLI_WRONG(parse->command, "%s", error.text);
         return -1;
     }
     parse->configured = true;
@@ -217,7 +217,7 @@ static int take_arguments(struct cli *cli, struct parse *parse, int argc, char *
             cli->arguments[cli->argument_count++] = argv[i++];
         } else {
             int taken = take_option(parse, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-            if (taken < 0) return usage_code(parse->command);
+            if (taken < 0) return cli_usage_code(parse->command);
             i += taken;
         }
     }
@@ -231,13 +231,12 @@ static void refused(void *context, const char *reason) {
 }
 
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
-             const struct cli_option *options, size_t count, bool *done) {
+             const struct cli_option *options, size_t count) {
     *cli = (struct cli){.arguments = argv + 1, .argument_count = 0, .command = command};
     const struct config_section section = {"Command", PROPERTIES, ARRAY_SIZE(PROPERTIES), &cli->settings};
     cli->config = config_new(&section, 1);
     struct parse parse = {.command = command, .options = options, .count = count, .config = cli->config};
     struct error error = {.text = ""};
-    *done = false;
     int code = take_arguments(cli, &parse, argc, argv);
     if (code) goto finish;
     if (parse.help || parse.tables || parse.version) {
@@ -247,11 +246,11 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
             print_tables(command, options, count);
         else
             print_help(command, options, count);
-        *done = true;
+        code = CLI_DONE;
         goto finish;
     }
     if (load_environment(cli->config, &parse.configured, &error) || config_finish(cli->config, &error)) {
-        code = cli_fail(command, usage_code(command), "%s", error.text);
+        code = CLI_WRONG(command, "%s", error.text);
         goto finish;
     }
     cli->unsaid_broker = mem_alloc(sizeof *cli->unsaid_broker);
@@ -308,19 +307,18 @@ int cli_fail(const struct cli_command *command, int code, const char *format, ..
     va_start(arguments, format);
     say(command, format, arguments);
     va_end(arguments);
-    if (code == usage_code(command))
+    if (code == cli_usage_code(command))
         fprintf(stderr, "usage: %s %s %s\n", program_of(command), command->name, command->synopsis);
     return code;
 }
 
 int cli_user(const struct cli_command *command, const char *text, int64_t *user) {
     if (cli_int(text, 0, INT64_MAX, user)) return 0;
-    return cli_fail(command, usage_code(command), "user %s: must be a number from 0", text);
+    return CLI_WRONG(command, "user %s: must be a number from 0", text);
 }
 
 int cli_one_user(const struct cli *cli, int64_t *user) {
-    if (cli->argument_count != 1)
-        return cli_fail(cli->command, usage_code(cli->command), "one user must be given, not %d", cli->argument_count);
+    if (cli->argument_count != 1) return CLI_WRONG(cli->command, "one user must be given, not %d", cli->argument_count);
     return cli_user(cli->command, cli->arguments[0], user);
 }
 
@@ -348,18 +346,14 @@ bool cli_real(const char *text, double min, double max, double *value) {
 int cli_int_option(const struct cli_command *command, const char *option, const char *text, int64_t min, int64_t max,
                    int64_t *value) {
     if (!text || cli_int(text, min, max, value)) return 0;
-    if (max == INT64_MAX)
-        return cli_fail(command, usage_code(command), "--%s %s: must be a whole number from %" PRId64, option, text,
-                        min);
-    return cli_fail(command, usage_code(command), "--%s %s: must be a whole number from %" PRId64 " to %" PRId64,
-                    option, text, min, max);
+    if (max == INT64_MAX) return CLI_WRONG(command, "--%s %s: must be a whole number from %" PRId64, option, text, min);
+    return CLI_WRONG(command, "--%s %s: must be a whole number from %" PRId64 " to %" PRId64, option, text, min, max);
 }
 
 int cli_real_option(const struct cli_command *command, const char *option, const char *text, double min, double max,
                     double *value) {
     if (!text || cli_real(text, min, max, value)) return 0;
-    return cli_fail(command, usage_code(command), "--%s %s: must be a number from %.15g to %.15g", option, text, min,
-                    max);
+    return CLI_WRONG(command, "--%s %s: must be a number from %.15g to %.15g", option, text, min, max);
 }
 
 bool cli_place(const char *text, struct geo_point *at) {
@@ -384,6 +378,13 @@ static void print_usage(FILE *out, const struct cli_command *const *commands, si
     fprintf(out, "\n%s COMMAND --help tells its arguments. All take --config FILE and --set key=value.\n", program);
 }
 
+static int run_command(const struct cli_command *command, int argc, char **argv) {
+    struct cli cli = {.config = NULL};
+    int code = command->run(&cli, argc, argv);
+    cli_close(&cli);
+    return code == CLI_DONE ? 0 : code;
+}
+
 static void print_commands(const struct cli_command *const *commands, size_t count) {
     struct buffer out = {.size = 0};
     printf("{\"commands\":[");
@@ -394,7 +395,7 @@ static void print_commands(const struct cli_command *const *commands, size_t cou
         put_member(&out, ",", "synopsis", commands[i]->synopsis);
         put_member(&out, ",", "summary", commands[i]->summary);
         printf("%s,\"tables\":", buffer_cstring(&out));
-        commands[i]->run(2, arguments);
+        run_command(commands[i], 2, arguments);
         putchar('}');
     }
     puts("]}");
@@ -404,7 +405,7 @@ static void print_commands(const struct cli_command *const *commands, size_t cou
 int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv) {
     const char *word = argc < 2 ? "" : argv[1];
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(word, commands[i]->name)) return commands[i]->run(argc - 1, argv + 1);
+        if (!strcmp(word, commands[i]->name)) return run_command(commands[i], argc - 1, argv + 1);
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         print_usage(stdout, commands, count);
     } else if (!strcmp(word, "--help=json")) {

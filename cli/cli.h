@@ -29,7 +29,7 @@ struct cli_option {
     bool *flag;
 };
 
-enum { CLI_WRONG_USAGE = 2 };
+enum { CLI_WRONG_USAGE = 2, CLI_DONE = -1 };
 
 /* ops.addresses where nobody says otherwise: the daemons' own defaults. */
 #define CLI_OPS_ADDRESSES                                                                                              \
@@ -50,10 +50,11 @@ struct cli_command {
     const char *synopsis; /* "FILE [--dry-run]" */
     const char *summary;  /* one line */
     const char *notes;    /* what else people have to know: paragraphs with an empty line between; NULL: nothing */
-    int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
-    int refused_code;                  /* the exit code when the broker refuses the connection; 0 stands for 1 */
-    int usage_code;                    /* the exit code of wrong usage; 0 stands for CLI_WRONG_USAGE */
-    const char *program;               /* whose subcommand it is; NULL stands for "starling" */
+    /* argv[0] is the subcommand's name; cli: for cli_open, and closed after it. */
+    int (*run)(struct cli *cli, int argc, char **argv);
+    int refused_code;    /* the exit code when the broker refuses the connection; 0 stands for 1 */
+    int usage_code;      /* the exit code of wrong usage; 0 stands for CLI_WRONG_USAGE */
+    const char *program; /* whose subcommand it is; NULL stands for "starling" */
 };
 
 /* The main function of a program: runs the subcommand that argv[1] names. --help (-h, help) lists all, --version prints the program's, and
@@ -61,11 +62,11 @@ struct cli_command {
 int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv);
 
 /* Parses options and configuration (--config FILE, --set key=value, --help and --version may stand anywhere, before or after arguments).
- * 0, or the exit code to return (wrong usage), after the reason was printed. --help (-h) and --version print, and set *done for exit
- * code 0; --help=json does so for programs: {"notes","options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, notes
+ * 0, or what run is to return: the exit code of wrong usage, after the reason was printed; or CLI_DONE, for exit code 0, after --help (-h)
+ * or --version was printed; --help=json does so for programs: {"notes","options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, notes
  * null where there are none, value null for a flag. cli_close frees everything. */
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
-             const struct cli_option *options, size_t count, bool *done);
+             const struct cli_option *options, size_t count);
 void cli_close(struct cli *cli);
 
 /* Subcommands that are about to ask Kafka call this. It says once on standard error which broker is asked if no setting at all was
@@ -75,6 +76,9 @@ void cli_say_broker(const struct cli *cli);
 /* Says "PROGRAM NAME: reason" on standard error, with the usage behind it when code is that of wrong usage; returns code. */
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+int cli_usage_code(const struct cli_command *command); /* of wrong usage, which CLI_WRONG says */
+#define CLI_WRONG(command, ...) cli_fail((command), cli_usage_code(command), __VA_ARGS__)
 
 /* Says "PROGRAM NAME: reason" on standard error, of what is no failure. */
 void cli_note(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -85,9 +85,9 @@ static bool is_sort(const char *sort) {
     return strcmp(sort, "floor") == 0 || strcmp(sort, "newest") == 0 || strcmp(sort, "heat") == 0;
 }
 
-static int run(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "import") == 0) return comments_import(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "export") == 0) return comments_export(argc - 1, argv + 1);
+static int run(struct cli *cli, int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "import") == 0) return comments_import(cli, argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "export") == 0) return comments_export(cli, argc - 1, argv + 1);
     struct comments_options wanted = {.sort = "floor", .replies = REPLIES_DEFAULT};
     const char *limit = NULL, *replies = NULL;
     int64_t most = LIMIT_DEFAULT;
@@ -97,24 +97,18 @@ static int run(int argc, char **argv) {
         {"replies", "N", "so many replies of each, 0 to 20 (3)", &replies, NULL},
         {"json", NULL, "lines of JSON", NULL, &wanted.json},
     };
-    struct cli cli;
-    bool done;
-    int code = cli_open(&cli, &COMMENTS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    wanted.subject = cli.argument_count == 1 ? cli.arguments[0] : "";
-    if (cli.argument_count != 1)
-        code = cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "one subject must be given");
-    else if (!subject_valid(wanted.subject, strlen(wanted.subject)))
-        code = cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "subject %s: must be TYPE:ID, such as post:123",
-                        wanted.subject);
-    else if (!is_sort(wanted.sort))
-        code = cli_fail(&COMMENTS_COMMAND, CLI_WRONG_USAGE, "--sort %s: must be floor, newest or heat", wanted.sort);
-    if (!code) code = cli_int_option(&COMMENTS_COMMAND, "limit", limit, 1, LIMIT_MAX, &most);
+    int code = cli_open(cli, &COMMENTS_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    if (cli->argument_count != 1) return CLI_WRONG(&COMMENTS_COMMAND, "one subject must be given");
+    wanted.subject = cli->arguments[0];
+    if (!subject_valid(wanted.subject, strlen(wanted.subject)))
+        return CLI_WRONG(&COMMENTS_COMMAND, "subject %s: must be TYPE:ID, such as post:123", wanted.subject);
+    if (!is_sort(wanted.sort))
+        return CLI_WRONG(&COMMENTS_COMMAND, "--sort %s: must be floor, newest or heat", wanted.sort);
+    code = cli_int_option(&COMMENTS_COMMAND, "limit", limit, 1, LIMIT_MAX, &most);
     if (!code) code = cli_int_option(&COMMENTS_COMMAND, "replies", replies, 0, REPLIES_MAX, &wanted.replies);
     wanted.limit = (size_t)most;
-    if (!code) code = ask_and_print(&cli, &wanted);
-    cli_close(&cli);
-    return code;
+    return code ? code : ask_and_print(cli, &wanted);
 }
 
 const struct cli_command COMMENTS_COMMAND = {

@@ -2,5 +2,7 @@
  * argv[0] is "import" or "export". */
 #pragma once
 
-int comments_import(int argc, char **argv);
-int comments_export(int argc, char **argv);
+struct cli;
+
+int comments_import(struct cli *cli, int argc, char **argv);
+int comments_export(struct cli *cli, int argc, char **argv);

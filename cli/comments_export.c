@@ -90,16 +90,12 @@ static int export_all(const struct cli *cli, const char *path, struct error *err
     return code;
 }
 
-int comments_export(int argc, char **argv) {
-    struct cli cli;
+int comments_export(struct cli *cli, int argc, char **argv) {
     struct error error = {.text = ""};
-    bool done;
-    int code = cli_open(&cli, &EXPORT_COMMAND, argc, argv, NULL, 0, &done);
-    if (code || done) return code;
-    if (cli.argument_count > 1)
-        code = cli_fail(&EXPORT_COMMAND, CLI_WRONG_USAGE, "one FILE at most");
-    else if (export_all(&cli, cli.argument_count ? cli.arguments[0] : "-", &error))
-        code = cli_fail(&EXPORT_COMMAND, 1, "%s", error.text);
-    cli_close(&cli);
-    return code;
+    int code = cli_open(cli, &EXPORT_COMMAND, argc, argv, NULL, 0);
+    if (code) return code;
+    if (cli->argument_count > 1) return CLI_WRONG(&EXPORT_COMMAND, "one FILE at most");
+    if (export_all(cli, cli->argument_count ? cli->arguments[0] : "-", &error))
+        return cli_fail(&EXPORT_COMMAND, 1, "%s", error.text);
+    return 0;
 }

@@ -47,7 +47,7 @@ static const struct cli_command IMPORT_COMMAND = {
              "comment: id; key, its idempotency key (without it, id); reply_to, an id, or null; user, or one of\n"
              "email, login and name; time (ms); state (visible, held, hidden, deleted); text; root and floor are\n"
              "ignored.\n\n"
-             "like: comment, user. pin: comment; the oldest pin first.",
+             "like: comment (null: the subject itself), user. pin: comment; the oldest pin first.",
 };
 
 static int send_command(void *context, const struct comment_command *command, struct error *error) {
@@ -115,7 +115,7 @@ static int start(struct cli *cli, struct moving_options *moving, const char *wai
     struct importing import = {.cli = cli};
     struct error error = {.text = ""};
     int64_t wait_s = WAIT_S;
-    if (cli->argument_count != 1) return cli_fail(&IMPORT_COMMAND, CLI_WRONG_USAGE, "one FILE must be given");
+    if (cli->argument_count != 1) return CLI_WRONG(&IMPORT_COMMAND, "one FILE must be given");
     if (cli_int_option(&IMPORT_COMMAND, "wait", wait, 1, 86400, &wait_s)) return CLI_WRONG_USAGE;
     moving->context = &import;
     moving->send = send_command;
@@ -128,7 +128,7 @@ static int start(struct cli *cli, struct moving_options *moving, const char *wai
     return code ? cli_fail(&IMPORT_COMMAND, 1, "%s", error.text) : 0;
 }
 
-int comments_import(int argc, char **argv) {
+int comments_import(struct cli *cli, int argc, char **argv) {
     struct moving_options moving = {.salt = ""};
     const char *wait = NULL;
     bool skip = false;
@@ -139,11 +139,6 @@ int comments_import(int argc, char **argv) {
         {"skip", NULL, "leaves out what is wrong in the file, and tells it (the import ends there)", NULL, &skip},
         {"wait", "SECONDS", "waits so long at most until all are decided (120)", &wait, NULL},
     };
-    struct cli cli;
-    bool done;
-    int code = cli_open(&cli, &IMPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    code = start(&cli, &moving, wait, skip);
-    cli_close(&cli);
-    return code;
+    int code = cli_open(cli, &IMPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    return code ? code : start(cli, &moving, wait, skip);
 }

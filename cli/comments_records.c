@@ -37,7 +37,7 @@ struct writing {
     size_t pins;
     int64_t id; /* 0: none */
     struct comment comment;
-    int64_t told; /* the comment whose line is written: likes are of it */
+    int64_t told; /* the comment whose line is written: likes are of it. 0: likes are of the subject */
 };
 
 struct comments_records *comments_records_new(void) {
@@ -132,22 +132,14 @@ static int put_subject(struct writing *w, const struct kept_record *kept) {
     return give(w);
 }
 
-static void put_id(struct buffer *line, const char *name, int64_t id) {
-    buffer_format(line, ",\"%s\":", name);
-    if (id)
-        buffer_format(line, "\"%" PRId64 "\"", id);
-    else
-        buffer_string(line, "null");
-}
-
 static int put_comment(struct writing *w, const struct comment_text *text) {
     const struct comment *comment = &w->comment;
     struct buffer *line = begin(w, "comment");
-    put_id(line, "id", w->id);
+    json_member_id(line, ",\"id\":", w->id);
     buffer_string(line, ",\"key\":");
     json_put_text(line, text->key.data, text->key.size);
-    put_id(line, "reply_to", comment->answers);
-    put_id(line, "root", comment->root);
+    json_member_id(line, ",\"reply_to\":", comment->answers);
+    json_member_id(line, ",\"root\":", comment->root);
     buffer_format(line, ",\"floor\":%d,\"user\":%" PRId64 ",\"time\":%" PRId64 ",\"state\":\"%s\",\"text\":",
                   (int)comment->floor, comment->user, comment->time ? comment->time : ids_time_ms(w->id),
                   COMMENT_STATES[text->text.size ? comment->state : COMMENT_DELETED]);
@@ -161,8 +153,11 @@ static int put_comment(struct writing *w, const struct comment_text *text) {
     return give(w);
 }
 
+/* comment 0: the subject itself is liked. */
 static int put_like(struct writing *w, int64_t comment, int64_t user) {
-    buffer_format(begin(w, "like"), ",\"comment\":\"%" PRId64 "\",\"user\":%" PRId64 "}", comment, user);
+    struct buffer *line = begin(w, "like");
+    json_member_id(line, ",\"comment\":", comment);
+    buffer_format(line, ",\"user\":%" PRId64 "}", user);
     w->counts->likes++;
     return give(w);
 }

@@ -1,5 +1,4 @@
 /* `starling dlq`: the dead letter queues. A daemon puts a record there that it cannot use, as it was, with the reason. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ struct past_erasure {
 };
 
 struct dlq {
-    struct cli cli;
+    const struct cli *cli;
     struct topics_shape shape;
     struct kafka_settings queues; /* the topics' dead letter queues instead of themselves */
     int64_t from, to;             /* offsets in the queue: from <= offset < to */
@@ -82,7 +81,7 @@ static void count(void *context, const struct kafka_record *record) {
 }
 
 static void print_queue(const struct dlq *dlq, const struct topic *topic) {
-    char *name = topic_full_name(&dlq->cli.kafka, topic, true), newest[32] = "";
+    char *name = topic_full_name(&dlq->cli->kafka, topic, true), newest[32] = "";
     time_t seconds = (time_t)(dlq->newest_ms / 1000);
     struct tm utc;
     if (dlq->records) strftime(newest, sizeof newest, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
@@ -115,7 +114,7 @@ static void print(void *context, const struct kafka_record *record) {
 }
 
 static int show(struct dlq *dlq, const struct topic *topic) {
-    int code = audit_read(&dlq->cli, topic->name, NULL, 0, dlq->error);
+    int code = audit_read(dlq->cli, topic->name, NULL, 0, dlq->error);
     return code ? code : read_queue(dlq, topic, print);
 }
 
@@ -132,7 +131,7 @@ static void take_erasure(void *context, const struct kafka_record *record) {
 
 static int read_erasures(struct dlq *dlq) {
     const struct reader_options options = {
-        .settings = &dlq->cli.kafka,
+        .settings = &dlq->cli->kafka,
         .topic = &TOPIC_ERASURES,
         .partitions = dlq->shape.partitions[TOPIC_ERASURES.space],
         .partition = READER_ALL,
@@ -178,10 +177,10 @@ static void send_again(void *context, const struct kafka_record *record) {
 
 static int replay(struct dlq *dlq, const struct topic *topic) {
     int code = read_erasures(dlq);
-    if (!code) code = sender_new(&dlq->cli.kafka, &dlq->sender, dlq->error);
+    if (!code) code = sender_new(&dlq->cli->kafka, &dlq->sender, dlq->error);
     if (!code) code = read_queue(dlq, topic, send_again);
     if (!code) code = sender_flush(dlq->sender, dlq->error);
-    char *name = topic_full_name(&dlq->cli.kafka, topic, false);
+    char *name = topic_full_name(&dlq->cli->kafka, topic, false);
     if (!code)
         printf("%" PRId64 " records of %s.dlq %s to %s.\n", dlq->records, name,
                dlq->dry_run ? "would be sent again" : "were sent again", name);
@@ -200,8 +199,8 @@ static int replay(struct dlq *dlq, const struct topic *topic) {
 
 /* NAME or NAME.dlq, with the prefix or without. */
 static const struct topic *find_queue(const struct dlq *dlq, const char *name) {
-    size_t prefix = strlen(dlq->cli.settings.prefix);
-    if (!strncmp(name, dlq->cli.settings.prefix, prefix)) name += prefix;
+    size_t prefix = strlen(dlq->cli->settings.prefix);
+    if (!strncmp(name, dlq->cli->settings.prefix, prefix)) name += prefix;
     size_t size = strlen(name);
     if (size > 4 && !strcmp(name + size - 4, ".dlq")) size -= 4;
     return topic_find(&TOPICS_ALL, name, size);
@@ -232,7 +231,7 @@ static const struct action *find_action(const char *name) {
 
 static int act(struct dlq *dlq, const struct action *action, const struct topic *topic) {
     dlq->codec = codec_new();
-    int code = reader_shape(&dlq->cli, &dlq->shape, dlq->error); // says quickly, and well, what is wrong
+    int code = reader_shape(dlq->cli, &dlq->shape, dlq->error); // says quickly, and well, what is wrong
     if (!code) code = action->run(dlq, topic);
     if (fflush(stdout)) code = error_set(dlq->error, -EIO, "standard output cannot be written");
     codec_free(dlq->codec);
@@ -240,41 +239,34 @@ static int act(struct dlq *dlq, const struct action *action, const struct topic 
     return code ? cli_fail(&DLQ_COMMAND, 1, "%s", dlq->error->text) : 0;
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     const char *offsets = NULL;
-    bool all = false, done;
+    bool all = false;
     struct error error = {.text = ""};
-    struct dlq dlq = {.from = 0, .to = INT64_MAX, .error = &error};
+    struct dlq dlq = {.cli = cli, .from = 0, .to = INT64_MAX, .error = &error};
     const struct cli_option options[] = {
         {"offsets", "N[-M]", "only these, by their offset in the queue", &offsets, NULL},
         {"reason", "TEXT", "only those whose reason holds TEXT", &dlq.reason, NULL},
         {"all", NULL, "replay: all of them", NULL, &all},
         {"dry-run", NULL, "replay: says what would be sent", NULL, &dlq.dry_run},
     };
-    int code = cli_open(&dlq.cli, &DLQ_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    dlq.queues = dlq.cli.kafka;
+    int code = cli_open(cli, &DLQ_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    dlq.queues = cli->kafka;
     dlq.queues.dead_letters = true;
-    const struct action *action = dlq.cli.argument_count ? find_action(dlq.cli.arguments[0]) : NULL;
-    const struct topic *topic = dlq.cli.argument_count > 1 ? find_queue(&dlq, dlq.cli.arguments[1]) : NULL;
-    if (!action) {
-        code = cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "list, show or replay must be given");
-    } else if (dlq.cli.argument_count != (action->of_one ? 2 : 1)) {
-        code =
-            cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, action->of_one ? "one topic must be given" : "list takes no topic");
-    } else if (action->of_one && !topic) {
-        code =
-            cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "no topic %s: starling dlq list names them", dlq.cli.arguments[1]);
-    } else if (offsets && !parse_offsets(&dlq, offsets)) {
-        code = cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE,
-                        "--offsets %s: must be an offset, or two with a dash, the lower one first", offsets);
-    } else if (action->run == replay && !all && !offsets && !dlq.reason) {
-        code = cli_fail(&DLQ_COMMAND, CLI_WRONG_USAGE, "which ones: --all, --offsets or --reason");
-    } else {
-        code = act(&dlq, action, topic);
-    }
-    cli_close(&dlq.cli);
-    return code;
+    const struct action *action = cli->argument_count ? find_action(cli->arguments[0]) : NULL;
+    const struct topic *topic = cli->argument_count > 1 ? find_queue(&dlq, cli->arguments[1]) : NULL;
+    if (!action) return CLI_WRONG(&DLQ_COMMAND, "list, show or replay must be given");
+    if (cli->argument_count != (action->of_one ? 2 : 1))
+        return CLI_WRONG(&DLQ_COMMAND, action->of_one ? "one topic must be given" : "list takes no topic");
+    if (action->of_one && !topic)
+        return CLI_WRONG(&DLQ_COMMAND, "no topic %s: starling dlq list names them", cli->arguments[1]);
+    if (offsets && !parse_offsets(&dlq, offsets))
+        return CLI_WRONG(&DLQ_COMMAND, "--offsets %s: must be an offset, or two with a dash, the lower one first",
+                         offsets);
+    if (action->run == replay && !all && !offsets && !dlq.reason)
+        return CLI_WRONG(&DLQ_COMMAND, "which ones: --all, --offsets or --reason");
+    return act(&dlq, action, topic);
 }
 
 const struct cli_command DLQ_COMMAND = {

@@ -25,7 +25,7 @@ enum { PAGE = 500, PATIENCE_MS = 10000 };
 static const char ACCOUNT[] = "account", DECISIONS[] = "decisions";
 
 struct user_export {
-    struct cli cli;
+    const struct cli *cli;
     int64_t user;
     const char *kinds; /* separated by commas; NULL: all */
     struct topics_shape shape;
@@ -69,14 +69,13 @@ static bool kinds_valid(const char *kinds) {
 /* ---- whoever keeps it ---- */
 
 static int owner_of(struct user_export *export, enum belonging_owner owner, struct asking **asking) {
-    const struct cli_settings *settings = &export->cli.settings;
+    const struct cli_settings *settings = &export->cli->settings;
     const struct asking_options options[BELONGING_OWNERS] = {
-        [BELONGS_TO_ROUTERS] = {&export->cli, settings->router_group, &TOPIC_LOCATIONS, "router"},
-        [BELONGS_TO_FEEDS] = {&export->cli, settings->feed_group, &TOPIC_POST_COMMANDS, "feed process"},
-        [BELONGS_TO_MODERATION] = {&export->cli, settings->moderation_group, &TOPIC_COMMENTS_WIDE,
-                                   "moderation process"},
-        [BELONGS_TO_COMMENTS] = {&export->cli, settings->comments_group, &TOPIC_COMMENT_COMMANDS, "comments process"},
-        [BELONGS_TO_SINKS] = {&export->cli, settings->history_group, &TOPIC_LOCATIONS, "history sink"},
+        [BELONGS_TO_ROUTERS] = {export->cli, settings->router_group, &TOPIC_LOCATIONS, "router"},
+        [BELONGS_TO_FEEDS] = {export->cli, settings->feed_group, &TOPIC_POST_COMMANDS, "feed process"},
+        [BELONGS_TO_MODERATION] = {export->cli, settings->moderation_group, &TOPIC_COMMENTS_WIDE, "moderation process"},
+        [BELONGS_TO_COMMENTS] = {export->cli, settings->comments_group, &TOPIC_COMMENT_COMMANDS, "comments process"},
+        [BELONGS_TO_SINKS] = {export->cli, settings->history_group, &TOPIC_LOCATIONS, "history sink"},
     };
     int code = export->owners[owner] ? 0 : asking_new(&options[owner], &export->owners[owner], export->error);
     *asking = export->owners[owner];
@@ -150,7 +149,7 @@ static void take_profile(void *context, const struct kafka_record *record) {
     bool there =
         record->value && !event_decode_profile(export->codec, record->value, record->value_size, &profile, NULL);
     buffer_clear(&export->user_members);
-    user_json_put(&export->user_members, user, there ? &profile : NULL);
+    user_json_put_whole(&export->user_members, user, there ? &profile : NULL);
 }
 
 static void take_sharing(void *context, const struct kafka_record *record) {
@@ -178,7 +177,7 @@ static int read_topic(struct user_export *export, const struct topic *topic,
     int32_t partitions = export->shape.partitions[topic->space];
     return reader_run(
         &(struct reader_options){
-            .settings = &export->cli.kafka,
+            .settings = &export->cli->kafka,
             .topic = topic,
             .partitions = partitions,
             .partition = hash_user_partition(export->user, partitions),
@@ -200,7 +199,7 @@ static int print_account(struct user_export *export) {
         code = asking_ask(asking, &ASK_USER, RPC_VALUES(RPC_INT(USER, export->user)), PATIENCE_MS, "this user's handle",
                           &export->reply, export->error);
     if (!code && !(counts = json_parse(export->reply.data, export->reply.size, export->error))) code = -EBADMSG;
-    user_json_put(&export->user_members, export->user, NULL); // unless a record says more
+    user_json_put_whole(&export->user_members, export->user, NULL); // unless a record says more
     if (!code) code = read_topic(export, &TOPIC_PROFILES, take_profile);
     if (!code) code = read_topic(export, &TOPIC_SHARING, take_sharing);
     if (!code) code = read_topic(export, &TOPIC_NEARBY_MUTES, take_mute);
@@ -264,7 +263,7 @@ static void take_entry(void *context, const struct kafka_record *record) {
 static int print_decisions(struct user_export *export) {
     return reader_run(
         &(struct reader_options){
-            .settings = &export->cli.kafka,
+            .settings = &export->cli->kafka,
             .topic = &TOPIC_MODERATION_LOG,
             .partitions = export->shape.partitions[TOPIC_MODERATION_LOG.space],
             .partition = READER_ALL,
@@ -281,8 +280,8 @@ static int print_all(struct user_export *export) {
     export->error = &error;
     export->codec = codec_new();
     struct metrics *metrics = metrics_new(); // that nobody reads
-    int code = reader_shape(&export->cli, &export->shape, &error);
-    if (!code) code = audit_read(&export->cli, "", &export->user, 1, &error);
+    int code = reader_shape(export->cli, &export->shape, &error);
+    if (!code) code = audit_read(export->cli, "", &export->user, 1, &error);
     export->mutes = mutes_new(
         &(struct mutes_options){.metrics = metrics, .partitions = export->shape.partitions[TOPIC_SPACE_USERS]});
     if (!code && is_wanted(export, ACCOUNT)) code = print_account(export);
@@ -299,25 +298,20 @@ static int print_all(struct user_export *export) {
     return code ? cli_fail(&USER_EXPORT_COMMAND, 1, "%s", error.text) : 0;
 }
 
-static int run(int argc, char **argv) {
-    struct user_export export = {.sharing = SHARING_WORDS[SHARING_OFF]};
+static int run(struct cli *cli, int argc, char **argv) {
+    struct user_export export = {.cli = cli, .sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
          "only these: account, friends, following, followers, muted, posts, notices, comments, likes, "
          "reports, history, decisions",
          &export.kinds, NULL},
     };
-    bool done;
-    int code = cli_open(&export.cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    if (cli_one_user(&export.cli, &export.user))
-        code = CLI_WRONG_USAGE;
-    else if (export.kinds && !kinds_valid(export.kinds))
-        code = cli_fail(&USER_EXPORT_COMMAND, CLI_WRONG_USAGE, "--kinds %s: --help names them", export.kinds);
-    else
-        code = print_all(&export);
-    cli_close(&export.cli);
-    return code;
+    int code = cli_open(cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    if (cli_one_user(cli, &export.user)) return CLI_WRONG_USAGE;
+    if (export.kinds && !kinds_valid(export.kinds))
+        return CLI_WRONG(&USER_EXPORT_COMMAND, "--kinds %s: --help names them", export.kinds);
+    return print_all(&export);
 }
 
 const struct cli_command USER_EXPORT_COMMAND = {

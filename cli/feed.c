@@ -1,76 +1,35 @@
 /* `starling feed`: a user's home timeline. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/home_reading.h"
+#include "cli/phone.h"
 #include "cli/phone_frame.h"
 #include "cli/post_options.h"
-#include "service/token.h"
-#include "ws/ws.h"
 
 /* `starling feed USER --follow` prints the newest page of a home timeline, then new posts as they come over the WebSocket. */
 
 enum {
-    MESSAGE_MAX = 4 << 20,
-    CONNECT_US = 10000000, /* the first time; later it goes on trying */
-    RETRY_FIRST_MS = 500,
-    RETRY_MAX_MS = 10000,
     READ_AGAIN_MS = 200,
     READINGS_MAX = 6, /* of one stale page: its version may be of posts that are deleted meanwhile */
     VERSION_ID = 16,  /* digits of the newest id, with which a version begins */
-    TOKEN_TTL_MS = 24 * 3600 * 1000,
-    STOP_SIGNALS = 2
 };
-
-static const char SUBPROTOCOL[] = "starling.v1";
 
 struct home_follower {
     const struct post_options *options;
     struct asking *asking;
-    uv_loop_t loop;
-    uv_signal_t signals[STOP_SIGNALS];
-    struct loop_timer *retry, *read;
-    struct loop_timer *ending; /* NULL before the end */
-    struct token_issuer *issuer;
-    struct ws_clients *clients;
-    struct ws_connection *connection; /* NULL: none, or not open yet */
+    struct phone_socket *phone;
+    struct loop_timer *read;
     struct buffer frame, line;
     struct map *printed;                                        /* ids */
     char version[HOME_VERSION_SIZE], wanted[HOME_VERSION_SIZE]; /* of the page; that it is to have: "" as it has it */
     int readings;
-    int64_t retry_ms, started_us;
-    bool welcomed, ever_welcomed, closing;
-    int code;
-    struct error *error;
 };
-
-static void on_closed(void *context) {
-    struct home_follower *f = context;
-    for (int i = 0; i < STOP_SIGNALS; i++) uv_close((uv_handle_t *)&f->signals[i], NULL);
-    loop_timer_free(f->retry);
-    loop_timer_free(f->read);
-    loop_timer_free(f->ending);
-}
-
-static void shut_down(void *context) {
-    struct home_follower *f = context;
-    ws_clients_shutdown(f->clients, on_closed, f);
-}
-
-/* Ends everything, outside of the callback in which that was decided. */
-static void finish(struct home_follower *f, int code) {
-    if (f->closing) return;
-    f->closing = true;
-    f->code = code;
-    f->ending = loop_timer_new(&f->loop, 1, 0, shut_down, f);
-}
 
 /* ---- printing ---- */
 
@@ -86,10 +45,6 @@ static void print_post(struct home_follower *f, int64_t id, int64_t user, const 
     fwrite(f->line.data, 1, f->line.size, stdout);
 }
 
-static void flush(struct home_follower *f) {
-    if (fflush(stdout) || ferror(stdout)) finish(f, error_set(f->error, -EIO, "standard output cannot be written"));
-}
-
 static void print_page(struct home_follower *f, const struct home_page *page) {
     size_t end = 0, shown = 0;
     for (; end < page->count && shown < f->options->limit; end++) shown += !page->items[end].gone;
@@ -97,7 +52,7 @@ static void print_page(struct home_follower *f, const struct home_page *page) {
         const struct home_item *item = &page->items[end];
         if (!item->gone) print_post(f, item->id, item->user, item->post);
     }
-    flush(f);
+    fflush(stdout);
 }
 
 /* ---- pages ---- */
@@ -116,7 +71,7 @@ static int read_page(struct home_follower *f, struct error *error) {
 
 static void send_watch(struct home_follower *f) {
     phone_frame_watch_feed(&f->frame, f->version);
-    ws_send(f->connection, &f->frame);
+    phone_send(f->phone, &f->frame);
 }
 
 /* The page is as new as the version that was named. */
@@ -127,10 +82,9 @@ static bool new_enough(const struct home_follower *f) {
 static void read_again(void *context) {
     struct home_follower *f = context;
     struct error error = {.text = ""};
-    if (f->closing) return;
     int code = read_page(f, &error);
     if (code && f->readings == 0) fprintf(stderr, "starling feed: %s\n", error.text);
-    if (!code && f->welcomed) send_watch(f);
+    if (!code && phone_welcomed(f->phone)) send_watch(f);
     f->readings++;
     if (!code && (new_enough(f) || f->readings >= READINGS_MAX)) {
         f->wanted[0] = '\0';
@@ -165,7 +119,7 @@ static int take_posts(struct home_follower *f, const json_t *frame) {
             return -EBADMSG;
         print_post(f, id, user, post);
     }
-    flush(f);
+    fflush(stdout);
     // Posts that do not follow our page's version may have a gap before them.
     if (!strcmp(since, f->version))
         strcpy(f->version, version);
@@ -183,135 +137,44 @@ static int take_stale(struct home_follower *f, const json_t *frame) {
     return 0;
 }
 
-static int take_frame(struct home_follower *f, const json_t *frame) {
-    const char *type, *message = "";
-    int64_t after_ms;
-    if (json_want_text(frame, "type", &type, NULL)) return -EBADMSG;
+static int take(void *context, const char *type, const json_t *frame) {
+    struct home_follower *f = context;
     if (!strcmp(type, "posts")) return take_posts(f, frame);
     if (!strcmp(type, "stale")) return take_stale(f, frame);
-    if (!strcmp(type, "welcome")) {
-        int64_t user;
-        if (json_want_int(frame, "user", 0, INT64_MAX, &user, NULL)) return -EBADMSG;
-        if (user != f->options->user) {
-            finish(f, error_set(f->error, -EINVAL, "the token is not user %" PRId64 "'s", f->options->user));
-            return 0;
-        }
-        f->welcomed = f->ever_welcomed = true;
-        f->retry_ms = RETRY_FIRST_MS;
-        send_watch(f);
-    } else if (!strcmp(type, "error")) {
-        json_want_text(frame, "message", &message, NULL);
-        finish(f, error_set(f->error, -EPROTO, "%s: %s", f->options->ws, message));
-    } else if (!strcmp(type, "reconnect") && !json_want_int(frame, "after_ms", 0, 3600000, &after_ms, NULL)) {
-        f->retry_ms = after_ms + 1;
-    }
+    if (!strcmp(type, "welcome")) send_watch(f);
     return 0; // a newer server may say more than we know
 }
 
-static void on_open(void *context, struct ws_connection *connection) {
-    struct home_follower *f = context;
-    if (f->closing) return;
-    f->connection = connection;
-    const char *given = f->options->token;
-    char *made = given ? NULL : token_issue(f->issuer, f->options->user, clock_wall_ms() + TOKEN_TTL_MS);
-    phone_frame_hello_alone(&f->frame, given ? given : made);
-    ws_send(connection, &f->frame);
-    free(made);
-}
-
-static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct home_follower *f = context;
-    if (f->closing) return;
-    json_t *frame = json_parse(text, size, NULL);
-    if (!frame || take_frame(f, frame))
-        finish(f, error_set(f->error, -EBADMSG, "%s: a frame that cannot be understood", f->options->ws));
-    json_decref(frame);
-}
-
-static void on_writable(void *context, struct ws_connection *connection) {}
-
-/* The reason to give up, or NULL: try again. */
-static const char *hopeless(const struct home_follower *f, int code) {
-    if (code == WS_POLICY) return "the server refuses the token";
-    if (code == WS_EXPIRED && f->options->token) return "the token has expired";
-    return f->ever_welcomed || clock_monotonic_us() - f->started_us < CONNECT_US ? NULL : "no connection";
-}
-
-static void on_close(void *context, struct ws_connection *connection, int code) {
-    struct home_follower *f = context;
-    f->connection = NULL;
-    f->welcomed = false;
-    if (f->closing) return;
-    const char *reason = hopeless(f, code);
-    if (reason) {
-        finish(f, error_set(f->error, -ECONNREFUSED, "%s: %s (close code %d)", f->options->ws, reason, code));
-        return;
-    }
-    loop_timer_again(f->retry, (uint64_t)f->retry_ms, 0);
-    f->retry_ms = f->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : f->retry_ms * 2;
-}
-
-static void connect_again(void *context) {
-    struct home_follower *f = context;
-    struct error error = {.text = ""};
-    if (f->closing) return;
-    int code = ws_connect(f->clients, f->options->ws, NULL, &error);
-    if (code) finish(f, error_set(f->error, code, "%s", error.text));
-}
-
-static void on_signal(uv_signal_t *handle, int number) { finish(handle->data, 0); }
-
 /* ---- the whole ---- */
 
-static void start(struct home_follower *f) {
-    static const int NUMBERS[STOP_SIGNALS] = {SIGINT, SIGTERM};
-    for (int i = 0; i < STOP_SIGNALS; i++) {
-        uv_signal_init(&f->loop, &f->signals[i]);
-        f->signals[i].data = f;
-        uv_signal_start(&f->signals[i], on_signal, NUMBERS[i]);
-    }
-    f->started_us = clock_monotonic_us();
-    f->retry = loop_timer_new(&f->loop, 1, 0, connect_again, f);
-    f->read = loop_timer_new(&f->loop, 1, 0, read_again, f);
+static void hello(void *context, struct buffer *frame, const char *token) { phone_frame_hello_alone(frame, token); }
+
+static int begin(void *context, struct phone_socket *phone, uv_loop_t *loop, struct error *error) {
+    struct home_follower *f = context;
+    f->phone = phone;
+    f->read = loop_timer_new(loop, 1, 0, read_again, f);
     loop_timer_stop(f->read);
+    int code = read_page(f, error);
+    return code == -EAGAIN ? 0 : code; // posts may be missing; the edge will say that the page is stale
 }
 
-static int follow(struct home_follower *f, struct error *error) {
-    const struct post_options *o = f->options;
-    const char *key = o->cli->settings.hs256_key_file;
-    if (!o->token && !*key)
-        return error_set(error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");
-    int code = o->token ? 0 : token_issuer_new(key, &f->issuer, error);
-    if (!code) code = read_page(f, error);
-    if (code == -EAGAIN) code = 0; // posts may be missing; the edge will say that the page is stale
-    if (code) return code;
-    if (uv_loop_init(&f->loop)) return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
-    code = ws_clients_new(
-        &(struct ws_clients_options){
-            .loop = &f->loop,
-            .subprotocol = SUBPROTOCOL,
-            .max_message = MESSAGE_MAX,
-            .tls_ca = strncmp(o->ws, "wss://", 6) ? NULL : o->authorities,
-            .context = f,
-            .callbacks = {on_open, on_message, on_writable, on_close},
-        },
-        &f->clients, error);
-    if (!code) {
-        start(f);
-        uv_run(&f->loop, UV_RUN_DEFAULT);
-        code = f->code;
-    }
-    ws_clients_free(f->clients);
-    uv_loop_close(&f->loop);
-    return code;
-}
+static void end(void *context) { loop_timer_free(((struct home_follower *)context)->read); }
 
 /* Prints each post once, the oldest first, and connects again after a lost connection. Returns 0 after SIGINT or SIGTERM. */
 static int home_follow(const struct post_options *options, struct asking *asking, struct error *error) {
-    struct home_follower f = {
-        .options = options, .asking = asking, .printed = map_new(), .retry_ms = RETRY_FIRST_MS, .error = error};
-    int code = follow(&f, error);
-    token_issuer_free(f.issuer);
+    struct home_follower f = {.options = options, .asking = asking, .printed = map_new()};
+    const struct phone_options phone = {.cli = options->cli,
+                                        .user = options->user,
+                                        .url = options->ws,
+                                        .token = options->token,
+                                        .authorities = options->authorities,
+                                        .errors_end = true,
+                                        .context = &f,
+                                        .start = begin,
+                                        .end = end,
+                                        .hello = hello,
+                                        .take = take};
+    int code = phone_run(&phone, error);
     buffer_free(&f.frame);
     buffer_free(&f.line);
     map_free(f.printed);
@@ -339,7 +202,9 @@ static int print(const struct post_options *options, struct asking *asking, stru
     return code;
 }
 
-static int run(int argc, char **argv) { return post_options_run(&FEED_COMMAND, print, home_follow, argc, argv); }
+static int run(struct cli *cli, int argc, char **argv) {
+    return post_options_run(cli, &FEED_COMMAND, print, home_follow, argc, argv);
+}
 
 const struct cli_command FEED_COMMAND = {
     .name = "feed",

@@ -16,7 +16,7 @@ static const struct bulk FOLLOWS = {
     .wait_help = "import: waits so long at most until all are decided (120)",
 };
 
-static int run(int argc, char **argv) { return bulk_run(&FOLLOWS, argc, argv); }
+static int run(struct cli *cli, int argc, char **argv) { return bulk_run(&FOLLOWS, cli, argc, argv); }
 
 const struct cli_command FOLLOWS_COMMAND = {
     .name = "follows",

@@ -22,7 +22,7 @@
 enum { TIMEOUT_MS = 40000, AGAIN_MS = 500, TOKEN_TTL_MS = 3600 * 1000, ADMIN_MS = 10000, QUEUE_PARTITIONS = 1 };
 
 struct forgetting {
-    struct cli cli;
+    const struct cli *cli;
     int64_t user;
     const char *url, *token;
     uv_loop_t loop;
@@ -86,7 +86,7 @@ static void ask(void *context) {
 static int forget(struct forgetting *forgetting) {
     struct error *error = &forgetting->error;
     if (!forgetting->token) {
-        const char *file = forgetting->cli.settings.hs256_key_file;
+        const char *file = forgetting->cli->settings.hs256_key_file;
         if (!*file) return error_set(error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");
         int code = token_issuer_new(file, &forgetting->issuer, error);
         if (code) return code;
@@ -185,7 +185,7 @@ static int forget_letters(const struct kafka_settings *settings, int64_t user, i
 
 static int remove_letters(struct forgetting *forgetting) {
     int64_t removed;
-    int code = forget_letters(&forgetting->cli.kafka, forgetting->user, &removed, &forgetting->error);
+    int code = forget_letters(&forgetting->cli->kafka, forgetting->user, &removed, &forgetting->error);
     if (!code) printf("%-12s %" PRId64 "\n", "dead letters", removed);
     return code ? error_prefix(&forgetting->error, code, "the user is forgotten, but dead letters may be left") : 0;
 }
@@ -213,8 +213,8 @@ static int print_topics(struct forgetting *forgetting) {
     struct kafka_admin *admin = NULL;
     struct kafka_topic_keeping *kept = mem_zero(2 * TOPICS_ALL.count, sizeof *kept);
     size_t count = 0;
-    cli_say_broker(&forgetting->cli);
-    int code = kafka_admin_new(&forgetting->cli.kafka, &admin, &forgetting->error);
+    cli_say_broker(forgetting->cli);
+    int code = kafka_admin_new(&forgetting->cli->kafka, &admin, &forgetting->error);
     if (!code) code = kafka_topics_keeping(admin, &TOPICS_ALL, kept, &count, ADMIN_MS, &forgetting->error);
     int64_t now_ms = clock_wall_ms();
     if (!code) printf("\nWhat history's files and the topics still have of before is gone by:\n");
@@ -232,8 +232,8 @@ static int print_topics(struct forgetting *forgetting) {
     return code;
 }
 
-static int run(int argc, char **argv) {
-    struct forgetting forgetting = {.url = NULL};
+static int run(struct cli *cli, int argc, char **argv) {
+    struct forgetting forgetting = {.cli = cli};
     const char *seconds = NULL;
     int64_t wait_s = 600;
     const struct cli_option options[] = {
@@ -241,23 +241,17 @@ static int run(int argc, char **argv) {
         {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &forgetting.token, NULL},
         {"wait", "SECONDS", "so long at most (600)", &seconds, NULL},
     };
-    bool done;
-    int code = cli_open(&forgetting.cli, &FORGET_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    if (cli_one_user(&forgetting.cli, &forgetting.user) ||
-        cli_int_option(&FORGET_COMMAND, "wait", seconds, 1, 86400, &wait_s)) {
-        code = CLI_WRONG_USAGE;
-    } else {
-        if (!forgetting.url) forgetting.url = forgetting.cli.settings.api_url;
-        forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;
-        code = forget(&forgetting);
-        if (!code) code = remove_letters(&forgetting);
-        if (!code) code = print_topics(&forgetting);
-        if (!code && fflush(stdout)) code = error_set(&forgetting.error, -EIO, "standard output cannot be written");
-        if (code) code = cli_fail(&FORGET_COMMAND, 1, "%s", forgetting.error.text);
-    }
-    cli_close(&forgetting.cli);
-    return code;
+    int code = cli_open(cli, &FORGET_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    if (cli_one_user(cli, &forgetting.user) || cli_int_option(&FORGET_COMMAND, "wait", seconds, 1, 86400, &wait_s))
+        return CLI_WRONG_USAGE;
+    if (!forgetting.url) forgetting.url = cli->settings.api_url;
+    forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;
+    code = forget(&forgetting);
+    if (!code) code = remove_letters(&forgetting);
+    if (!code) code = print_topics(&forgetting);
+    if (!code && fflush(stdout)) code = error_set(&forgetting.error, -EIO, "standard output cannot be written");
+    return code ? cli_fail(&FORGET_COMMAND, 1, "%s", forgetting.error.text) : 0;
 }
 
 const struct cli_command FORGET_COMMAND = {

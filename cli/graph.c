@@ -276,7 +276,7 @@ static const struct bulk FRIENDSHIPS = {
     .verify = verify_run,
 };
 
-static int run(int argc, char **argv) { return bulk_run(&FRIENDSHIPS, argc, argv); }
+static int run(struct cli *cli, int argc, char **argv) { return bulk_run(&FRIENDSHIPS, cli, argc, argv); }
 
 const struct cli_command GRAPH_COMMAND = {
     .name = "graph",

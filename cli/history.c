@@ -13,7 +13,7 @@
 #include "tracks/track.h"
 
 struct history_command {
-    struct cli cli;
+    const struct cli *cli;
     struct past *past;
     struct period period;
     struct box box;
@@ -88,8 +88,8 @@ static int print_user(struct history_command *history, int64_t user, struct erro
 
 static int print(struct history_command *history, const int64_t *users, size_t count) {
     struct error error = {.text = ""};
-    int code = past_new(&history->cli, &history->past, &error);
-    if (!code) code = audit_read(&history->cli, "", users, count, &error);
+    int code = past_new(history->cli, &history->past, &error);
+    if (!code) code = audit_read(history->cli, "", users, count, &error);
     if (!code) track_begin(&history->writer, &history->text, history->format, users[0]);
     for (size_t i = 0; !code && i < count; i++) code = print_user(history, users[i], &error);
     if (!code) track_end(&history->writer, &history->text);
@@ -103,43 +103,41 @@ static int print(struct history_command *history, const int64_t *users, size_t c
 
 /* The arguments: users, each once. */
 static int read_users(const struct cli *cli, int64_t *users) {
-    if (!cli->argument_count) return cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "a user must be given");
+    if (!cli->argument_count) return CLI_WRONG(&HISTORY_COMMAND, "a user must be given");
     for (int i = 0; i < cli->argument_count; i++) {
         if (cli_user(&HISTORY_COMMAND, cli->arguments[i], &users[i])) return CLI_WRONG_USAGE;
         for (int other = 0; other < i; other++)
             if (users[other] == users[i])
-                return cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "user %" PRId64 " is given twice", users[i]);
+                return CLI_WRONG(&HISTORY_COMMAND, "user %" PRId64 " is given twice", users[i]);
     }
     return 0;
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     const char *name = "jsonl", *limit = NULL, *box = NULL;
-    struct history_command history = {.period = {.from_ms = 0, .to_ms = INT64_MAX}, .limit = INT64_MAX};
+    struct history_command history = {.cli = cli, .period = {.from_ms = 0, .to_ms = INT64_MAX}, .limit = INT64_MAX};
     const struct cli_option options[] = {
         PERIOD_OPTIONS(&history.period),
         {"limit", "N", "so many reports of each user at most: the first ones", &limit, NULL},
         {"box", "LAT,LNG,LAT,LNG", "only reports within: its south-western and its north-eastern corner", &box, NULL},
         {"format", "csv|geojson|gpx|jsonl", "what is written (jsonl)", &name, NULL},
     };
-    bool done;
-    int code = cli_open(&history.cli, &HISTORY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    int64_t *users = mem_zero((size_t)history.cli.argument_count + 1, sizeof *users);
+    int code = cli_open(cli, &HISTORY_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    int64_t *users = mem_zero((size_t)cli->argument_count + 1, sizeof *users);
     history.boxed = box != NULL;
-    if (read_users(&history.cli, users) || period_read(&history.period, &HISTORY_COMMAND, clock_wall_ms()) ||
+    if (read_users(cli, users) || period_read(&history.period, &HISTORY_COMMAND, clock_wall_ms()) ||
         cli_int_option(&HISTORY_COMMAND, "limit", limit, 1, INT64_MAX, &history.limit)) {
         code = CLI_WRONG_USAGE;
     } else if (box && !box_read(box, &history.box)) {
-        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE,
-                        "--box %s: must be LAT,LNG,LAT,LNG in degrees, the south-western corner first", box);
+        code = CLI_WRONG(&HISTORY_COMMAND,
+                         "--box %s: must be LAT,LNG,LAT,LNG in degrees, the south-western corner first", box);
     } else if (!track_format_find(name, &history.format)) {
-        code = cli_fail(&HISTORY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be csv, geojson, gpx or jsonl", name);
+        code = CLI_WRONG(&HISTORY_COMMAND, "--format %s: must be csv, geojson, gpx or jsonl", name);
     } else {
-        code = print(&history, users, (size_t)history.cli.argument_count);
+        code = print(&history, users, (size_t)cli->argument_count);
     }
     free(users);
-    cli_close(&history.cli);
     return code;
 }
 

@@ -306,8 +306,15 @@ static int about(struct moving *moving, enum comment_command_kind kind, const ch
     return send_command(moving, &command, error);
 }
 
+static int like_subject(struct moving *moving, int64_t user, struct error *error) {
+    if (!*moving->subject) return error_set(error, -EINVAL, "a like has no subject before it");
+    struct comment_command command = {
+        .kind = COMMENT_COMMAND_LIKE, .user = user, .key = text_of("import like"), .written = 1}; // likes keep no time
+    return send_command(moving, &command, error);
+}
+
 int moving_like(struct moving *moving, const char *comment, int64_t user, struct error *error) {
-    int code = about(moving, COMMENT_COMMAND_LIKE, comment, user, error);
+    int code = comment ? about(moving, COMMENT_COMMAND_LIKE, comment, user, error) : like_subject(moving, user, error);
     if (!code) moving->counts.likes++;
     return code;
 }
@@ -330,9 +337,8 @@ const struct moving_counts *moving_counts(const struct moving *moving) { return 
 
 int moving_new(const struct moving_options *options, struct moving **out, struct error *error) {
     static const uint8_t NO_KEY[2][16] = {{2}, {3}};
-    struct moving *moving = mem_alloc(sizeof *moving);
-    *moving =
-        (struct moving){.options = *options, .authors = text_map_new(), .sent = text_map_new(), .guests = map_new()};
+    struct moving *moving = MEM_NEW(
+        &(struct moving){.options = *options, .authors = text_map_new(), .sent = text_map_new(), .guests = map_new()});
     for (int i = 0; i < 2; i++) {
         uint64_t half = hash_sip(NO_KEY[i], options->salt, strlen(options->salt));
         memcpy(moving->salt + 8 * i, &half, sizeof half);

@@ -63,7 +63,8 @@ void moving_free(struct moving *moving); /* NULL is fine */
 /* Each: 0, a code of `send` or `profile`, or -EINVAL with what is wrong. Comments, likes and pins are of the last subject. */
 int moving_begin(struct moving *moving, const struct moving_subject *subject, struct error *error);
 int moving_take(struct moving *moving, const struct moving_comment *comment, struct error *error);
-int moving_like(struct moving *moving, const char *comment, int64_t user, struct error *error);
+int moving_like(struct moving *moving, const char *comment /* NULL: the subject itself */, int64_t user,
+                struct error *error);
 int moving_pin(struct moving *moving, const char *comment, struct error *error);
 
 /* A line gave that code: 0 if the import goes on. An error is told with the file and the line. */

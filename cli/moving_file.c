@@ -84,9 +84,10 @@ static int take_comment(struct moving_file *file, const json_t *line, struct err
 }
 
 static int take_mark(struct moving_file *file, const json_t *line, bool like, struct error *error) {
-    const char *comment;
+    const char *comment = NULL;
     int64_t user = 0;
-    int code = json_want_text(line, "comment", &comment, error);
+    bool subject = like && json_is_null(json_object_get(line, "comment"));
+    int code = subject ? 0 : json_want_text(line, "comment", &comment, error);
     if (!code && like) code = json_want_int(line, "user", 0, INT64_MAX, &user, error);
     if (code) return code;
     return like ? moving_like(file->moving, comment, user, error) : moving_pin(file->moving, comment, error);

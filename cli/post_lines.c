@@ -6,6 +6,7 @@
 
 #include "base/instant.h"
 #include "ids/ids.h"
+#include "posts/post_json.h"
 
 int post_want_id(const json_t *object, const char *key, int64_t *id, struct error *error) {
     const char *text;
@@ -24,16 +25,6 @@ static void put_head(struct buffer *out, int64_t id, int64_t user, int64_t time,
     if (style->author) buffer_format(out, "%" PRId64 " ", user);
 }
 
-static void put_media(struct buffer *out, const json_t *media) {
-    buffer_string(out, ",\"media\":[");
-    for (size_t i = 0; i < json_array_size(media); i++) {
-        const json_t *url = json_array_get(media, i);
-        if (i) buffer_byte(out, ',');
-        json_put_text(out, json_is_string(url) ? json_string_value(url) : "", json_string_length(url));
-    }
-    buffer_byte(out, ']');
-}
-
 int post_line(struct buffer *out, const json_t *post, const struct post_style *style, struct error *error) {
     const char *text;
     int64_t id, user, time;
@@ -46,7 +37,7 @@ int post_line(struct buffer *out, const json_t *post, const struct post_style *s
     if (style->json) buffer_string(out, ",\"text\":");
     json_put_text(out, text, strlen(text));
     if (style->json) {
-        put_media(out, json_object_get(post, "media"));
+        post_put_media(out, json_object_get(post, "media"));
         buffer_format(out, ",\"time\":%" PRId64 "}", time);
     }
     buffer_byte(out, '\n');

@@ -8,8 +8,6 @@
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, PLAIN_OPTIONS = 2 };
 
-static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
-
 static int ask_and_print(const struct cli_command *command, const struct post_options *options,
                          post_options_fn *print) {
     const struct asking_options whom = {
@@ -29,9 +27,9 @@ static int ask_and_print(const struct cli_command *command, const struct post_op
     return 0;
 }
 
-int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
-                     char **argv) {
-    struct post_options post = {.limit = LIMIT_DEFAULT, .authorities = AUTHORITIES};
+int post_options_run(struct cli *cli, const struct cli_command *command, post_options_fn *print,
+                     post_options_fn *follow, int argc, char **argv) {
+    struct post_options post = {.cli = cli, .limit = LIMIT_DEFAULT};
     const char *limit = NULL;
     bool follows = false;
     const struct cli_option options[] = {
@@ -43,21 +41,14 @@ int post_options_run(const struct cli_command *command, post_options_fn *print, 
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &post.authorities, NULL},
     };
     size_t option_count = follow ? ARRAY_SIZE(options) : PLAIN_OPTIONS;
-    struct cli cli;
-    bool done;
     int64_t most = LIMIT_DEFAULT;
-    int code = cli_open(&cli, command, argc, argv, options, option_count, &done);
-    if (code || done) return code;
-    if (!post.ws) post.ws = cli.settings.ws_url;
-    if (cli_one_user(&cli, &post.user) || cli_int_option(command, "limit", limit, 1, LIMIT_MAX, &most)) {
-        code = CLI_WRONG_USAGE;
-    } else if (strncmp(post.ws, "ws://", 5) && strncmp(post.ws, "wss://", 6)) {
-        code = cli_fail(command, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", post.ws);
-    } else {
-        post.limit = (size_t)most;
-        post.cli = &cli;
-        code = ask_and_print(command, &post, follows ? follow : print);
-    }
-    cli_close(&cli);
-    return code;
+    int code = cli_open(cli, command, argc, argv, options, option_count);
+    if (code) return code;
+    if (!post.ws) post.ws = cli->settings.ws_url;
+    if (cli_one_user(cli, &post.user) || cli_int_option(command, "limit", limit, 1, LIMIT_MAX, &most))
+        return CLI_WRONG_USAGE;
+    if (strncmp(post.ws, "ws://", 5) && strncmp(post.ws, "wss://", 6))
+        return CLI_WRONG(command, "--ws %s: must begin with ws:// or wss://", post.ws);
+    post.limit = (size_t)most;
+    return ask_and_print(command, &post, follows ? follow : print);
 }

@@ -9,12 +9,12 @@ struct post_options {
     bool json;
     /* With --follow: */
     const struct cli *cli;
-    const char *ws, *token, *authorities; /* URL of the edge; NULL: our own; PEM file */
+    const char *ws, *token, *authorities; /* as a phone has them (cli/phone.h) */
 };
 
 typedef int post_options_fn(const struct post_options *options, struct asking *asking, struct error *error);
 
 /* Parses the arguments, finds the feed processes, calls print (with --follow: follow; NULL: the command has no such option), and sees to it
  * that its output is written. Returns the exit code: 1 with the reason on standard error if that returns not 0. */
-int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
-                     char **argv);
+int post_options_run(struct cli *cli, const struct cli_command *command, post_options_fn *print,
+                     post_options_fn *follow, int argc, char **argv);

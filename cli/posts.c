@@ -46,7 +46,9 @@ static int print(const struct post_options *options, struct asking *asking, stru
     return code;
 }
 
-static int run(int argc, char **argv) { return post_options_run(&POSTS_COMMAND, print, NULL, argc, argv); }
+static int run(struct cli *cli, int argc, char **argv) {
+    return post_options_run(cli, &POSTS_COMMAND, print, NULL, argc, argv);
+}
 
 const struct cli_command POSTS_COMMAND = {
     .name = "posts",

@@ -1,6 +1,5 @@
 #include "cli/record_container.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

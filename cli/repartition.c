@@ -21,11 +21,7 @@ struct repartition {
 };
 
 struct repartition *repartition_new(const struct topics_shape *before, const struct topics_shape *after) {
-    struct repartition *repartition = mem_zero(1, sizeof *repartition);
-    repartition->before = *before;
-    repartition->after = *after;
-    repartition->codec = codec_new();
-    return repartition;
+    return MEM_NEW(&(struct repartition){.before = *before, .after = *after, .codec = codec_new()});
 }
 
 void repartition_free(struct repartition *repartition) {

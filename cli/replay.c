@@ -25,7 +25,7 @@
 enum { ENOUGH = 1 };
 
 struct replay {
-    struct cli cli;
+    const struct cli *cli;
     struct reader_options reader;
     struct kafka_settings topics; /* dead letter queues, if one is asked for */
     int64_t *users;               /* user_count: whom the records are about; 0: all */
@@ -75,8 +75,8 @@ static void show(void *context, int64_t done, int64_t total) {
 
 /* NAME or NAME.dlq, with the prefix or without; NULL: no such topic. */
 static const struct topic *find_topic(const struct replay *replay, const char *name, bool *dead_letters) {
-    size_t prefix = strlen(replay->cli.settings.prefix);
-    if (!strncmp(name, replay->cli.settings.prefix, prefix)) name += prefix;
+    size_t prefix = strlen(replay->cli->settings.prefix);
+    if (!strncmp(name, replay->cli->settings.prefix, prefix)) name += prefix;
     for (size_t i = 0; i < TOPICS_ALL.count; i++) {
         const char *known = TOPICS_ALL.items[i]->name;
         if (strncmp(name, known, strlen(known)) != 0) continue;
@@ -91,16 +91,15 @@ static const struct topic *find_topic(const struct replay *replay, const char *n
 static int refuse_topic(const char *name) {
     struct buffer known = {.data = NULL};
     for (size_t i = 0; i < TOPICS_ALL.count; i++) buffer_format(&known, "%s, ", TOPICS_ALL.items[i]->name);
-    int code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "no topic %s: there are %sand of each its dead letters: locations.dlq, ...", name,
-                        buffer_cstring(&known));
+    int code = CLI_WRONG(&REPLAY_COMMAND, "no topic %s: there are %sand of each its dead letters: locations.dlq, ...",
+                         name, buffer_cstring(&known));
     buffer_free(&known);
     return code;
 }
 
 static int choose_partition(struct replay *replay, const char *partition, struct error *error) {
     struct topics_shape shape;
-    int code = reader_shape(&replay->cli, &shape, error);
+    int code = reader_shape(replay->cli, &shape, error);
     if (code) return code;
     struct reader_options *reader = &replay->reader;
     reader->partitions = replay->topics.dead_letters ? 1 : shape.partitions[reader->topic->space];
@@ -142,7 +141,7 @@ static int print_topic(struct replay *replay, const char *partition, bool avro) 
     progress_start(&replay->progress, "replay");
     if (replay->progress.terminal && !replay->reader.follow && !isatty(STDOUT_FILENO)) replay->reader.progressed = show;
     int code = choose_partition(replay, partition, &error);
-    if (!code) code = audit_read(&replay->cli, replay->reader.topic->name, replay->users, replay->user_count, &error);
+    if (!code) code = audit_read(replay->cli, replay->reader.topic->name, replay->users, replay->user_count, &error);
     if (!code) code = reader_run(&replay->reader, &error);
     if (code == ENOUGH) code = 0;
     if (replay->progress.open) progress_end(&replay->progress, replay->written, "records written");
@@ -173,18 +172,18 @@ static int partitions_of(const char *option, const char *text, int64_t max, int 
 
 static int copy_topics(struct replay *replay, const struct wish *wish, double speed) {
     struct error error = {.text = ""};
-    size_t count = (size_t)replay->cli.argument_count;
+    size_t count = (size_t)replay->cli->argument_count;
     const struct topic **topics = mem_zero(count + 1, sizeof *topics);
     const char *wrong = NULL;
     for (size_t i = 0; i < count && !wrong; i++) {
         bool dead_letters = false;
-        topics[i] = find_topic(replay, replay->cli.arguments[i], &dead_letters);
-        if (!topics[i] || dead_letters) wrong = replay->cli.arguments[i];
+        topics[i] = find_topic(replay, replay->cli->arguments[i], &dead_letters);
+        if (!topics[i] || dead_letters) wrong = replay->cli->arguments[i];
         for (size_t other = 0; other < i; other++)
-            if (topics[other] == topics[i]) wrong = replay->cli.arguments[i];
+            if (topics[other] == topics[i]) wrong = replay->cli->arguments[i];
     }
     struct into_options options = {
-        .cli = &replay->cli,
+        .cli = replay->cli,
         .prefix = wish->into,
         .topics = topics,
         .count = count,
@@ -192,9 +191,7 @@ static int copy_topics(struct replay *replay, const struct wish *wish, double sp
         .to_ms = replay->reader.to_ms,
         .speed = speed,
     };
-    int code =
-        wrong ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "%s: not a topic that can be copied, or named twice", wrong)
-              : 0;
+    int code = wrong ? CLI_WRONG(&REPLAY_COMMAND, "%s: not a topic that can be copied, or named twice", wrong) : 0;
     if (!code) code = partitions_of("partitions", wish->partitions, IDS_PARTITIONS_MAX, &options.partitions);
     if (!code)
         code = partitions_of("delivery-partitions", wish->delivery_partitions, 10000, &options.delivery_partitions);
@@ -214,47 +211,43 @@ static int read_users(struct replay *replay, const char *text) {
     }
     free(copy);
     if (!code && !replay->user_count)
-        code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--user %s: must be users, separated by commas", text);
+        code = CLI_WRONG(&REPLAY_COMMAND, "--user %s: must be users, separated by commas", text);
     return code;
 }
 
 static int refuse_wish(struct replay *replay, struct wish *wish, double *speed) {
-    const char *own = replay->cli.settings.prefix;
+    const char *own = replay->cli->settings.prefix;
     if (period_read(&wish->period, &REPLAY_COMMAND, clock_wall_ms())) return CLI_WRONG_USAGE;
     replay->reader.from_ms = wish->period.from_ms;
     replay->reader.to_ms = wish->period.to_ms;
     if (wish->period.to && wish->follow)
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--follow has no end: it does not go with --to");
+        return CLI_WRONG(&REPLAY_COMMAND, "--follow has no end: it does not go with --to");
     if (wish->user && read_users(replay, wish->user)) return CLI_WRONG_USAGE;
     if (cli_int_option(&REPLAY_COMMAND, "limit", wish->limit, 1, INT64_MAX, &replay->limit)) return CLI_WRONG_USAGE;
     if (wish->format && strcmp(wish->format, "json") && strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format %s: must be json or avro", wish->format);
+        return CLI_WRONG(&REPLAY_COMMAND, "--format %s: must be json or avro", wish->format);
     if (wish->format && wish->follow && !strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "--format avro is a file with an end: it does not go with --follow");
+        return CLI_WRONG(&REPLAY_COMMAND, "--format avro is a file with an end: it does not go with --follow");
     if (wish->format && wish->raw && !strcmp(wish->format, "avro"))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--format avro is raw by itself: it does not go with --raw");
+        return CLI_WRONG(&REPLAY_COMMAND, "--format avro is raw by itself: it does not go with --raw");
     bool migrates = wish->partitions || wish->delivery_partitions || wish->placed_among;
     if (!wish->into)
-        return wish->speed || migrates
-                   ? cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "--speed and numbers of partitions go with --into")
-                   : 0;
+        return wish->speed || migrates ? CLI_WRONG(&REPLAY_COMMAND, "--speed and numbers of partitions go with --into")
+                                       : 0;
     if (migrates && (!wish->partitions || wish->period.to || wish->speed))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "other numbers of partitions need --partitions, and no --to or --speed");
+        return CLI_WRONG(&REPLAY_COMMAND, "other numbers of partitions need --partitions, and no --to or --speed");
     if (wish->user || wish->limit || wish->partition || wish->follow || wish->raw || wish->format)
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "--into goes with --from, --last, --to, --speed and numbers of partitions only");
+        return CLI_WRONG(&REPLAY_COMMAND,
+                         "--into goes with --from, --last, --to, --speed and numbers of partitions only");
     if (!into_prefix_good(wish->into) || !strcmp(wish->into, own))
-        return cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE,
-                        "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
-                        own);
+        return CLI_WRONG(&REPLAY_COMMAND,
+                         "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
+                         own);
     return cli_real_option(&REPLAY_COMMAND, "speed", wish->speed, 1e-3, 1e6, speed);
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     struct wish wish = {.period = {.from_ms = 0, .to_ms = INT64_MAX}};
-    bool done;
     const struct cli_option options[] = {
         PERIOD_OPTIONS(&wish.period),
         {"user", "ID[,ID...]", "only what is about this user, or one of these", &wish.user, NULL},
@@ -272,11 +265,11 @@ static int run(int argc, char **argv) {
          &wish.placed_among, NULL},
         {"speed", "X", "with --into: X seconds of the period a second (as fast as possible)", &wish.speed, NULL},
     };
-    struct replay replay = {.limit = INT64_MAX};
-    int code = cli_open(&replay.cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
+    struct replay replay = {.cli = cli, .limit = INT64_MAX};
+    int code = cli_open(cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
     double speed = 0;
-    replay.topics = replay.cli.kafka;
+    replay.topics = cli->kafka;
     replay.reader = (struct reader_options){
         .settings = &replay.topics,
         .partition = READER_ALL,
@@ -288,11 +281,11 @@ static int run(int argc, char **argv) {
         .failure = &replay.ended,
     };
     replay.raw = wish.raw;
-    if (!wish.into && replay.cli.argument_count != 1) {
-        code = cli_fail(&REPLAY_COMMAND, CLI_WRONG_USAGE, "one topic must be given");
+    if (!wish.into && cli->argument_count != 1) {
+        code = CLI_WRONG(&REPLAY_COMMAND, "one topic must be given");
     } else if (!wish.into &&
-               !(replay.reader.topic = find_topic(&replay, replay.cli.arguments[0], &replay.topics.dead_letters))) {
-        code = refuse_topic(replay.cli.arguments[0]);
+               !(replay.reader.topic = find_topic(&replay, cli->arguments[0], &replay.topics.dead_letters))) {
+        code = refuse_topic(cli->arguments[0]);
     } else {
         code = refuse_wish(&replay, &wish, &speed);
         if (!code && wish.into)
@@ -301,7 +294,6 @@ static int run(int argc, char **argv) {
             code = print_topic(&replay, wish.partition, wish.format && !strcmp(wish.format, "avro"));
     }
     free(replay.users);
-    cli_close(&replay.cli);
     return code;
 }
 

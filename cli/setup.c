@@ -13,6 +13,7 @@
 #include "event/topics.h"
 #include "kafka/admin.h"
 #include "users/half.h"
+#include "users/profiles.h"
 
 enum { ASK_MS = 10000, ASK_AGAIN_MS = 200, SHOW_AGAIN_MS = 1000 };
 
@@ -81,7 +82,7 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
         .avatar_url = {.data = "", .size = 0},
     };
     buffer_clear(&setup->value);
-    event_encode_profile(&setup->value, &profile);
+    profile_encode(&setup->value, &profile);
     return put(setup, &TOPIC_PROFILES, user, error);
 }
 

@@ -159,7 +159,7 @@ static int show(const struct cli *cli, bool json, bool all_partitions) {
     status_start(&status, cli, &shape);
     code = ask_front(&status, cli, &error);
     if (code == -EINVAL)
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "%s", error.text);
+        code = CLI_WRONG(&STATUS_COMMAND, "%s", error.text);
     else if (code)
         code = cli_fail(&STATUS_COMMAND, 1, "%s", error.text);
     else
@@ -191,8 +191,8 @@ static int watch(const struct cli *cli, bool all_partitions, int64_t every_s) {
     }
 }
 
-static int run(int argc, char **argv) {
-    bool json = false, all_partitions = false, live = false, watches = false, done;
+static int run(struct cli *cli, int argc, char **argv) {
+    bool json = false, all_partitions = false, live = false, watches = false;
     const char *every = NULL;
     const struct cli_option options[] = {
         {"json", NULL, "one line of JSON, with every partition", NULL, &json},
@@ -202,26 +202,17 @@ static int run(int argc, char **argv) {
         {"watch", NULL, "again and again", NULL, &watches},
         {"every", "SECONDS", "between two readings of --live or --watch (2)", &every, NULL},
     };
-    struct cli cli;
-    int code = cli_open(&cli, &STATUS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
+    int code = cli_open(cli, &STATUS_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
     int64_t every_s = EVERY_S;
     if (live && (json || all_partitions || watches))
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--live goes with none of --json, --partitions and --watch");
-    else if (json && watches)
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "--watch does not go with --json");
-    else if (!live && cli.argument_count)
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes addresses only with --live");
-    else if (every && !live && !watches)
-        code = cli_fail(&STATUS_COMMAND, STATUS_UNUSABLE, "takes --every only with --live or --watch");
-    else if (cli_int_option(&STATUS_COMMAND, "every", every, 1, EVERY_MAX_S, &every_s))
-        code = STATUS_UNUSABLE;
-    else if (live)
-        code = show_live(&cli, (int)every_s);
-    else
-        code = watches ? watch(&cli, all_partitions, every_s) : show(&cli, json, all_partitions);
-    cli_close(&cli);
-    return code;
+        return CLI_WRONG(&STATUS_COMMAND, "--live goes with none of --json, --partitions and --watch");
+    if (json && watches) return CLI_WRONG(&STATUS_COMMAND, "--watch does not go with --json");
+    if (!live && cli->argument_count) return CLI_WRONG(&STATUS_COMMAND, "takes addresses only with --live");
+    if (every && !live && !watches) return CLI_WRONG(&STATUS_COMMAND, "takes --every only with --live or --watch");
+    if (cli_int_option(&STATUS_COMMAND, "every", every, 1, EVERY_MAX_S, &every_s)) return STATUS_UNUSABLE;
+    if (live) return show_live(cli, (int)every_s);
+    return watches ? watch(cli, all_partitions, every_s) : show(cli, json, all_partitions);
 }
 
 const struct cli_command STATUS_COMMAND = {

@@ -246,8 +246,8 @@ static int create_as_asked(const struct cli *cli, const struct numbers *numbers)
         cli_int_option(&TOPICS_COMMAND, "replication", numbers->replication, 1, 1000, &copies))
         return CLI_WRONG_USAGE;
     if (numbers->min_insync && !cli_int(numbers->min_insync, 1, copies < 0 ? 1000 : copies, &insync))
-        return cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "--min-insync %s: must be from 1 to the number of copies",
-                        numbers->min_insync);
+        return CLI_WRONG(&TOPICS_COMMAND, "--min-insync %s: must be from 1 to the number of copies",
+                         numbers->min_insync);
     return create(
         cli, &(struct topics_plan){.topics = &TOPICS_ALL,
                                    .partitions = {[TOPIC_SPACE_USERS] = (int)count,
@@ -257,7 +257,7 @@ static int create_as_asked(const struct cli *cli, const struct numbers *numbers)
                                    .min_insync = (int)(insync ? insync : (copies < 0 ? 0 : topics_insync(copies)))});
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     struct numbers numbers = {.partitions = "16", .delivery_partitions = "64"};
     struct acls_form form = {.principal = "User:%", .command_config = ""};
     const char *format = "kafka-acls";
@@ -273,25 +273,17 @@ static int run(int argc, char **argv) {
         {"command-config", "FILE", "acls: properties that kafka-acls.sh is to connect with (none)",
          &form.command_config, NULL},
     };
-    struct cli cli;
-    bool done;
-    int code = cli_open(&cli, &TOPICS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    const char *what = cli.argument_count ? cli.arguments[0] : "";
+    int code = cli_open(cli, &TOPICS_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    const char *what = cli->argument_count ? cli->arguments[0] : "";
     bool json = !strcmp(format, "json");
-    form.bootstrap = cli.settings.bootstrap;
-    if (!strcmp(what, "create") && cli.argument_count == 1)
-        code = create_as_asked(&cli, &numbers);
-    else if (!strcmp(what, "check") && cli.argument_count == 1)
-        code = topics_check(&cli);
-    else if (strcmp(what, "acls"))
-        code = cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "what can be done with topics is: create, check, acls");
-    else if (!json && strcmp(format, "kafka-acls"))
-        code = cli_fail(&TOPICS_COMMAND, CLI_WRONG_USAGE, "--format %s: must be kafka-acls or json", format);
-    else
-        code = acls_show(&cli, cli.arguments + 1, cli.argument_count - 1, &form, json);
-    cli_close(&cli);
-    return code;
+    form.bootstrap = cli->settings.bootstrap;
+    if (!strcmp(what, "create") && cli->argument_count == 1) return create_as_asked(cli, &numbers);
+    if (!strcmp(what, "check") && cli->argument_count == 1) return topics_check(cli);
+    if (strcmp(what, "acls")) return CLI_WRONG(&TOPICS_COMMAND, "what can be done with topics is: create, check, acls");
+    if (!json && strcmp(format, "kafka-acls"))
+        return CLI_WRONG(&TOPICS_COMMAND, "--format %s: must be kafka-acls or json", format);
+    return acls_show(cli, cli->arguments + 1, cli->argument_count - 1, &form, json);
 }
 
 const struct cli_command TOPICS_COMMAND = {

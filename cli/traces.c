@@ -14,7 +14,7 @@
 enum { LOOK_BACK_MS = 10 * 60 * 1000, LATEST_MAX = 100000 };
 
 struct tracing {
-    struct cli cli;
+    const struct cli *cli;
     struct period period;
     uint8_t trace[TRACE_ID_BYTES]; /* the one that is wanted */
     int64_t latest;                /* or so many of all; 0: that one */
@@ -36,10 +36,10 @@ static void take(void *context, const struct kafka_record *record) {
 
 static int read_all(struct tracing *tracing, struct error *error) {
     struct topics_shape shape;
-    int code = reader_shape(&tracing->cli, &shape, error);
+    int code = reader_shape(tracing->cli, &shape, error);
     for (size_t i = 0; !code && i < TOPICS_ALL.count; i++) {
         const struct topic *topic = TOPICS_ALL.items[i];
-        code = reader_run(&(struct reader_options){.settings = &tracing->cli.kafka,
+        code = reader_run(&(struct reader_options){.settings = &tracing->cli->kafka,
                                                    .topic = topic,
                                                    .partitions = shape.partitions[topic->space],
                                                    .partition = READER_ALL,
@@ -93,33 +93,27 @@ static bool parse_id(struct tracing *tracing, const char *text) {
     return true;
 }
 
-static int run(int argc, char **argv) {
+static int run(struct cli *cli, int argc, char **argv) {
     const char *latest = NULL;
-    bool done;
     int64_t now_ms = clock_wall_ms();
-    struct tracing tracing = {.period = {.from_ms = now_ms - LOOK_BACK_MS, .to_ms = INT64_MAX}};
+    struct tracing tracing = {.cli = cli, .period = {.from_ms = now_ms - LOOK_BACK_MS, .to_ms = INT64_MAX}};
     const struct cli_option options[] = {
         {"latest", "N", "the N traces that began last", &latest, NULL},
         PERIOD_OPTIONS(&tracing.period),
         {"json", NULL, "a line of JSON for each trace", NULL, &tracing.json},
     };
-    int code = cli_open(&tracing.cli, &TRACE_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    const char *id = tracing.cli.argument_count == 1 ? tracing.cli.arguments[0] : NULL;
-    if (tracing.cli.argument_count > 1 || !id == !latest) {
-        code = cli_fail(&TRACE_COMMAND, CLI_WRONG_USAGE, "a trace's id, `new` or --latest N must be given");
-    } else if (cli_int_option(&TRACE_COMMAND, "latest", latest, 1, LATEST_MAX, &tracing.latest) ||
-               period_read(&tracing.period, &TRACE_COMMAND, now_ms)) {
-        code = CLI_WRONG_USAGE;
-    } else if (id && !strcmp(id, "new")) {
-        code = print_new();
-    } else if (id && !parse_id(&tracing, id)) {
-        code = cli_fail(&TRACE_COMMAND, CLI_WRONG_USAGE, "%s is neither 32 hexadecimal digits nor a traceparent", id);
-    } else {
-        code = show(&tracing);
-    }
-    cli_close(&tracing.cli);
-    return code;
+    int code = cli_open(cli, &TRACE_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    const char *id = cli->argument_count == 1 ? cli->arguments[0] : NULL;
+    if (cli->argument_count > 1 || !id == !latest)
+        return CLI_WRONG(&TRACE_COMMAND, "a trace's id, `new` or --latest N must be given");
+    if (cli_int_option(&TRACE_COMMAND, "latest", latest, 1, LATEST_MAX, &tracing.latest) ||
+        period_read(&tracing.period, &TRACE_COMMAND, now_ms))
+        return CLI_WRONG_USAGE;
+    if (id && !strcmp(id, "new")) return print_new();
+    if (id && !parse_id(&tracing, id))
+        return CLI_WRONG(&TRACE_COMMAND, "%s is neither 32 hexadecimal digits nor a traceparent", id);
+    return show(&tracing);
 }
 
 const struct cli_command TRACE_COMMAND = {

@@ -2,7 +2,6 @@
  * when this one begins. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,93 +10,45 @@
 #include "base/instant.h"
 #include "base/mem.h"
 #include "cli/audit.h"
-#include "cli/cli.h"
 #include "cli/past.h"
+#include "cli/phone.h"
 #include "cli/phone_frame.h"
 #include "cli/reader.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
-#include "service/token.h"
-#include "ws/ws.h"
 
-enum {
-    MESSAGE_MAX = 16 << 20,
-    TICK_MS = 1000,
-    CONNECT_US = 10000000, /* the first time; later it goes on trying */
-    RETRY_FIRST_MS = 500,
-    RETRY_MAX_MS = 10000,
-    TOKEN_TTL_MS = 3600 * 1000,
-    LOOK_BACK_MS = 24 * 3600 * 1000, /* for a last position, when none is given */
-    STOP_SIGNALS = 2
-};
-
-static const char SUBPROTOCOL[] = "starling.v1";
-static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
+enum { LOOK_BACK_MS = 24 * 3600 * 1000 /* for a last position, when none is given */ };
 
 struct live_watch {
-    struct cli cli;
-    const char *url, *token; /* token NULL: we sign our own */
+    const struct cli *cli;
     int64_t user;
     struct geo_point at;
     bool placed; /* `at` is known */
-    uv_loop_t loop;
-    uv_signal_t signals[STOP_SIGNALS];
-    struct loop_timer *tick, *report, *retry;
-    struct loop_timer *ending; /* NULL before the end */
-    struct token_issuer *issuer;
-    struct ws_clients *clients;
-    struct ws_connection *connection; /* NULL: none, or not open yet */
+    struct phone_socket *phone;
+    struct loop_timer *report;
     struct watch_screen *screen;
     struct buffer frame, picture;
     bool page;                 /* redrawn in the terminal; else a line for each change */
     struct terminal *terminal; /* NULL: no page, or not yet, or no longer */
-    bool welcomed, ever_welcomed, closing;
-    int64_t started_us;
-    int64_t clock_ahead_ms; /* the server's clock before ours */
-    int64_t radius_m, retry_ms;
-    struct error trouble; /* what the server said was wrong last */
-    int code;
+    int64_t clock_ahead_ms;    /* the server's clock before ours */
+    int64_t radius_m;
     struct error *error;
 };
 
 static int64_t now_ms(const struct live_watch *watch) { return clock_wall_ms() + watch->clock_ahead_ms; }
 
-static void on_closed(void *context) {
-    struct live_watch *watch = context;
-    for (int i = 0; i < STOP_SIGNALS; i++) uv_close((uv_handle_t *)&watch->signals[i], NULL);
-    loop_timer_free(watch->tick);
-    loop_timer_free(watch->report);
-    loop_timer_free(watch->retry);
-    loop_timer_free(watch->ending);
-    terminal_free(watch->terminal);
-    watch->terminal = NULL;
-}
-
-static void shut_down(void *context) {
-    struct live_watch *watch = context;
-    ws_clients_shutdown(watch->clients, on_closed, watch);
-}
-
-/* Ends everything, outside of the callback in which that was decided: a connection may just be closing in it. */
-static void finish(struct live_watch *watch, int code) {
-    if (watch->closing) return;
-    watch->closing = true;
-    watch->code = code;
-    watch->ending = loop_timer_new(&watch->loop, 1, 0, shut_down, watch);
-}
-
 /* ---- showing ---- */
 
 static void draw(void *context) {
     struct live_watch *watch = context;
-    if (!watch->terminal || watch->closing) return;
+    if (!watch->terminal) return;
     size_t count;
     int rows, columns;
     terminal_size(&rows, &columns);
     screen_sorted(watch->screen, &count);
     char *heading =
         mem_format("User %" PRId64 " at %.5f, %.5f: %zu near within %" PRId64 " m%s", watch->user, watch->at.lat / 1e7,
-                   watch->at.lng / 1e7, count, watch->radius_m, watch->welcomed ? "" : " (connecting)");
+                   watch->at.lng / 1e7, count, watch->radius_m, phone_welcomed(watch->phone) ? "" : " (connecting)");
     buffer_clear(&watch->picture);
     screen_draw(watch->screen, &watch->picture, heading, now_ms(watch), rows);
     terminal_draw(watch->terminal, (const char *)watch->picture.data, watch->picture.size);
@@ -130,53 +81,32 @@ static void on_change(void *context, enum screen_change change, const struct scr
 
 /* ---- to the server ---- */
 
-static void send_hello(struct live_watch *watch) {
-    char *made = watch->token ? NULL : token_issue(watch->issuer, watch->user, clock_wall_ms() + TOKEN_TTL_MS);
-    phone_frame_hello(&watch->frame, made ? made : watch->token, watch->at, now_ms(watch));
-    ws_send(watch->connection, &watch->frame);
-    free(made);
+static void hello(void *context, struct buffer *frame, const char *token) {
+    struct live_watch *watch = context;
+    screen_begin(watch->screen);
+    phone_frame_hello(frame, token, watch->at, now_ms(watch));
 }
 
 /* Keeps the user active, as a phone does. */
 static void send_report(void *context) {
     struct live_watch *watch = context;
-    if (!watch->welcomed) return;
+    if (!phone_welcomed(watch->phone)) return;
     phone_frame_location(&watch->frame, watch->at, now_ms(watch));
-    ws_send(watch->connection, &watch->frame); // one that cannot be sent is as good as lost: the next follows
-}
-
-static void send_more(struct live_watch *watch, const char *after) {
-    phone_frame_more(&watch->frame, after);
-    ws_send(watch->connection, &watch->frame);
-}
-
-static void connect_again(void *context) {
-    struct live_watch *watch = context;
-    struct error error = {.text = ""};
-    if (watch->closing) return;
-    int code = ws_connect(watch->clients, watch->url, NULL, &error);
-    if (code) finish(watch, error_set(watch->error, code, "%s", error.text));
+    phone_send(watch->phone, &watch->frame); // one that is lost does not matter: the next follows
 }
 
 /* ---- from the server ---- */
 
 static int take_welcome(struct live_watch *watch, const json_t *frame) {
-    int64_t user, server_time, report_every_s;
+    int64_t server_time, report_every_s;
     double radius_m;
-    if (json_want_int(frame, "user", 0, INT64_MAX, &user, NULL) ||
-        json_want_int(frame, "server_time", 0, INT64_MAX, &server_time, NULL) ||
+    if (json_want_int(frame, "server_time", 0, INT64_MAX, &server_time, NULL) ||
         json_want_int(frame, "report_every_s", 1, 86400, &report_every_s, NULL) ||
         json_want_real(frame, "radius_m", 0, 1e9, &radius_m, NULL)) {
         return -EBADMSG;
     }
-    if (user != watch->user) {
-        finish(watch, error_set(watch->error, -EINVAL, "the token is user %" PRId64 "'s", user));
-        return 0;
-    }
     watch->clock_ahead_ms = server_time - clock_wall_ms();
     watch->radius_m = (int64_t)radius_m;
-    watch->welcomed = watch->ever_welcomed = true;
-    watch->retry_ms = RETRY_FIRST_MS;
     loop_timer_again(watch->report, (uint64_t)report_every_s * 1000, (uint64_t)report_every_s * 1000);
     note(watch, "connected");
     return 0;
@@ -185,143 +115,46 @@ static int take_welcome(struct live_watch *watch, const json_t *frame) {
 static int take_nearby(struct live_watch *watch, const json_t *frame) {
     const char *next = NULL;
     int code = screen_nearby(watch->screen, frame, &next);
-    if (!code && next) send_more(watch, next);
-    return code;
-}
-
-static int take_error(struct live_watch *watch, const json_t *frame) {
-    const char *message = "";
-    if (json_want_text(frame, "message", &message, NULL) == -EINVAL) return -EBADMSG;
-    struct buffer text = {.data = NULL};
-    terminal_put_text(&text, message);
-    error_set(&watch->trouble, 0, "%s", buffer_cstring(&text));
-    buffer_free(&text);
+    if (code || !next) return code;
+    phone_frame_more(&watch->frame, next);
+    phone_send(watch->phone, &watch->frame);
     return 0;
 }
 
-static int take_frame(struct live_watch *watch, const json_t *frame) {
-    const char *type;
-    int64_t after_ms;
-    if (json_want_text(frame, "type", &type, NULL)) return -EBADMSG;
-    if (!strcmp(type, "welcome")) return take_welcome(watch, frame);
-    if (!strcmp(type, "nearby")) return take_nearby(watch, frame);
-    if (!strcmp(type, "update")) return screen_update(watch->screen, frame);
-    if (!strcmp(type, "error")) return take_error(watch, frame);
-    if (!strcmp(type, "reconnect") && !json_want_int(frame, "after_ms", 0, 3600000, &after_ms, NULL))
-        watch->retry_ms = after_ms + 1;
-    return 0; // a newer server may say more than we know
-}
-
-static void on_open(void *context, struct ws_connection *connection) {
+static int take(void *context, const char *type, const json_t *frame) {
     struct live_watch *watch = context;
-    if (watch->closing) return;
-    watch->connection = connection;
-    watch->trouble.text[0] = '\0';
-    screen_begin(watch->screen);
-    send_hello(watch);
-}
-
-static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct live_watch *watch = context;
-    if (watch->closing) return;
-    struct error error = {.text = "a frame without meaning"};
-    json_t *frame = json_parse(text, size, &error);
-    if (!frame || take_frame(watch, frame))
-        finish(watch, error_set(watch->error, -EBADMSG, "the server cannot be understood: %s", error.text));
-    json_decref(frame);
+    int code = 0; // a newer server may say more than we know
+    if (!strcmp(type, "welcome")) code = take_welcome(watch, frame);
+    if (!strcmp(type, "nearby")) code = take_nearby(watch, frame);
+    if (!strcmp(type, "update")) code = screen_update(watch->screen, frame);
     draw(watch);
+    return code;
 }
 
-static void on_writable(void *context, struct ws_connection *connection) {}
-
-/* The reason to give up, or NULL: try again. */
-static const char *hopeless(const struct live_watch *watch, int code) {
-    switch (code) {
-    case WS_POLICY: return "the server refuses the token";
-    case WS_SUPERSEDED: return "the user has connected elsewhere";
-    case WS_EXPIRED: return watch->token ? "the token has expired" : NULL;
-    default: return watch->ever_welcomed ? NULL : "no connection";
-    }
+static void lost(void *context) {
+    note(context, "disconnected");
+    draw(context);
 }
-
-static void on_close(void *context, struct ws_connection *connection, int code) {
-    struct live_watch *watch = context;
-    bool was_welcomed = watch->welcomed;
-    watch->connection = NULL;
-    watch->welcomed = false;
-    if (watch->closing) return;
-    const char *reason = hopeless(watch, code);
-    if (reason) {
-        finish(watch, error_set(watch->error, -ECONNREFUSED, "%s: %s (close code %d%s%s)", watch->url, reason, code,
-                                *watch->trouble.text ? ": " : "", watch->trouble.text));
-        return;
-    }
-    if (was_welcomed) note(watch, "disconnected");
-    loop_timer_again(watch->retry, (uint64_t)watch->retry_ms, 0);
-    watch->retry_ms = watch->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : watch->retry_ms * 2;
-    draw(watch);
-}
-
-static void on_tick(void *context) {
-    struct live_watch *watch = context;
-    if (!watch->ever_welcomed && clock_monotonic_us() - watch->started_us > CONNECT_US)
-        finish(watch, error_set(watch->error, -ETIMEDOUT, "%s does not answer", watch->url));
-    if (ferror(stdout)) finish(watch, error_set(watch->error, -EIO, "standard output cannot be written"));
-    draw(watch);
-}
-
-static void on_signal(uv_signal_t *handle, int number) { finish(handle->data, 0); }
 
 /* ---- the command ---- */
 
-static void start_timers(struct live_watch *watch) {
-    static const int NUMBERS[STOP_SIGNALS] = {SIGINT, SIGTERM};
-    for (int i = 0; i < STOP_SIGNALS; i++) {
-        uv_signal_init(&watch->loop, &watch->signals[i]);
-        watch->signals[i].data = watch;
-        uv_signal_start(&watch->signals[i], on_signal, NUMBERS[i]);
-    }
-    watch->tick = loop_timer_new(&watch->loop, TICK_MS, TICK_MS, on_tick, watch);
-    watch->retry = loop_timer_new(&watch->loop, 1, 0, connect_again, watch);
+static int begin(void *context, struct phone_socket *phone, uv_loop_t *loop, struct error *error) {
+    struct live_watch *watch = context;
+    watch->phone = phone;
     // The server's welcome says how often; until then nothing is reported.
-    watch->report = loop_timer_new(&watch->loop, CONNECT_US / 1000, 0, send_report, watch);
+    watch->report = loop_timer_new(loop, 1, 0, send_report, watch);
+    if (watch->page)
+        watch->terminal =
+            terminal_new(&(struct terminal_options){.loop = loop, .context = watch, .redraw = draw, .on_key = NULL});
+    draw(watch);
+    return 0;
 }
 
-static int watch_run(struct live_watch *watch, const char *authorities) {
-    const bool secure = !strncmp(watch->url, "wss://", 6);
-    int code = 0;
-    if (!watch->token) {
-        const char *file = watch->cli.settings.hs256_key_file;
-        if (!*file)
-            return error_set(watch->error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");
-        code = token_issuer_new(file, &watch->issuer, watch->error);
-    }
-    if (code || uv_loop_init(&watch->loop)) return code ? code : error_set(watch->error, -EMFILE, "no event loop");
-    code = ws_clients_new(
-        &(struct ws_clients_options){
-            .loop = &watch->loop,
-            .subprotocol = SUBPROTOCOL,
-            .max_message = MESSAGE_MAX,
-            .tls_ca = secure ? authorities : NULL,
-            .context = watch,
-            .callbacks = {on_open, on_message, on_writable, on_close},
-        },
-        &watch->clients, watch->error);
-    if (!code) {
-        watch->started_us = clock_monotonic_us();
-        start_timers(watch);
-        if (watch->page) {
-            watch->terminal = terminal_new(
-                &(struct terminal_options){.loop = &watch->loop, .context = watch, .redraw = draw, .on_key = NULL});
-        }
-        draw(watch);
-        uv_run(&watch->loop, UV_RUN_DEFAULT);
-        fflush(stdout);
-        code = watch->code;
-    }
-    ws_clients_free(watch->clients);
-    uv_loop_close(&watch->loop);
-    return code;
+static void end(void *context) {
+    struct live_watch *watch = context;
+    loop_timer_free(watch->report);
+    terminal_free(watch->terminal);
+    watch->terminal = NULL;
 }
 
 static void keep_place(void *context, const struct track_report *report) {
@@ -341,7 +174,7 @@ static int find_place(struct live_watch *watch) {
         .take = keep_place,
     };
     struct past *past = NULL;
-    int code = past_new(&watch->cli, &past, watch->error);
+    int code = past_new(watch->cli, &past, watch->error);
     if (!code) code = past_read(past, &question, watch->error);
     past_free(past);
     if (code == -EHOSTDOWN) return code;
@@ -350,53 +183,52 @@ static int find_place(struct live_watch *watch) {
     return error_set(watch->error, -ENOENT, "the user has reported nothing for a day: give --at LAT,LNG");
 }
 
-static int start(struct live_watch *watch, const char *authorities) {
+static int start(struct live_watch *watch, struct phone_options *phone) {
     const struct watch_screen_options options = {.context = watch, .on_change = on_change};
     // With the user's own token the operator is not needed.
     struct topics_shape shape;
-    int code = watch->token ? 0 : reader_shape(&watch->cli, &shape, watch->error);
-    if (!code && !watch->token) code = audit_read(&watch->cli, "", &watch->user, 1, watch->error);
+    int code = phone->token ? 0 : reader_shape(watch->cli, &shape, watch->error);
+    if (!code && !phone->token) code = audit_read(watch->cli, "", &watch->user, 1, watch->error);
     if (!code && !watch->placed) code = find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);
         screen_place(watch->screen, watch->at);
-        code = watch_run(watch, authorities);
+        code = phone_run(phone, watch->error);
     }
-    token_issuer_free(watch->issuer);
     screen_free(watch->screen);
     buffer_free(&watch->frame);
     buffer_free(&watch->picture);
     return code ? cli_fail(&WATCH_COMMAND, 1, "%s", watch->error->text) : 0;
 }
 
-static int run(int argc, char **argv) {
-    const char *at = NULL, *url = NULL, *token = NULL, *authorities = AUTHORITIES;
-    bool done;
+static int run(struct cli *cli, int argc, char **argv) {
+    const char *at = NULL;
+    struct error error = {.text = ""};
+    struct live_watch watch = {.cli = cli, .error = &error, .page = terminal_is_there()};
+    struct phone_options phone = {.cli = cli,
+                                  .context = &watch,
+                                  .start = begin,
+                                  .end = end,
+                                  .hello = hello,
+                                  .take = take,
+                                  .lost = lost,
+                                  .second = draw};
     const struct cli_option options[] = {
         {"at", "LAT,LNG", "where the user is, in degrees (where they last reported)", &at, NULL},
-        {"ws", "URL", "WebSocket address of the edge (ws.url)", &url, NULL},
-        {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &token, NULL},
-        {"ca", "FILE", "PEM file of the authorities to trust for wss://", &authorities, NULL},
+        {"ws", "URL", "WebSocket address of the edge (ws.url)", &phone.url, NULL},
+        {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &phone.token, NULL},
+        {"ca", "FILE", "PEM file of the authorities to trust for wss://", &phone.authorities, NULL},
     };
-    struct error error = {.text = ""};
-    struct live_watch watch = {.error = &error, .retry_ms = RETRY_FIRST_MS, .page = terminal_is_there()};
-    int code = cli_open(&watch.cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
-    if (code || done) return code;
-    if (!url) url = watch.cli.settings.ws_url;
-    watch.url = url;
-    watch.token = token;
-    if (cli_one_user(&watch.cli, &watch.user)) {
-        code = CLI_WRONG_USAGE;
-    } else if (at && !cli_place(at, &watch.at)) {
-        code = cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--at %s: must be LAT,LNG in degrees", at);
-    } else if (strncmp(url, "ws://", 5) && strncmp(url, "wss://", 6)) {
-        code = cli_fail(&WATCH_COMMAND, CLI_WRONG_USAGE, "--ws %s: must begin with ws:// or wss://", url);
-    } else {
-        watch.placed = at != NULL;
-        code = start(&watch, authorities);
-    }
-    cli_close(&watch.cli);
-    return code;
+    int code = cli_open(cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
+    if (!phone.url) phone.url = cli->settings.ws_url;
+    if (cli_one_user(cli, &watch.user)) return CLI_WRONG_USAGE;
+    if (at && !cli_place(at, &watch.at)) return CLI_WRONG(&WATCH_COMMAND, "--at %s: must be LAT,LNG in degrees", at);
+    if (strncmp(phone.url, "ws://", 5) && strncmp(phone.url, "wss://", 6))
+        return CLI_WRONG(&WATCH_COMMAND, "--ws %s: must begin with ws:// or wss://", phone.url);
+    watch.placed = at != NULL;
+    phone.user = watch.user;
+    return start(&watch, &phone);
 }
 
 const struct cli_command WATCH_COMMAND = {

@@ -134,15 +134,14 @@ bool when_read(const char *text, int64_t now_ms, int64_t *ms) {
 int period_read(struct period *period, const struct cli_command *command, int64_t now_ms) {
     static const char EXAMPLES[] = "2026-01-31T12:00, 1790000000000, -1h";
     char from[INSTANT_TEXT_SIZE], to[INSTANT_TEXT_SIZE];
-    if (period->last && period->from) return cli_fail(command, CLI_WRONG_USAGE, "--last is a --from: give one of them");
+    if (period->last && period->from) return CLI_WRONG(command, "--last is a --from: give one of them");
     if (period->from && !when_read(period->from, now_ms, &period->from_ms))
-        return cli_fail(command, CLI_WRONG_USAGE, "--from %s: must be a time (%s)", period->from, EXAMPLES);
+        return CLI_WRONG(command, "--from %s: must be a time (%s)", period->from, EXAMPLES);
     if (period->to && !when_read(period->to, now_ms, &period->to_ms))
-        return cli_fail(command, CLI_WRONG_USAGE, "--to %s: must be a time (%s)", period->to, EXAMPLES);
+        return CLI_WRONG(command, "--to %s: must be a time (%s)", period->to, EXAMPLES);
     if (period->last && !take_back(period->last, now_ms, &period->from_ms))
-        return cli_fail(command, CLI_WRONG_USAGE, "--last %s: must be a number of s, m, h or d (90s, 30m, 1h, 2d)",
-                        period->last);
+        return CLI_WRONG(command, "--last %s: must be a number of s, m, h or d (90s, 30m, 1h, 2d)", period->last);
     if (period->from_ms < period->to_ms) return 0;
-    return cli_fail(command, CLI_WRONG_USAGE, "nothing is from %s to %s: --from must be before --to",
-                    instant_format(period->from_ms, from), instant_format(period->to_ms, to));
+    return CLI_WRONG(command, "nothing is from %s to %s: --from must be before --to",
+                     instant_format(period->from_ms, from), instant_format(period->to_ms, to));
 }

@@ -71,35 +71,51 @@ function(starling_benches)
     endforeach()
 endfunction()
 
-# starling_unit_tests(USES ours...): tests/unit/test_*.c are ctest's tests, the other files there are linked to each, and
-# so are codecs of records that have older versions, which schemas/ may not have. A test that includes "fakes/..." is linked
-# with tests/fakes, whose functions then stand for those of the libraries: objects come before archives.
+# starling_test_name(FILE VARIABLE): the name of the test that is that file below tests/unit: its path without lib/ and tools/, joined by
+# underscores. A file that is called as its folder has no name of its own: lib/store/test_store.c is test_store.
+function(starling_test_name file variable)
+    file(RELATIVE_PATH name "${CMAKE_SOURCE_DIR}/tests/unit" "${file}")
+    string(REGEX REPLACE "^(lib|tools)/" "" name "${name}")
+    string(REGEX REPLACE "test_([^/]*)\\.c$" "\\1" name "${name}")
+    string(REGEX REPLACE "[/-]" "_" name "${name}")
+    get_filename_component(module "${file}" NAME_WE)
+    get_filename_component(folder "${file}" DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    if(module STREQUAL "test_${folder}")
+        string(REGEX REPLACE "_${folder}$" "" name "${name}")
+    endif()
+    set(${variable} "test_${name}" PARENT_SCOPE)
+endfunction()
+
+# starling_unit_tests(USES ours...): test_*.c anywhere below tests/unit are ctest's tests, the other files there are linked to each, and
+# so are the kit, which has their main, and codecs of records that have older versions, which schemas/ may not have. A test that includes
+# "fakes/..." is linked with tests/fakes, whose functions then stand for those of the libraries: objects come before archives.
 function(starling_unit_tests)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
     starling_codecs(evolution tests/schemas/evolution)
-    starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA
-        GENERATED ${evolution_CODECS})
-    target_compile_definitions(starling_testing PRIVATE "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
-    # For files that only tests with fakes use: the linker leaves them out of the others.
-    target_include_directories(starling_testing PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+    file(GLOB_RECURSE tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
+    file(GLOB_RECURSE shared CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/*.c")
+    list(REMOVE_ITEM shared ${tests})
+    list(FILTER shared EXCLUDE REGEX "/tests/unit/kit/")
+    starling_library(kit FOLDER tests/unit/kit USES deliver event json base EXTERNAL PkgConfig::CMOCKA)
+    target_include_directories(starling_kit PUBLIC "${CMAKE_SOURCE_DIR}/tests")
+    starling_library(testing USES kit ${ARG_USES} GENERATED ${shared} ${evolution_CODECS})
+    target_compile_definitions(starling_testing PUBLIC
+        "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
     file(GLOB fakes CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fakes/*.c")
     list(TRANSFORM ARG_USES PREPEND starling_)
     add_library(starling_fakes OBJECT ${fakes})
     target_link_libraries(starling_fakes PRIVATE ${ARG_USES})
     target_include_directories(starling_fakes PRIVATE "${CMAKE_SOURCE_DIR}/tests")
     add_dependencies(starling_fakes event_codecs)
-    file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
     foreach(file IN LISTS tests)
-        get_filename_component(name "${file}" NAME_WE)
+        starling_test_name("${file}" name)
         add_executable(${name} "${file}")
         file(STRINGS "${file}" faked REGEX "^#include \"fakes/")
         if(faked)
             target_sources(${name} PRIVATE $<TARGET_OBJECTS:starling_fakes>)
-            target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests")
         endif()
         target_link_libraries(${name} PRIVATE starling_testing)
-        target_compile_definitions(${name} PRIVATE
-            "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
         add_dependencies(${name} event_codecs)
         add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
         set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
@@ -138,11 +154,10 @@ function(starling_test_spine)
 endfunction()
 
 # starling_integration_tests(USES ours...): tests/integration/test_*.c are programs against a real broker, which ctest has
-# not: the end-to-end tests run them. The other files there are linked to each.
+# not: the end-to-end tests run them. The other files there are linked to each, and so is the kit of the unit tests.
 function(starling_integration_tests)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
-    starling_library(integration FOLDER tests/integration WITHOUT "test_[^/]*\\.c" USES ${ARG_USES}
-        EXTERNAL PkgConfig::CMOCKA)
+    starling_library(integration FOLDER tests/integration WITHOUT "test_[^/]*\\.c" USES kit ${ARG_USES})
     file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/integration/test_*.c")
     foreach(file IN LISTS tests)
         get_filename_component(name "${file}" NAME_WE)

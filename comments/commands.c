@@ -4,12 +4,16 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "comments/parts.h"
+#include "decider/identity.h"
 #include "event/topics.h"
+
+enum { SECOND_MS = 1000 };
 
 static const struct topic *const COMMANDS[] = {&TOPIC_COMMENT_COMMANDS};
 
 struct comment_commands {
-    struct comment_commands_options options;
+    const struct comments *comments;
     struct decider *decider;
     struct decisions *decisions;
 };
@@ -22,7 +26,7 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
     struct comment_commands *commands = context;
     int32_t partition = -1;
     int code = decisions_run(commands->decisions, slice, count, &partition, error);
-    tasks_damaged(commands->options.tasks, partition, code, error);
+    tasks_damaged(commands->comments->tasks, partition, code, error);
     return code;
 }
 
@@ -33,28 +37,34 @@ static int write_record(void *context, const struct topic *topic, int32_t partit
 }
 
 static bool banned(void *context, int64_t user, int64_t now_ms) {
-    return bans_has(((struct comment_commands *)context)->options.bans, user, now_ms);
+    return bans_has(((struct comment_commands *)context)->comments->bans, user, now_ms);
 }
 
-static void handled(void *context) { tasks_decided(((struct comment_commands *)context)->options.tasks); }
-static void reset(void *context) { tasks_commands_lost(((struct comment_commands *)context)->options.tasks); }
+static void handled(void *context) { tasks_decided(((struct comment_commands *)context)->comments->tasks); }
+static void reset(void *context) { tasks_commands_lost(((struct comment_commands *)context)->comments->tasks); }
 
-struct comment_commands *comment_commands_new(const struct comment_commands_options *options) {
-    struct comment_commands *commands = MEM_NEW(&(struct comment_commands){.options = *options});
+int comment_commands_new(const struct comments *comments, struct comment_commands **out, struct error *error) {
+    const struct service_settings *common = service_settings(comments->service);
+    const struct comments_settings *settings = comments->settings;
+    char *id;
+    int code = identity_transactional(service_kafka(comments->service)->prefix, settings->group_id,
+                                      common->group_instance_id, common->data_dir, &id, error);
+    if (code) return code;
+    struct comment_commands *commands = MEM_NEW(&(struct comment_commands){.comments = comments});
     commands->decider = decider_new(&(struct decider_options){
-        .loop = options->loop,
-        .settings = options->kafka,
-        .log = options->log,
-        .registry = options->metrics,
-        .metrics = decider_metrics_of(options->metrics, "starling_comments"),
-        .transactional_id = options->transactional_id,
-        .partitions = options->partitions,
+        .loop = service_loop(comments->service),
+        .settings = service_kafka(comments->service),
+        .log = service_log(comments->service),
+        .registry = service_metrics(comments->service),
+        .metrics = decider_metrics_of(service_metrics(comments->service), "starling_comments"),
+        .transactional_id = id,
+        .partitions = comments->partitions,
         .commands = COMMANDS,
         .command_count = ARRAY_SIZE(COMMANDS),
         .states = DECISIONS_STATES,
         .state_count = THREADS_STATES,
         .offsets = &TOPIC_COMMENT_OFFSETS,
-        .batch = options->batch,
+        .batch = (size_t)settings->commands_batch,
         .item_size = sizeof(struct comment_item),
         .release = decisions_release,
         .context = commands,
@@ -63,12 +73,13 @@ struct comment_commands *comment_commands_new(const struct comment_commands_opti
         .on_handled = handled,
         .on_reset = reset,
     });
-    commands->options.transactional_id = NULL; // the decider has its copy
+    free(id);
     struct decisions_options decisions = {
-        .threads = options->threads,
-        .partitions = options->partitions,
-        .user_partitions = options->user_partitions,
-        .rate = options->rate,
+        .threads = comments->threads,
+        .partitions = comments->partitions,
+        .user_partitions = comments->user_partitions,
+        .rate = {.interval_ms = settings->user_rate ? SECOND_MS / settings->user_rate : 0,
+                 .burst = settings->user_burst},
         .context = commands,
         .write = write_record,
         .banned = banned,
@@ -76,7 +87,8 @@ struct comment_commands *comment_commands_new(const struct comment_commands_opti
     for (int s = 0; s < THREADS_STATES; s++)
         decisions.overlays[s] = decider_overlay(commands->decider, THREADS_TOPICS[s]);
     commands->decisions = decisions_new(&decisions);
-    return commands;
+    *out = commands;
+    return 0;
 }
 
 void comment_commands_free(struct comment_commands *commands) {

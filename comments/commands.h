@@ -2,27 +2,12 @@
  * writes is in one transaction. Loop's thread. */
 #pragma once
 
-#include "comments/bans.h"
 #include "comments/decisions.h"
-#include "tasks/tasks.h"
 
 struct comment_commands;
+struct comments;
 
-struct comment_commands_options {
-    uv_loop_t *loop;
-    const struct kafka_settings *kafka;
-    struct log *log;
-    struct metrics *metrics;
-    struct threads *threads;
-    const struct bans *bans;
-    const char *transactional_id;
-    int32_t partitions, user_partitions;
-    struct comment_rate rate;
-    size_t batch; /* commands in one transaction at most */
-    struct tasks *tasks;
-};
-
-struct comment_commands *comment_commands_new(const struct comment_commands_options *options);
+int comment_commands_new(const struct comments *comments, struct comment_commands **commands, struct error *error);
 void comment_commands_free(struct comment_commands *commands); /* not while the decider is busy; NULL is fine */
 
 struct decider *comment_commands_decider(struct comment_commands *commands);     /* lives as long */

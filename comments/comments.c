@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "comments/comments_private.h"
-#include "decider/identity.h"
 #include "event/programs.h"
 #include "event/topics.h"
 #include "ids/ids.h"
@@ -40,18 +39,13 @@ static void each_tenth(void *context) {
 }
 
 static void collect(void *context) {
-    struct comments *comments = context;
+    const struct comments *comments = context;
     struct store_usage usage = store_usage(comments->store);
-    comments->metrics.cache->value = (double)usage.block_cache;
-    comments->metrics.files->value = (double)usage.sst_files;
-}
-
-static void start_metrics(struct comments *comments) {
-    struct metrics *m = service_metrics(comments->service);
-    comments->metrics.cache =
-        metrics_gauge(m, "starling_comments_store_cache_bytes", "Block cache of the store.", NULL);
-    comments->metrics.files = metrics_gauge(m, "starling_comments_store_disk_bytes", "The store on the disk.", NULL);
-    metrics_on_collect(m, collect, comments);
+    const struct metric_now now[] = {
+        {"starling_comments_store_cache_bytes", "Block cache of the store.", (double)usage.block_cache},
+        {"starling_comments_store_disk_bytes", "The store on the disk.", (double)usage.sst_files},
+    };
+    metrics_set(service_metrics(comments->service), now, ARRAY_SIZE(now));
 }
 
 /* ---- the parts ---- */
@@ -76,31 +70,6 @@ static int open_kafka(struct comments *comments, struct error *error) {
                       &comments->copies, error);
 }
 
-static int make_commands(struct comments *comments, struct error *error) {
-    const struct service_settings *common = service_settings(comments->service);
-    int64_t rate = comments->settings->user_rate;
-    char *id;
-    int code = identity_transactional(service_kafka(comments->service)->prefix, comments->settings->group_id,
-                                      common->group_instance_id, common->data_dir, &id, error);
-    if (code) return code;
-    comments->commands = comment_commands_new(&(struct comment_commands_options){
-        .loop = service_loop(comments->service),
-        .kafka = service_kafka(comments->service),
-        .log = service_log(comments->service),
-        .metrics = service_metrics(comments->service),
-        .threads = comments->threads,
-        .bans = comments->bans,
-        .transactional_id = id,
-        .partitions = comments->partitions,
-        .user_partitions = comments->user_partitions,
-        .rate = {.interval_ms = rate ? SECOND_MS / rate : 0, .burst = comments->settings->user_burst},
-        .batch = (size_t)comments->settings->commands_batch,
-        .tasks = comments->tasks,
-    });
-    free(id);
-    return 0;
-}
-
 static int make_watches(struct comments *comments, struct error *error) {
     int code = edges_new(&(struct edges_options){.loop = service_loop(comments->service),
                                                  .kafka = service_kafka(comments->service),
@@ -111,18 +80,8 @@ static int make_watches(struct comments *comments, struct error *error) {
                                                  .context = comments,
                                                  .failed = comments_failed},
                          &comments->edges, error);
-    if (code) return code;
-    comments->watches = thread_watches_new(&(struct thread_watches_options){
-        .loop = service_loop(comments->service),
-        .metrics = service_metrics(comments->service),
-        .tracer = service_kafka(comments->service)->tracer,
-        .partitions = comments->partitions,
-        .events_per_s = comments->settings->live_max,
-        .threads = comments->threads,
-        .edges = comments->edges,
-        .tasks = comments->tasks,
-    });
-    return 0;
+    if (!code) comments->watches = thread_watches_new(comments);
+    return code;
 }
 
 static int start_tasks(struct comments *comments, struct error *error) {
@@ -159,7 +118,7 @@ static int make_parts(struct comments *comments, struct error *error) {
                                 &COMMENTS_TOPOLOGY, comments);
     int code = open_kafka(comments, error);
     if (!code) code = make_watches(comments, error);
-    if (!code) code = make_commands(comments, error);
+    if (!code) code = comment_commands_new(comments, &comments->commands, error);
     if (code) return code;
     comments->replies = comment_replies_new(&(struct comment_replies_options){
         .partitions = comments->partitions,
@@ -198,7 +157,7 @@ static int start_parts(struct comments *comments, struct error *error) {
     uv_loop_t *loop = service_loop(comments->service);
     int code = make_parts(comments, error);
     if (code) return code;
-    start_metrics(comments);
+    metrics_on_collect(service_metrics(comments->service), collect, comments);
     comments->second = loop_timer_new(loop, SECOND_MS, SECOND_MS, each_second, comments);
     comments->tenth = loop_timer_new(loop, TENTH_MS, TENTH_MS, each_tenth, comments);
     comments->started = true;

@@ -1,38 +1,7 @@
 /* Between comments/comments.c, comments_store.c and topology.c. */
 #pragma once
 
-#include "base/loop.h"
-#include "comments/comments.h"
-#include "comments/replies.h"
-#include "comments/settings.h"
-#include "comments/thread_watches.h"
-#include "owner/checkpoints.h"
-#include "owner/settings.h"
-
-struct comments {
-    struct service *service;
-    const struct comments_settings *settings;
-    const struct owner_settings *owning;
-    int32_t partitions, user_partitions, routes;
-    struct epochs *epochs; /* the owner's */
-    struct checkpoints *checkpoints;
-    struct store *store;
-    struct threads *threads;
-    struct kafka_producer *dead_letters;
-    struct bans *bans;
-    struct copies *copies; /* of bans */
-    struct comment_commands *commands;
-    struct edges *edges;
-    struct thread_watches *watches;
-    struct tasks *tasks;
-    struct comment_replies *replies;
-    struct loop_timer *second, *tenth;
-    bool started; /* the store is open, and all parts are made */
-    bool draining;
-    struct {
-        struct metric *cache, *files;
-    } metrics;
-};
+#include "comments/parts.h"
 
 enum { COMMENTS_THREADS, COMMENTS_WATCHES, COMMENTS_STORES }; /* the order of the topology's stores */
 extern const struct tasks_product COMMENTS_TOPOLOGY;

@@ -137,7 +137,7 @@ int decisions_is_read(struct decisions *decisions, int32_t partition, const stru
     decisions_client_key(&key, subject, user, client);
     if (pending(decisions, THREADS_TEXTS, &key)) return 0;
     decisions_key(&key, subject, 2, comment, user);
-    if (comment && pending(decisions, THREADS_REACTIONS, &key)) return 0;
+    if (pending(decisions, THREADS_REACTIONS, &key)) return 0;
     return subject_is_read(decisions, partition, subject, offset, error);
 }
 
@@ -183,14 +183,16 @@ static int find_thread(struct decisions *decisions, struct decision *decided, st
     thread->registered = code;
     code = find_place(decisions, decided, command->comment, &thread->about, error);
     if (!code && thread->about.id) code = find_above(decisions, decided, error);
-    if (!code && thread->about.id && !comment_command_writes(command->kind))
+    bool there = thread->about.id || (thread->registered && comment_command_likes_subject(command));
+    if (!code && there && !comment_command_writes(command->kind))
         code = decisions_reaction(decisions, partition, &command->subject, command->comment, command->user, &reaction,
                                   error);
     if (code < 0) return code;
     thread->likes = reaction.likes;
     thread->reported = reaction.reported;
-    if (comment_command_writes(command->kind)) {
+    if (comment_command_writes(command->kind) || command->kind == COMMENT_COMMAND_LIKE)
         thread->banned = options->banned(options->context, command->user, decided->arrived_ms);
+    if (comment_command_writes(command->kind)) {
         thread->made.id = next_id(decisions, decided);
         thread->now_ms = decided->arrived_ms;
         thread->rate = options->rate;
@@ -228,6 +230,7 @@ int decisions_read(struct decisions *decisions, const struct kafka_record *recor
     item->kind = command.kind;
     item->user = command.user;
     item->comment = command.comment;
+    item->likes_subject = comment_command_likes_subject(&command);
     item->subject = text_in(&command.subject, record, item->value);
     item->client = text_in(&command.key, record, item->value);
     return 0;
@@ -305,7 +308,7 @@ static void want(struct decisions *decisions, const struct decider_command *slot
     if (item->comment && !pending(decisions, THREADS_COMMENTS, &key))
         threads_want_comment(threads, slot->partition, &item->subject, item->comment);
     decisions_key(&key, &item->subject, 2, item->comment, item->user);
-    if (item->comment && !writes && !pending(decisions, THREADS_REACTIONS, &key))
+    if ((item->comment || item->likes_subject) && !writes && !pending(decisions, THREADS_REACTIONS, &key))
         threads_want_reaction(threads, slot->partition, &item->subject, item->comment, item->user);
     if (!writes) return;
     threads_want_key(threads, slot->partition, &item->subject, item->user, &item->client);

@@ -5,7 +5,7 @@
  *
  *         comments            subjects and comments: once a slice each, however many commands changed them; comments first
  *         comment-texts       of a new comment; without its text when it is deleted
- *         reactions           of each like and report
+ *         reactions           of each like and report; comment 0: of a like of the subject itself
  *         comment-refusals    why a command was refused
  *         comments-wide       a comment that was made, has changed its state or was reported, with its text
  *         notices             to the users whom a comment answers or mentions, and to the subject's owner, once it is visible
@@ -25,7 +25,8 @@ struct comment_item {
     int64_t arrived_ms;
     /* The parts that decide which rows it looks up: */
     enum comment_command_kind kind;
-    int64_t user, comment;             /* comment 0: none, or one that is named by its key */
+    int64_t user, comment; /* comment 0: none, or one that is named by its key */
+    bool likes_subject;
     struct event_text subject, client; /* in the value; size 0: they lie elsewhere */
 };
 
@@ -83,7 +84,7 @@ int decisions_refused(struct decisions *decisions, int32_t partition, const stru
                       const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
                       struct error *error);
 
-/* Whether the user likes or has reported the comment. */
+/* Whether the user likes or has reported the comment. id 0: whether the user likes the subject. */
 int decisions_reaction(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
                        int64_t user, struct comment_reaction *reaction, struct error *error);
 
@@ -92,6 +93,6 @@ int decisions_reaction(struct decisions *decisions, int32_t partition, const str
 int decisions_passing(const struct decisions *decisions, int32_t partition, int64_t offset, int64_t *wait_ms);
 
 /* Whether the store has what this command has changed: the subject and its comments, the comment of the key, and the user's reaction to
- * `comment` (0: none). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */
+ * `comment` (0: to the subject). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */
 int decisions_is_read(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t offset,
                       int64_t user, const struct event_text *key, int64_t comment, struct error *error);

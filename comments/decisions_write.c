@@ -2,10 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "comments/decisions_private.h"
 #include "event/topics.h"
 #include "ids/ids.h"
+
+enum { SUBJECT_V1 = 33, SUBJECT_V1_LACKS = 1 /* byte at the end */ };
 
 static int write_under(struct decisions *decisions, const struct topic *topic, int32_t partition, const void *key,
                        size_t key_size) {
@@ -66,6 +69,8 @@ static int by_key(const void *a, const void *b, void *keys) {
     return memcmp((const uint8_t *)keys + x->key, (const uint8_t *)keys + y->key, x->key_size);
 }
 
+/* Older comments processes cannot read version 2. Where nobody likes the subject, as before any gateway lets users do so, version 1 says all.
+ */
 static void encode_subject(struct buffer *out, const struct subject_state *state) {
     const struct comment_subject record = {
         .owner = state->owner,
@@ -80,8 +85,13 @@ static void encode_subject(struct buffer *out, const struct subject_state *state
         .structure = state->structure,
         .counters = state->counters,
         .command = state->command,
+        .likes = state->likes,
     };
+    size_t before = out->size;
     event_encode_comment_subject(out, &record);
+    if (state->likes) return;
+    bytes_put_be32(out->data + before + 1, SUBJECT_V1);
+    out->size -= SUBJECT_V1_LACKS;
 }
 
 int decisions_write_slice(struct decisions *decisions) {

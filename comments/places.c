@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 
-static const char *const NAMES[] = {[THREADS_FLOOR] = "floor", [THREADS_NEWEST] = "newest", [THREADS_HEAT] = "heat"};
+static const char *const NAMES[] = {
+    [THREADS_FLOOR] = "floor", [THREADS_NEWEST] = "newest", [THREADS_HEAT] = "heat", [THREADS_ANSWERS] = "answers"};
 
 bool place_sort_of(const char *name, enum threads_sort *sort) {
     for (int s = THREADS_FLOOR; s <= THREADS_HEAT; s++) {

@@ -2,19 +2,23 @@
  * cursors are strings, users are integers. Loop's thread.
  *
  *     GET /peer/comments/page/TYPE/ID?sort&after&limit&replies    a page of roots: {items: [comment], next, total, version, counters,
- *                                                                 closed, owner, complete, pinned: [comment]}
- *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, by floor: {items: [comment], next, user, version,
- *                                                                 complete}; user: the root's author
+ *                                                                 likes, closed, owner, complete, pinned: [comment]}
+ *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, or those that answer a reply, by floor: {items:
+ *                                                                 [comment], next, user, version, complete}; user: the comment's author,
+ *                                                                 root_user: that of its root, if it is a reply
  *     GET /peer/comments/one/TYPE/ID/COMMENT?around&user          {item: comment, root: comment or null, around: [comment], complete}
  *     GET /peer/comments/likes/TYPE/ID?user&ids                   {liked: [id]}: those of these comments that the user likes
- *     GET /peer/comments/subject/TYPE/ID                          {owner, closed, who_may, review, level, total, roots, held, version,
- *                                                                 counters}
- *     GET /peer/comments/counts/PARTITION?subjects                {items: [{total, version} or null]}; the subjects (post:1,post:2) may
- *                                                                 be of other partitions: false where those are not served here. 421 if
- *                                                                 the path's partition is not
+ *     GET /peer/comments/likers/TYPE/ID?after&limit               {items: [{user}], next}: who likes the subject, by rising id. after and
+ *                                                                 next: a user
+ *     GET /peer/comments/subject/TYPE/ID                          {owner, closed, who_may, review, level, total, roots, held, likes,
+ *                                                                 version, counters}
+ *     GET /peer/comments/counts/PARTITION?subjects                {items: [{total, version, likes, liked} or null]}; the subjects
+ *                                                                 (post:1,post:2:7) may be of other partitions: false where those are
+ *                                                                 not served here. 421 if the path's partition is not. liked: only of a
+ *                                                                 subject with a user behind it, whether that user likes it
  *     GET /peer/comments/of/PARTITION?user&likes&limit&after      {items: [{subject, comment, what: comment or like}], next}: of the user,
- *                                                                 those that are not deleted, or with `likes` only likes; a page may have
- *                                                                 none and a next one
+ *                                                                 those that are not deleted, or with `likes` only likes; comment null:
+ *                                                                 the subject itself is liked. A page may have none and a next one
  *     GET /peer/comments/outcome/TYPE/ID?user&key&comment&offset&wait_ms     what became of a command
  *
  *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible
@@ -24,7 +28,8 @@
  *     around    the comment's neighbours on each side, by floor, 0 to 100, default 0: roots of a root, replies of the same root of a reply
  *     user      one: whoever asks, who sees the text of his own held comment; absent: nobody
  *     ids       up to 1100, separated by commas; subjects: the same
- *     version   the number of changes to the subject's comments, states, pins and settings; counters: of those to its likes. Both never fall
+ *     version   the number of changes to the subject's comments, states, pins and settings; counters: of those to likes. Both never fall
+ *     likes     of a subject: users who like the subject itself
  *     complete  false: the text of a visible comment is not read yet (text is null, state visible). Such an answer is not to be kept
  *
  * comment = {id, user, text, time, floor, root, reply_to, likes, reply_count, replies: [comment], state}: without the names. state:
@@ -35,7 +40,8 @@
  * that is not under this subject: 404 no-comment.
  *
  * The outcome waits, up to wait_ms (0 to 30,000, default 1000), until the command at `offset` of the subject's partition is decided and
- * what it made can be read. It is found by user and key; `comment` is the one that the command was about, 0 for none.
+ * what it made can be read. It is found by user and key; `comment` is the one that the command was about, 0 for none
+ * or the subject itself.
  *
  *     200 {refused: null, comment: comment or null, subject: as above, pinned: bool}     comment: that of POST and REPLY, else `comment`
  *     200 {refused: "closed", comment: null, subject: null, pinned: false}               a name of enum comment_refusal_reason: no_subject,
@@ -54,6 +60,7 @@
 
 #include "comments/commands.h"
 #include "service/http.h"
+#include "tasks/tasks.h"
 
 struct comment_replies;
 

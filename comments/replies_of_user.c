@@ -16,8 +16,11 @@ static bool put_item(void *context, const struct event_text *subject, int64_t co
     struct of_user *found = context;
     buffer_string(found->body, found->count++ ? ",{\"subject\":" : "{\"subject\":");
     json_put_text(found->body, subject->data, subject->size);
-    buffer_format(found->body, ",\"comment\":\"%" PRId64 "\",\"what\":\"%s\"}", comment,
-                  reaction ? found->reaction : "comment");
+    if (comment)
+        buffer_format(found->body, ",\"comment\":\"%" PRId64 "\"", comment);
+    else
+        buffer_string(found->body, ",\"comment\":null"); // the subject itself
+    buffer_format(found->body, ",\"what\":\"%s\"}", reaction ? found->reaction : "comment");
     return found->count < found->limit;
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "comments/heat.h"
 #include "comments/places.h"
 #include "comments/replies_private.h"
@@ -172,18 +171,18 @@ static int put_ids(struct comment_question *question, int64_t root, const int64_
 }
 
 /* Appends comments behind the place, and moves it: fewer than the limit if they are very long, or many. */
-static int put_some(struct comment_question *question, int64_t root, struct threads_place *place, size_t limit,
+static int put_some(struct comment_question *question, int64_t under, struct threads_place *place, size_t limit,
                     size_t first_replies, bool *more, struct error *error) {
     struct comment_replies *replies = question->replies;
     size_t count, put = 0;
     struct comment last;
-    int code = threads_list(replies->options.threads, question->partition, &question->subject, root, place, limit,
+    int code = threads_list(replies->options.threads, question->partition, &question->subject, under, place, limit,
                             replies->ids, &count, more, error);
     for (size_t at = 0; !code && at < count; at += put) {
         if (at) buffer_byte(&replies->body, ',');
         size_t some = count - at < TOGETHER ? count - at : TOGETHER;
-        code = put_ids(question, root, replies->ids + at, some, first_replies, &put, &last, error);
-        if (!code && at + put < count && is_full(question, root)) {
+        code = put_ids(question, under, replies->ids + at, some, first_replies, &put, &last, error);
+        if (!code && at + put < count && is_full(question, under)) {
             *place = place_behind(place->sort, replies->ids[at + put - 1], &last);
             *more = true;
             break;
@@ -204,13 +203,8 @@ static void put_next(struct buffer *body, const struct threads_place *place, boo
 }
 
 /* False: the request was answered. */
-static bool read_place(struct http_request *request, const struct rpc_asked *asked, struct threads_place *place) {
-    enum threads_sort order;
-    const char *sort = asked->texts[RPC_SORT];
-    if (!place_sort_of(sort ? sort : "floor", &order)) {
-        rpc_bad_query(request);
-        return false;
-    }
+static bool read_place(struct http_request *request, const struct rpc_asked *asked, enum threads_sort order,
+                       struct threads_place *place) {
     if (place_read(asked->texts[RPC_AFTER], order, place)) return true;
     http_problem(request, 400, "wrong-cursor", "this cursor is of another sorting, or none at all", 0);
     return false;
@@ -230,8 +224,9 @@ static int put_about(struct comment_question *question, const struct subject_sta
     struct comment comment;
     int code = 0;
     buffer_format(body,
-                  ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"closed\":%s,\"owner\":",
-                  state->visible, state->structure, state->counters, state->closed ? "true" : "false");
+                  ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"likes\":%" PRId64
+                  ",\"closed\":%s,\"owner\":",
+                  state->visible, state->structure, state->counters, state->likes, state->closed ? "true" : "false");
     if (registered)
         buffer_format(body, "%" PRId64, state->owner);
     else
@@ -251,11 +246,17 @@ void comment_replies_page(void *context, struct http_request *request, const str
     struct buffer *body = &replies->body;
     struct subject_state state = {.owner = 0};
     struct threads_place place;
+    enum threads_sort order;
+    const char *sort = asked->texts[RPC_SORT];
     size_t limit = (size_t)asked->numbers[RPC_LIMIT], first = (size_t)asked->numbers[RPC_FIRST];
     bool more;
     struct error error;
     comment_question_begin(question, context, request, asked);
-    if (!read_place(request, asked, &place)) return;
+    if (!place_sort_of(sort ? sort : "floor", &order)) {
+        rpc_bad_query(request);
+        return;
+    }
+    if (!read_place(request, asked, order, &place)) return;
     buffer_string(body, "{\"items\":[");
     int registered = threads_subject(replies->options.threads, question->partition, &question->subject, &state, &error);
     int code = registered < 0 ? registered : put_some(question, 0, &place, limit, first, &more, &error);
@@ -276,28 +277,41 @@ static int find_comment(struct comment_question *question, int64_t id, struct co
     return code;
 }
 
+/* Appends the author of the comment that is asked about, and of its root, if it is a reply. */
+static int put_authors(struct comment_question *question, const struct comment *comment, struct error *error) {
+    struct comment root;
+    put_number(&question->replies->body, ",\"user\":", comment->user);
+    if (!comment->root) return 0;
+    int code = threads_comment(question->replies->options.threads, question->partition, &question->subject,
+                               comment->root, &root, error);
+    if (!code) return error_set(error, -EBADMSG, "a reply names a root that is not there");
+    if (code > 0) put_number(&question->replies->body, ",\"root_user\":", root.user);
+    return code < 0 ? code : 0;
+}
+
 void comment_replies_under(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct comment_question begun, *question = &begun;
     struct comment_replies *replies = context;
     struct buffer *body = &replies->body;
     struct subject_state state = {.owner = 0};
     struct threads_place place;
-    struct comment root;
+    struct comment comment;
     size_t limit = (size_t)asked->numbers[RPC_LIMIT];
     bool more;
     struct error error;
     comment_question_begin(question, context, request, asked);
-    if (!read_place(request, asked, &place)) return;
-    int code = find_comment(question, question->comment, &root, &error);
+    int code = find_comment(question, question->comment, &comment, &error);
     if (!code) return;
+    if (code > 0 && !read_place(request, asked, comment.root ? THREADS_ANSWERS : THREADS_FLOOR, &place)) return;
     buffer_string(body, "{\"items\":[");
     if (code > 0)
         code = threads_subject(replies->options.threads, question->partition, &question->subject, &state, &error);
     if (code >= 0) code = put_some(question, question->comment, &place, limit, 0, &more, &error);
     if (!code) {
         put_next(body, &place, more);
-        buffer_format(body, ",\"user\":%" PRId64 ",\"version\":%" PRId64 ",\"complete\":%s}", root.user,
-                      state.structure, question->complete ? "true" : "false");
+        code = put_authors(question, &comment, &error);
+        buffer_format(body, ",\"version\":%" PRId64 ",\"complete\":%s}", state.structure,
+                      question->complete ? "true" : "false");
     }
     finish(question, code, &error);
 }

@@ -41,7 +41,8 @@ const char *comment_command_complaint(const struct comment_command *command) {
     if (!command->key.size || command->key.size > COMMENT_CLIENT_KEY_MAX)
         return "its key is empty or longer than 64 bytes";
     if (text_utf8_points(command->key.data, command->key.size) < 0) return "its key is not UTF-8";
-    if (names_a_comment(command->kind) ? !names_one(command) : command->comment || command->named_key.size)
+    bool names = names_a_comment(command->kind) && !comment_command_likes_subject(command);
+    if (names ? !names_one(command) : command->comment || command->named_key.size)
         return "it names no comment, or one where there must be none";
     if (command->written && !comment_command_imports(command)) return "only a service imports, and no negative times";
     if (command->written > EVENT_TIME_MAX) return "its time is out of range";
@@ -206,16 +207,36 @@ static int write_comment(const struct comment_command *command, struct thread *t
 
 /* ---- reactions ---- */
 
-static int like(const struct comment_command *command, struct thread *thread, bool wanted) {
-    struct comment *comment = &thread->about.comment;
+/* likes: those of the comment, or of the subject itself. */
+static int like(const struct comment_command *command, struct thread *thread, int64_t *likes) {
+    bool wanted = command->kind == COMMENT_COMMAND_LIKE;
     if (thread->likes == wanted) return THREAD_DONE;
-    if (wanted && comment->state != COMMENT_VISIBLE && !comment_command_imports(command))
-        return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && thread->banned && !comment_command_imports(command)) return COMMENT_REFUSAL_BANNED;
     if (wanted && command->blocked) return COMMENT_REFUSAL_BLOCKED;
     thread->likes = wanted;
-    comment->likes += wanted ? 1 : -1;
+    *likes += wanted ? 1 : -1;
     thread->subject.counters++;
-    thread->reaction_changed = thread->about.changed = thread->subject_changed = true;
+    thread->reaction_changed = thread->subject_changed = true;
+    return THREAD_DONE;
+}
+
+static int like_comment(const struct comment_command *command, struct thread *thread) {
+    struct comment *comment = &thread->about.comment;
+    bool may = comment->state == COMMENT_VISIBLE || thread->likes || comment_command_imports(command);
+    if (command->kind == COMMENT_COMMAND_LIKE && !may) return COMMENT_REFUSAL_NOT_VISIBLE;
+    int refused = like(command, thread, &comment->likes);
+    thread->about.changed = thread->reaction_changed;
+    return refused;
+}
+
+/* Nobody may have commented on it yet. */
+static int like_subject(const struct comment_command *command, struct thread *thread) {
+    if (!thread->registered && command->kind == COMMENT_COMMAND_UNLIKE) return THREAD_DONE;
+    if (!thread->registered && command->owner < 0) return COMMENT_REFUSAL_NO_SUBJECT;
+    int refused = like(command, thread, &thread->subject.likes);
+    if (thread->registered || refused != THREAD_DONE) return refused;
+    register_post(command, thread);
+    thread->subject.likes = thread->subject.counters = 1;
     return THREAD_DONE;
 }
 
@@ -299,11 +320,12 @@ static int register_subject(const struct comment_command *command, struct thread
 int thread_decide(const struct comment_command *command, struct thread *thread) {
     if (comment_command_writes(command->kind)) return write_comment(command, thread);
     if (command->kind == COMMENT_COMMAND_REGISTER) return register_subject(command, thread);
+    if (comment_command_likes_subject(command)) return like_subject(command, thread);
     if (!thread->registered) return COMMENT_REFUSAL_NO_SUBJECT;
     if (names_a_comment(command->kind) && !thread->about.id) return COMMENT_REFUSAL_NO_COMMENT;
     switch (command->kind) {
-    case COMMENT_COMMAND_LIKE: return like(command, thread, true);
-    case COMMENT_COMMAND_UNLIKE: return like(command, thread, false);
+    case COMMENT_COMMAND_LIKE:
+    case COMMENT_COMMAND_UNLIKE: return like_comment(command, thread);
     case COMMENT_COMMAND_REPORT: return report(thread);
     case COMMENT_COMMAND_DELETE: return delete_comment(command, thread);
     case COMMENT_COMMAND_PIN:

@@ -23,7 +23,7 @@ struct subject_state {
     enum comment_subject_review review;
     bool closed;
     int32_t level, roots;
-    int64_t visible, held, structure, counters;
+    int64_t visible, held, likes /* of the subject itself */, structure, counters;
     int64_t command; /* the offset of the last command that has changed it: the caller's */
     size_t pins;
     int64_t pinned[COMMENT_PINS_MAX]; /* the newest pin first */
@@ -50,7 +50,7 @@ struct thread {
     struct comment_place root;              /* of about; id 0: about is a root itself */
     struct comment_place answered;          /* the reply that about answers; id 0: about answers its root, or is one */
     struct comment_place made;              /* POST, REPLY: the id is the caller's */
-    bool likes, reported, reaction_changed; /* the user's reaction to about */
+    bool likes, reported, reaction_changed; /* the user's reaction to about, or the user's like of the subject */
     bool banned;                            /* the user */
     bool approved;                          /* about was held, and has become visible */
     /* POST, REPLY: */
@@ -66,6 +66,12 @@ const char *comment_command_complaint(const struct comment_command *command);
 /* Whether the command writes a comment. */
 static inline bool comment_command_writes(enum comment_command_kind kind) {
     return kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY;
+}
+
+/* Whether the subject itself is liked, or no longer: a LIKE or UNLIKE of no comment. */
+static inline bool comment_command_likes_subject(const struct comment_command *command) {
+    return !command->comment && !command->named_key.size &&
+           (command->kind == COMMENT_COMMAND_LIKE || command->kind == COMMENT_COMMAND_UNLIKE);
 }
 
 /* Whether a service imports what was written elsewhere: then nobody's right to write is asked for, and the comment comes with its time

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sorted.h"
+#include "comments/parts.h"
 #include "comments/watched_threads.h"
 #include "watch/owner.h"
 
@@ -15,6 +17,8 @@ enum {
     THREADS = 40,  /* of which one turn tells edges */
     WATCHES = 500, /* that lib/watch looks at in one turn */
 };
+
+enum { CHANGE_V1 = 45, CHANGE_V1_LACKS = 1 /* byte at the end */ };
 
 static const char PREFIX[] = "comments:";
 enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
@@ -26,7 +30,7 @@ struct told_text {
 };
 
 struct thread_watches {
-    struct thread_watches_options options;
+    const struct comments *comments;
     struct watch_owner *owner;
     struct watched_threads *watched;
     struct codec *codec;
@@ -66,7 +70,7 @@ static bool subject_of(const struct thread_watches *watches, int32_t partition, 
     if (size <= PREFIX_SIZE || memcmp(what, PREFIX, PREFIX_SIZE) != 0) return false;
     *subject = (struct event_text){(const char *)what + PREFIX_SIZE, size - PREFIX_SIZE};
     return subject_valid(subject->data, subject->size) &&
-           hash_partition(subject->data, subject->size, watches->options.partitions) == partition;
+           hash_partition(subject->data, subject->size, watches->comments->partitions) == partition;
 }
 
 /* ---- lib/watch ---- */
@@ -100,9 +104,9 @@ static void take_comment(struct thread_watches *watches, struct watched_thread *
     if (!record->value || event_decode_comment(watches->codec, record->value, record->value_size, &now, &error))
         return; // the store refuses it, too
     if (!watched_thread_has(thread, id))
-        found = threads_comment(watches->options.threads, record->partition, subject, id, &was, &error);
+        found = threads_comment(watches->comments->threads, record->partition, subject, id, &was, &error);
     if (found < 0)
-        tasks_store_failed(watches->options.tasks, record->partition, found, &error);
+        tasks_store_failed(watches->comments->tasks, record->partition, found, &error);
     else
         watched_threads_comment(watches->watched, thread, id, found ? &was : NULL, &now);
 }
@@ -127,7 +131,8 @@ void thread_watches_comments(struct thread_watches *watches, const struct kafka_
     if (!watch_owner_is_live(watches->owner, record->partition)) return;
     struct event_text subject = {parts.subject, parts.size};
     struct watched_thread *thread = watched_threads_find(watches->watched, &subject);
-    if (thread) tracer_park(watches->options.tracer, watches, hash_bytes(subject.data, subject.size));
+    if (thread)
+        tracer_park(service_kafka(watches->comments->service)->tracer, watches, hash_bytes(subject.data, subject.size));
     if (thread && parts.numbers)
         take_comment(watches, thread, record, &subject, parts.comment);
     else if (thread)
@@ -149,8 +154,8 @@ static int64_t text_size(void *context, const struct watched_thread *thread, int
     struct event_text subject = text_of(watched_thread_subject(thread));
     struct comment_text text;
     struct error error;
-    int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, id, &text, &error);
-    if (code < 0) tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
+    int code = threads_text(watches->comments->threads, watched_thread_partition(thread), &subject, id, &text, &error);
+    if (code < 0) tasks_store_failed(watches->comments->tasks, watched_thread_partition(thread), code, &error);
     if (code != 1 || !text.text.size) return -1;
     keep_text(watches, id, &text.text);
     return (int64_t)text.text.size;
@@ -197,6 +202,7 @@ static void put_counters(struct thread_watches *watches, const struct thread_new
             .id = news->counters[i].id, .likes = news->counters[i].now.likes, .replies = news->counters[i].now.replies};
 }
 
+/* Older edges cannot read version 2. Where nobody likes the subject, as before any gateway lets users do so, version 1 says all. */
 static void put_content(struct thread_watches *watches, const struct thread_news *news) {
     size_t gone = 0;
     put_items(watches, news);
@@ -210,9 +216,13 @@ static void put_content(struct thread_watches *watches, const struct thread_news
                                           .items = {.items = watches->items, .count = news->item_count},
                                           .texts = {.items = watches->texts, .count = news->item_count},
                                           .gone = {.items = watches->gone, .count = gone},
-                                          .counters = {.items = watches->counters, .count = news->counter_count}};
+                                          .counters = {.items = watches->counters, .count = news->counter_count},
+                                          .likes = news->likes};
     buffer_clear(&watches->content);
     event_encode_comment_change(&watches->content, &change);
+    if (news->likes) return;
+    bytes_put_be32(watches->content.data + 1, CHANGE_V1);
+    watches->content.size -= CHANGE_V1_LACKS;
 }
 
 /* Looks the state of a thread up; a subject that nobody has registered has empty pages. False: it cannot be read. */
@@ -220,9 +230,9 @@ static bool look_up(struct thread_watches *watches, struct watched_thread *threa
     struct event_text subject = text_of(watched_thread_subject(thread));
     struct subject_state state = {.owner = 0};
     struct error error;
-    int code = threads_subject(watches->options.threads, watched_thread_partition(thread), &subject, &state, &error);
+    int code = threads_subject(watches->comments->threads, watched_thread_partition(thread), &subject, &state, &error);
     if (code < 0)
-        tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
+        tasks_store_failed(watches->comments->tasks, watched_thread_partition(thread), code, &error);
     else
         watched_thread_known(thread, &state);
     return code >= 0;
@@ -250,7 +260,7 @@ static void tell(struct thread_watches *watches, struct watched_thread *thread) 
 
 /* A trace waits as long as the thread: for texts that are not read yet. */
 static void tell_traced(struct thread_watches *watches, struct watched_thread *thread) {
-    struct tracer *tracer = watches->options.tracer;
+    struct tracer *tracer = service_kafka(watches->comments->service)->tracer;
     const char *subject = watched_thread_subject(thread);
     uint64_t number = hash_bytes(subject, strlen(subject));
     struct trace_scope scope;
@@ -274,20 +284,20 @@ static bool tell_some(struct thread_watches *watches) {
 
 static void work(void *context) {
     struct thread_watches *watches = context;
-    if (edges_blocked(watches->options.edges)) return; // until there is room
+    if (edges_blocked(watches->comments->edges)) return; // until there is room
     bool more = watch_owner_continue(watches->owner, now_ms()) == 0;
     more = tell_some(watches) || more;
     if (more)
         soon(watches);
     else
-        edges_flush(watches->options.edges);
+        edges_flush(watches->comments->edges);
 }
 
 /* ---- partitions ---- */
 
 static int open_part(void *store, int32_t partition, int64_t now, int64_t since, struct error *error) {
     struct thread_watches *watches = store;
-    bool first = threads_next(watches->options.threads, partition, THREADS_COMMENTS) <= 0;
+    bool first = threads_next(watches->comments->threads, partition, THREADS_COMMENTS) <= 0;
     watched_threads_begin(watches->watched, partition, first);
     watch_owner_attach(watches->owner, partition, now_ms());
     return 0;
@@ -331,7 +341,7 @@ void thread_watches_second(struct thread_watches *watches) {
 }
 
 static void make_metrics(struct thread_watches *watches) {
-    struct metrics *m = watches->options.metrics;
+    struct metrics *m = service_metrics(watches->comments->service);
     watches->metrics.threads =
         metrics_gauge(m, "starling_comments_watched", "Subjects whose comments are watched by some edge.", NULL);
     watches->metrics.told =
@@ -345,22 +355,22 @@ static void make_metrics(struct thread_watches *watches) {
                         "Times that edges were told only a part of what happened under a subject.", NULL);
 }
 
-struct thread_watches *thread_watches_new(const struct thread_watches_options *options) {
-    struct thread_watches *watches =
-        MEM_NEW(&(struct thread_watches){.options = *options,
-                                         .watched = watched_threads_new(options->partitions, options->events_per_s),
-                                         .codec = codec_new()});
+struct thread_watches *thread_watches_new(const struct comments *comments) {
+    struct thread_watches *watches = MEM_NEW(
+        &(struct thread_watches){.comments = comments,
+                                 .watched = watched_threads_new(comments->partitions, comments->settings->live_max),
+                                 .codec = codec_new()});
     watches->owner = watch_owner_new(&(struct watch_owner_options){
-        .partitions = options->partitions,
+        .partitions = comments->partitions,
         .slice = WATCHES,
         .context = watches,
         .version = version_of,
-        .output = options->edges,
+        .output = comments->edges,
         .deliver = edges_deliver,
         .forget = edges_forget_watch,
         .watched = watched_or_not,
     });
-    watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);
+    watches->work = loop_timer_new(service_loop(comments->service), WORK_MS, WORK_MS, work, watches);
     loop_timer_stop(watches->work); // until there is a record or a partition to work on
     make_metrics(watches);
     return watches;

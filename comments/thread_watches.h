@@ -9,25 +9,12 @@
  */
 #pragma once
 
-#include "base/loop.h"
-#include "comments/edges.h"
-#include "comments/threads.h"
 #include "tasks/tasks.h"
 
 struct thread_watches;
+struct comments;
 
-struct thread_watches_options { /* all of it is longer-lived */
-    uv_loop_t *loop;
-    struct metrics *metrics;
-    struct tracer *tracer;
-    int32_t partitions;
-    int64_t events_per_s; /* of one subject; with more, it is sampled */
-    struct threads *threads;
-    struct edges *edges;
-    struct tasks *tasks;
-};
-
-struct thread_watches *thread_watches_new(const struct thread_watches_options *options);
+struct thread_watches *thread_watches_new(const struct comments *comments);
 void thread_watches_free(struct thread_watches *watches); /* NULL is fine */
 
 /* A store in memory, of `comment-watches`: nobody is told anything of a partition that is not live. */

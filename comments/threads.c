@@ -63,7 +63,7 @@ struct threads *threads_new(struct store *store, int32_t partitions) {
                                                                .families = {"threads", "texts"},
                                                                .topics = THREADS_STATES,
                                                                .numbers = KIND_NUMBERS,
-                                                               .version = HEAT_FORMULA,
+                                                               .version = THREADS_INDEXES,
                                                                .sorted = true}),
         .codec = codec_new(),
         .likes = map_new(),

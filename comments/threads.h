@@ -4,8 +4,9 @@
  *     threads-P   's' subject                        CommentSubject, as in the topic
  *                 'c' subject NUL id                 Comment, as in the topic
  *                 'f' subject NUL root floor         id: roots by floor (root 0), replies of a root by number
+ *                 'a' subject NUL reply floor    id: the answers to a reply, by their numbers
  *                 'h' subject NUL ~heat ~id          roots, the hottest first (comments/heat.h)
- *                 'r' subject NUL id user            CommentReaction, as in the topic
+ *                 'r' subject NUL id user            CommentReaction, as in the topic; id 0: a like of the subject itself
  *                 'k' subject NUL user key           id: the comment of an idempotency key
  *                 'u' subject NUL user               time: when the user has rested (struct comment_rate)
  *                 'o' subject NUL user key           time, reason: the refusal of a key; 'p' time, that key: when it is forgotten
@@ -29,7 +30,7 @@ extern const struct topic *const THREADS_TOPICS[THREADS_STATES];
 enum { THREADS_REFUSAL_MS = 3600000 /* so long a refusal is remembered */ };
 
 /* A place in a sorted list of comments. */
-enum threads_sort { THREADS_FLOOR, THREADS_NEWEST, THREADS_HEAT };
+enum threads_sort { THREADS_FLOOR, THREADS_NEWEST, THREADS_HEAT, THREADS_ANSWERS /* to a reply, by floor */ };
 struct threads_place {
     enum threads_sort sort;
     bool begun;     /* false: the beginning of the list */
@@ -90,9 +91,9 @@ int threads_refusal(struct threads *threads, int32_t partition, const struct eve
                     struct error *error);
 int64_t threads_last_tick(const struct threads *threads, int32_t partition); /* -1: none */
 
-/* Reads up to `limit` ids behind the place (root 0: of the subject's roots; else of the root's replies, which are sorted by floor only), and
- * moves the place behind them. *more: others follow. */
-int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t root,
+/* Reads up to `limit` ids behind the place (under 0: of the subject's roots; under a root: of its replies, which are sorted by floor only; under
+ * a reply: of its answers, THREADS_ANSWERS), and moves the place behind them. *more: others follow. */
+int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t under,
                  struct threads_place *place, size_t limit, int64_t *ids, size_t *count, bool *more,
                  struct error *error);
 
@@ -103,6 +104,11 @@ typedef bool threads_of_user_one(void *context, const struct event_text *subject
 int threads_of_user(struct threads *threads, int32_t partition, int64_t user, bool reports, struct buffer *place,
                     size_t work, threads_of_user_one *each, void *context, struct error *error);
 void threads_reactions(struct buffer *place); /* the place behind all comments: only reactions follow */
+
+/* The users who like the subject, by rising id, among the next `limit` reactions to it behind that of the user `*after` (-1: the first ones).
+ * Moves *after; *more: others follow. */
+int threads_likers(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t *after,
+                   size_t limit, int64_t *users, size_t *count, bool *more, struct error *error);
 
 /* ---- many at once ---- */
 

@@ -9,6 +9,7 @@ enum threads_kind {
     KIND_SUBJECT = 's',
     KIND_COMMENT = 'c',
     KIND_FLOOR = 'f',
+    KIND_ANSWER = 'a',
     KIND_HEAT = 'h',
     KIND_REACTION = 'r',
     KIND_KEY = 'k',
@@ -18,6 +19,7 @@ enum threads_kind {
     KIND_NUMBERS = 'm'
 };
 
+enum { THREADS_INDEXES = 2 /* a part that was written with other indexes is read anew */ };
 enum { THREADS_KEY_MAX = 2 * 8 + SUBJECT_KEY_MAX + COMMENT_CLIENT_KEY_MAX, THREADS_LIKES_MAX = 50000 };
 
 struct threads_part {

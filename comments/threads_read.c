@@ -172,9 +172,10 @@ static int find_few(struct threads *threads, const struct threads_part *part, co
     return code;
 }
 
-static void floors_start(struct threads_key *key, const struct event_text *subject, int64_t root) {
-    threads_key_start(key, KIND_FLOOR, subject);
-    threads_key_number(key, root);
+static void floors_start(struct threads_key *key, enum threads_kind kind, const struct event_text *subject,
+                         int64_t under) {
+    threads_key_start(key, kind, subject);
+    threads_key_number(key, under);
 }
 
 /* Floors are dense, so the page before a floor begins at a floor that is known. */
@@ -189,7 +190,7 @@ static int list_newest(struct threads *threads, int32_t partition, const struct 
     int64_t top = place->begun && place->at - 1 < state.roots ? place->at - 1 : state.roots;
     int64_t from = top > (int64_t)limit ? top - (int64_t)limit + 1 : 1;
     if (top < 1) return 0;
-    floors_start(&key, subject, 0);
+    floors_start(&key, KIND_FLOOR, subject, 0);
     size_t prefix = key.size;
     threads_key_floor(&key, (int32_t)from);
     code =
@@ -205,7 +206,7 @@ static int list_newest(struct threads *threads, int32_t partition, const struct 
     return 0;
 }
 
-int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t root,
+int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t under,
                  struct threads_place *place, size_t limit, int64_t *ids, size_t *count, bool *more,
                  struct error *error) {
     struct threads_key key;
@@ -222,12 +223,46 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
             key.bytes[key.size++] = 0; // the first key behind it
         }
     } else {
-        floors_start(&key, subject, root);
+        bool dense = place->sort == THREADS_FLOOR;
+        floors_start(&key, dense ? KIND_FLOOR : KIND_ANSWER, subject, under);
         prefix = key.size;
         if (place->begun && place->at == INT32_MAX) return 0;
         threads_key_floor(&key, place->begun ? (int32_t)place->at + 1 : 1);
-        if (limit < FEW && place->at < INT32_MAX - FEW)
+        if (dense && limit < FEW && place->at < INT32_MAX - FEW)
             return find_few(threads, &threads->parts[partition], &key, limit, ids, count, place, more, error);
     }
     return walk(threads, &threads->parts[partition], &key, prefix, limit, ids, count, place, more, error);
+}
+
+/* ---- who likes a subject ---- */
+
+int threads_likers(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t *after,
+                   size_t limit, int64_t *users, size_t *count, bool *more, struct error *error) {
+    struct threads_key from;
+    struct comment_reaction reaction;
+    int code = 0;
+    *count = 0;
+    *more = false;
+    if (*after == INT64_MAX) return 0;
+    threads_key_start(&from, KIND_REACTION, subject);
+    threads_key_number(&from, 0);
+    size_t prefix = from.size, looked_at = 0;
+    threads_key_number(&from, *after + 1);
+    struct store_cursor *cursor = store_cursor_new(threads->store, threads->parts[partition].index);
+    store_cursor_seek(cursor, from.bytes, from.size);
+    for (; !code && store_cursor_valid(cursor); store_cursor_next(cursor)) {
+        size_t size, value_size;
+        const uint8_t *key = store_cursor_key(cursor, &size), *value = store_cursor_value(cursor, &value_size);
+        if (size != prefix + 8 || memcmp(key, from.bytes, prefix) != 0) break;
+        *more = looked_at++ == limit;
+        if (*more) break;
+        *after = (int64_t)bytes_get_be64(key + prefix);
+        if (event_decode_comment_reaction(threads->codec, value, value_size, &reaction, error))
+            code = threads_damaged(error, "a reaction");
+        else if (reaction.likes)
+            users[(*count)++] = *after;
+    }
+    if (!code) code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    return code;
 }

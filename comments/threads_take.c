@@ -36,6 +36,7 @@ bool threads_subject_of(const struct comment_subject *record, struct subject_sta
         .roots = record->roots,
         .visible = record->visible,
         .held = record->held,
+        .likes = record->likes,
         .structure = record->structure,
         .counters = record->counters,
         .command = record->command,
@@ -114,6 +115,12 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
     if (!there) { // its floor never changes
         threads_key_start(&key, KIND_FLOOR, &taken->subject);
         threads_key_number(&key, comment.root);
+        threads_key_floor(&key, comment.floor);
+        put_id(threads, taken, &key, taken->parts.comment);
+    }
+    if (comment.answers != comment.root) { // it answers a reply
+        threads_key_start(&key, KIND_ANSWER, &taken->subject);
+        threads_key_number(&key, comment.answers);
         threads_key_floor(&key, comment.floor);
         put_id(threads, taken, &key, taken->parts.comment);
     }

@@ -96,7 +96,7 @@ enum thread_news_is {
 /* The news for edges; the lists are valid until the next call. A comment that is not visible any more is in `items`. */
 struct thread_news {
     enum thread_news_is is;
-    int64_t since, version, total;
+    int64_t since, version, total, likes;         /* likes: of the subject itself */
     const struct thread_change *items, *counters; /* by rising id */
     size_t item_count, counter_count;
 };

@@ -206,7 +206,8 @@ struct thread_news watched_thread_news(struct watched_threads *threads, struct w
                                        void *context) {
     struct thread_news news = {.since = thread->sampled ? thread->shown : thread->version,
                                .version = thread_version(&thread->state),
-                               .total = thread->state.visible};
+                               .total = thread->state.visible,
+                               .likes = thread->state.likes};
     if (!thread->known) thread->named_at = threads->parts[thread->partition].slices;
     choose(threads, thread, &news);
     bool quiet = !news.item_count && !news.counter_count && news.version == thread->shown && !thread->left_out;

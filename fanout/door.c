@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fanout/admission.h"
+#include "fanout/edge_private.h"
 #include "fanout/frames.h"
 
 enum {
@@ -21,7 +22,7 @@ enum {
 };
 
 struct door {
-    struct door_options options;
+    struct edge *edge;
     struct ws_server *server; /* NULL: not there yet */
     struct admission admission;
     int64_t measured_ms, look_ms; /* clock_coarse_ms: the last, the next */
@@ -39,7 +40,7 @@ struct door {
 /* The phones that are here stay: no descriptor left (the usual reason), no memory, or an address that is away may all be over
  * soon. */
 static void open_later(struct door *door, int code) {
-    struct service *service = door->options.service;
+    struct service *service = door->edge->service;
     if (!door->wait_ms)
         log_error(service_log(service), "the WebSocket listener cannot be opened", LOG_TEXT("reason", strerror(-code)));
     door->wait_ms = door->wait_ms ? door->wait_ms * 2 : OPEN_AGAIN_FIRST_MS;
@@ -55,9 +56,14 @@ static void lag_forget(struct door *door) {
     door->behind = false;
 }
 
+/* It could serve a new one. */
+static bool wants_phones(const struct edge *edge) {
+    return routes_count(edge->routes) && user_copies_ready(edge->copies) && !edge->draining;
+}
+
 void door_update(struct door *door) {
     if (!door->server) return;
-    bool accept = !door->aside && door->options.wants(door->options.context);
+    bool accept = !door->aside && wants_phones(door->edge);
     if (accept == door->accepting && !door->wait_ms) return;
     if (accept && door->wait_ms && clock_coarse_ms() < door->again_ms) return;
     int code = ws_server_accept(door->server, accept);
@@ -67,7 +73,7 @@ void door_update(struct door *door) {
     }
     door->accepting = accept;
     if (accept) lag_forget(door);
-    if (door->wait_ms) service_ready(door->options.service, "listener", true);
+    if (door->wait_ms) service_ready(door->edge->service, "listener", true);
     door->wait_ms = 0;
 }
 
@@ -86,15 +92,15 @@ static void lag_measure(struct door *door, int64_t now, int64_t period_ms, int64
 }
 
 static bool is_crowded(const struct door *door) {
-    size_t max = (size_t)door->options.settings->max_sessions;
+    size_t max = (size_t)door->edge->settings.max_sessions;
     /* Not open and closed again for each one who goes. */
     size_t room = door->aside ? max - max / 50 : max;
-    return door->behind || sessions_count(door->options.sessions) >= room;
+    return door->behind || sessions_count(door->edge->sessions) >= room;
 }
 
 void door_look(struct door *door, int64_t period_ms) {
     int64_t now = clock_coarse_ms();
-    lag_measure(door, now, period_ms, door->options.settings->max_loop_lag_ms);
+    lag_measure(door, now, period_ms, door->edge->settings.max_loop_lag_ms);
     if (now < door->look_ms || !door->server) return;
     door->look_ms = now + LOOK_MS + chance_next(&door->chance) % LOOK_MS;
     door->metrics.lag->value = door->lag_ms / 1000;
@@ -110,24 +116,24 @@ int64_t door_delay_alone(struct door *door) { return FULL_LEAST_MS + chance_next
 
 /* A place is free, or was made so. */
 static bool has_place(struct door *door) {
-    struct sessions *sessions = door->options.sessions;
-    if (sessions_count(sessions) < (size_t)door->options.settings->max_sessions) return true;
+    struct sessions *sessions = door->edge->sessions;
+    if (sessions_count(sessions) < (size_t)door->edge->settings.max_sessions) return true;
     struct session *waiting = sessions_waiting(sessions);
     if (waiting) session_leave(sessions, waiting, WS_OVERLOADED, "overloaded", door_delay(door, FULL_LEAST_MS));
     return waiting;
 }
 
 static void turn_away(struct door *door, struct ws_connection *connection, struct metric *reason, int64_t after_ms) {
-    struct buffer *frame = sessions_frame(door->options.sessions);
+    struct buffer *frame = sessions_frame(door->edge->sessions);
     if (reason) reason->value++; // else a budget has counted it
-    service_refused(door->options.service, "overloaded", ws_origin(connection));
+    service_refused(door->edge->service, "overloaded", ws_origin(connection));
     frame_reconnect(frame, after_ms);
     ws_send(connection, frame);
     ws_close(connection, WS_OVERLOADED, "overloaded");
 }
 
 struct session *door_admit(struct door *door, struct ws_connection *connection) {
-    struct sessions *sessions = door->options.sessions;
+    struct sessions *sessions = door->edge->sessions;
     struct session *session = NULL;
     if (!has_place(door))
         turn_away(door, connection, door->metrics.full, door_delay(door, FULL_LEAST_MS));
@@ -145,12 +151,11 @@ static struct metric *refused_counter(struct metrics *m, const char *labels) {
     return metrics_counter(m, "starling_edge_overloaded_total", "Connections sent away with 1013.", labels);
 }
 
-struct door *door_new(const struct door_options *options) {
-    struct metrics *m = service_metrics(options->service);
-    struct door *door = mem_alloc(sizeof *door);
+struct door *door_new(struct edge *edge) {
+    struct metrics *m = service_metrics(edge->service);
     int64_t now = clock_coarse_ms();
-    *door = (struct door){
-        .options = *options,
+    struct door *door = MEM_NEW(&(struct door){
+        .edge = edge,
         .measured_ms = now,
         .chance = chance_new(),
         .metrics = {.full = refused_counter(m, "reason=\"full\""),
@@ -158,8 +163,8 @@ struct door *door_new(const struct door_options *options) {
                     .storm = refused_counter(m, "reason=\"storm\""),
                     .lag = metrics_gauge(m, "starling_edge_loop_lag_seconds",
                                          "How late the event loop is, on the mean.", NULL)},
-    };
-    admission_init(&door->admission, (double)options->settings->hello_rate, now);
+    });
+    admission_init(&door->admission, (double)edge->settings.hello_rate, now);
     return door;
 }
 

@@ -10,25 +10,13 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "fanout/sessions.h"
-#include "fanout/settings.h"
-#include "service/service.h"
 #include "ws/ws.h"
 
 struct door;
+struct edge;
 
-struct door_options {
-    struct service *service;
-    const struct fanout_settings *settings;
-    struct sessions *sessions;
-    void *context;
-    bool (*wants)(void *context); /* whether the edge could serve a new phone */
-};
-
-struct door *door_new(const struct door_options *options);
+struct door *door_new(struct edge *edge);
 void door_free(struct door *door); /* NULL is fine */
 
 void door_attach(struct door *door, struct ws_server *server); /* which is open; borrowed */

@@ -41,11 +41,6 @@ static void records(void *context, const struct kafka_record *batch, size_t coun
     sessions_flush_ready(edge->sessions);
 }
 
-static int send_dead(void *context, const struct kafka_record *record, const char *reason) {
-    struct edge *edge = context;
-    return kafka_producer_send_dead(edge->producer, record, reason);
-}
-
 static void assigned(void *context, const struct kafka_position *owned, size_t count) {
     struct edge *edge = context;
     routes_assigned(edge->routes, owned, count);
@@ -92,11 +87,6 @@ static void routes_changed(void *context) {
     service_ready(edge->service, "routes", routes_count(edge->routes) > 0);
 }
 
-static bool wants_phones(void *context) {
-    const struct edge *edge = context;
-    return routes_count(edge->routes) && user_copies_ready(edge->copies) && !edge->draining;
-}
-
 /* ---- beginning and end ---- */
 
 static void refused(void *context, const char *reason, uint64_t network) {
@@ -126,22 +116,8 @@ static void make_modules(struct edge *edge) {
         .read = read_routes,
         .position = position_of,
     });
-    edge->door = door_new(&(struct door_options){
-        .service = edge->service,
-        .settings = &edge->settings,
-        .sessions = edge->sessions,
-        .context = edge,
-        .wants = wants_phones,
-    });
-    edge->deliveries = deliveries_new(&(struct deliveries_options){
-        .log = service_log(edge->service),
-        .metrics = service_metrics(edge->service),
-        .screens = &edge->screens,
-        .clock = &edge->clock,
-        .sessions = edge->sessions,
-        .context = edge,
-        .dead = send_dead,
-    });
+    edge->door = door_new(edge);
+    edge->deliveries = deliveries_new(edge);
 }
 
 /* An edge that lets updates wait for a window lets them wait for a fiftieth of it on each way through Kafka: a request there
@@ -230,20 +206,7 @@ static int start_consumer(struct edge *edge, struct error *error) {
 
 static int start_phones(struct edge *edge, struct error *error) {
     service_tell_shared(edge->service, "edge.listen", edge->settings.listen);
-    int result = phones_new(
-        &(struct phones_options){
-            .loop = service_loop(edge->service),
-            .metrics = service_metrics(edge->service),
-            .common = service_settings(edge->service),
-            .settings = &edge->settings,
-            .clock = &edge->clock,
-            .screens = &edge->screens,
-            .sessions = edge->sessions,
-            .routes = edge->routes,
-            .door = edge->door,
-            .auth = edge->auth,
-        },
-        &edge->phones, error);
+    int result = phones_new(edge, &edge->phones, error);
     if (result) return result;
     service_ready(edge->service, "listener", true);
     door_attach(edge->door, phones_server(edge->phones));

@@ -1,4 +1,4 @@
-/* Shared by edge.c (the daemon) and edge_parts.c (makes its parts). */
+/* Shared by edge.c (the daemon) and edge_parts.c (makes its parts); phones, door and deliveries look at it. */
 #pragma once
 
 #include "fanout/deliveries.h"
@@ -7,6 +7,7 @@
 #include "fanout/routes.h"
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
+#include "service/auth.h"
 #include "users/user_copies.h"
 
 /* How far the server is in its end. */

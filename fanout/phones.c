@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "budget/network.h"
 #include "budget/rates.h"
+#include "fanout/edge_private.h"
 #include "fanout/frames.h"
 #include "fanout/request.h"
 #include "service/http_origin.h"
@@ -17,20 +18,17 @@ enum { OVERLOAD_ROOM = 64 /* connections beyond the limit at once, to be told so
 static const int64_t TOKEN_MAX_MS = INT64_C(10) * 366 * 24 * 3600 * 1000; /* nobody keeps a socket open for longer */
 
 struct phone_server {
-    struct phones_options options;
+    struct edge *edge;
     struct ws_server *server;
     struct http_proxies *proxies; /* NULL: none are trusted */
     struct rates *newcomers;      /* new connections, by network */
     uint32_t key_changes;         /* of the keys that sessions were last checked against */
     uint64_t floods;              /* connections closed because of too many messages */
-    struct {
-        struct metric *refused, *late, *evicted, *origins, *dead, *floods, *certificate;
-    } metrics;
 };
 
 static int verify(struct phone_server *phones, const struct session *session, const struct request *request,
                   struct auth_claims *claims, const char **code, struct error *error) {
-    int result = auth_verify(phones->options.auth, request->token, request->token_size, clock_wall_ms(), claims, error);
+    int result = auth_verify(phones->edge->auth, request->token, request->token_size, clock_wall_ms(), claims, error);
     *code = result == -ETIME ? "token_expired" : "bad_token";
     if (result) return result;
     if (claims->user < 0) return error_set(error, -EACCES, "the token names no user");
@@ -40,23 +38,24 @@ static int verify(struct phone_server *phones, const struct session *session, co
 }
 
 static void say_welcome(struct phone_server *phones, struct session *session) {
-    struct sessions *sessions = phones->options.sessions;
-    frame_welcome(sessions_frame(sessions), &(struct welcome){
-                                                .user = session_user(session),
-                                                .server_time = protocol_now(phones->options.clock),
-                                                .report_every_s = phones->options.settings->report_every_s,
-                                                .inactive_after_s = phones->options.common->inactive_after_s,
-                                                .radius_m = phones->options.common->radius_m,
-                                            });
+    struct sessions *sessions = phones->edge->sessions;
+    frame_welcome(sessions_frame(sessions),
+                  &(struct welcome){
+                      .user = session_user(session),
+                      .server_time = protocol_now(&phones->edge->clock),
+                      .report_every_s = phones->edge->settings.report_every_s,
+                      .inactive_after_s = service_settings(phones->edge->service)->inactive_after_s,
+                      .radius_m = service_settings(phones->edge->service)->radius_m,
+                  });
     session_send(sessions, session);
 }
 
 /* The first hello opens the session; a later one renews its token. */
 static int hello(struct phone_server *phones, struct session *session, const struct request *request, const char **code,
                  struct error *error) {
-    struct sessions *sessions = phones->options.sessions;
+    struct sessions *sessions = phones->edge->sessions;
     struct auth_claims claims;
-    if (screens_check(phones->options.screens, request->object, code, error)) return -EINVAL;
+    if (screens_check(&phones->edge->screens, request->object, code, error)) return -EINVAL;
     if (verify(phones, session, request, &claims, code, error)) {
         session_send_error(sessions, session, *code, error->text);
         session_leave(sessions, session, WS_POLICY, *code, -1);
@@ -64,13 +63,13 @@ static int hello(struct phone_server *phones, struct session *session, const str
     }
     int64_t left_ms = claims.expires_ms - clock_wall_ms();
     if (!session_greeted(session) &&
-        !session_greet(sessions, session, claims.user, routes_choose(phones->options.routes))) {
-        session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->options.door));
+        !session_greet(sessions, session, claims.user, routes_choose(phones->edge->routes))) {
+        session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->edge->door));
         return 0;
     }
     session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS), claims.key);
     say_welcome(phones, session);
-    SCREENS_CALL(phones->options.screens, hello, session, request->object);
+    SCREENS_CALL(&phones->edge->screens, hello, session, request->object);
     session_schedule(sessions, session);
     return 0;
 }
@@ -83,20 +82,20 @@ static int handle(struct phone_server *phones, struct session *session, const st
         *code = "no_hello";
         return error_set(error, -EINVAL, "say hello first");
     }
-    int result = screens_message(phones->options.screens, session, request->type, request->object, code, error);
+    int result = screens_message(&phones->edge->screens, session, request->type, request->object, code, error);
     return result == -ENOENT ? request_unknown(request, code, error) : result;
 }
 
 static bool floods(struct phone_server *phones, struct session *session) {
-    if (!talk_floods(session_talk(session), clock_monotonic_us(), phones->options.settings->max_messages)) return false;
+    if (!talk_floods(session_talk(session), clock_monotonic_us(), phones->edge->settings.max_messages)) return false;
     phones->floods++;
-    session_leave(phones->options.sessions, session, WS_POLICY, "too_many_messages", -1);
+    session_leave(phones->edge->sessions, session, WS_POLICY, "too_many_messages", -1);
     return true;
 }
 
 static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
     struct phone_server *phones = context;
-    struct sessions *sessions = phones->options.sessions;
+    struct sessions *sessions = phones->edge->sessions;
     struct session *session = ws_context(connection);
     struct request request;
     struct error error;
@@ -132,13 +131,13 @@ static bool origin(void *context, const struct sockaddr *peer, const char *forwa
 
 static void on_open(void *context, struct ws_connection *connection) {
     struct phone_server *phones = context;
-    ws_set_context(connection, door_admit(phones->options.door, connection));
+    ws_set_context(connection, door_admit(phones->edge->door, connection));
 }
 
 static void on_writable(void *context, struct ws_connection *connection) {
     struct phone_server *phones = context;
     struct session *session = ws_context(connection);
-    if (session && !session_leaving(session)) session_writable(phones->options.sessions, session);
+    if (session && !session_leaving(session)) session_writable(phones->edge->sessions, session);
 }
 
 static void on_close(void *context, struct ws_connection *connection, int code) {
@@ -146,60 +145,48 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
     struct session *session = ws_context(connection);
     if (!session) return;
     ws_set_context(connection, NULL);
-    session_closed(phones->options.sessions, session);
+    session_closed(phones->edge->sessions, session);
 }
 
 /* ---- the server ---- */
 
-static struct metric *handshake_counter(struct metrics *m, const char *labels) {
-    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
+static void set_refused(struct metrics *m, const char *labels, uint64_t value) {
+    metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels)->value =
+        (double)value;
 }
 
 static void collect(void *context) {
-    struct phone_server *phones = context;
+    const struct phone_server *phones = context;
     const struct ws_counts *counts = ws_server_counts(phones->server);
-    phones->metrics.refused->value = (double)counts->refused;
-    phones->metrics.late->value = (double)counts->late;
-    phones->metrics.evicted->value = (double)counts->evicted;
-    phones->metrics.origins->value = (double)counts->origins;
-    phones->metrics.dead->value = (double)counts->dead;
-    phones->metrics.floods->value = (double)(counts->floods + phones->floods);
-}
-
-static void note_certificate(struct phone_server *phones) {
     int64_t end_s = ws_server_expires(phones->server);
-    phones->metrics.certificate->value = end_s < 0 ? (double)NAN : (double)end_s;
+    const struct metric_now now[] = {
+        {"starling_edge_dead_total", "Connections dropped because no ping was answered.", (double)counts->dead},
+        {"starling_edge_floods_total", "Connections closed because of too many pings or messages.",
+         (double)(counts->floods + phones->floods)},
+        {"starling_edge_certificate_end_seconds", "When the certificate ends, since the epoch.",
+         end_s < 0 ? (double)NAN : (double)end_s},
+    };
+    struct metrics *m = service_metrics(phones->edge->service);
+    set_refused(m, "reason=\"no_upgrade\"", counts->refused);
+    set_refused(m, "reason=\"late\"", counts->late);
+    set_refused(m, "reason=\"crowded\"", counts->evicted);
+    set_refused(m, "reason=\"origin\"", counts->origins);
+    metrics_set(m, now, ARRAY_SIZE(now));
 }
 
-static void metrics_start(struct phone_server *phones) {
-    struct metrics *m = phones->options.metrics;
-    phones->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
-    phones->metrics.late = handshake_counter(m, "reason=\"late\"");
-    phones->metrics.evicted = handshake_counter(m, "reason=\"crowded\"");
-    phones->metrics.origins = handshake_counter(m, "reason=\"origin\"");
-    phones->metrics.dead =
-        metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL);
-    phones->metrics.floods = metrics_counter(m, "starling_edge_floods_total",
-                                             "Connections closed because of too many pings or messages.", NULL);
-    phones->metrics.certificate = metrics_gauge_unknown(m, "starling_edge_certificate_end_seconds",
-                                                        "When the certificate ends, since the epoch.", NULL);
-    note_certificate(phones);
-    metrics_on_collect(m, collect, phones);
-}
-
-int phones_new(const struct phones_options *options, struct phone_server **made, struct error *error) {
-    const struct fanout_settings *settings = options->settings;
-    struct phone_server *phones = MEM_NEW(&(struct phone_server){.options = *options});
+int phones_new(struct edge *edge, struct phone_server **made, struct error *error) {
+    const struct fanout_settings *settings = &edge->settings;
+    struct phone_server *phones = MEM_NEW(&(struct phone_server){.edge = edge});
     int result = http_proxies_new(settings->trusted_proxies, &phones->proxies, error); /* edge_check has read it */
     if (result) goto finish;
-    phones->newcomers = rates_new(&(struct rates_options){.metrics = options->metrics,
+    phones->newcomers = rates_new(&(struct rates_options){.metrics = service_metrics(edge->service),
                                                           .what = "new_connections",
                                                           .by = "network",
                                                           .per_second = settings->network_rate,
                                                           .burst = settings->network_burst});
     result = ws_server_new(
         &(struct ws_server_options){
-            .loop = options->loop,
+            .loop = service_loop(edge->service),
             .listen = settings->listen,
             .subprotocol = "starling.v1",
             .max_message = (size_t)settings->max_message,
@@ -215,7 +202,7 @@ int phones_new(const struct phones_options *options, struct phone_server **made,
         },
         &phones->server, error);
     if (result) goto finish;
-    metrics_start(phones);
+    metrics_on_collect(service_metrics(edge->service), collect, phones);
     *made = phones;
 finish:
     if (result) {
@@ -227,21 +214,17 @@ finish:
 }
 
 void phones_check_keys(struct phone_server *phones) {
-    uint32_t changes = auth_changes(phones->options.auth);
+    uint32_t changes = auth_changes(phones->edge->auth);
     if (changes == phones->key_changes) return;
     phones->key_changes = changes;
-    sessions_check_keys(phones->options.sessions, phones->options.auth);
+    sessions_check_keys(phones->edge->sessions, phones->edge->auth);
 }
 
 struct ws_server *phones_server(const struct phone_server *phones) {
     return phones->server;
 }
 
-int phones_renew(struct phone_server *phones, struct error *error) {
-    int result = ws_server_renew(phones->server, error);
-    note_certificate(phones);
-    return result;
-}
+int phones_renew(struct phone_server *phones, struct error *error) { return ws_server_renew(phones->server, error); }
 
 void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context) {
     ws_server_shutdown(phones->server, WS_RESTART, closed, context);

@@ -4,31 +4,14 @@
  */
 #pragma once
 
-#include "fanout/clock.h"
-#include "fanout/door.h"
-#include "fanout/routes.h"
-#include "fanout/screen_set.h"
-#include "fanout/sessions.h"
-#include "service/auth.h"
+#include "base/error.h"
 #include "ws/ws.h"
 
 struct phone_server;
-
-struct phones_options { /* all of it outlives the phones */
-    uv_loop_t *loop;
-    struct metrics *metrics;
-    const struct service_settings *common;
-    const struct fanout_settings *settings;
-    const struct protocol_clock *clock;
-    const struct screen_set *screens;
-    struct sessions *sessions;
-    struct routes *routes;
-    struct door *door;
-    struct auth *auth;
-};
+struct edge;
 
 /* Listens from now on. 0, or a negative errno code with the reason in error. At start-up, not inside a callback of the loop. */
-int phones_new(const struct phones_options *options, struct phone_server **phones, struct error *error);
+int phones_new(struct edge *edge, struct phone_server **phones, struct error *error);
 struct ws_server *phones_server(const struct phone_server *phones); /* for the door */
 /* Reads the certificate and its key again, for connections from then on. 0, or the old ones stay. */
 int phones_renew(struct phone_server *phones, struct error *error);

@@ -250,8 +250,8 @@ static void metrics_start(struct sessions *sessions) {
 }
 
 struct sessions *sessions_new(const struct sessions_options *options) {
-    struct sessions *sessions = mem_alloc(sizeof *sessions);
-    *sessions = (struct sessions){.options = *options, .users = map_new(), .bytes = sizeof(struct session)};
+    struct sessions *sessions =
+        MEM_NEW(&(struct sessions){.options = *options, .users = map_new(), .bytes = sizeof(struct session)});
     sessions->by_user = held_new(&(struct held_options){
         .metrics = options->metrics, .what = "sessions", .by = "user", .each = options->settings->user_sessions});
     sessions->by_network = held_new(&(struct held_options){.metrics = options->metrics,

@@ -1,7 +1,6 @@
 /* The parts of sessions.h share this: sessions.c (the table, deadlines, a session's life) and sessions_flush.c (frames out). */
 #pragma once
 
-#include "base/clock.h"
 #include "base/pool.h"
 #include "budget/held.h"
 #include "budget/rates.h"

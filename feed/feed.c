@@ -112,8 +112,7 @@ static void stores_opened(void *context, int code, const struct error *error) {
 }
 
 static int feed_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
-    struct feed *feed = mem_alloc(sizeof *feed);
-    *feed = (struct feed){
+    struct feed *feed = MEM_NEW(&(struct feed){
         .service = service,
         .settings = FEED_SECTION.values,
         .owning = OWNER_SECTION.values,
@@ -123,7 +122,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = timeline_reader_new(service_kafka(service)->tracer),
         .codec = codec_new(),
-    };
+    });
     int code = 0;
     if (feed->partitions > IDS_PARTITIONS_MAX)
         code = error_set(error, -EINVAL, "ids of posts have room for %d partitions, and the topics have %d",

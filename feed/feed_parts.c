@@ -15,23 +15,6 @@ static void effects_lost(void *context) {
     if (feed->tasks) tasks_effects_lost(feed->tasks);
 }
 
-static void hot_came(void *context, int64_t author, int64_t id, bool first) {
-    struct feed *feed = context;
-    if (feed->watches) watches_hot(feed->watches, author, id, first);
-}
-
-static void hot_gone(void *context, int64_t author, int64_t id) {
-    struct feed *feed = context;
-    if (feed->watches) watches_hot_gone(feed->watches, author, id);
-}
-
-/* The group is joined when what was hot is known: a page without it would lack posts. */
-static void hot_is_read(void *context) {
-    struct feed *feed = context;
-    service_ready(feed->service, "hot", true);
-    tasks_may_join(feed->tasks);
-}
-
 static void put_timeline(void *context, int32_t partition, const int64_t *readers, size_t count,
                          const struct timeline_item *item) {
     outbox_put(((struct feed *)context)->outbox, &TOPIC_TIMELINES, partition, readers, count, item);
@@ -89,27 +72,16 @@ static int open_kafka(struct feed *feed, struct error *error) {
     };
     int code = outbox_new(&outbox, &feed->outbox, error);
     if (code) return code;
-    struct hot_posts_options hot = {
-        .loop = outbox.loop,
-        .kafka = outbox.kafka,
-        .log = service_log(feed->service),
-        .metrics = outbox.metrics,
-        .partitions = feed->partitions,
-        .keep_ms = feed->settings->hot_days * DAY_MS,
-        .dead_letters = outbox_producer(feed->outbox),
-        .context = feed,
-        .on_ready = hot_is_read,
-        .on_post = hot_came,
-        .on_gone = hot_gone,
-    };
-    return hot_posts_new(&hot, &feed->hot, error);
+    code = hot_posts_new(feed, &feed->hot, error);
+    if (!code) feed->hot_lists = hot_posts_lists(feed->hot);
+    return code;
 }
 
 static void make_effects(struct feed *feed) {
     feed->effects = effects_new(&(struct effects_options){
         .relations = feed->relations,
         .posts = feed->posts,
-        .lists = hot_posts_lists(feed->hot),
+        .lists = feed->hot_lists,
         .tracer = service_kafka(feed->service)->tracer,
         .partitions = feed->partitions,
         .push_max = (size_t)feed->settings->push_max,
@@ -119,28 +91,6 @@ static void make_effects(struct feed *feed) {
         .timeline = put_timeline,
         .request = put_request,
         .hot = put_hot,
-    });
-}
-
-static void make_timelines(struct feed *feed) {
-    feed->timelines = timelines_new(&(struct timelines_options){
-        .partitions = feed->partitions,
-        .relations = feed->relations,
-        .inboxes = feed->inboxes,
-        .hot = hot_posts_lists(feed->hot),
-        .effects = feed->effects,
-        .outbox = feed->outbox,
-    });
-    feed->watches = watches_new(&(struct watches_options){
-        .loop = service_loop(feed->service),
-        .metrics = service_metrics(feed->service),
-        .tracer = service_kafka(feed->service)->tracer,
-        .partitions = feed->partitions,
-        .relations = feed->relations,
-        .hot = hot_posts_lists(feed->hot),
-        .timelines = feed->timelines,
-        .outbox = feed->outbox,
-        .tasks = feed->tasks,
     });
 }
 
@@ -217,7 +167,8 @@ int feed_make_parts(struct feed *feed, struct error *error) {
     if (!code) code = open_kafka(feed, error);
     if (code) return code;
     make_effects(feed);
-    make_timelines(feed);
+    feed->timelines = timelines_new(feed);
+    feed->watches = watches_new(feed);
     code = make_commands(feed, error);
     if (!code) code = start_tasks(feed, error);
     if (!code) make_replies(feed);

@@ -36,6 +36,7 @@ struct feed {
     struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
+    struct hot *hot_lists; /* its lists */
     struct effects *effects;
     struct timelines *timelines;
     struct watches *watches;
@@ -53,10 +54,6 @@ struct feed {
         int32_t cooling;       /* the partition whose old texts are being moved; -1: none is */
     } keeping;
     int64_t trimmed[FEED_TRIMMED]; /* users whose notices were looked through in this batch, by their hash; -1: none */
-    struct {
-        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files, *rows, *hits,
-            *misses;
-    } metrics;
 };
 
 /* ---- feed_parts.c, feed_metrics.c ---- */

@@ -5,14 +5,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "copies/copies.h"
 #include "event/topics.h"
-#include "feed/timeline_reader.h"
+#include "feed/feed_private.h"
 #include "ids/ids.h"
 
-enum { EXPIRE_AUTHORS = 100000 }; /* a second */
+enum { EXPIRE_AUTHORS = 100000 /* a second */, DAY_MS = 86400000 };
 
 struct hot_posts {
-    struct hot_posts_options options;
+    struct feed *feed;
     struct hot *lists;
     struct copies *copies;
     struct timeline_reader *reader;
@@ -20,14 +21,14 @@ struct hot_posts {
 };
 
 static void apply_to(struct hot_posts *posts, int64_t author, const struct timeline_item *item) {
-    const struct hot_posts_options *options = &posts->options;
+    struct watches *watches = posts->feed->watches; // NULL: not there yet
     if (item->kind == TIMELINE_ITEM_HOT) {
         bool first = !hot_newest(posts->lists, author);
         hot_put(posts->lists, author, item->hot.id);
-        if (item->hot.id > hot_horizon(posts->lists)) options->on_post(options->context, author, item->hot.id, first);
+        if (watches && item->hot.id > hot_horizon(posts->lists)) watches_hot(watches, author, item->hot.id, first);
     } else if (item->kind == TIMELINE_ITEM_HOT_GONE) {
         hot_remove(posts->lists, author, item->hot_gone.id);
-        options->on_gone(options->context, author, item->hot_gone.id);
+        if (watches) watches_hot_gone(watches, author, item->hot_gone.id);
     }
 }
 
@@ -49,29 +50,31 @@ static int apply(void *context, const struct kafka_record *record, struct error 
 static void forget(void *context) { (void)context; }
 
 static void copied(void *context) {
-    struct hot_posts *posts = context;
-    posts->options.on_ready(posts->options.context);
+    const struct hot_posts *posts = context;
+    service_ready(posts->feed->service, "hot", true);
+    tasks_may_join(posts->feed->tasks);
 }
 
-int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **out, struct error *error) {
+int hot_posts_new(struct feed *feed, struct hot_posts **out, struct error *error) {
+    struct metrics *m = service_metrics(feed->service);
     struct hot_posts *posts = MEM_NEW(&(struct hot_posts){
-        .options = *options,
+        .feed = feed,
         .lists = hot_new(),
-        .reader = timeline_reader_new(options->kafka->tracer),
-        .ids = metrics_gauge(options->metrics, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
-        .bytes = metrics_gauge(options->metrics, "starling_feed_hot_bytes", "Memory that they take.", NULL),
+        .reader = timeline_reader_new(service_kafka(feed->service)->tracer),
+        .ids = metrics_gauge(m, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
+        .bytes = metrics_gauge(m, "starling_feed_hot_bytes", "Memory that they take.", NULL),
     });
     hot_posts_second(posts);
     struct copy_definition definition = {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget};
     struct copies_options copies = {
-        .loop = options->loop,
-        .settings = options->kafka,
-        .partitions = options->partitions,
+        .loop = service_loop(feed->service),
+        .settings = service_kafka(feed->service),
+        .partitions = feed->partitions,
         .definitions = &definition,
         .count = 1,
-        .log = options->log,
-        .metrics = options->metrics,
-        .dead_letters = options->dead_letters,
+        .log = service_log(feed->service),
+        .metrics = m,
+        .dead_letters = outbox_producer(feed->outbox),
         .context = posts,
         .on_ready = copied,
     };
@@ -96,7 +99,7 @@ struct hot *hot_posts_lists(struct hot_posts *posts) {
 }
 
 void hot_posts_second(struct hot_posts *posts) {
-    hot_expire(posts->lists, ids_first_at(clock_wall_ms() - posts->options.keep_ms), EXPIRE_AUTHORS);
+    hot_expire(posts->lists, ids_first_at(clock_wall_ms() - posts->feed->settings->hot_days * DAY_MS), EXPIRE_AUTHORS);
     struct hot_usage usage = hot_used(posts->lists);
     posts->ids->value = (double)usage.ids;
     posts->bytes->value = (double)usage.bytes;

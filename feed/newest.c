@@ -28,7 +28,7 @@ void newest_free(struct newest *newest) {
 void newest_begin(struct newest *newest, const struct newest_wish *wish) {
     newest->wish = *wish;
     newest->count = newest->author = newest->taken = 0;
-    newest->cut = 0;
+    newest->cut = wish->above;
     newest->below = wish->before;
 }
 

@@ -12,9 +12,9 @@
 struct newest;
 
 struct newest_wish {
-    int64_t before; /* posts below this id */
-    size_t each;    /* posts of an author, at least 1 */
-    size_t most;    /* of all, at least 1 */
+    int64_t above, before; /* posts above this id, 0: all, and below this one */
+    size_t each;           /* posts of an author, at least 1 */
+    size_t most;           /* of all, at least 1 */
 };
 
 struct newest *newest_new(void);

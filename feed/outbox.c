@@ -203,13 +203,12 @@ static struct metric *counter(struct metrics *metrics, const char *name, const c
 
 int outbox_new(const struct outbox_options *options, struct outbox **out, struct error *error) {
     struct metrics *m = options->metrics;
-    struct outbox *outbox = mem_alloc(sizeof *outbox);
-    *outbox = (struct outbox){
+    struct outbox *outbox = MEM_NEW(&(struct outbox){
         .options = *options,
         .batches = counter(m, "starling_feed_batches_total", "Batches of items sent to other feed processes."),
         .commands = counter(m, "starling_feed_commands_sent_total", "Commands sent because of state that was read."),
         .lost = counter(m, "starling_feed_lost_total", "Batches and commands that Kafka did not take."),
-    };
+    });
     for (size_t i = 0; i < OUTBOXES; i++) {
         outbox->lanes[i] = (struct lane){.outbox = outbox, .topic = TOPICS[i]};
         outbox->lanes[i].deliver = deliver_new(&(struct deliver_options){

@@ -20,9 +20,9 @@ struct outcome_wait {
     enum waits_for what;
     const struct topic *topic; /* of the command; NULL: it waits for none */
     int32_t partition;
-    int64_t user, other; /* other: the other user, or the post's id, or the page's `before` */
+    int64_t user, other; /* other: the other user, or the post's id */
     enum relation relation;
-    size_t limit;
+    struct timeline_wish page;
     int64_t offset; /* of the command; -1: any */
     char *key;      /* of a post; or the handle */
     int64_t deadline_us;
@@ -125,8 +125,7 @@ static bool page_must_wait(const struct outcome_wait *wait) {
 static bool look(struct outcome_wait *wait, int64_t now_us) {
     bool last = now_us >= wait->deadline_us;
     if (wait->what == WAITS_FEED && !last && page_must_wait(wait)) return false;
-    if (wait->what == WAITS_FEED)
-        return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
+    if (wait->what == WAITS_FEED) return replies_feed_now(wait->replies, wait->request, &wait->page, last);
     if (rpc_refused(wait->request, replies_serves(wait->replies, wait->partition))) return true;
     if (is_decided(wait) && readable(wait) && answer(wait)) return true;
     if (last) out_of_time(wait);
@@ -168,17 +167,15 @@ void replies_waiting_free(struct replies *replies) {
     }
 }
 
-void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
-                       size_t limit) {
+void replies_wait_feed(struct replies *replies, struct http_request *request, const struct timeline_wish *wish) {
     struct outcome_wait *wait = mem_alloc(sizeof *wait);
     *wait = (struct outcome_wait){
         .replies = replies,
         .request = request,
         .what = WAITS_FEED,
-        .partition = hash_user_partition(user, replies->options.partitions),
-        .user = user,
-        .other = before,
-        .limit = limit,
+        .partition = hash_user_partition(wish->user, replies->options.partitions),
+        .user = wish->user,
+        .page = *wish,
         .deadline_us = clock_monotonic_us() + FEED_WAIT_MS * 1000,
     };
     wait_on(wait);

@@ -255,7 +255,7 @@ static void fill(struct sources *from, size_t wanted, struct page_scratch *heap,
 
 void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const struct hot *hot,
                 const int64_t *following, size_t following_count, const int64_t *muted, size_t muted_count,
-                int64_t before, size_t wanted, struct page *page) {
+                int64_t above, int64_t before, size_t wanted, struct page *page) {
     int64_t horizon = hot_horizon(hot);
     if (inbox->horizon > horizon) horizon = inbox->horizon;
     struct sources from = {
@@ -265,7 +265,7 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
         .muted = muted,
         .following_count = following_count,
         .muted_count = muted_count,
-        .above = horizon,
+        .above = horizon > above ? horizon : above,
         .before = before,
         .at = first_below(inbox, before),
     };
@@ -277,7 +277,7 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
     MEM_FIT(scratch->heap, wanted, scratch->capacity);
     MEM_FIT(page->posts, wanted, page->capacity);
     page->count = 0;
-    page->horizon = horizon;
+    page->horizon = horizon > above ? horizon : 0;
     scratch->count = 0;
     if (wanted && following_count && hot_used(hot).authors) gather(&from, wanted, scratch);
     fill(&from, wanted, scratch, page);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/topics.h"
@@ -124,13 +123,13 @@ static void list(void *context, struct http_request *request, const struct rpc_a
 /* ---- questions ---- */
 
 static const struct rpc_handler HANDLERS[] = {
-    {&ASK_FEED, replies_feed, false},        {&ASK_OLDER, replies_older, false},
-    {&ASK_POSTS, replies_posts, false},      {&ASK_WRITTEN, replies_written, false},
-    {&ASK_USER, user_counts, false},         {&ASK_LIST, list, false},
-    {&ASK_HANDLE, replies_holder, false},    {&ASK_NOTICES, replies_notices, false},
-    {&ASK_RELATION, replies_outcome, false}, {&ASK_POSTED, replies_outcome, false},
-    {&ASK_GONE, replies_outcome, false},     {&ASK_WISH, replies_outcome, false},
-    {&ASK_UNNAMED, replies_outcome, false},
+    {&ASK_FEED, replies_feed, false},       {&ASK_OLDER, replies_older, false},
+    {&ASK_POSTS, replies_posts, false},     {&ASK_WRITTEN, replies_written, false},
+    {&ASK_USER, user_counts, false},        {&ASK_LIST, list, false},
+    {&ASK_HANDLE, replies_holder, false},   {&ASK_HANDLES, replies_handles, false},
+    {&ASK_NOTICES, replies_notices, false}, {&ASK_RELATION, replies_outcome, false},
+    {&ASK_POSTED, replies_outcome, false},  {&ASK_GONE, replies_outcome, false},
+    {&ASK_WISH, replies_outcome, false},    {&ASK_UNNAMED, replies_outcome, false},
 };
 
 void replies_handle(struct replies *replies, struct http_request *request) {
@@ -139,11 +138,10 @@ void replies_handle(struct replies *replies, struct http_request *request) {
 }
 
 struct replies *replies_new(const struct replies_options *options) {
-    struct replies *replies = mem_alloc(sizeof *replies);
-    *replies = (struct replies){
+    struct replies *replies = MEM_NEW(&(struct replies){
         .options = *options,
         .codec = codec_new(),
-    };
+    });
     replies_slow_new(replies);
     return replies;
 }

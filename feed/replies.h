@@ -1,15 +1,17 @@
 /* Answers questions of gateways and other feed processes about users and posts of owned partitions. Ids are strings, as in the API. Loop's
  * thread.
  *
- *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
+ *     GET /peer/feed/USER?above&before&limit              {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
  *                                                          version of the newest page}
- *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
+ *     GET /peer/older/PARTITION?authors&above&before&limit {posts: [{id, user}]}, of these authors, newest first
  *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
  *                                                         be of other partitions: false where those are not served here; fewer
  *                                                         items than ids, at least one, if they are very long
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
  *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *     GET /peer/handles/PARTITION?ids                     {items: [handle or null]} of users, who may be of other partitions: false where
+ *                                                         those are not served here
  *     GET /peer/notices/USER?after&limit&hidden           {items: [notice], next}, newest first; hidden: those of whom the user has muted
  *                                                         or blocked, or who has blocked the user, too
  *     GET /peer/handle/PARTITION?handle                   {user}: has the handle; it counts if the user's owner says so, too

@@ -33,33 +33,38 @@ static void put_timeline(struct replies *replies, const struct timeline *timelin
 }
 
 /* The version of the newest page is of TIMELINE_NEWEST posts, however few are wanted. */
-static int make_page(struct replies *replies, int32_t partition, int64_t user, int64_t before, size_t limit,
+static bool is_newest(const struct timeline_wish *wish) { return !wish->above && wish->before == INT64_MAX; }
+
+static int make_page(struct replies *replies, int32_t partition, const struct timeline_wish *wish,
                      struct timeline *timeline, struct error *error) {
-    size_t wanted = before == INT64_MAX && limit < TIMELINE_NEWEST ? TIMELINE_NEWEST : limit;
-    return timelines_page(replies->options.timelines, partition, user, before, wanted, timeline, error);
+    struct timeline_wish wider = *wish;
+    if (is_newest(wish) && wider.wanted < TIMELINE_NEWEST) wider.wanted = TIMELINE_NEWEST;
+    return timelines_page(replies->options.timelines, partition, &wider, timeline, error);
 }
 
-bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
+bool replies_feed_now(struct replies *replies, struct http_request *request, const struct timeline_wish *wish,
                       bool last) {
-    int32_t partition = hash_user_partition(user, replies->options.partitions);
+    int32_t partition = hash_user_partition(wish->user, replies->options.partitions);
     struct timeline timeline;
     struct error error;
     if (rpc_refused(request, replies_serves(replies, partition))) return true;
-    int code = make_page(replies, partition, user, before, limit, &timeline, &error);
+    int code = make_page(replies, partition, wish, &timeline, &error);
     if (!code && !timeline.complete && !last) return false;
     if (code) {
         replies_store_failed(replies, request, partition, code, &error);
         return true;
     }
     replies_start(replies, "");
-    put_timeline(replies, &timeline, before == INT64_MAX, limit);
+    put_timeline(replies, &timeline, is_newest(wish), wish->wanted);
     http_reply_json(request, 200, &replies->body);
     return true;
 }
 
 void replies_feed(void *context, struct http_request *request, const struct rpc_asked *asked) {
-    int64_t user = asked->numbers[RPC_USER], before = asked->numbers[RPC_BEFORE];
-    size_t limit = (size_t)asked->numbers[RPC_LIMIT];
-    if (!replies_feed_now(context, request, user, before, limit, false))
-        replies_wait_feed(context, request, user, before, limit);
+    const int64_t *numbers = asked->numbers;
+    const struct timeline_wish wish = {.user = numbers[RPC_USER],
+                                       .above = numbers[RPC_ABOVE],
+                                       .before = numbers[RPC_BEFORE],
+                                       .wanted = (size_t)numbers[RPC_LIMIT]};
+    if (!replies_feed_now(context, request, &wish, false)) replies_wait_feed(context, request, &wish);
 }

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -15,16 +14,6 @@ enum {
     SLICE_OF_POSTS = 100,
     BODY_MAX = 1 << 20 /* bytes; it is passed by one post. Gateways take 16 MiB */
 };
-
-/* Reads a list of numbers separated by commas; *count: how many. */
-static bool numbers_of(const char *text, int64_t *numbers, size_t max, size_t *count) {
-    for (*count = 0; text && *text; text += *text == ',') {
-        size_t size = strcspn(text, ",");
-        if (*count == max || !text_number(text, size, INT64_MAX, &numbers[(*count)++])) return false;
-        text += size;
-    }
-    return *count > 0;
-}
 
 /* ---- posts ---- */
 
@@ -89,16 +78,21 @@ static int put_posts(struct replies *replies, struct slow_reply *reply, size_t w
     return 0;
 }
 
-void replies_posts(void *replies, struct http_request *request, const struct rpc_asked *asked) {
-    struct slow_reply reply = {.request = request, .partition = asked->partition, .go_on = put_posts};
+void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,
+                  int (*go_on)(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error)) {
+    struct slow_reply reply = {.request = request, .partition = asked->partition, .go_on = go_on};
     reply.ids = mem_alloc(RPC_IDS_MAX * sizeof *reply.ids);
-    if (numbers_of(asked->texts[RPC_IDS], reply.ids, RPC_IDS_MAX, &reply.id_count)) {
+    if (text_numbers(asked->texts[RPC_IDS], reply.ids, RPC_IDS_MAX, &reply.id_count)) {
         buffer_string(&reply.body, "{\"items\":[");
         replies_slow(replies, &reply);
     } else {
         free(reply.ids);
         rpc_bad_query(request);
     }
+}
+
+void replies_posts(void *replies, struct http_request *request, const struct rpc_asked *asked) {
+    replies_many(replies, request, asked, put_posts);
 }
 
 /* ---- posts of one author ---- */
@@ -176,14 +170,16 @@ void replies_older(void *replies, struct http_request *request, const struct rpc
     struct slow_reply reply = {.request = request, .partition = asked->partition, .go_on = gather_older};
     size_t limit = (size_t)asked->numbers[RPC_LIMIT];
     reply.ids = mem_alloc(MANY_AUTHORS * sizeof *reply.ids);
-    if (!numbers_of(asked->texts[RPC_AUTHORS], reply.ids, MANY_AUTHORS, &reply.id_count)) {
+    if (!text_numbers(asked->texts[RPC_AUTHORS], reply.ids, MANY_AUTHORS, &reply.id_count)) {
         free(reply.ids);
         rpc_bad_query(request);
         return;
     }
     keep_own(replies, asked->partition, reply.ids, &reply.id_count);
     reply.newest = newest_new();
-    newest_begin(reply.newest,
-                 &(struct newest_wish){.before = asked->numbers[RPC_BEFORE], .each = limit, .most = limit});
+    newest_begin(reply.newest, &(struct newest_wish){.above = asked->numbers[RPC_ABOVE],
+                                                     .before = asked->numbers[RPC_BEFORE],
+                                                     .each = limit,
+                                                     .most = limit});
     replies_slow(replies, &reply);
 }

@@ -15,7 +15,7 @@ struct slow_reply {
     int32_t partition;
     int64_t user, above, before; /* as the question has them */
     size_t limit;
-    int64_t *ids; /* authors or posts that are asked about */
+    int64_t *ids; /* users or posts that are asked about */
     size_t id_count, at;
     bool any;              /* an item is in the body */
     struct newest *newest; /* of authors */
@@ -53,7 +53,11 @@ void replies_start(struct replies *replies, const char *text);
  * their command is decided. */
 typedef void replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
 replies_answer replies_feed, replies_posts, replies_written, replies_older, replies_notices, replies_holder,
-    replies_outcome;
+    replies_handles, replies_outcome;
+
+/* Has RPC_IDS_MAX of the question's ids at most put into the body, as {"items":[...]} from here on. */
+void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,
+                  int (*go_on)(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error));
 
 /* Answers the question, within this call if one slice is enough. It copies the reply and owns all that the reply points to. */
 void replies_slow(struct replies *replies, const struct slow_reply *reply);
@@ -61,7 +65,7 @@ void replies_slow_new(struct replies *replies);
 void replies_slow_free(struct replies *replies);
 
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
-bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
+bool replies_feed_now(struct replies *replies, struct http_request *request, const struct timeline_wish *wish,
                       bool last);
 
 /* Appends the member "handle" if the user has one. */
@@ -72,6 +76,5 @@ int replies_wish(struct replies *replies, int32_t partition, int64_t user, const
                  struct error *error);
 
 /* Has the page answered when its inbox is complete, or in vain at the deadline. */
-void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
-                       size_t limit);
+void replies_wait_feed(struct replies *replies, struct http_request *request, const struct timeline_wish *wish);
 void replies_waiting_free(struct replies *replies);

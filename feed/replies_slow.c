@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -46,8 +45,7 @@ static void turn(void *context) {
 }
 
 void replies_slow(struct replies *replies, const struct slow_reply *given) {
-    struct slow_reply *reply = mem_alloc(sizeof *reply);
-    *reply = *given;
+    struct slow_reply *reply = MEM_NEW(given);
     if (slice(replies, reply))
         slow_free(reply);
     else

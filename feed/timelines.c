@@ -7,13 +7,14 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "feed/feed_private.h"
 #include "ids/ids.h"
 
 enum { AGAIN_MS = 3000, BEGUN_MS = 60000 };
 enum { SPARE = 4 }; /* so many pages are read of an inbox: some posts are of authors who are no longer followed */
 
 struct timelines {
-    struct timelines_options options;
+    const struct feed *feed;
     struct page_scratch *scratch;
     struct page page;
     struct inbox inbox;
@@ -22,9 +23,9 @@ struct timelines {
     int64_t begun_since; /* ms, monotonic */
 };
 
-struct timelines *timelines_new(const struct timelines_options *options) {
-    return MEM_NEW(&(struct timelines){
-        .options = *options, .scratch = page_scratch_new(), .inbox = {.request = -1}, .begun = map_new()});
+struct timelines *timelines_new(const struct feed *feed) {
+    return MEM_NEW(
+        &(struct timelines){.feed = feed, .scratch = page_scratch_new(), .inbox = {.request = -1}, .begun = map_new()});
 }
 
 void timelines_free(struct timelines *timelines) {
@@ -57,18 +58,18 @@ static int begin(struct timelines *timelines, int32_t partition, int64_t user, s
     uint64_t *sent = map_put(timelines->begun, (uint64_t)user, &created);
     if (!created && now - (int64_t)*sent < AGAIN_MS) return 0;
     *sent = (uint64_t)now;
-    int code = effects_wanted(timelines->options.effects, partition, user, wanted, &count, error);
+    int code = effects_wanted(timelines->feed->effects, partition, user, wanted, &count, error);
     if (code) return code;
     struct timeline_item item = {.kind = TIMELINE_ITEM_BEGIN, .begin = {.wanted = {.items = wanted, .count = count}}};
-    outbox_put(timelines->options.outbox, &TOPIC_TIMELINES, partition, &user, 1, &item);
-    outbox_flush(timelines->options.outbox);
+    outbox_put(timelines->feed->outbox, &TOPIC_TIMELINES, partition, &user, 1, &item);
+    outbox_flush(timelines->feed->outbox);
     return 0;
 }
 
 /* The inbox as it is, as far as a page of that size needs it; begins it if there is none, or if it is nearly given up. */
 static int look_at_inbox(struct timelines *timelines, int32_t partition, int64_t user, size_t newest,
                          struct error *error) {
-    struct inboxes *inboxes = timelines->options.inboxes;
+    struct inboxes *inboxes = timelines->feed->inboxes;
     int code = inboxes_find(inboxes, partition, user, newest, &timelines->inbox, error);
     if (code) return code;
     if (!inbox_complete(&timelines->inbox) || inboxes_wants_begin(inboxes, &timelines->inbox, clock_wall_ms()))
@@ -85,24 +86,32 @@ int timelines_complete(struct timelines *timelines, int32_t partition, int64_t u
 
 /* ---- pages ---- */
 
-static void merge(struct timelines *timelines, int64_t before, size_t wanted) {
+static void merge(struct timelines *timelines, const struct timeline_wish *wish) {
     const struct id_list *following = &timelines->following, *muted = &timelines->muted;
-    page_merge(timelines->scratch, &timelines->inbox, timelines->options.hot, following->items, following->count,
-               muted->items, muted->count, before, wanted, &timelines->page);
+    page_merge(timelines->scratch, &timelines->inbox, timelines->feed->hot_lists, following->items, following->count,
+               muted->items, muted->count, wish->above, wish->before, wish->wanted, &timelines->page);
+}
+
+/* Posts that were not read of the inbox may belong on the page. */
+static bool lacks_posts(const struct timelines *timelines, const struct timeline_wish *wish) {
+    const struct inbox *inbox = &timelines->inbox;
+    return timelines->page.count < wish->wanted && inbox->cut &&
+           (!inbox->count || inbox->posts[inbox->count - 1].id > wish->above);
 }
 
 /* A page that comes out too short is made of the whole inbox, so that it does not depend on how much of it was read. */
-int timelines_page(struct timelines *timelines, int32_t partition, int64_t user, int64_t before, size_t wanted,
+int timelines_page(struct timelines *timelines, int32_t partition, const struct timeline_wish *wish,
                    struct timeline *timeline, struct error *error) {
-    struct relation_lists *relations = timelines->options.relations;
-    size_t newest = before == INT64_MAX ? SPARE * wanted : SIZE_MAX;
+    struct relation_lists *relations = timelines->feed->relations;
+    int64_t user = wish->user;
+    size_t newest = wish->before == INT64_MAX ? SPARE * wish->wanted : SIZE_MAX;
     int code = look_at_inbox(timelines, partition, user, newest, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_FOLLOWING, &timelines->following, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_MUTED, &timelines->muted, error);
-    if (!code) merge(timelines, before, wanted);
-    if (!code && timelines->page.count < wanted && timelines->inbox.cut) {
-        code = inboxes_find(timelines->options.inboxes, partition, user, SIZE_MAX, &timelines->inbox, error);
-        if (!code) merge(timelines, before, wanted);
+    if (!code) merge(timelines, wish);
+    if (!code && lacks_posts(timelines, wish)) {
+        code = inboxes_find(timelines->feed->inboxes, partition, user, SIZE_MAX, &timelines->inbox, error);
+        if (!code) merge(timelines, wish);
     }
     if (code) return code;
     *timeline = (struct timeline){.complete = inbox_complete(&timelines->inbox),

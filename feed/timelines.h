@@ -10,25 +10,15 @@
  */
 #pragma once
 
-#include "feed/effects.h"
 #include "feed/inboxes.h"
-#include "feed/outbox.h"
 #include "feed/page.h"
 #include "feed/relations.h"
 #include "watch/watch.h"
 
 struct timelines;
+struct feed;
 
-struct timelines_options { /* all of it is longer-lived */
-    int32_t partitions;
-    struct relation_lists *relations;
-    struct inboxes *inboxes;
-    const struct hot *hot;
-    struct effects *effects;
-    struct outbox *outbox;
-};
-
-struct timelines *timelines_new(const struct timelines_options *options);
+struct timelines *timelines_new(const struct feed *feed);
 void timelines_free(struct timelines *timelines); /* NULL is fine */
 
 enum { TIMELINE_NEWEST = 20 }; /* posts that the version of a timeline is made of */
@@ -40,8 +30,13 @@ struct timeline {
     const struct id_list *following, *muted;
 };
 
-/* The newest posts below `before` (INT64_MAX: of all), at most `wanted`. */
-int timelines_page(struct timelines *timelines, int32_t partition, int64_t user, int64_t before, size_t wanted,
+/* The newest posts above an id (0: all) and below one (INT64_MAX: all), at most `wanted`. */
+struct timeline_wish {
+    int64_t user, above, before;
+    size_t wanted;
+};
+
+int timelines_page(struct timelines *timelines, int32_t partition, const struct timeline_wish *wish,
                    struct timeline *timeline, struct error *error);
 
 /* Whether the inbox is complete; has it begun if it is not. Costs less than a page. */

@@ -31,7 +31,7 @@ static int64_t user_of(const struct watches *watches, int32_t partition, const v
     text[size] = '\0';
     if (sscanf(text, "feed:%20" SCNd64, &user) != 1 || user < 0) return -1;
     if (watches_what_of(user, again) != size || strcmp(text, again) != 0) return -1;
-    return hash_user_partition(user, watches->options.partitions) == partition ? user : -1;
+    return hash_user_partition(user, watches->feed->partitions) == partition ? user : -1;
 }
 
 /* ---- lib/watch ---- */
@@ -88,7 +88,7 @@ void watches_item(struct watches *watches, const int64_t *readers, size_t count,
         struct watched *watched = watched_find(watches->table, readers[i]);
         if (!watched) continue;
         happened(watches, watched, item);
-        tracer_park(watches->options.tracer, watches, (uint64_t)watched->user);
+        tracer_park(service_kafka(watches->feed->service)->tracer, watches, (uint64_t)watched->user);
         soon(watches);
     }
 }
@@ -96,7 +96,7 @@ void watches_item(struct watches *watches, const int64_t *readers, size_t count,
 void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first) {
     watched_job(watches->table, first ? WATCHED_JOB_FRESH : WATCHED_JOB_POST, author, id);
     if (!watched_count(watches->table)) return;
-    tracer_park(watches->options.tracer, watches->table, (uint64_t)id);
+    tracer_park(service_kafka(watches->feed->service)->tracer, watches->table, (uint64_t)id);
     soon(watches);
 }
 
@@ -112,7 +112,7 @@ static bool follows(void *context, const struct watched *watched, int64_t author
     struct error error;
     bool is = false;
     int code = watches_shows(watches, watched, author, &is, &error);
-    if (code) tasks_store_failed(watches->options.tasks, watched->partition, code, &error);
+    if (code) tasks_store_failed(watches->feed->tasks, watched->partition, code, &error);
     return !code && is;
 }
 
@@ -124,21 +124,21 @@ static bool look(struct watches *watches) {
         if (!watched) return false;
         int code = watches_tell(watches, watched, &error);
         watched_settled(watched);
-        if (code) tasks_store_failed(watches->options.tasks, watched->partition, code, &error);
+        if (code) tasks_store_failed(watches->feed->tasks, watched->partition, code, &error);
     }
     return true;
 }
 
 static void work(void *context) {
     struct watches *watches = context;
-    if (outbox_blocked(watches->options.outbox)) return; // until there is room
+    if (outbox_blocked(watches->feed->outbox)) return; // until there is room
     bool more = watch_owner_continue(watches->owner, clock_monotonic_us() / 1000) == 0;
     more = !watched_work(watches->table, VISITS, follows, watches) || more;
     more = look(watches) || more;
     if (more)
         soon(watches);
     else
-        outbox_flush_deliveries(watches->options.outbox);
+        outbox_flush_deliveries(watches->feed->outbox);
 }
 
 /* ---- partitions ---- */
@@ -181,8 +181,8 @@ static void keep_some(struct watches *watches) {
     struct error error;
     bool complete;
     for (size_t i = watched_count(watches->table) / KEPT_IN_S + 1; i && (watched = watched_walk(watches->table)); i--) {
-        int code = timelines_complete(watches->options.timelines, watched->partition, watched->user, &complete, &error);
-        if (code) tasks_store_failed(watches->options.tasks, watched->partition, code, &error);
+        int code = timelines_complete(watches->feed->timelines, watched->partition, watched->user, &complete, &error);
+        if (code) tasks_store_failed(watches->feed->tasks, watched->partition, code, &error);
     }
 }
 
@@ -199,7 +199,7 @@ void watches_second(struct watches *watches) {
 /* ---- beginning and end ---- */
 
 static void make_metrics(struct watches *watches) {
-    struct metrics *m = watches->options.metrics;
+    struct metrics *m = service_metrics(watches->feed->service);
     watches->metrics.timelines =
         metrics_gauge(m, "starling_feed_watched", "Readers whose timelines are watched by some edge.", NULL);
     watches->metrics.told =
@@ -210,20 +210,19 @@ static void make_metrics(struct watches *watches) {
                                              "Times that an edge was asked to write its watches anew.", NULL);
 }
 
-struct watches *watches_new(const struct watches_options *options) {
-    struct watches *watches =
-        MEM_NEW(&(struct watches){.options = *options, .table = watched_table_new(options->partitions)});
+struct watches *watches_new(const struct feed *feed) {
+    struct watches *watches = MEM_NEW(&(struct watches){.feed = feed, .table = watched_table_new(feed->partitions)});
     watches->owner = watch_owner_new(&(struct watch_owner_options){
-        .partitions = options->partitions,
+        .partitions = feed->partitions,
         .slice = WATCHES,
         .context = watches,
         .version = version_of,
-        .output = options->outbox,
+        .output = feed->outbox,
         .deliver = outbox_deliver,
         .forget = outbox_forget_watch,
         .watched = watched_or_not,
     });
-    watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);
+    watches->work = loop_timer_new(service_loop(feed->service), WORK_MS, WORK_MS, work, watches);
     loop_timer_stop(watches->work); // until there is a record or a partition to work on
     make_metrics(watches);
     return watches;

@@ -17,20 +17,9 @@
 #include "tasks/tasks.h"
 
 struct watches;
+struct feed;
 
-struct watches_options { /* all of it is longer-lived */
-    uv_loop_t *loop;
-    struct metrics *metrics;
-    struct tracer *tracer;
-    int32_t partitions;
-    struct relation_lists *relations;
-    const struct hot *hot;
-    struct timelines *timelines;
-    struct outbox *outbox;
-    struct tasks *tasks;
-};
-
-struct watches *watches_new(const struct watches_options *options);
+struct watches *watches_new(const struct feed *feed);
 void watches_free(struct watches *watches); /* NULL is fine */
 
 extern const struct state_kind WATCHES_KIND; /* nobody is told anything before a partition is live */

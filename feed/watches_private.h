@@ -1,6 +1,7 @@
 /* The insides of watches: watches.c hears of changes and takes turns, watches_tell.c tells edges what one reader's timeline has become. */
 #pragma once
 
+#include "feed/feed_private.h"
 #include "feed/watched.h"
 #include "feed/watches.h"
 #include "watch/owner.h"
@@ -8,7 +9,7 @@
 enum { WATCHES_WHAT_SIZE = 5 + 20 /* "feed:" and a user */ };
 
 struct watches {
-    struct watches_options options;
+    const struct feed *feed;
     struct watch_owner *owner;
     struct watched_table *table;
     struct loop_timer *work;

@@ -7,7 +7,7 @@
 static int has(struct watches *watches, const struct watched *watched, enum relation relation, int64_t other, bool *is,
                struct error *error) {
     const struct relation_half half = {.user = watched->user, .relation = relation, .other = other};
-    return relation_lists_has(watches->options.relations, watched->partition, &half, is, NULL, error);
+    return relation_lists_has(watches->feed->relations, watched->partition, &half, is, NULL, error);
 }
 
 int watches_shows(struct watches *watches, const struct watched *watched, int64_t author, bool *is,
@@ -22,15 +22,15 @@ int watches_shows(struct watches *watches, const struct watched *watched, int64_
 static void register_all(struct watches *watches, struct watched *watched, const struct timeline *timeline) {
     watched_unregister_all(watches->table, watched);
     for (size_t i = 0; i < timeline->following->count; i++)
-        if (hot_newest(watches->options.hot, timeline->following->items[i]))
+        if (hot_newest(watches->feed->hot_lists, timeline->following->items[i]))
             watched_register_new(watches->table, watched, timeline->following->items[i]);
 }
 
 /* Reads the newest posts. complete: as the timeline's. */
 static int read_newest(struct watches *watches, struct watched *watched, struct timeline *timeline,
                        struct error *error) {
-    int code = timelines_page(watches->options.timelines, watched->partition, watched->user, INT64_MAX, WATCHED_NEWEST,
-                              timeline, error);
+    const struct timeline_wish wish = {.user = watched->user, .before = INT64_MAX, .wanted = WATCHED_NEWEST};
+    int code = timelines_page(watches->feed->timelines, watched->partition, &wish, timeline, error);
     if (code) return code;
     watched->known = timeline->complete;
     watched->count = timeline->page->count;
@@ -132,7 +132,7 @@ static int tell_change(struct watches *watches, struct watched *watched, struct 
 
 /* The trace of what is to be told: of an item for the reader, or of a hot post. */
 static bool trace_of(const struct watches *watches, const struct watched *watched, struct trace_scope *scope) {
-    struct tracer *tracer = watches->options.tracer;
+    struct tracer *tracer = service_kafka(watches->feed->service)->tracer;
     bool traced = tracer_unpark(tracer, watches, (uint64_t)watched->user, scope, NULL);
     for (size_t i = 0; !traced && i < watched->added_count; i++)
         traced = tracer_parked(tracer, watches->table, (uint64_t)watched->added[i].id, scope, NULL);
@@ -140,7 +140,7 @@ static bool trace_of(const struct watches *watches, const struct watched *watche
 }
 
 int watches_tell(struct watches *watches, struct watched *watched, struct error *error) {
-    struct tracer *tracer = watches->options.tracer;
+    struct tracer *tracer = service_kafka(watches->feed->service)->tracer;
     struct trace_scope scope;
     bool traced = trace_of(watches, watched, &scope);
     struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);

@@ -61,12 +61,22 @@ static void collect(void *context) {
         if (waiting < oldest) oldest = waiting;
         refused += partition->refused;
     }
-    sink->metrics.wiping_left->value = (double)wiping_left(sink->wiping, &erasure);
-    sink->metrics.wiping_oldest->value = erasure ? (double)(now - erasure) / 1000 : 0;
-    sink->metrics.refused->value = (double)refused;
-    sink->metrics.oldest->value = (double)(now - oldest) / 1000;
-    sink->metrics.files_left->value = (double)rebuild_files_left(sink);
-    sink->metrics.store_bytes->value = (double)rows_bytes(sink->rows);
+    size_t left = wiping_left(sink->wiping, &erasure);
+    const struct metric_now series[] = {
+        {"starling_history_wiping_users", "Erasures of users that may have rows in files of owned partitions.",
+         (double)left},
+        {"starling_history_wiping_oldest_seconds", "Age of the oldest of these erasures; 0 when none is left.",
+         erasure ? (double)(now - erasure) / 1000 : 0},
+        {"starling_history_refused_partitions",
+         "Owned partitions that do not work because of their files; the log says why.", (double)refused},
+        {"starling_history_oldest_unpublished_seconds",
+         "Age of the oldest row that may be in no published file; of a partition that does not work, how long it has not. 0: all are.",
+         (double)(now - oldest) / 1000},
+        {"starling_history_rebuild_files", "Published files that are still to be read back into the store.",
+         (double)rebuild_files_left(sink)},
+        {"starling_history_store_bytes", "The store's size on disk.", (double)rows_bytes(sink->rows)},
+    };
+    metrics_set(service_metrics(sink->service), series, ARRAY_SIZE(series));
 }
 
 /* A member again only as a new process. */
@@ -99,24 +109,13 @@ static int start_kafka(struct sink *sink, struct error *error) {
         &sink->consumer, error);
 }
 
-static struct look *start_look(struct sink *sink) {
-    return look_new(&(struct look_options){
-        .loop = service_loop(sink->service),
-        .worker = sink->worker,
-        .consumer = sink->consumer,
-        .storage = sink->storage,
-        .context = sink,
-        .on_seen = partitions_seen,
-    });
-}
-
 /* Each thread has one of its own. */
 static int start_storages(struct sink *sink, struct error *error) {
     const struct storage_options options = history_storage_options(&sink->settings);
     int code = storage_open(&options, &sink->storage, error);
     if (code == 0) code = storage_open(&options, &sink->loading, error);
     if (code) return code;
-    sink->look = start_look(sink);
+    sink->look = look_new(sink, partitions_seen);
     sink->rebuild = rebuild_new(sink, sink->loading);
     code = merging_new(sink, &sink->merging, error);
     if (code) return code;

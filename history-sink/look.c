@@ -6,13 +6,15 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "history-sink/segment.h"
+#include "history-sink/sink.h"
 #include "question/question.h"
 
 enum { ASK_TIMEOUT_MS = 2000 };
 
 /* While the question is busy, everything but itself is the worker's. */
 struct look {
-    struct look_options options;
+    struct sink *sink;
+    look_seen_fn *on_seen;
     struct question *question;
     struct archive_wanted *wanted;
     struct look_end *chains;
@@ -27,7 +29,7 @@ static int ask_kafka(struct look *look) {
     for (size_t i = 0; i < look->count; i++)
         look->kept[i] = look->ends[i] =
             (struct kafka_position){&TOPIC_LOCATIONS, look->wanted[i].partition, KAFKA_OFFSET_NONE};
-    struct kafka_consumer *consumer = look->options.consumer;
+    struct kafka_consumer *consumer = look->sink->consumer;
     int code = kafka_consumer_offsets_at(consumer, look->kept, look->count, 0, ASK_TIMEOUT_MS, &look->error);
     return code ? code
                 : kafka_consumer_offsets_at(consumer, look->ends, look->count, INT64_MAX, ASK_TIMEOUT_MS, &look->error);
@@ -39,13 +41,13 @@ static void find_end(const struct look *look, size_t i) {
     *end = (struct look_end){.code = 0, .error = {.text = ""}, .chain = {.some = found->count > 0}};
     if (!end->chain.some) return;
     end->chain.file = found->files[found->count - 1];
-    end->code = segment_measure(look->options.storage, look->wanted[i].partition, end->chain.file, &end->chain.end,
-                                &end->error);
+    end->code =
+        segment_measure(look->sink->storage, look->wanted[i].partition, end->chain.file, &end->chain.end, &end->error);
 }
 
 static int ask(void *context, struct error *error) {
     struct look *look = context;
-    look->code = archive_scan(look->options.storage, look->wanted, look->count, true, &look->error);
+    look->code = archive_scan(look->sink->storage, look->wanted, look->count, true, &look->error);
     for (size_t i = 0; look->code == 0 && i < look->count; i++) find_end(look, i);
     look->kafka_code = look->code ? 0 : ask_kafka(look);
     return 0; // who looks tells the two failures apart
@@ -65,26 +67,26 @@ static void clear(struct look *look) {
 
 static void answered(void *context) {
     struct look *look = context;
-    look->options.on_seen(look->options.context, &(struct look_seen){
-                                                     .code = look->code,
-                                                     .kafka_code = look->kafka_code,
-                                                     .reason = look->error.text,
-                                                     .count = look->count,
-                                                     .wanted = look->wanted,
-                                                     .chains = look->chains,
-                                                     .kept = look->kept,
-                                                     .ends = look->ends,
-                                                 });
+    look->on_seen(look->sink, &(struct look_seen){
+                                  .code = look->code,
+                                  .kafka_code = look->kafka_code,
+                                  .reason = look->error.text,
+                                  .count = look->count,
+                                  .wanted = look->wanted,
+                                  .chains = look->chains,
+                                  .kept = look->kept,
+                                  .ends = look->ends,
+                              });
     clear(look);
 }
 
-struct look *look_new(const struct look_options *options) {
-    struct look *look = MEM_NEW(&(struct look){
-        .options = *options,
-        .error = {.text = ""},
-    });
-    look->question = question_new(&(struct question_options){
-        .loop = options->loop, .worker = options->worker, .context = look, .ask = ask, .answered = answered});
+struct look *look_new(struct sink *sink, look_seen_fn *on_seen) {
+    struct look *look = MEM_NEW(&(struct look){.sink = sink, .on_seen = on_seen});
+    look->question = question_new(&(struct question_options){.loop = service_loop(sink->service),
+                                                             .worker = sink->worker,
+                                                             .context = look,
+                                                             .ask = ask,
+                                                             .answered = answered});
     return look;
 }
 

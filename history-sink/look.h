@@ -3,11 +3,11 @@
  * before. Loop's thread. */
 #pragma once
 
-#include "base/worker.h"
 #include "history-sink/archive.h"
 #include "kafka/consumer.h"
 
 struct look;
+struct sink;
 
 /* The end of a partition's chain. */
 struct look_end {
@@ -26,16 +26,9 @@ struct look_seen {
     const struct kafka_position *ends;   /* [count]: and where it ends */
 };
 
-struct look_options {
-    uv_loop_t *loop;
-    struct worker *worker;           /* borrowed */
-    struct kafka_consumer *consumer; /* borrowed */
-    struct storage *storage;         /* borrowed; the worker's */
-    void *context;
-    void (*on_seen)(void *context, const struct look_seen *seen); /* valid during the call */
-};
-
-struct look *look_new(const struct look_options *options);
+/* seen: valid during the call. */
+typedef void look_seen_fn(void *sink, const struct look_seen *seen);
+struct look *look_new(struct sink *sink, look_seen_fn *on_seen);
 void look_free(struct look *look); /* while the worker is not busy; NULL is fine */
 bool look_busy(const struct look *look);
 

@@ -59,15 +59,13 @@ static void put_row(void *context, const struct history_row *row) {
     json_put_degrees(&page->body, row->lat);
     buffer_string(&page->body, ",\"lng\":");
     json_put_degrees(&page->body, row->lng);
-    buffer_string(&page->body, ",\"time\":");
-    json_put_int(&page->body, row->time);
+    json_member_int(&page->body, ",\"time\":", row->time);
     buffer_string(&page->body, ",\"accuracy\":");
     if (row->accuracy >= 0)
         json_put_int(&page->body, row->accuracy);
     else
         buffer_string(&page->body, "null");
-    buffer_string(&page->body, ",\"received\":");
-    json_put_int(&page->body, row->received);
+    json_member_int(&page->body, ",\"received\":", row->received);
     buffer_string(&page->body, "}");
 }
 

@@ -31,18 +31,8 @@ struct sink_metrics sink_metrics_new(struct metrics *m) {
         .queries = metrics_counter(m, "starling_history_queries_total", "Well-formed queries of peers.", NULL),
         .owned =
             metrics_gauge(m, "starling_history_partitions", "Partitions of locations that this process owns.", NULL),
-        .refused = metrics_gauge(m, "starling_history_refused_partitions",
-                                 "Owned partitions that do not work because of their files; the log says why.", NULL),
-        .oldest =
-            metrics_gauge(m, "starling_history_oldest_unpublished_seconds",
-                          "Age of the oldest row that may be in no published file; of a partition that does not work, "
-                          "how long it has not. 0: all are.",
-                          NULL),
-        .files_left = metrics_gauge(m, "starling_history_rebuild_files",
-                                    "Published files that are still to be read back into the store.", NULL),
         .loaded_rows = metrics_counter(m, "starling_history_rebuilt_rows_total",
                                        "Rows read back from files into the store.", NULL),
-        .store_bytes = metrics_gauge(m, "starling_history_store_bytes", "The store's size on disk.", NULL),
         .wiped_rows = metrics_counter(m, "starling_history_wiped_rows_total",
                                       "Rows of forgotten users that left the store.", NULL),
         .wiped_files = metrics_counter(m, "starling_history_wiped_files_total",
@@ -52,10 +42,6 @@ struct sink_metrics sink_metrics_new(struct metrics *m) {
         .wipe_failures = metrics_counter(
             m, "starling_history_wipe_failures_total",
             "Times that rows of forgotten users could not be taken out of files; the log says why.", NULL),
-        .wiping_left = metrics_gauge(m, "starling_history_wiping_users",
-                                     "Erasures of users that may have rows in files of owned partitions.", NULL),
-        .wiping_oldest = metrics_gauge(m, "starling_history_wiping_oldest_seconds",
-                                       "Age of the oldest of these erasures; 0 when none is left.", NULL),
     };
 }
 

@@ -33,9 +33,9 @@ struct wiping;
 struct queries;
 
 struct sink_metrics {
-    struct metric *rows, *published_rows, *files, *bytes, *races, *undecodable, *dropped, *queries, *owned, *refused,
-        *merged_files, *merged_rows, *merged_bytes, *merge_failures, *removed_files, *oldest, *files_left, *loaded_rows,
-        *store_bytes, *wiped_rows, *wiped_files, *wiped_file_rows, *wipe_failures, *wiping_left, *wiping_oldest;
+    struct metric *rows, *published_rows, *files, *bytes, *races, *undecodable, *dropped, *queries, *owned,
+        *merged_files, *merged_rows, *merged_bytes, *merge_failures, *removed_files, *loaded_rows, *wiped_rows,
+        *wiped_files, *wiped_file_rows, *wipe_failures;
 };
 
 struct sink {

@@ -109,12 +109,9 @@ static bool reply(struct wiping *wiping, const struct wiping_question *question,
         return true;
     }
     const struct wiped_record *record = wiped_next(wiping->wiped, question->partition, question->offset);
-    struct buffer body = {.data = NULL};
-    buffer_format(&body, "{\"rows\":%" PRId64 ",\"files_by\":%" PRId64 "}",
-                  record && record->offset == question->offset ? record->rows : 0,
-                  clock_wall_ms() + WIPING_FILES_S * INT64_C(1000));
-    http_reply_json(question->request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(question->request, 200, "{\"rows\":%" PRId64 ",\"files_by\":%" PRId64 "}",
+                      record && record->offset == question->offset ? record->rows : 0,
+                      clock_wall_ms() + WIPING_FILES_S * INT64_C(1000));
     return true;
 }
 
@@ -135,12 +132,12 @@ void wiping_answer(struct wiping *wiping, struct http_request *request, const st
         http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
         return;
     }
-    struct wiping_question *question = mem_alloc(sizeof *question);
-    *question = (struct wiping_question){.next = wiping->questions,
-                                         .request = request,
-                                         .partition = asked->partition,
-                                         .offset = asked->numbers[RPC_OFFSET],
-                                         .until_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000};
+    struct wiping_question *question =
+        MEM_NEW(&(struct wiping_question){.next = wiping->questions,
+                                          .request = request,
+                                          .partition = asked->partition,
+                                          .offset = asked->numbers[RPC_OFFSET],
+                                          .until_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000});
     wiping->questions = question;
     answer(wiping, clock_monotonic_us());
 }
@@ -173,14 +170,13 @@ bool wiping_ready(const struct wiping *wiping) { return wiping->ready; }
 
 int wiping_new(struct sink *sink, struct worker *worker, struct storage *storage, struct wiping **out,
                struct error *error) {
-    struct wiping *wiping = mem_alloc(sizeof *wiping);
-    *wiping = (struct wiping){
+    struct wiping *wiping = MEM_NEW(&(struct wiping){
         .sink = sink,
         .worker = worker,
         .storage = storage,
         .wiped = wiped_new(sink->partitions_total),
         .partitions = mem_zero((size_t)sink->partitions_total, sizeof *wiping->partitions),
-    };
+    });
     const struct copy_definition definition = {
         .topic = &TOPIC_ERASURES, .context = wiping, .apply = apply, .forget = forget};
     *out = wiping;

@@ -79,3 +79,11 @@ bool call_query_id(const struct call *call, const char *name, int64_t *id) {
     http_problem(call->request, 400, "bad_query", error.text, 0);
     return false;
 }
+
+bool call_query_ids_of_times(const struct call *call, struct id_range *range) {
+    int64_t from = 0, to = INT64_MAX, after = INT64_MAX;
+    if (!call_query_times(call, &from, &to) || !call_query_id(call, "after", &after)) return false;
+    int64_t first = ids_first_at(from), end = ids_first_at(to);
+    *range = (struct id_range){.above = first ? first - 1 : 0, .before = end < after ? end : after};
+    return true;
+}

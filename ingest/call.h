@@ -31,3 +31,11 @@ bool call_query_times(const struct call *call, int64_t *from, int64_t *to);
 
 /* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is no cursor. *id unchanged if absent. */
 bool call_query_id(const struct call *call, const char *name, int64_t *id);
+
+/* Ids above one (0: all) and below one (INT64_MAX: all). */
+struct id_range {
+    int64_t above, before;
+};
+
+/* The part of such a list that "from" (which belongs to it), "to" (which does not) and "after" leave. It may be empty. */
+bool call_query_ids_of_times(const struct call *call, struct id_range *range);

@@ -244,25 +244,13 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
     return 0;
 }
 
-static void registry_is_ready(void *context) {
-    const struct gateway *gateway = context;
-    service_ready(gateway->service, "registry", true);
-}
-
 /* Asks from the loop's next turn on, once the gateway is the service's. */
 static void start_sync(struct gateway *gateway) {
-    if (!*gateway->settings.registry_url) {
-        registry_is_ready(gateway);
-        return;
-    }
-    gateway->sync = registry_sync_new(&(struct registry_sync_options){
-        .loop = service_loop(gateway->service),
-        .log = service_log(gateway->service),
-        .url = gateway->settings.registry_url,
-        .registry = gateway->registry,
-        .context = gateway,
-        .on_ready = registry_is_ready,
-    });
+    const char *url = gateway->settings.registry_url;
+    if (*url)
+        gateway->sync = registry_sync_new(gateway->service, url, gateway->registry);
+    else
+        service_ready(gateway->service, "registry", true);
 }
 
 static int start_server(struct gateway *gateway, struct error *error) {

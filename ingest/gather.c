@@ -33,14 +33,12 @@ static void answered(void *context, int code, unsigned status, const char *text,
 }
 
 struct gather *gather_new(const struct gather_options *options) {
-    struct gather *gather = mem_alloc(sizeof *gather);
-    *gather = (struct gather){.options = *options, .waiting = 1};
+    struct gather *gather = MEM_NEW(&(struct gather){.options = *options, .waiting = 1});
     return gather;
 }
 
 void gather_ask(struct gather *gather, const struct rpc_question *asked, const struct rpc_value *values, size_t tag) {
-    struct gather_question *question = mem_alloc(sizeof *question);
-    *question = (struct gather_question){.gather = gather, .tag = tag};
+    struct gather_question *question = MEM_NEW(&(struct gather_question){.gather = gather, .tag = tag});
     gather->waiting++;
     rpc_ask(gather->options.owners, asked, values, gather->options.timeout_ms, answered, question);
 }

@@ -104,9 +104,7 @@ static void all_answered(void *context, bool stopping) {
 
 void mentions_ask(struct peers *feeds, int32_t partitions, char handles[][HANDLE_SIZE], size_t count, void *context,
                   void (*done)(void *context, const struct mentions *mentions, bool stopping)) {
-    struct mentions_question *question = mem_zero(1, sizeof *question);
-    question->context = context;
-    question->done = done;
+    struct mentions_question *question = MEM_NEW(&(struct mentions_question){.context = context, .done = done});
     struct gather *gather = gather_new(&(struct gather_options){
         .owners = feeds,
         .timeout_ms = ASK_TIMEOUT_MS,

@@ -141,17 +141,12 @@ static void send_error(const struct call *call, int error, const char *message) 
     buffer_free(&body);
 }
 
-static void put_named(struct buffer *body, const char *key, const char *text) {
-    buffer_string(body, key);
-    json_put_text(body, text, strlen(text));
-}
-
 static void send_version(const struct call *call, const struct registry_subject *subject,
                          const struct event_schema *schema) {
     struct buffer body = {0};
-    put_named(&body, "{\"subject\":", subject->name);
+    json_member_text(&body, "{\"subject\":", subject->name);
     buffer_format(&body, ",\"version\":%" PRId64 ",\"id\":%" PRIu32, version_of(schema), schema->id);
-    put_named(&body, ",\"schema\":", schema->json);
+    json_member_text(&body, ",\"schema\":", schema->json);
     buffer_byte(&body, '}');
     send_json(call, 200, &body);
     buffer_free(&body);
@@ -220,7 +215,7 @@ static enum body_schema schema_of_body(const struct call *call, const struct reg
 static void get_subjects(void *state, const struct call *call) {
     const struct registry *registry = state;
     struct buffer body = {0};
-    for (size_t i = 0; i < registry->count; i++) put_named(&body, i ? "," : "[", registry->subjects[i].name);
+    for (size_t i = 0; i < registry->count; i++) json_member_text(&body, i ? "," : "[", registry->subjects[i].name);
     buffer_byte(&body, ']');
     send_json(call, 200, &body);
     buffer_free(&body);
@@ -277,7 +272,7 @@ static void get_schema(void *state, const struct call *call) {
     const struct event_schema *schema = schema_of_id(call);
     struct buffer body = {0};
     if (!schema) return;
-    put_named(&body, "{\"schema\":", schema->json);
+    json_member_text(&body, "{\"schema\":", schema->json);
     buffer_byte(&body, '}');
     send_json(call, 200, &body);
     buffer_free(&body);
@@ -297,8 +292,8 @@ static void send_subjects(const struct registry *registry, const struct call *ca
     for (size_t i = 0; i < registry->count; i++) {
         const struct registry_subject *subject = &registry->subjects[i];
         if (strcmp(subject->record, schema->record)) continue;
-        put_named(&body, body.size > 1 ? (versions ? ",{\"subject\":" : ",") : (versions ? "{\"subject\":" : ""),
-                  subject->name);
+        json_member_text(&body, body.size > 1 ? (versions ? ",{\"subject\":" : ",") : (versions ? "{\"subject\":" : ""),
+                         subject->name);
         if (versions) buffer_format(&body, ",\"version\":%" PRId64 "}", version_of(schema));
     }
     buffer_byte(&body, ']');

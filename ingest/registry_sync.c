@@ -15,7 +15,8 @@ enum { TIMEOUT_MS = 10000, AGAIN_MS = 5000, OK = 200, NOT_FOUND = 404, BAD_METHO
 enum sync_step { STEP_LOOK, STEP_IMPORT, STEP_REGISTER, STEP_RESTORE, STEP_MODE };
 
 struct registry_sync {
-    struct registry_sync_options options;
+    struct service *service;
+    const struct registry *registry;
     char *url; /* without / at its end */
     struct http_client *client;
     struct loop_timer *again;
@@ -30,7 +31,7 @@ struct registry_sync {
 static void begin_step(struct registry_sync *sync);
 
 static struct registry_entry entry_of(const struct registry_sync *sync) {
-    return registry_entry(sync->options.registry, sync->subject, sync->version);
+    return registry_entry(sync->registry, sync->subject, sync->version);
 }
 
 /* ---- what the registry says ---- */
@@ -45,7 +46,7 @@ static void complain(struct registry_sync *sync, const char *event, unsigned sta
         snprintf(plain, sizeof plain, "%.*s", size < TOLD_MAX ? (int)size : TOLD_MAX, size ? text : "");
         message = *plain ? plain : "no answer";
     }
-    log_warn(sync->options.log, event, LOG_TEXT("subject", entry.subject), LOG_INT("version", sync->version),
+    log_warn(service_log(sync->service), event, LOG_TEXT("subject", entry.subject), LOG_INT("version", sync->version),
              LOG_INT("id", entry.schema->id), LOG_INT("status", status), LOG_TEXT("registry_says", message));
     json_decref(reply);
 }
@@ -71,14 +72,14 @@ static void next_subject(struct registry_sync *sync) {
         go(sync, STEP_LOOK);
         return;
     }
-    log_info(sync->options.log, "the schema registry has all schemas",
+    log_info(service_log(sync->service), "the schema registry has all schemas",
              LOG_INT("registered", (int64_t)sync->registered));
-    sync->options.on_ready(sync->options.context);
+    service_ready(sync->service, "registry", true);
 }
 
 /* The schema at hand is there. */
 static void next_entry(struct registry_sync *sync) {
-    bool last = !registry_entry(sync->options.registry, sync->subject, sync->version + 1).schema;
+    bool last = !registry_entry(sync->registry, sync->subject, sync->version + 1).schema;
     sync->version += !last;
     go(sync, last ? STEP_MODE : STEP_LOOK);
 }
@@ -216,13 +217,14 @@ static void begin_step(struct registry_sync *sync) {
 
 static void try_again(void *context) { begin_step(context); }
 
-struct registry_sync *registry_sync_new(const struct registry_sync_options *options) {
+struct registry_sync *registry_sync_new(struct service *service, const char *url, const struct registry *registry) {
     struct registry_sync *sync = mem_alloc(sizeof *sync);
     *sync = (struct registry_sync){
-        .options = *options,
-        .url = mem_string(options->url),
-        .client = http_client_new(options->loop),
-        .again = loop_timer_new(options->loop, 1, 0, try_again, sync),
+        .service = service,
+        .registry = registry,
+        .url = mem_string(url),
+        .client = http_client_new(service_loop(service)),
+        .again = loop_timer_new(service_loop(service), 1, 0, try_again, sync),
         .version = 1,
     };
     size_t size = strlen(sync->url);

@@ -9,20 +9,11 @@
  * another schema under one of them cannot be used. The registry's answer about it is logged. Loop's thread. */
 #pragma once
 
-#include "base/log.h"
-#include "base/loop.h"
 #include "ingest/registry.h"
+#include "service/service.h"
 
 struct registry_sync;
 
-struct registry_sync_options {
-    uv_loop_t *loop;
-    struct log *log;
-    const char *url; /* copied; a user and a password may stand in it */
-    const struct registry *registry;
-    void *context;
-    void (*on_ready)(void *context); /* once: all schemas are there */
-};
-
-struct registry_sync *registry_sync_new(const struct registry_sync_options *options);
+/* url: copied; a user and a password may stand in it. The condition "registry" holds when all schemas are there. */
+struct registry_sync *registry_sync_new(struct service *service, const char *url, const struct registry *registry);
 void registry_sync_free(struct registry_sync *sync); /* NULL is fine */

@@ -81,11 +81,6 @@ int web_page_check(const struct ingest_settings *settings, struct error *error) 
     return code ? code : check_folder("web.dir", settings->web_dir, error);
 }
 
-static void put_member(struct buffer *out, const char *before, const char *key, const char *value) {
-    buffer_format(out, "%s\"%s\":", before, key);
-    json_put_text(out, value, strlen(value));
-}
-
 static void find_map(struct web_page *page, const char *file) {
     char real[PATH_MAX];
     if (!*file || !realpath(file, real)) return;
@@ -101,15 +96,15 @@ struct web_page *web_page_new(const struct ingest_settings *settings, double rad
     find_map(page, settings->map_geojson);
     page->policy =
         mem_format("img-src 'self' data: %.*s; frame-ancestors 'none'", *tiles ? (int)origin_size(tiles) : 0, tiles);
-    put_member(&page->config, "{", "ws_url", settings->web_ws_url);
-    put_member(&page->config, ",", "tile_url", tiles);
-    put_member(&page->config, ",", "map_url", page->map_dir ? MAP_PATH : "");
-    put_member(&page->config, ",", "map_attribution", settings->map_attribution);
+    json_member_text(&page->config, "{\"ws_url\":", settings->web_ws_url);
+    json_member_text(&page->config, ",\"tile_url\":", tiles);
+    json_member_text(&page->config, ",\"map_url\":", page->map_dir ? MAP_PATH : "");
+    json_member_text(&page->config, ",\"map_attribution\":", settings->map_attribution);
     buffer_format(&page->config, ",\"radius_m\":%.10g", radius_m);
     if (*settings->oidc_issuer) {
-        put_member(&page->config, ",\"oidc\":{", "issuer", settings->oidc_issuer);
-        put_member(&page->config, ",", "client_id", settings->oidc_client);
-        put_member(&page->config, ",", "scope", settings->oidc_scope);
+        json_member_text(&page->config, ",\"oidc\":{\"issuer\":", settings->oidc_issuer);
+        json_member_text(&page->config, ",\"client_id\":", settings->oidc_client);
+        json_member_text(&page->config, ",\"scope\":", settings->oidc_scope);
         buffer_string(&page->config, "}");
     }
     buffer_string(&page->config, *page->demo_dir ? ",\"demo\":true}" : "}");

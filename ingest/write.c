@@ -202,8 +202,7 @@ static void acknowledged(void *context, struct http_request *request, int code, 
 }
 
 void command_send(const struct command_sender *sender, const struct command_write *write) {
-    struct sent_command *sent = mem_alloc(sizeof *sent);
-    *sent = (struct sent_command){.sender = sender, .write = *write};
+    struct sent_command *sent = MEM_NEW(&(struct sent_command){.sender = sender, .write = *write});
     struct write *started = write_new(sender->writer, write->request, acknowledged, sent);
     if (write->subject)
         write_keyed(started, write->topic, write->subject, strlen(write->subject), write->record);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/config.h"
 #include "base/text.h"
 #include "ids/ids.h"
 #include "rpc/serve.h"

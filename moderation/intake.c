@@ -40,7 +40,7 @@ struct intake {
     bool failing, to_commit;
     bool forget; /* the index is to be begun anew, as soon as the worker is free */
     int64_t current_us, rows;
-    struct metric *records, *bad, *failures, *rows_gauge, *lag;
+    struct metric *records, *bad, *failures;
 };
 
 static void go_on(struct intake *intake);
@@ -48,7 +48,7 @@ static void go_on(struct intake *intake);
 static void tell_ready(struct intake *intake, bool ready) {
     if (intake->ready == ready) return;
     intake->ready = ready;
-    intake->options.on_ready(intake->options.context, ready);
+    service_ready(intake->options.service, "comments", ready);
 }
 
 /* ---- the worker ---- */
@@ -229,8 +229,7 @@ static void offset_lost(void *context, const struct topic *topic, int32_t partit
 }
 
 static void given_up(void *context, const char *reason) {
-    struct intake *intake = context;
-    intake->options.on_fatal(intake->options.context, reason);
+    service_fail(((struct intake *)context)->options.service, reason); // a member again only as a new process
 }
 
 /* ---- records ---- */
@@ -286,8 +285,12 @@ static void collect(void *context) {
         if (waiting > 0) lag += waiting;
     }
     lag += (int64_t)(batch_count(intake->gathering) + batch_count(intake->writing));
-    intake->rows_gauge->value = (double)intake->rows;
-    intake->lag->value = (double)lag;
+    const struct metric_now now[] = {
+        {"starling_moderation_comments", "Comments in the search index.", (double)intake->rows},
+        {"starling_moderation_lag_records", "Records of comments that Kafka has and the search index has not.",
+         (double)lag},
+    };
+    metrics_set(service_metrics(intake->options.service), now, ARRAY_SIZE(now));
 }
 
 static void make_metrics(struct intake *intake, struct metrics *metrics) {
@@ -296,9 +299,6 @@ static void make_metrics(struct intake *intake, struct metrics *metrics) {
                                   "Records that are no comments and went to the dead letter queue.", NULL);
     intake->failures = metrics_counter(metrics, "starling_moderation_write_failures_total",
                                        "Writes to the search index that failed (tried again).", NULL);
-    intake->rows_gauge = metrics_gauge(metrics, "starling_moderation_comments", "Comments in the search index.", NULL);
-    intake->lag = metrics_gauge(metrics, "starling_moderation_lag_records",
-                                "Records of comments that Kafka has and the search index has not.", NULL);
     metrics_on_collect(metrics, collect, intake);
 }
 
@@ -362,6 +362,8 @@ int intake_new(const struct intake_options *options, struct intake **out, struct
     *out = intake;
     return 0;
 }
+
+bool intake_ready(const struct intake *intake) { return intake->ready; }
 
 void intake_damaged(struct intake *intake) {
     if (!intake->stopping && !intake->forget) begin_anew(intake, "a search found it damaged");

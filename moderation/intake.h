@@ -21,13 +21,11 @@ struct intake_options {
     int partitions; /* of the topic */
     struct index *index;
     struct kafka_producer *dead_letters; /* records that are no wide comments */
-    void *context;
-    void (*on_ready)(void *context, bool ready); /* all is in the index that the topic held when it was asked last */
-    void (*on_fatal)(void *context, const char *reason); /* it reads no more */
 };
 
 int intake_new(const struct intake_options *options, struct intake **intake, struct error *error);
-void intake_damaged(struct intake *intake);    /* a search found the index damaged: it is begun anew */
-void intake_stop(struct intake *intake);       /* begins no more work */
-bool intake_busy(const struct intake *intake); /* a worker thread is at it; not to be freed */
-void intake_free(struct intake *intake);       /* NULL is fine */
+bool intake_ready(const struct intake *intake); /* all is in the index that the topic held when it was asked last */
+void intake_damaged(struct intake *intake);     /* a search found the index damaged: it is begun anew */
+void intake_stop(struct intake *intake);        /* begins no more work */
+bool intake_busy(const struct intake *intake);  /* a worker thread is at it; not to be freed */
+void intake_free(struct intake *intake);        /* NULL is fine */

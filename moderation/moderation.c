@@ -42,19 +42,7 @@ struct moderation {
     struct index *index;
     struct intake *intake;
     struct searches *searches;
-    bool ready;
 };
-
-static void ready_changed(void *context, bool ready) {
-    struct moderation *moderation = context;
-    moderation->ready = ready;
-    service_ready(moderation->service, "comments", ready);
-}
-
-static void given_up(void *context, const char *reason) {
-    struct moderation *moderation = context;
-    service_fail(moderation->service, reason);
-}
 
 static void damaged(void *context) { intake_damaged(((struct moderation *)context)->intake); }
 
@@ -82,9 +70,6 @@ static int start_intake(struct moderation *moderation, const char *group, int pa
             .partitions = partitions,
             .index = moderation->index,
             .dead_letters = moderation->producer,
-            .context = moderation,
-            .on_ready = ready_changed,
-            .on_fatal = given_up,
         },
         &moderation->intake, error);
 }
@@ -138,7 +123,7 @@ static void moderation_drain(void *state) {
 
 static void answer(void *state, struct http_request *request) {
     struct moderation *moderation = state;
-    bool ready = moderation->ready && !service_draining(moderation->service);
+    bool ready = intake_ready(moderation->intake) && !service_draining(moderation->service);
     answers_answer(moderation->searches, ready, request);
 }
 

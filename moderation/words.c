@@ -20,9 +20,7 @@ struct words {
 };
 
 struct words *words_new(void) {
-    struct words *words = mem_zero(1, sizeof *words);
-    words->folding = folding_new();
-    return words;
+    return MEM_NEW(&(struct words){.folding = folding_new()});
 }
 
 void words_free(struct words *words) {

@@ -109,6 +109,8 @@ INGEST = [
            'comments': rate('starling_ingest_comment_commands_total')}),
     graph('Pages of threads', 'Pages that were built, and those that were answered from one that was there.', 'ops',
           {'built': rate('starling_ingest_comment_pages_built_total'), 'shared': rate('starling_ingest_comment_pages_shared_total')}),
+    graph('Users and posts', 'Answers that were asked of owners, and those that were copies, as very many asked.', 'ops',
+          {'asked': rate('starling_ingest_feed_answers_built_total'), 'copies': rate('starling_ingest_feed_answers_shared_total')}),
     graph('Reports refused', 'Positions that gateways refused, a second.', 'ops', {'refused': rate('starling_ingest_refused_total')}),
     graph('Copies', 'Records read into local copies, a second.', 'ops', {'{{instance}}': rate('starling_copies_records_total', 'instance')}),
     *process_panels(),

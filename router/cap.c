@@ -3,15 +3,16 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "router/router_private.h"
 
 struct cap {
-    struct cap_options options;
+    struct router *router;
     struct id_list friends; /* of that user, while one partition is looked at */
     int64_t user;           /* -1: none */
 };
 
-struct cap *cap_new(const struct cap_options *options) {
-    return MEM_NEW(&(struct cap){.options = *options});
+struct cap *cap_new(struct router *router) {
+    return MEM_NEW(&(struct cap){.router = router});
 }
 
 void cap_free(struct cap *cap) {
@@ -25,18 +26,19 @@ static int is_excess(struct cap *cap, int32_t partition, const struct excess_ite
                      struct error *error) {
     size_t at;
     int code = 0;
-    if (cap->user != item->user) code = graph_friends(cap->options.graph, partition, item->user, &cap->friends, error);
+    if (cap->user != item->user) code = graph_friends(cap->router->graph, partition, item->user, &cap->friends, error);
     cap->user = code ? -1 : item->user;
     if (code) return code;
-    return id_list_find(&cap->friends, item->other, &at) && cap->friends.count > cap->options.friends + gone;
+    return id_list_find(&cap->friends, item->other, &at) &&
+           cap->friends.count > (size_t)cap->router->settings->friends_cap + gone;
 }
 
 static void release(struct cap *cap, int32_t partition) {
-    adjacency_release(graph_lists(cap->options.graph), partition, excess_hold(cap->options.excess, partition));
+    adjacency_release(graph_lists(cap->router->graph), partition, excess_hold(cap->router->excess, partition));
 }
 
 int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
-    struct excess *excess = cap->options.excess;
+    struct excess *excess = cap->router->excess;
     struct excess_item item;
     cap->user = -1; // its list may have changed
     while (excess_next(excess, partition, &item)) {
@@ -46,11 +48,11 @@ int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
             excess_drop(excess, item.ticket);
             continue;
         }
-        if (record_collector_remove(cap->options.collector, &item)) break; // tried again each second
+        if (record_collector_remove(cap->router->collector, &item)) break; // tried again each second
         excess_sent(excess, item.ticket);
-        cap->options.metrics->excess->value++;
-        log_info(cap->options.log, "a friendship beyond the cap is removed", LOG_INT("user", item.user),
-                 LOG_INT("friend", item.other));
+        cap->router->metrics.excess->value++;
+        log_info(service_log(cap->router->service), "a friendship beyond the cap is removed",
+                 LOG_INT("user", item.user), LOG_INT("friend", item.other));
     }
     release(cap, partition);
     return 0;
@@ -59,11 +61,11 @@ int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
 int cap_prune(struct cap *cap, int32_t partition, struct error *error) {
     struct excess_item item;
     cap->user = -1; // its list may have changed
-    while (excess_next(cap->options.excess, partition, &item)) {
+    while (excess_next(cap->router->excess, partition, &item)) {
         int found = is_excess(cap, partition, &item, 0, error);
         if (found < 0) return found;
         if (found) break;
-        excess_drop(cap->options.excess, item.ticket);
+        excess_drop(cap->router->excess, item.ticket);
     }
     release(cap, partition);
     return 0;

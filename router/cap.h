@@ -3,23 +3,14 @@
  */
 #pragma once
 
-#include "base/log.h"
-#include "router/graph.h"
-#include "router/metrics.h"
-#include "router/record_collector.h"
+#include <stdint.h>
+
+#include "base/error.h"
 
 struct cap;
+struct router;
 
-struct cap_options {
-    struct log *log;
-    struct router_metrics *metrics;
-    struct graph *graph;
-    struct record_collector *collector;
-    struct excess *excess; /* longer-lived, as all of them */
-    size_t friends;        /* the cap */
-};
-
-struct cap *cap_new(const struct cap_options *options);
+struct cap *cap_new(struct router *router);
 void cap_free(struct cap *cap); /* NULL is fine */
 
 /* cap_remove, for an owned partition: sends REMOVE for friendships that are still too many. cap_prune, for a stand-by's: forgets those

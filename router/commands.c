@@ -6,8 +6,10 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "decider/identity.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "router/router_private.h"
 #include "users/half.h"
 
 static const struct topic *const COMMANDS[] = {&TOPIC_FRIEND_COMMANDS};
@@ -21,7 +23,7 @@ struct friend_decision {
 };
 
 struct commands {
-    struct commands_options options;
+    const struct router *router;
     struct decider *decider;
     struct overlay *overlay; /* lower user, higher user -> the lower user's half; its group is the lower user */
     struct codec *codec;
@@ -38,7 +40,7 @@ static const char *complaint(const struct commands *commands, int32_t partition,
     if (!friendship_command_valid(command)) return "from and to must be two users";
     if (command->time <= 0 || command->since < 0) return "the time is out of range";
     int64_t lower = friendship_lower(command->from, command->to);
-    if (hash_user_partition(lower, commands->options.partitions) != partition)
+    if (hash_user_partition(lower, commands->router->partitions) != partition)
         return "not in the partition of the lower user of the pair";
     return NULL;
 }
@@ -61,7 +63,7 @@ static const struct friendship *newest_half(const struct commands *commands, int
 int commands_half(struct commands *commands, int32_t partition, int64_t lower, int64_t other, struct friendship *half,
                   struct error *error) {
     const struct friendship *newest = newest_half(commands, lower, other);
-    if (!newest) return graph_half(commands->options.graph, partition, lower, other, half, NULL, error);
+    if (!newest) return graph_half(commands->router->graph, partition, lower, other, half, NULL, error);
     *half = *newest;
     return 0;
 }
@@ -72,8 +74,8 @@ static int send_half(struct commands *commands, int64_t user, int64_t other, con
     buffer_clear(&commands->value);
     bool tombstone = friendship_empty(half);
     if (!tombstone) half_encode(&commands->value, half);
-    commands->options.metrics->halves->value++;
-    return decider_write(commands->decider, &TOPIC_FRIENDSHIPS, hash_user_partition(user, commands->options.partitions),
+    commands->router->metrics.halves->value++;
+    return decider_write(commands->decider, &TOPIC_FRIENDSHIPS, hash_user_partition(user, commands->router->partitions),
                          pair, sizeof pair, tombstone ? NULL : commands->value.data, commands->value.size);
 }
 
@@ -90,7 +92,7 @@ static int64_t growth(const struct commands *commands, int64_t lower, const stru
 
 /* Whether the lower user's list is at its cap, those included that wait to be read back. */
 static bool is_full(const struct commands *commands, int64_t lower, const struct id_list *list) {
-    size_t cap = commands->options.cap;
+    size_t cap = (size_t)commands->router->settings->friends_cap;
     if (list->count + overlay_waiting(commands->overlay, (uint64_t)lower) < cap) return false;
     return (int64_t)list->count + growth(commands, lower, list) >= (int64_t)cap;
 }
@@ -109,7 +111,7 @@ static int decide_one(struct commands *commands, const struct friend_decision *d
     if (newest)
         half = *newest;
     else
-        code = graph_half_beside(commands->options.graph, partition, lower, list, higher, with_since, &half, error);
+        code = graph_half_beside(commands->router->graph, partition, lower, list, higher, with_since, &half, error);
     if (code || !friendship_decide(&half, command, is_full(commands, lower, list), &next)) return code;
 
     struct friendship mirror = friendship_mirror(&next);
@@ -139,7 +141,7 @@ static int decide_some(struct commands *commands, size_t *from, size_t count, st
         if (user_count == GRAPH_MANY) break;
         users[user_count++] = slice[to].lower;
     }
-    int code = graph_friends_many(commands->options.graph, partition, users, user_count, commands->lists, error);
+    int code = graph_friends_many(commands->router->graph, partition, users, user_count, commands->lists, error);
     for (size_t user = 0; !code && *from < to; (*from)++) {
         while (users[user] != slice[*from].lower) user++;
         code = decide_one(commands, &slice[*from], &commands->lists[user], error);
@@ -164,32 +166,35 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
 
 /* ---- beginning and end ---- */
 
-static void handled(void *context) { tasks_decided(((struct commands *)context)->options.tasks); }
-static void reset(void *context) { tasks_commands_lost(((struct commands *)context)->options.tasks); }
+static void handled(void *context) { tasks_decided(((struct commands *)context)->router->tasks); }
+static void reset(void *context) { tasks_commands_lost(((struct commands *)context)->router->tasks); }
 
-struct commands *commands_new(const struct commands_options *options) {
-    const struct router_metrics *metrics = options->metrics;
-    struct commands *commands = mem_alloc(sizeof *commands);
-    *commands = (struct commands){.options = *options, .codec = codec_new()};
+int commands_new(const struct router *router, struct commands **out, struct error *error) {
+    const struct router_metrics *metrics = &router->metrics;
+    char *id;
+    int code = identity_transactional(service_kafka(router->service)->prefix, router->settings->group_id,
+                                      router->common->group_instance_id, router->common->data_dir, &id, error);
+    if (code) return code;
+    struct commands *commands = MEM_NEW(&(struct commands){.router = router, .codec = codec_new()});
     commands->decider = decider_new(&(struct decider_options){
-        .loop = options->loop,
-        .settings = options->settings,
-        .log = options->log,
-        .registry = options->registry,
+        .loop = service_loop(router->service),
+        .settings = service_kafka(router->service),
+        .log = service_log(router->service),
+        .registry = service_metrics(router->service),
         .metrics = {.commands = metrics->commands,
                     .queued = metrics->commands_queued,
                     .overlay = metrics->overlay,
                     .transactions = metrics->transactions,
                     .failed = metrics->transactions_failed,
                     .dead = metrics->undecodable},
-        .transactional_id = options->transactional_id,
-        .partitions = options->partitions,
+        .transactional_id = id,
+        .partitions = router->partitions,
         .commands = COMMANDS,
         .command_count = sizeof COMMANDS / sizeof *COMMANDS,
         .states = STATES,
         .state_count = sizeof STATES / sizeof *STATES,
         .offsets = &TOPIC_COMMAND_OFFSETS,
-        .batch = options->batch,
+        .batch = (size_t)router->settings->commands_batch,
         .item_size = sizeof(struct friend_command),
         .context = commands,
         .read = read_command,
@@ -198,7 +203,9 @@ struct commands *commands_new(const struct commands_options *options) {
         .on_reset = reset,
     });
     commands->overlay = decider_overlay(commands->decider, &TOPIC_FRIENDSHIPS);
-    return commands;
+    free(id);
+    *out = commands;
+    return 0;
 }
 
 void commands_free(struct commands *commands) {

@@ -9,26 +9,11 @@
 
 #include "decider/decider.h"
 #include "router/graph.h"
-#include "router/metrics.h"
-#include "tasks/tasks.h"
 
 struct commands;
+struct router;
 
-struct commands_options {
-    uv_loop_t *loop;
-    const struct kafka_settings *settings;
-    struct log *log;
-    struct metrics *registry;
-    struct graph *graph;
-    struct router_metrics *metrics;
-    const char *transactional_id;
-    int32_t partitions;
-    size_t batch; /* commands in one transaction at most */
-    size_t cap;   /* friends of a user */
-    struct tasks *tasks;
-};
-
-struct commands *commands_new(const struct commands_options *options);
+int commands_new(const struct router *router, struct commands **commands, struct error *error);
 void commands_free(struct commands *commands); /* not while the decider is busy; NULL is fine */
 
 struct decider *commands_decider(struct commands *commands); /* lives as long */

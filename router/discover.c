@@ -146,10 +146,8 @@ static bool hidden(void *context, int64_t user) {
 }
 
 static void put_stranger(struct buffer *body, const struct stranger *stranger) {
-    buffer_format(body, "{\"user\":%" PRId64 ",\"lat\":", stranger->user);
-    json_put_degrees(body, stranger->at.lat);
-    buffer_string(body, ",\"lng\":");
-    json_put_degrees(body, stranger->at.lng);
+    json_member_int(body, "{\"user\":", stranger->user);
+    json_member_place(body, stranger->at.lat, stranger->at.lng);
     buffer_format(body, ",\"distance_m\":%" PRId64 ".%d,\"time\":%" PRId64 "}", stranger->distance_dm / 10,
                   (int)(stranger->distance_dm % 10), stranger->time);
 }
@@ -174,8 +172,7 @@ static void reply_list(struct discover *discover, struct http_request *request, 
         buffer_string(&body, "],\"next\":null");
     }
     buffer_format(&body, ",\"cell\":{\"height\":%.17g,\"width\":%.17g}}", grid_height(grid), grid_width(grid));
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 static void answer_from(struct discover *discover, struct http_request *request, int64_t user, struct geo_point at,
@@ -243,10 +240,8 @@ static struct strangers *new_strangers(const struct discover_options *options) {
 }
 
 int discover_new(const struct discover_options *options, struct discover **out, struct error *error) {
-    struct discover *discover = mem_zero(1, sizeof *discover);
-    discover->options = *options;
-    discover->strangers = new_strangers(options);
-    discover->ends = ends_new();
+    struct discover *discover =
+        MEM_NEW(&(struct discover){.options = *options, .strangers = new_strangers(options), .ends = ends_new()});
     discover->rates = rates_new(&(struct rates_options){
         .metrics = options->registry,
         .what = "discover_questions",

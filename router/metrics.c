@@ -52,29 +52,13 @@ static void make_gauges(struct router_metrics *m, struct metrics *s) {
     m->caught_up = gauge(s, "starling_router_caught_up",
                          "1 when warm, all owned partitions are restored and all input is less than a second behind");
     m->digesting = gauge(s, "starling_router_digesting", "1 while digests are sent");
-    m->present = gauge(s, "starling_router_present_users", "Users in presence");
     m->public_users = gauge(s, "starling_router_public_users", "Users who share publicly");
     m->public_placed =
         gauge(s, "starling_router_public_placed_users", "Users who share publicly and have reported recently");
-    m->presence_bytes = gauge(s, "starling_router_presence_bytes", "Memory of presence");
-    m->outbox_bytes = gauge(s, "starling_router_outbox_bytes", "Memory of the outbox");
     m->reports_held = gauge(s, "starling_router_reports_held",
                             "Reports held while far behind, or of users whose joins cost too much; one a user");
     m->commands_queued = gauge(s, "starling_router_commands_queued", "Friend commands read and not handled yet");
     m->overlay = gauge(s, "starling_router_overlay_halves", "Halves written and not read back yet");
-    m->store_memtables = gauge(s, "starling_router_store_memtable_bytes", "Memory of RocksDB's memtables");
-    m->store_cache = gauge(s, "starling_router_store_cache_bytes", "Memory of RocksDB's block cache");
-    m->store_readers = gauge(s, "starling_router_store_reader_bytes", "Memory of RocksDB's table readers");
-    m->store_files = gauge(s, "starling_router_store_file_bytes", "Size of RocksDB's tables on disk");
-}
-
-static void make_store_metrics(struct router_metrics *m, struct metrics *s) {
-    m->store_build = gauge(s, "starling_router_store_build_bytes",
-                           "Memory of friend lists that are being built, and of queued records");
-    const char *name = "starling_router_store_cache_reads_total",
-               *help = "Blocks that the event loop read of RocksDB, from its cache or not";
-    m->store_hits = metrics_counter(s, name, help, "result=\"hit\"");
-    m->store_misses = metrics_counter(s, name, help, "result=\"miss\"");
 }
 
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {
@@ -82,7 +66,6 @@ void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {
     static const double SECONDS[] = {5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1};
     make_counters(m, metrics);
     make_gauges(m, metrics);
-    make_store_metrics(m, metrics);
     m->friends = metrics_histogram(metrics, "starling_router_friends", "Friends of the users whose events were joined",
                                    NULL, FRIENDS, ARRAY_SIZE(FRIENDS));
     m->active =

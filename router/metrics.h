@@ -15,10 +15,7 @@ struct router_metrics {
     struct metric *discovered, *public_users, *public_placed;
 
     struct metric *warm, *caught_up, *digesting;
-    struct metric *present, *presence_bytes, *outbox_bytes;
     struct metric *commands_queued, *overlay;
-    struct metric *store_memtables, *store_cache, *store_readers, *store_files;
-    struct metric *store_build, *store_hits, *store_misses;
     struct histogram *friends, *active, *join_seconds;
 };
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "router/near_list.h"
+#include "router/router_private.h"
 
 /* One question, with what it asks for. */
 struct near_asked {
@@ -18,16 +19,16 @@ struct near_asked {
 };
 
 struct near_pages {
-    struct near_pages_options options;
+    const struct router *router;
     struct id_list friends; /* of the user at hand */
     struct rounding_list roundings;
     struct near_asked waiting[NEAR_WAITING_MAX];
     size_t waiting_count;
 };
 
-struct near_pages *near_pages_new(const struct near_pages_options *options) {
+struct near_pages *near_pages_new(const struct router *router) {
     struct near_pages *pages = mem_zero(1, sizeof *pages);
-    pages->options = *options;
+    pages->router = router;
     return pages;
 }
 
@@ -42,14 +43,9 @@ void near_pages_free(struct near_pages *pages) {
 /* ---- answers ---- */
 
 static void put_entry(struct buffer *body, const struct near_entry *entry) {
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, entry->user);
-    buffer_string(body, ",\"lat\":");
-    json_put_degrees(body, entry->at.lat);
-    buffer_string(body, ",\"lng\":");
-    json_put_degrees(body, entry->at.lng);
-    buffer_string(body, ",\"time\":");
-    json_put_int(body, entry->time);
+    json_member_int(body, "{\"user\":", entry->user);
+    json_member_place(body, entry->at.lat, entry->at.lng);
+    json_member_int(body, ",\"time\":", entry->time);
     if (entry->rounded) buffer_string(body, ",\"rounded\":true");
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, entry->distance_m);
@@ -76,24 +72,23 @@ static void reply(const struct near_asked *asked, int64_t time, const struct nea
     } else {
         buffer_string(&body, "],\"next\":null}");
     }
-    http_reply_json(asked->request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(asked->request, 200, &body);
 }
 
 /* Presence that does not hold the whole inactive window yet would make a list that only seems complete. */
 static int serves(const struct near_pages *pages, int64_t user) {
-    int code = owner_serves(pages->options.owner, hash_user_partition(user, pages->options.partitions));
-    return code || reports_are_warm(pages->options.reports) ? code : -EAGAIN;
+    int code = owner_serves(tasks_owner(pages->router->tasks), hash_user_partition(user, pages->router->partitions));
+    return code || reports_are_warm(pages->router->reports) ? code : -EAGAIN;
 }
 
 static void show_page(struct near_pages *pages, const struct near_asked *asked) {
-    const struct near_pages_options *options = &pages->options;
-    int32_t partition = hash_user_partition(asked->user, options->partitions);
+    const struct router *router = pages->router;
+    int32_t partition = hash_user_partition(asked->user, router->partitions);
     struct error error;
     int code = serves(pages, asked->user);
-    if (!code) code = graph_friends(options->graph, partition, asked->user, &pages->friends, &error);
+    if (!code) code = graph_friends(router->graph, partition, asked->user, &pages->friends, &error);
     if (!code)
-        code = graph_roundings(options->graph, partition, asked->user, &pages->friends, &pages->roundings, &error);
+        code = graph_roundings(router->graph, partition, asked->user, &pages->friends, &pages->roundings, &error);
     if (code) {
         if (code == -ESTALE || code == -EAGAIN)
             rpc_refused(asked->request, code);
@@ -101,22 +96,22 @@ static void show_page(struct near_pages *pages, const struct near_asked *asked) 
             rpc_failed(asked->request, code, &error);
         return;
     }
-    report_clock_tick(options->clock);
+    report_clock_tick(router->clock);
     const struct near_question question = {
-        .presence = options->presence,
-        .now = report_clock_now(options->clock),
-        .inactive_ms = options->inactive_ms,
-        .radius_m = options->radius_m,
+        .presence = router->presence,
+        .now = report_clock_now(router->clock),
+        .inactive_ms = router->inactive_ms,
+        .radius_m = router->common->radius_m,
         .user = asked->user,
         .friends = pages->friends.items,
         .friend_count = pages->friends.count,
         .roundings = &pages->roundings,
-        .rounded = options->rounded,
+        .rounded = router->rounded,
         .after = asked->after,
     };
     struct near_entry *entries = mem_alloc((pages->friends.count + 1) * sizeof *entries);
     size_t count = near_list(&question, entries);
-    const struct presence_slot *own = presence_find(options->presence, asked->user);
+    const struct presence_slot *own = presence_find(router->presence, asked->user);
     bool active = presence_active(own, question.now, question.inactive_ms);
     reply(asked, active ? own->time : -1, entries, count);
     free(entries);
@@ -125,7 +120,7 @@ static void show_page(struct near_pages *pages, const struct near_asked *asked) 
 /* ---- waiting for the user's own report ---- */
 
 static bool has_come(const struct near_pages *pages, const struct near_asked *asked) {
-    const struct presence_slot *own = presence_find(pages->options.presence, asked->user);
+    const struct presence_slot *own = presence_find(pages->router->presence, asked->user);
     return asked->since < 0 || (own && !own->left && own->time >= asked->since);
 }
 

@@ -7,30 +7,14 @@
  */
 #pragma once
 
-#include "owner/owner.h"
-#include "router/graph.h"
-#include "router/presence.h"
-#include "router/report_clock.h"
-#include "router/reports.h"
 #include "rpc/serve.h"
 
 enum { NEAR_WAITING_MAX = 1000, NEAR_WAITING_USER_MAX = 2 };
 
 struct near_pages;
+struct router;
 
-struct near_pages_options {
-    int32_t partitions;
-    int64_t inactive_ms;
-    double radius_m;
-    struct grid rounded; /* of places that friends see rounded */
-    struct owner *owner;
-    struct graph *graph;
-    const struct presence *presence;
-    struct report_clock *clock;
-    const struct reports *reports;
-};
-
-struct near_pages *near_pages_new(const struct near_pages_options *options);
+struct near_pages *near_pages_new(const struct router *router);
 void near_pages_free(struct near_pages *pages); /* what waits is answered 503; NULL is fine */
 
 void near_pages_ask(struct near_pages *pages, struct http_request *request, const struct rpc_asked *asked);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "copies/copies.h"
 #include "json/json.h"
+#include "router/router_private.h"
 #include "service/poster.h"
 #include "users/mutes.h"
 #include "users/sharing_modes.h"
@@ -16,7 +17,7 @@
 enum { SECOND_MS = 1000, WAITING_MAX = 16384 /* approaches: 0.5 MB */, GATHER_MS = 200, KEY_MIN = 32, COPIES = 2 };
 
 struct notifying {
-    struct notifying_options options;
+    const struct router *router;
     struct approaches *approaches;
     struct handoff *waiting;
     struct poster *poster;
@@ -26,7 +27,6 @@ struct notifying {
     struct mutes *mutes;
     struct copy_definition kept[COPIES];
     struct copies *copies;
-    struct metric *put, *dropped, *failed;
 };
 
 int notifying_check(const struct router_settings *settings, struct error *error) {
@@ -56,7 +56,7 @@ static void tell(void *context, const struct approach *approach) {
 void notifying_joined(struct notifying *notifying, const struct join_result *result) {
     if (!copies_ready(notifying->copies)) return; // nobody knows who is muted
     sharing_modes_tick(notifying->modes);
-    approaches_take(notifying->approaches, result, report_clock_now(notifying->options.clock), notifying, wanted, tell);
+    approaches_take(notifying->approaches, result, report_clock_now(notifying->router->clock), notifying, wanted, tell);
 }
 
 /* ---- posts ---- */
@@ -77,14 +77,21 @@ static void write_items(const void *context, struct buffer *body, const void *it
 static void collect(void *context) {
     const struct notifying *notifying = context;
     struct handoff_counts counts = handoff_read_counts(notifying->waiting);
-    notifying->put->value = (double)counts.put;
-    notifying->dropped->value = (double)counts.dropped;
-    notifying->failed->value = (double)poster_failed(notifying->poster);
+    const struct metric_now now[] = {
+        {"starling_router_notices_total", "Users without a session near whom a friend has come, dropped ones included.",
+         (double)counts.put},
+        {"starling_router_notices_dropped_total",
+         "Notices that were not posted: the receiver of notify.url is too slow, away, or refuses them.",
+         (double)counts.dropped},
+        {"starling_router_notify_posts_failed_total",
+         "Posts that the receiver of notify.url did not take, each try counted.",
+         (double)poster_failed(notifying->poster)},
+    };
+    metrics_set(service_metrics(notifying->router->service), now, ARRAY_SIZE(now));
 }
 
 static void start_posts(struct notifying *notifying) {
-    const struct router_settings *settings = notifying->options.settings;
-    struct metrics *m = notifying->options.registry;
+    const struct router_settings *settings = notifying->router->settings;
     notifying->waiting = handoff_new(WAITING_MAX, sizeof(struct approach));
     notifying->poster = poster_new(&(struct poster_options){
         .url = settings->notify_url,
@@ -93,16 +100,8 @@ static void start_posts(struct notifying *notifying) {
         .gather_ms = GATHER_MS,
         .write = write_items,
     });
-    notifying->put =
-        metrics_counter(m, "starling_router_notices_total",
-                        "Users without a session near whom a friend has come, dropped ones included.", NULL);
-    notifying->dropped = metrics_counter(
-        m, "starling_router_notices_dropped_total",
-        "Notices that were not posted: the receiver of notify.url is too slow, away, or refuses them.", NULL);
-    notifying->failed = metrics_counter(m, "starling_router_notify_posts_failed_total",
-                                        "Posts that the receiver of notify.url did not take, each try counted.", NULL);
     poster_start(notifying->poster);
-    metrics_on_collect(m, collect, notifying);
+    metrics_on_collect(service_metrics(notifying->router->service), collect, notifying);
 }
 
 /* ---- copies ---- */
@@ -120,16 +119,16 @@ static void forget(void *context) {
     kept->forget(kept->context);
 }
 
-static int64_t now(void *context) { return report_clock_now(((const struct notifying *)context)->options.clock); }
+static int64_t now(void *context) { return report_clock_now(((const struct notifying *)context)->router->clock); }
 
 static int start_copies(struct notifying *notifying, struct error *error) {
-    const struct notifying_options *options = &notifying->options;
+    const struct router *router = notifying->router;
     struct copy_definition definitions[COPIES];
     notifying->uncounted = metrics_new();
     notifying->modes = sharing_modes_new(
         &(struct sharing_modes_options){.metrics = notifying->uncounted, .context = notifying, .now = now});
     notifying->mutes =
-        mutes_new(&(struct mutes_options){.metrics = notifying->uncounted, .partitions = options->partitions});
+        mutes_new(&(struct mutes_options){.metrics = notifying->uncounted, .partitions = router->partitions});
     notifying->kept[0] = sharing_modes_copy(notifying->modes);
     notifying->kept[1] = mutes_copy(notifying->mutes);
     for (size_t i = 0; i < COPIES; i++)
@@ -137,12 +136,12 @@ static int start_copies(struct notifying *notifying, struct error *error) {
             .topic = notifying->kept[i].topic, .context = &notifying->kept[i], .apply = apply, .forget = forget};
     return copies_new(
         &(struct copies_options){
-            .loop = options->loop,
-            .settings = options->kafka,
-            .partitions = options->partitions,
+            .loop = service_loop(router->service),
+            .settings = service_kafka(router->service),
+            .partitions = router->partitions,
             .definitions = definitions,
             .count = COPIES,
-            .log = options->log,
+            .log = service_log(router->service),
             .metrics = notifying->uncounted,
         },
         &notifying->copies, error);
@@ -150,14 +149,13 @@ static int start_copies(struct notifying *notifying, struct error *error) {
 
 /* ---- beginning and end ---- */
 
-int notifying_new(const struct notifying_options *options, struct notifying **out, struct error *error) {
-    if (!*options->settings->notify_url) {
+int notifying_new(const struct router *router, struct notifying **out, struct error *error) {
+    if (!*router->settings->notify_url) {
         *out = NULL;
         return 0;
     }
-    struct notifying *notifying = mem_zero(1, sizeof *notifying);
-    notifying->options = *options;
-    notifying->approaches = approaches_new(options->settings->notify_pause_s * SECOND_MS);
+    struct notifying *notifying = MEM_NEW(&(struct notifying){
+        .router = router, .approaches = approaches_new(router->settings->notify_pause_s * SECOND_MS)});
     start_posts(notifying);
     *out = notifying;
     return start_copies(notifying, error);

@@ -6,29 +6,16 @@
  */
 #pragma once
 
-#include "base/log.h"
-#include "base/loop.h"
-#include "kafka/settings.h"
 #include "router/approaches.h"
-#include "router/report_clock.h"
 #include "router/settings.h"
 
 struct notifying;
-
-struct notifying_options {
-    uv_loop_t *loop;
-    struct log *log;
-    struct metrics *registry;
-    const struct kafka_settings *kafka;
-    const struct router_settings *settings;
-    int32_t partitions;
-    const struct report_clock *clock;
-};
+struct router;
 
 int notifying_check(const struct router_settings *settings, struct error *error); /* -EINVAL */
 
 /* *notifying is NULL where notify.url is not set. */
-int notifying_new(const struct notifying_options *options, struct notifying **notifying, struct error *error);
+int notifying_new(const struct router *router, struct notifying **notifying, struct error *error);
 void notifying_free(struct notifying *notifying); /* posts what is left, for a second at most; NULL is fine */
 
 /* Of a join that has newcomers. */

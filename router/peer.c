@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "router/audience.h"
+#include "router/router_private.h"
 #include "users/sharing_words.h"
 
 /* A request that waits for a command to be decided. */
@@ -19,16 +20,16 @@ struct waiter {
 };
 
 struct peer {
-    struct peer_options options;
+    struct router *router;
     struct graph_entry entries[RPC_PAGE_MAX];
     struct audience_entry audience[RPC_PAGE_MAX];
     struct id_list friends; /* of the user at hand */
     struct rounding_list roundings;
 };
 
-struct peer *peer_new(const struct peer_options *options) {
+struct peer *peer_new(struct router *router) {
     struct peer *peer = mem_zero(1, sizeof *peer);
-    peer->options = *options;
+    peer->router = router;
     return peer;
 }
 
@@ -71,8 +72,7 @@ static void reply_page(struct http_request *request, const struct graph_entry *e
         buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].other);
     else
         buffer_string(&body, "],\"next\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 static void friends(void *context, struct http_request *request, const struct rpc_asked *asked) {
@@ -86,7 +86,7 @@ static void friends(void *context, struct http_request *request, const struct rp
         return;
     }
     int code =
-        graph_page(peer->options.graph, asked->partition, asked->numbers[RPC_USER], views, asked->numbers[RPC_AFTER],
+        graph_page(peer->router->graph, asked->partition, asked->numbers[RPC_USER], views, asked->numbers[RPC_AFTER],
                    peer->entries, (size_t)asked->numbers[RPC_LIMIT], &count, &more, &error);
     if (code)
         rpc_failed(request, code, &error);
@@ -97,16 +97,13 @@ static void friends(void *context, struct http_request *request, const struct rp
 /* How many halves the user has that are no friendships. */
 static void requests(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct peer *peer = context;
-    struct buffer body = {.data = NULL};
     struct error error;
-    int code = graph_friends(peer->options.graph, asked->partition, asked->numbers[RPC_USER], &peer->friends, &error);
+    int code = graph_friends(peer->router->graph, asked->partition, asked->numbers[RPC_USER], &peer->friends, &error);
     if (code) {
         rpc_failed(request, code, &error);
         return;
     }
-    buffer_format(&body, "{\"requests\":%zu}", peer->friends.others);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"requests\":%zu}", peer->friends.others);
 }
 
 /* ---- audience ---- */
@@ -123,32 +120,31 @@ static void reply_audience(struct http_request *request, enum sharing_mode mode,
         buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].friend);
     else
         buffer_string(&body, "],\"next\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 static void audience(void *of, struct http_request *request, const struct rpc_asked *asked) {
     struct peer *peer = of;
-    const struct peer_options *options = &peer->options;
+    const struct router *router = peer->router;
     int32_t partition = asked->partition;
     const struct audience_context context = {
-        .presence = options->presence,
-        .now = report_clock_now(options->clock),
-        .inactive_ms = options->inactive_ms,
-        .radius_m = options->radius_m,
-        .rounded = options->rounded,
+        .presence = router->presence,
+        .now = report_clock_now(router->clock),
+        .inactive_ms = router->inactive_ms,
+        .radius_m = router->common->radius_m,
+        .rounded = router->rounded,
     };
     int64_t user = asked->numbers[RPC_USER], after = asked->numbers[RPC_AFTER];
     size_t count = 0, limit = (size_t)asked->numbers[RPC_LIMIT];
     bool more = false;
     struct error error;
     int code = 0;
-    if (rpc_refused(request, reports_are_warm(options->reports) ? 0 : -EAGAIN)) return; // it would leave friends out
-    enum sharing_mode mode = opting_mode(options->opting, partition, user);
+    if (rpc_refused(request, reports_are_warm(router->reports) ? 0 : -EAGAIN)) return; // it would leave friends out
+    enum sharing_mode mode = opting_mode(router->opting, partition, user);
     bool visible = mode != SHARING_OFF && audience_visible(&context, user);
     if (visible) {
-        code = graph_friends(options->graph, partition, user, &peer->friends, &error);
-        if (!code) code = graph_roundings(options->graph, partition, user, &peer->friends, &peer->roundings, &error);
+        code = graph_friends(router->graph, partition, user, &peer->friends, &error);
+        if (!code) code = graph_roundings(router->graph, partition, user, &peer->friends, &peer->roundings, &error);
         const struct audience_friends friends = {
             .items = peer->friends.items, .count = peer->friends.count, .roundings = &peer->roundings};
         if (!code) count = audience_page(&context, user, &friends, after, peer->audience, limit, &more);
@@ -163,29 +159,26 @@ static void audience(void *of, struct http_request *request, const struct rpc_as
 
 static void reply_friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
     int64_t lower = friendship_lower(user, other), higher = friendship_higher(user, other);
-    int32_t partition = hash_user_partition(lower, peer->options.partitions);
+    int32_t partition = hash_user_partition(lower, peer->router->partitions);
     struct friendship half;
     struct error error;
-    int code = commands_half(peer->options.commands, partition, lower, higher, &half, &error);
+    int code = commands_half(peer->router->commands, partition, lower, higher, &half, &error);
     if (code) {
         rpc_failed(request, code, &error);
         return;
     }
     if (user == higher) half = friendship_mirror(&half);
     enum friendship_view view = friendship_view(&half);
-    struct buffer body = {.data = NULL};
-    buffer_format(&body, "{\"state\":\"%s\",\"since\":%lld,\"rounded\":%s}", friendship_view_name(view),
-                  (long long)friendship_view_since(view, half.since),
-                  is_rounded(view, half.rounded_by_me) ? "true" : "false");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_format(request, 200, "{\"state\":\"%s\",\"since\":%lld,\"rounded\":%s}", friendship_view_name(view),
+                      (long long)friendship_view_since(view, half.since),
+                      is_rounded(view, half.rounded_by_me) ? "true" : "false");
 }
 
 static void decided(void *context, int code) {
     struct waiter *waiter = context;
     int32_t partition =
-        hash_user_partition(friendship_lower(waiter->user, waiter->other), waiter->peer->options.partitions);
-    if (!code) code = owner_serves(waiter->peer->options.owner, partition);
+        hash_user_partition(friendship_lower(waiter->user, waiter->other), waiter->peer->router->partitions);
+    if (!code) code = owner_serves(tasks_owner(waiter->peer->router->tasks), partition);
     if (code == -ESTALE || code == -ECANCELED || code == -EMSGSIZE)
         rpc_refused(waiter->request, code);
     else if (code)
@@ -199,13 +192,12 @@ static void friendship(void *context, struct http_request *request, const struct
     struct peer *peer = context;
     int64_t user = asked->numbers[RPC_ONE], other = asked->numbers[RPC_OTHER], offset = asked->numbers[RPC_OFFSET];
     if (offset < 0) {
-        if (!rpc_refused(request, owner_serves(peer->options.owner, asked->partition)))
+        if (!rpc_refused(request, owner_serves(tasks_owner(peer->router->tasks), asked->partition)))
             reply_friendship(peer, request, user, other);
         return;
     }
-    struct waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct waiter){.peer = peer, .request = request, .user = user, .other = other};
-    if (decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, asked->partition, offset,
+    struct waiter *waiter = MEM_NEW(&(struct waiter){.peer = peer, .request = request, .user = user, .other = other});
+    if (decider_await(commands_decider(peer->router->commands), &TOPIC_FRIEND_COMMANDS, asked->partition, offset,
                       clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000, waiter, decided)) {
         rpc_later(request); // too many wait already
         free(waiter);
@@ -215,12 +207,12 @@ static void friendship(void *context, struct http_request *request, const struct
 /* ---- questions ---- */
 
 static void strangers_nearby(void *context, struct http_request *request, const struct rpc_asked *asked) {
-    const struct peer_options *options = &((struct peer *)context)->options;
-    discover_answer(options->discover, request, asked, reports_are_warm(options->reports));
+    const struct router *router = ((struct peer *)context)->router;
+    discover_answer(router->discover, request, asked, reports_are_warm(router->reports));
 }
 
 static void nearby(void *context, struct http_request *request, const struct rpc_asked *asked) {
-    near_pages_ask(((struct peer *)context)->options.near, request, asked);
+    near_pages_ask(((struct peer *)context)->router->near, request, asked);
 }
 
 static const struct rpc_handler HANDLERS[] = {
@@ -230,10 +222,10 @@ static const struct rpc_handler HANDLERS[] = {
 
 static int serves(const void *context, int32_t partition) {
     const struct peer *peer = context;
-    return owner_serves(peer->options.owner, partition);
+    return owner_serves(tasks_owner(peer->router->tasks), partition);
 }
 
 void peer_handle(struct peer *peer, struct http_request *request) {
     static const struct rpc_server SERVER = {HANDLERS, ARRAY_SIZE(HANDLERS), serves};
-    rpc_serve(&SERVER, peer, peer->options.partitions, request);
+    rpc_serve(&SERVER, peer, peer->router->partitions, request);
 }

@@ -8,31 +8,11 @@
  */
 #pragma once
 
-#include "owner/owner.h"
-#include "router/commands.h"
-#include "router/discover.h"
-#include "router/near_pages.h"
-#include "router/reports.h"
 #include "service/http.h"
 
 struct peer;
+struct router;
 
-struct peer_options {
-    int32_t partitions;
-    struct owner *owner;
-    struct graph *graph;
-    struct commands *commands;
-    struct near_pages *near; /* freed after it */
-    const struct presence *presence;
-    const struct report_clock *clock;
-    const struct opting *opting;
-    const struct reports *reports;
-    int64_t inactive_ms;
-    double radius_m;
-    struct grid rounded; /* of places that friends see rounded */
-    struct discover *discover;
-};
-
-struct peer *peer_new(const struct peer_options *options);
+struct peer *peer_new(struct router *router);
 void peer_free(struct peer *peer); /* after the commands, which answer waiting questions; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);

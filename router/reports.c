@@ -1,6 +1,5 @@
 #include "router/reports.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -9,12 +8,13 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "router/overload.h"
+#include "router/router_private.h"
 #include "router/telling.h"
 
 enum { TIMED_ONE_IN = 64, BEHIND_MS = 1000 };
 
 struct reports {
-    struct reports_options options;
+    struct router *router;
     struct overload *overload;
     struct rates *joins; /* friends that were compared, by user */
     struct codec *codec;
@@ -28,11 +28,11 @@ struct reports {
 
 static struct join_context context_of(const struct reports *reports) {
     return (struct join_context){
-        .presence = reports->options.presence,
-        .now = report_clock_now(reports->options.clock),
-        .inactive_ms = reports->options.inactive_ms,
-        .radius_m = reports->options.radius_m,
-        .rounded = reports->options.rounded,
+        .presence = reports->router->presence,
+        .now = report_clock_now(reports->router->clock),
+        .inactive_ms = reports->router->inactive_ms,
+        .radius_m = reports->router->common->radius_m,
+        .rounded = reports->router->rounded,
         .warm = reports->warm,
         .digests = reports->warm && !reports->lagging,
     };
@@ -41,8 +41,8 @@ static struct join_context context_of(const struct reports *reports) {
 /* NULL: an event that may reach presence; else why it may not. */
 static const char *complaint(const struct reports *reports, int32_t partition, const struct location *event) {
     if (!presence_valid(event)) return "a number is out of range";
-    if (event->route >= reports->options.routes) return "no such route";
-    if (hash_user_partition(event->user, reports->options.partitions) != partition)
+    if (event->route >= reports->router->routes) return "no such route";
+    if (hash_user_partition(event->user, reports->router->partitions) != partition)
         return "not in the partition of its user";
     return NULL;
 }
@@ -50,20 +50,20 @@ static const char *complaint(const struct reports *reports, int32_t partition, c
 /* Refuses reports of users who have not opted in. A LEAVE clears the presence that other routers may have taken from the report; this
  * router marks its own presence at once, so that it sends only one LEAVE. */
 static bool refused(struct reports *reports, int32_t partition, const struct location *event) {
-    const struct reports_options *options = &reports->options;
+    struct router *router = reports->router;
     int64_t offset;
     if (event->kind == LOCATION_LEAVE || event->kind == LOCATION_QUIT) return false;
-    if (!opting_refuses(options->opting, partition, event->user, event->opted, &offset)) return false;
-    options->metrics->refused_sharing->value++;
-    const struct presence_slot *slot = presence_find(options->presence, event->user);
+    if (!opting_refuses(router->opting, partition, event->user, event->opted, &offset)) return false;
+    router->metrics.refused_sharing->value++;
+    const struct presence_slot *slot = presence_find(router->presence, event->user);
     struct location leave = {.user = event->user,
-                             .time = report_clock_now(options->clock),
+                             .time = report_clock_now(router->clock),
                              .kind = LOCATION_LEAVE,
                              .route = PRESENCE_ROUTE_NONE,
                              .opted = offset,
                              .accuracy = -1};
-    if ((!slot || !slot->left) && !record_collector_leave(options->collector, event->user, leave.opted, leave.time, 0))
-        presence_apply(options->presence, &leave, NULL, NULL);
+    if ((!slot || !slot->left) && !record_collector_leave(router->collector, event->user, leave.opted, leave.time, 0))
+        presence_apply(router->presence, &leave, NULL, NULL);
     return true;
 }
 
@@ -80,41 +80,41 @@ static void count_result(struct router_metrics *metrics, const struct join_resul
 
 static void joined(struct reports *reports, int32_t partition, const struct location *event, int64_t received,
                    int64_t now_us) {
-    const struct reports_options *options = &reports->options;
+    struct router *router = reports->router;
     struct join_context context = context_of(reports);
     struct join_result *result = &reports->result;
     struct error error;
     if (!join_event(&context, event, result)) {
         if (result->beaten_route == PRESENCE_ROUTE_NONE && result->older_route == PRESENCE_ROUTE_NONE) return;
-        options->metrics->superseded->value++;
-        telling_result(options->outbox, result, received, now_us);
+        router->metrics.superseded->value++;
+        telling_result(router->outbox, result, received, now_us);
         return;
     }
     // Looking at the clock twice for each join would cost a hundredth of it.
     bool timed = reports->join_count++ % TIMED_ONE_IN == 0;
     int64_t begun_us = timed ? clock_monotonic_us() : 0;
-    int code = graph_friends(options->graph, partition, event->user, &reports->friends, &error);
+    int code = graph_friends(router->graph, partition, event->user, &reports->friends, &error);
     if (!code)
-        code = graph_roundings(options->graph, partition, event->user, &reports->friends, &reports->roundings, &error);
+        code = graph_roundings(router->graph, partition, event->user, &reports->friends, &reports->roundings, &error);
     if (code) {
-        if (code != -EBADMSG) options->failed(options->context, &error); // a damaged list is read anew
+        tasks_store_failed(router->tasks, partition, code, &error);
         return;
     }
     join_reserve(result, reports->friends.count);
     rates_charge(reports->joins, (uint64_t)event->user, (int64_t)reports->friends.count + 1, now_us / 1000);
     join_friends(&context, reports->friends.items, reports->friends.count, &reports->roundings, result);
-    options->metrics->superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
-    size_t told = telling_result(options->outbox, result, received, now_us);
-    if (options->notifying && result->newcomer_count) notifying_joined(options->notifying, result);
-    count_result(options->metrics, result, reports->friends.count, told);
-    if (timed) histogram_observe(options->metrics->join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
+    router->metrics.superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
+    size_t told = telling_result(router->outbox, result, received, now_us);
+    if (router->notifying && result->newcomer_count) notifying_joined(router->notifying, result);
+    count_result(&router->metrics, result, reports->friends.count, told);
+    if (timed) histogram_observe(router->metrics.join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
 }
 
 /* A report that overload has not held, or no longer holds. */
 static void join_report(struct reports *reports, int32_t partition, const struct location *event, int64_t received,
                         int64_t now_us) {
     if (!refused(reports, partition, event)) joined(reports, partition, event, received, now_us);
-    discover_event(reports->options.discover, event->user, received);
+    discover_event(reports->router->discover, event->user, received);
 }
 
 static uint64_t trace_number(int32_t partition, int64_t offset) { return (uint64_t)partition << 44 ^ (uint64_t)offset; }
@@ -122,44 +122,44 @@ static uint64_t trace_number(int32_t partition, int64_t offset) { return (uint64
 /* One that overload held. */
 static void take_held(void *context, const struct backlog_item *item, int64_t now_us) {
     struct reports *reports = context;
-    struct owner *owner = tasks_owner(reports->options.tasks);
-    struct tracer *tracer = reports->options.tracer;
+    struct owner *owner = tasks_owner(reports->router->tasks);
+    struct tracer *tracer = service_kafka(reports->router->service)->tracer;
     struct trace_scope scope;
     bool traced = tracer_unpark(tracer, reports, trace_number(item->partition, item->offset), &scope, NULL);
     struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
     if (owner_live(owner, item->partition))
         join_report(reports, item->partition, &item->event, item->timestamp, now_us);
     else // its friend lists are being restored: it is read again when they are
-        owner_lower(owner, reports->options.input, item->partition, item->offset);
+        owner_lower(owner, ROUTER_LOCATIONS, item->partition, item->offset);
     tracer_enter(tracer, before);
 }
 
 void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us) {
-    const struct reports_options *options = &reports->options;
+    struct router *router = reports->router;
     struct location event;
     struct error error;
     const char *reason = NULL;
-    (owned ? options->metrics->events_owned : options->metrics->events_other)->value++;
+    (owned ? router->metrics.events_owned : router->metrics.events_other)->value++;
     if (event_decode_location(reports->codec, record->value, record->value_size, &event, &error))
         reason = error.text;
     else
         reason = complaint(reports, record->partition, &event);
     if (reason) {
-        if (owned) tasks_bury(options->tasks, record, reason); // once, however many routers read it
+        if (owned) tasks_bury(router->tasks, record, reason); // once, however many routers read it
         return;
     }
-    if (!report_clock_accept(options->clock, record->partition, &event)) {
-        if (owned) options->metrics->ignored_time->value++;
+    if (!report_clock_accept(router->clock, record->partition, &event)) {
+        if (owned) router->metrics.ignored_time->value++;
         return;
     }
-    opting_tick(options->opting);
+    opting_tick(router->opting);
     if (!owned) {
-        presence_apply(options->presence, &event, NULL, NULL);
-        discover_event(options->discover, event.user, record->timestamp);
+        presence_apply(router->presence, &event, NULL, NULL);
+        discover_event(router->discover, event.user, record->timestamp);
     } else if (!overload_take(reports->overload, record, &event, now_us)) {
         join_report(reports, record->partition, &event, record->timestamp, now_us);
     } else {
-        tracer_park(options->tracer, reports, trace_number(record->partition, record->offset));
+        tracer_park(service_kafka(router->service)->tracer, reports, trace_number(record->partition, record->offset));
     }
 }
 
@@ -167,20 +167,20 @@ static void tell_of_friend(struct reports *reports, const struct graph_change *c
     struct join_context context = context_of(reports);
     join_befriended(&context, change->user, change->other, change->rounded, &reports->result);
     if (!reports->result.roster) return;
-    reports->options.metrics->rosters->value++;
-    telling_result(reports->options.outbox, &reports->result, 0, clock_monotonic_us());
+    reports->router->metrics.rosters->value++;
+    telling_result(reports->router->outbox, &reports->result, 0, clock_monotonic_us());
 }
 
 static void tell_of_parting(struct reports *reports, const struct graph_change *change) {
-    const struct presence_slot *slot = presence_find(reports->options.presence, change->user);
+    const struct presence_slot *slot = presence_find(reports->router->presence, change->user);
     if (!slot || slot->route == PRESENCE_ROUTE_NONE) return;
-    telling_parted(reports->options.outbox, (int32_t)slot->route, change->user, change->other, clock_monotonic_us());
+    telling_parted(reports->router->outbox, (int32_t)slot->route, change->user, change->other, clock_monotonic_us());
 }
 
 static void tell_friend(struct reports *reports, const struct graph_change *change) {
     struct join_context context = context_of(reports);
     join_rounded(&context, change->user, change->other, change->rounded & ROUNDING_MINE, &reports->result);
-    telling_result(reports->options.outbox, &reports->result, 0, clock_monotonic_us());
+    telling_result(reports->router->outbox, &reports->result, 0, clock_monotonic_us());
 }
 
 /* The owners of both tell both, each as it reads of the change: until then it may have told them what no longer holds. */
@@ -213,17 +213,17 @@ void reports_lower(const struct reports *reports, int64_t *offsets) { overload_l
 
 /* ---- beginning and end ---- */
 
-struct reports *reports_new(const struct reports_options *options) {
-    struct reports *reports = MEM_NEW(&(struct reports){.options = *options, .codec = codec_new(), .lagging = true});
-    reports->joins = rates_new(
-        &(struct rates_options){options->registry, "joins", "user", options->joins_rate, options->joins_burst});
+struct reports *reports_new(struct router *router) {
+    struct reports *reports = MEM_NEW(&(struct reports){.router = router, .codec = codec_new(), .lagging = true});
+    reports->joins = rates_new(&(struct rates_options){service_metrics(router->service), "joins", "user",
+                                                       router->settings->joins_rate, router->settings->joins_burst});
     struct overload_options overload = {
-        .loop = options->loop,
-        .partitions = options->partitions,
-        .limit_s = options->max_lag_s,
+        .loop = service_loop(router->service),
+        .partitions = router->partitions,
+        .limit_s = router->settings->max_lag_s,
         .joins = reports->joins,
-        .metrics = options->metrics,
-        .outbox = options->outbox,
+        .metrics = &router->metrics,
+        .outbox = router->outbox,
         .context = reports,
         .join = take_held,
     };

@@ -3,42 +3,12 @@
  */
 #pragma once
 
-#include "deliver/deliver.h"
-#include "router/discover.h"
 #include "router/graph.h"
-#include "router/notifying.h"
-#include "router/opting.h"
-#include "router/presence.h"
-#include "tasks/tasks.h"
 
 struct reports;
+struct router;
 
-struct reports_options {
-    uv_loop_t *loop;
-    struct router_metrics *metrics;
-    int32_t partitions, routes;
-    int64_t inactive_ms;
-    double radius_m;
-    struct grid rounded;             /* of places that friends see rounded */
-    int64_t max_lag_s;               /* router.max.lag.s */
-    int64_t joins_rate, joins_burst; /* router.joins.user.* */
-    struct metrics *registry;
-    size_t input; /* the owner's number of the topic locations */
-    struct tracer *tracer;
-    struct presence *presence;
-    struct report_clock *clock;
-    struct graph *graph;
-    struct opting *opting;
-    struct notifying *notifying; /* NULL: nobody is notified */
-    struct discover *discover;   /* hears of every event that presence has taken */
-    struct deliver *outbox;
-    struct record_collector *collector;
-    struct tasks *tasks;
-    void *context;
-    void (*failed)(void *context, const struct error *error); /* the store failed: the process must end */
-};
-
-struct reports *reports_new(const struct reports_options *options);
+struct reports *reports_new(struct router *router);
 void reports_free(struct reports *reports); /* NULL is fine */
 
 /* Handles one location. owned: joins it; else it only feeds presence. now_us: monotonic. */

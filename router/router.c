@@ -91,7 +91,7 @@ static void each_second(void *context) {
     int64_t wall = clock_wall_ms();
     report_clock_tick(router->clock);
     int64_t now = report_clock_now(router->clock);
-    presence_sweep(router->presence, now - 2 * router->common->inactive_after_s * SECOND_MS, SWEEP_SLOTS);
+    presence_sweep(router->presence, now - 2 * router->inactive_ms, SWEEP_SLOTS);
     if (owner_joined(owner)) {
         deliver_set_stream_time(router->outbox, report_clock_stream(router->clock));
         if (stream && !deliver_blocked(router->outbox)) deliver_beat(router->outbox);
@@ -139,20 +139,26 @@ static void each_tenth(void *context) {
 }
 
 static void collect(void *context) {
-    struct router *router = context;
-    struct router_metrics *metrics = &router->metrics;
+    static const char READS[] = "starling_router_store_cache_reads_total",
+                      READS_HELP[] = "Blocks that the event loop read of RocksDB, from its cache or not";
+    const struct router *router = context;
     struct adjacency_usage lists = adjacency_used(graph_lists(router->graph));
     struct store_usage usage = lists.store;
-    metrics->store_build->value = (double)lists.build;
-    metrics->store_hits->value = (double)usage.cache_hits;
-    metrics->store_misses->value = (double)usage.cache_misses;
-    metrics->store_memtables->value = (double)usage.memtables;
-    metrics->store_cache->value = (double)usage.block_cache;
-    metrics->store_readers->value = (double)usage.table_readers;
-    metrics->store_files->value = (double)usage.sst_files;
-    metrics->present->value = (double)presence_count(router->presence);
-    metrics->presence_bytes->value = (double)presence_bytes(router->presence);
-    metrics->outbox_bytes->value = (double)deliver_bytes(router->outbox);
+    const struct metric_now now[] = {
+        {"starling_router_store_build_bytes", "Memory of friend lists that are being built, and of queued records",
+         (double)lists.build},
+        {"starling_router_store_memtable_bytes", "Memory of RocksDB's memtables", (double)usage.memtables},
+        {"starling_router_store_cache_bytes", "Memory of RocksDB's block cache", (double)usage.block_cache},
+        {"starling_router_store_reader_bytes", "Memory of RocksDB's table readers", (double)usage.table_readers},
+        {"starling_router_store_file_bytes", "Size of RocksDB's tables on disk", (double)usage.sst_files},
+        {"starling_router_present_users", "Users in presence", (double)presence_count(router->presence)},
+        {"starling_router_presence_bytes", "Memory of presence", (double)presence_bytes(router->presence)},
+        {"starling_router_outbox_bytes", "Memory of the outbox", (double)deliver_bytes(router->outbox)},
+    };
+    struct metrics *m = service_metrics(router->service);
+    metrics_counter(m, READS, READS_HELP, "result=\"hit\"")->value = (double)usage.cache_hits;
+    metrics_counter(m, READS, READS_HELP, "result=\"miss\"")->value = (double)usage.cache_misses;
+    metrics_set(m, now, ARRAY_SIZE(now));
 }
 
 /* ---- beginning and end ---- */
@@ -208,6 +214,8 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .path = mem_format("%s/friends", service_settings(service)->data_dir),
     });
+    router->inactive_ms = router->common->inactive_after_s * SECOND_MS;
+    router->rounded = grid_of((int)router->settings->rounded_precision);
     int code = open_store(router, error);
     if (code == 0) code = start_parts(router, error);
     if (code < 0) {

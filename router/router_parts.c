@@ -1,8 +1,5 @@
 /* Makes the parts of a router, connects them, and takes them apart. */
-#include <stdlib.h>
-
 #include "base/clock.h"
-#include "decider/identity.h"
 #include "event/topics.h"
 #include "router/router_private.h"
 
@@ -14,10 +11,6 @@ enum {
 };
 
 /* ---- calls between the parts ---- */
-
-static void store_failed(void *context, const struct error *error) {
-    router_failed(context, "the store of friend lists failed", error);
-}
 
 static void batch_told(void *context, uint64_t epoch, bool stored) {
     struct router *router = context;
@@ -40,10 +33,6 @@ static bool owns(void *context, int32_t partition) {
 }
 
 /* ---- the parts ---- */
-
-static int64_t inactive_ms(const struct router *router) { return router->common->inactive_after_s * SECOND_MS; }
-
-static struct grid rounded(const struct router *router) { return grid_of((int)router->settings->rounded_precision); }
 
 static void make_basics(struct router *router) {
     const struct router_settings *settings = router->settings;
@@ -80,14 +69,7 @@ static int make_output(struct router *router, struct error *error) {
                                                            .tracer = service_kafka(router->service)->tracer,
                                                            .context = router->collector,
                                                            .send = record_collector_batch});
-    return notifying_new(&(struct notifying_options){.loop = service_loop(router->service),
-                                                     .log = service_log(router->service),
-                                                     .registry = service_metrics(router->service),
-                                                     .kafka = service_kafka(router->service),
-                                                     .settings = router->settings,
-                                                     .partitions = router->partitions,
-                                                     .clock = router->clock},
-                         &router->notifying, error);
+    return notifying_new(router, &router->notifying, error);
 }
 
 static int make_discover(struct router *router, struct error *error) {
@@ -98,7 +80,7 @@ static int make_discover(struct router *router, struct error *error) {
                                                    .kafka = service_kafka(router->service),
                                                    .settings = router->settings,
                                                    .partitions = router->partitions,
-                                                   .inactive_ms = inactive_ms(router),
+                                                   .inactive_ms = router->inactive_ms,
                                                    .secret = router->common->peer_token,
                                                    .presence = router->presence,
                                                    .clock = router->clock,
@@ -108,77 +90,19 @@ static int make_discover(struct router *router, struct error *error) {
                         &router->discover, error);
 }
 
-static int make_commands(struct router *router, struct error *error) {
-    char *id;
-    int code = identity_transactional(service_kafka(router->service)->prefix, router->settings->group_id,
-                                      router->common->group_instance_id, router->common->data_dir, &id, error);
-    if (code) return code;
-    router->commands = commands_new(&(struct commands_options){
-        .loop = service_loop(router->service),
-        .settings = service_kafka(router->service),
-        .log = service_log(router->service),
-        .registry = service_metrics(router->service),
-        .graph = router->graph,
-        .metrics = &router->metrics,
-        .transactional_id = id,
-        .partitions = router->partitions,
-        .batch = (size_t)router->settings->commands_batch,
-        .cap = (size_t)router->settings->friends_cap,
-        .tasks = router->tasks,
-    });
-    free(id);
-    return 0;
-}
-
 static void make_state(struct router *router) {
     router->excess = excess_new();
-    router->cap = cap_new(&(struct cap_options){
-        .log = service_log(router->service),
-        .metrics = &router->metrics,
-        .graph = router->graph,
-        .collector = router->collector,
-        .excess = router->excess,
-        .friends = (size_t)router->settings->friends_cap,
-    });
+    router->cap = cap_new(router);
     router->friends = router_friends_new(router);
     router->opting = opting_new(&(struct opting_options){
         .partitions = router->partitions,
-        .inactive_ms = inactive_ms(router),
+        .inactive_ms = router->inactive_ms,
         .presence = router->presence,
         .clock = router->clock,
         .collector = router->collector,
         .epochs = router->epochs,
         .context = router,
         .owns = owns,
-    });
-}
-
-static void make_reports(struct router *router) {
-    router->reports = reports_new(&(struct reports_options){
-        .loop = service_loop(router->service),
-        .metrics = &router->metrics,
-        .partitions = router->partitions,
-        .routes = router->routes,
-        .inactive_ms = inactive_ms(router),
-        .radius_m = router->common->radius_m,
-        .rounded = rounded(router),
-        .max_lag_s = router->settings->max_lag_s,
-        .joins_rate = router->settings->joins_rate,
-        .joins_burst = router->settings->joins_burst,
-        .registry = service_metrics(router->service),
-        .input = ROUTER_LOCATIONS,
-        .tracer = service_kafka(router->service)->tracer,
-        .presence = router->presence,
-        .clock = router->clock,
-        .graph = router->graph,
-        .opting = router->opting,
-        .notifying = router->notifying,
-        .discover = router->discover,
-        .outbox = router->outbox,
-        .collector = router->collector,
-        .tasks = router->tasks,
-        .context = router,
-        .failed = store_failed,
     });
 }
 
@@ -205,46 +129,19 @@ static int start_tasks(struct router *router, struct error *error) {
     return router_start_tasks(router, &owner, error);
 }
 
-static void make_answers(struct router *router) {
-    router->near = near_pages_new(&(struct near_pages_options){
-        .partitions = router->partitions,
-        .inactive_ms = inactive_ms(router),
-        .radius_m = router->common->radius_m,
-        .rounded = rounded(router),
-        .owner = tasks_owner(router->tasks),
-        .graph = router->graph,
-        .presence = router->presence,
-        .clock = router->clock,
-        .reports = router->reports,
-    });
-    router->peer = peer_new(&(struct peer_options){
-        .partitions = router->partitions,
-        .owner = tasks_owner(router->tasks),
-        .graph = router->graph,
-        .commands = router->commands,
-        .near = router->near,
-        .presence = router->presence,
-        .clock = router->clock,
-        .opting = router->opting,
-        .reports = router->reports,
-        .inactive_ms = inactive_ms(router),
-        .radius_m = router->common->radius_m,
-        .rounded = rounded(router),
-        .discover = router->discover,
-    });
-}
-
 int router_make_parts(struct router *router, struct error *error) {
     make_basics(router);
     int code = make_output(router, error);
     if (!code) code = make_discover(router, error);
-    if (!code) code = make_commands(router, error);
+    if (!code) code = commands_new(router, &router->commands, error);
     if (code) return code;
     make_state(router);
-    make_reports(router);
+    router->reports = reports_new(router);
     code = start_tasks(router, error);
-    if (!code) make_answers(router);
-    return code;
+    if (code) return code;
+    router->near = near_pages_new(router);
+    router->peer = peer_new(router);
+    return 0;
 }
 
 void router_free_parts(struct router *router) {

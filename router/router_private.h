@@ -18,8 +18,18 @@
 #include "owner/settings.h"
 #include "owner/warmup.h"
 #include "router/cap.h"
+#include "router/commands.h"
+#include "router/discover.h"
+#include "router/excess.h"
+#include "router/metrics.h"
+#include "router/near_pages.h"
+#include "router/notifying.h"
+#include "router/opting.h"
 #include "router/peer.h"
+#include "router/record_collector.h"
+#include "router/reports.h"
 #include "router/router.h"
+#include "tasks/tasks.h"
 
 struct router {
     struct service *service;
@@ -27,7 +37,9 @@ struct router {
     const struct router_settings *settings;
     const struct owner_settings *owning;
     int32_t partitions, routes;
-    char *path; /* of the store */
+    int64_t inactive_ms;
+    struct grid rounded; /* of places that friends see rounded */
+    char *path;          /* of the store */
     struct checkpoints *checkpoints;
     struct graph *graph;
     struct router_metrics metrics;

@@ -145,7 +145,7 @@ void router_warm_up(void *context) {
         .batch = (size_t)router->owning->batch_records,
         .first_ms = router->settings->warm_first_s * SECOND_MS,
         // The stream's time is not Kafka's: how far back its inactive window reaches cannot be told by timestamps.
-        .window_ms = stream ? -1 : router->common->inactive_after_s * SECOND_MS,
+        .window_ms = stream ? -1 : router->inactive_ms,
         .context = router,
         .on_records = warm_records,
         .on_first = warm_first,

@@ -8,13 +8,6 @@
 #include "subjects/words.h"
 #include "users/user_json.h"
 
-static void put_id(struct buffer *out, const char *member, int64_t id) {
-    if (id)
-        buffer_format(out, ",\"%s\":\"%" PRId64 "\"", member, id);
-    else
-        buffer_format(out, ",\"%s\":null", member);
-}
-
 /* As the gateway shows a comment, without its replies: phones keep those that they have. */
 static void put_comment(struct buffer *out, const struct changed_comment *item, const struct event_text *text,
                         struct profiles *profiles) {
@@ -26,8 +19,8 @@ static void put_comment(struct buffer *out, const struct changed_comment *item, 
     else
         buffer_string(out, "null");
     buffer_format(out, ",\"time\":%" PRId64 ",\"floor\":%d", item->time, (int)item->floor);
-    put_id(out, "root", item->root);
-    put_id(out, "reply_to", item->answers);
+    json_member_id(out, ",\"root\":", item->root);
+    json_member_id(out, ",\"reply_to\":", item->answers);
     buffer_format(out, ",\"likes\":%" PRId64 ",\"reply_count\":%d,\"replies\":[],\"state\":\"%s\"}", item->likes,
                   (int)item->replies, COMMENT_STATES[item->state]);
 }
@@ -53,6 +46,7 @@ struct thread_told *thread_told_new(struct codec *codec, const void *content, si
                                  .since = change.since,
                                  .version = change.version,
                                  .total = change.total,
+                                 .likes = change.likes,
                                  .counter_count = change.counters.count,
                                  .references = 1};
     read_items(told, &change, profiles);

@@ -18,8 +18,8 @@ struct thread_counters {
 
 struct thread_told { /* read by all; its references are counted */
     bool sampled;
-    int64_t since, version, total;
-    struct thread_item *items; /* by rising id */
+    int64_t since, version, total, likes; /* likes: of the subject itself */
+    struct thread_item *items;            /* by rising id */
     struct thread_counters *counters;
     size_t item_count, counter_count;
     struct buffer json;

@@ -29,8 +29,9 @@ void frame_comments(struct buffer *frame, const struct live_thread *thread) {
     ws_frame_start(frame);
     buffer_format(frame,
                   "{\"type\":\"comments\",\"subject\":\"%s\",\"since\":%" PRId64 ",\"version\":%" PRId64
-                  ",\"total\":%" PRId64 ",\"sampled\":%s",
-                  thread->subject, thread->since, thread->version, thread->total, thread->sampled ? "true" : "false");
+                  ",\"total\":%" PRId64 ",\"likes\":%" PRId64 ",\"sampled\":%s",
+                  thread->subject, thread->since, thread->version, thread->total, thread->likes,
+                  thread->sampled ? "true" : "false");
     put_items(frame, thread);
     buffer_string(frame, ",\"counters\":[");
     for (size_t i = 0; i < thread->counter_count; i++) {
@@ -165,6 +166,7 @@ static void merge_gone(struct live_thread *thread, struct thread_told *told) {
     thread->since = told->since;
     thread->version = told->version;
     thread->total = told->total;
+    thread->likes = told->likes;
     keep_gone(thread, INT64_MIN);
 }
 
@@ -195,6 +197,7 @@ static void merge(struct live_thread *thread, struct thread_told *told) {
     thread->changed = true;
     thread->only_gone = false;
     thread->total = told->total;
+    thread->likes = told->likes;
     thread->version = told->version;
     for (size_t i = 0; i < told->item_count; i++) {
         drop_counters(thread, told->items[i].id);

@@ -33,8 +33,8 @@ struct live_thread {
     bool changed;   /* a change is pending: */
     bool sampled;   /* for every page */
     bool only_gone; /* nothing but comments that are gone, and sampled, as the page is being read or was read again */
-    int64_t since, version, total;
-    struct live_comment *items; /* by rising id */
+    int64_t since, version, total, likes; /* likes: of the subject itself */
+    struct live_comment *items;           /* by rising id */
     struct thread_counters *counters;
     size_t item_count, item_room, counter_count, counter_room;
     size_t bytes; /* of the items */

@@ -50,7 +50,7 @@ struct live_threads {
     struct codec *codec;
     struct thread_told *told; /* the content that is being told; NULL: it could not be read */
     struct {
-        struct metric *watching, *subjects, *changes, *replayed, *stales, *comments, *refused, *lost;
+        struct metric *stales, *comments, *lost;
     } metrics;
 };
 
@@ -229,34 +229,28 @@ static void produced(void *context, void *opaque, int code, const struct topic *
 /* ---- beginning and end ---- */
 
 static void collect(void *context) {
-    struct live_threads *threads = context;
+    const struct live_threads *threads = context;
     struct watch_edge_stats stats;
     screen_watch_stats(threads->watch, &stats);
-    threads->metrics.watching->value = (double)stats.sessions;
-    threads->metrics.subjects->value = (double)stats.things;
-    threads->metrics.changes->value = (double)stats.changes;
-    threads->metrics.replayed->value = (double)stats.replayed;
-    threads->metrics.refused->value = (double)stats.refused;
+    const struct metric_now now[] = {
+        {"starling_edge_comments_watching_sessions", "Sessions that watch comments.", (double)stats.sessions},
+        {"starling_edge_comments_subjects", "Subjects whose comments are watched.", (double)stats.things},
+        {"starling_edge_comments_changes_total", "Changes of watched threads, once for each session.",
+         (double)stats.changes},
+        {"starling_edge_comments_replayed_total",
+         "Of these, changes that were told again to a phone whose page was a little older.", (double)stats.replayed},
+        {"starling_edge_comments_refused_total", "Deliveries of changes that found no room; roll calls repair them.",
+         (double)stats.refused},
+    };
+    metrics_set(service_metrics(threads->core.service), now, ARRAY_SIZE(now));
 }
 
 static void metrics_start(struct live_threads *threads) {
     struct metrics *m = service_metrics(threads->core.service);
-    threads->metrics.watching =
-        metrics_gauge(m, "starling_edge_comments_watching_sessions", "Sessions that watch comments.", NULL);
-    threads->metrics.subjects =
-        metrics_gauge(m, "starling_edge_comments_subjects", "Subjects whose comments are watched.", NULL);
-    threads->metrics.changes = metrics_counter(m, "starling_edge_comments_changes_total",
-                                               "Changes of watched threads, once for each session.", NULL);
-    threads->metrics.replayed =
-        metrics_counter(m, "starling_edge_comments_replayed_total",
-                        "Of these, changes that were told again to a phone whose page was a little older.", NULL);
     threads->metrics.stales = metrics_counter(m, "starling_edge_comments_stales_total",
                                               "Times that a phone was told to read its page of comments.", NULL);
     threads->metrics.comments =
         metrics_counter(m, "starling_edge_comments_told_total", "Comments that phones were told of.", NULL);
-    threads->metrics.refused =
-        metrics_counter(m, "starling_edge_comments_refused_total",
-                        "Deliveries of changes that found no room; roll calls repair them.", NULL);
     threads->metrics.lost = metrics_counter(m, "starling_edge_comments_watches_lost_total",
                                             "Watch records that Kafka did not take; roll calls repair them.", NULL);
     metrics_on_collect(m, collect, threads);

@@ -103,8 +103,8 @@ static void forget_answer(struct discover_session *asker) {
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size);
 
 static void ask(struct discover_screen *product, struct discover_session *asker, const struct page_wanted *page) {
-    struct page_question *question = mem_alloc(sizeof *question);
-    *question = (struct page_question){.product = product, .asker = asker, .first = !*page->after};
+    struct page_question *question =
+        MEM_NEW(&(struct page_question){.product = product, .asker = asker, .first = !*page->after});
     asker->question = question;
     rpc_ask(product->routers, &ASK_DISCOVER,
             RPC_VALUES(RPC_INT(USER, session_user(asker->session)), RPC_INT(LIMIT, page->limit),
@@ -295,8 +295,7 @@ static void stop(void *context) {
 }
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
-    struct discover_screen *product = mem_alloc(sizeof *product);
-    *product = (struct discover_screen){.core = *options};
+    struct discover_screen *product = MEM_NEW(&(struct discover_screen){.core = *options});
     int code = peers_new(
         &(struct peers_options){
             .loop = service_loop(options->service),

@@ -31,7 +31,7 @@ struct feeds {
     struct texts *texts;
     struct codec *codec;
     struct {
-        struct metric *watching, *changes, *stales, *posts, *unavailable, *refused, *lost, *questions, *kept;
+        struct metric *stales, *posts, *unavailable, *lost;
         struct histogram *latency;
     } metrics;
 };
@@ -69,6 +69,8 @@ static struct frame_posts_told frame_posts(struct buffer *frame, const struct li
         if (told.posts++) buffer_byte(frame, ',');
         if (state == TEXT_THERE) {
             text_put(texts, post->text, frame);
+            frame->size--;                                         // the brace
+            buffer_string(frame, ",\"likes\":0,\"liked\":false}"); // it was just made
         } else {
             post_put_unavailable(frame, post->id, post->author);
             told.unavailable++;
@@ -280,23 +282,23 @@ void feeds_leave(void *context, struct session *session) {
 /* ---- the feeds themselves ---- */
 
 static void collect(void *context) {
-    struct feeds *feeds = context;
+    const struct feeds *feeds = context;
     struct watch_edge_stats stats;
     struct texts_stats texts = texts_stats_of(feeds->texts);
     screen_watch_stats(feeds->watch, &stats);
-    feeds->metrics.watching->value = (double)stats.sessions;
-    feeds->metrics.changes->value = (double)stats.changes;
-    feeds->metrics.refused->value = (double)stats.refused;
-    feeds->metrics.questions->value = (double)texts.questions;
-    feeds->metrics.kept->value = (double)texts.kept;
+    const struct metric_now now[] = {
+        {"starling_edge_feed_watching_sessions", "Sessions that watch their feed.", (double)stats.sessions},
+        {"starling_edge_feed_changes_total", "Changes of watched feeds, once for each session.", (double)stats.changes},
+        {"starling_edge_feed_refused_total", "Deliveries of changes that found no room; roll calls repair them.",
+         (double)stats.refused},
+        {"starling_edge_feed_questions_total", "Questions for texts of posts.", (double)texts.questions},
+        {"starling_edge_feed_texts", "Texts of posts that are kept.", (double)texts.kept},
+    };
+    metrics_set(feeds->options.metrics, now, ARRAY_SIZE(now));
 }
 
 static void metrics_start(struct feeds *feeds) {
     struct metrics *m = feeds->options.metrics;
-    feeds->metrics.watching =
-        metrics_gauge(m, "starling_edge_feed_watching_sessions", "Sessions that watch their feed.", NULL);
-    feeds->metrics.changes = metrics_counter(m, "starling_edge_feed_changes_total",
-                                             "Changes of watched feeds, once for each session.", NULL);
     feeds->metrics.stales = metrics_counter(m, "starling_edge_feed_stales_total",
                                             "Times that a phone was told to read its page of the feed.", NULL);
     feeds->metrics.posts =
@@ -304,13 +306,8 @@ static void metrics_start(struct feeds *feeds) {
     feeds->metrics.unavailable =
         metrics_counter(m, "starling_edge_feed_unavailable_total",
                         "Posts that phones were told of without their text: the author's owner did not answer.", NULL);
-    feeds->metrics.refused = metrics_counter(m, "starling_edge_feed_refused_total",
-                                             "Deliveries of changes that found no room; roll calls repair them.", NULL);
     feeds->metrics.lost = metrics_counter(m, "starling_edge_feed_watches_lost_total",
                                           "Watch records that Kafka did not take; roll calls repair them.", NULL);
-    feeds->metrics.questions =
-        metrics_counter(m, "starling_edge_feed_questions_total", "Questions for texts of posts.", NULL);
-    feeds->metrics.kept = metrics_gauge(m, "starling_edge_feed_texts", "Texts of posts that are kept.", NULL);
     static const double SECONDS[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
     feeds->metrics.latency = metrics_histogram(m, "starling_edge_feed_latency_seconds",
                                                "From Kafka's time of a post to its frame to a watching phone.", NULL,

@@ -48,8 +48,7 @@ struct faces {
 };
 
 struct faces *faces_new(struct profiles *profiles, size_t bytes) {
-    struct faces *faces = mem_alloc(sizeof *faces);
-    *faces = (struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes};
+    struct faces *faces = MEM_NEW(&(struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes});
     return faces;
 }
 
@@ -128,12 +127,8 @@ static struct face *add_face(struct faces *faces, int64_t user) {
 static void place_face(struct faces *faces, struct face *face, const struct face_place *place) {
     struct buffer *text = &faces->scratch;
     buffer_clear(text);
-    buffer_string(text, ",\"lat\":");
-    json_put_degrees(text, place->at.lat);
-    buffer_string(text, ",\"lng\":");
-    json_put_degrees(text, place->at.lng);
-    buffer_string(text, ",\"time\":");
-    json_put_int(text, place->time);
+    json_member_place(text, place->at.lat, place->at.lng);
+    json_member_int(text, ",\"time\":", place->time);
     if (place->rounded) buffer_string(text, ",\"rounded\":true");
     buffer_string(text, ",\"distance_m\":");
     memcpy(face->text + face->who_size, text->data, text->size);

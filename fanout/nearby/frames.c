@@ -10,13 +10,6 @@
 
 enum { SOME = 16 };
 
-static void put_text(struct buffer *frame, const char *text) { json_put_text(frame, text, strlen(text)); }
-
-static void put_member(struct buffer *frame, const char *key, int64_t value) {
-    buffer_string(frame, key);
-    json_put_int(frame, value);
-}
-
 static struct face_place place_of(const struct nearby_friend *friend) {
     return (struct face_place){.at = friend->at, .time = friend->time, .rounded = friend->flags & NEARBY_ROUNDED};
 }
@@ -27,7 +20,7 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     size_t count = nearby_page(nearby, after, places, FRAMES_PAGE, &more);
 
     ws_frame_start(frame);
-    put_member(frame, "{\"type\":\"nearby\",\"total\":", nearby_shown(nearby));
+    json_member_int(frame, "{\"type\":\"nearby\",\"total\":", nearby_shown(nearby));
     buffer_string(frame, ",\"items\":[");
     for (size_t i = 0; i < count; i++) {
         if (i) buffer_byte(frame, ',');
@@ -39,7 +32,7 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     if (more) {
         char cursor[CURSOR_TEXT_MAX];
         cursor_format((struct nearby_cursor){places[count - 1].distance_m, places[count - 1].friend->user}, cursor);
-        put_text(frame, cursor);
+        json_put_text(frame, cursor, strlen(cursor));
     } else {
         buffer_string(frame, "null");
     }

@@ -21,8 +21,7 @@ struct views {
 };
 
 struct views *views_new(const struct views_options *options) {
-    struct views *views = mem_alloc(sizeof *views);
-    *views = (struct views){.options = *options, .lists = lists_new()};
+    struct views *views = MEM_NEW(&(struct views){.options = *options, .lists = lists_new()});
     wheel_init(&views->expiries, EXPIRY_STEP_MS, protocol_now(options->clock));
     return views;
 }

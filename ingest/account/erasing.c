@@ -220,14 +220,13 @@ static struct erasure *find_erasure(const struct erasing *erasing, int64_t user)
 }
 
 static struct erasure *begin_erasure(struct erasing *erasing, int64_t user) {
-    struct erasure *erasure = mem_alloc(sizeof *erasure);
-    *erasure = (struct erasure){
+    struct erasure *erasure = MEM_NEW(&(struct erasure){
         .erasing = erasing,
         .next = erasing->first,
         .user = user,
         .pass = 1,
         .heard_us = clock_monotonic_us(),
-    };
+    });
     erasing->first = erasure;
     return erasure;
 }

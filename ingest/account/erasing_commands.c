@@ -59,13 +59,12 @@ static void acknowledged(void *context, struct http_request *request, int code, 
 }
 
 static void send_command(struct erasure *erasure, const struct erasing_command *command) {
-    struct erasing_sent *sent = mem_alloc(sizeof *sent);
-    *sent = (struct erasing_sent){
+    struct erasing_sent *sent = MEM_NEW(&(struct erasing_sent){
         .erasure = erasure,
         .owners = command->owners,
         .question = command->question,
         .told = command->told,
-    };
+    });
     erasure->under_way++;
     struct write *write = write_new(erasure->erasing->writer, NULL, acknowledged, sent);
     write_keyed(write, command->topic, command->key, command->key_size, command->record);
@@ -225,8 +224,10 @@ static bool remove_notice(struct erasure *erasure, const json_t *item) {
 
 /* ---- comments and likes ---- */
 
+/* comment null: the subject itself is liked. */
 static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
     const char *subject, *text, *what;
+    bool of_subject = json_is_null(json_object_get(item, "comment"));
     char key[COMMENT_CLIENT_KEY_MAX];
     struct comment_command command = {
         .user = erasure->user,
@@ -239,10 +240,9 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
         .review = COMMENT_COMMAND_SAME_REVIEW,
         .closing = COMMENT_COMMAND_SAME_CLOSING,
     };
-    if (json_want_text(item, "subject", &subject, NULL) || json_want_text(item, "comment", &text, NULL) ||
-        json_want_text(item, "what", &what, NULL) || !ids_parse(text, strlen(text), &command.comment))
-        return false;
-    bool like = strcmp(what, "like") == 0;
+    if (json_want_text(item, "subject", &subject, NULL) || json_want_text(item, "what", &what, NULL)) return false;
+    bool like = strcmp(what, "like") == 0, named = !of_subject && json_want_text(item, "comment", &text, NULL) == 0;
+    if (named ? !ids_parse(text, strlen(text), &command.comment) : !of_subject || !like) return false;
     if (!subject_valid(subject, strlen(subject))) return false;
     command.kind = like ? COMMENT_COMMAND_UNLIKE : COMMENT_COMMAND_DELETE;
     command.subject = (struct event_text){subject, strlen(subject)};

@@ -49,7 +49,7 @@ static void reply(const struct export_request *asked, const char *kind, const st
 
 static void put_known(struct buffer *out, struct user_copies *copies, int64_t user) {
     buffer_byte(out, '{');
-    user_json_find(out, user, user_copies_profiles(copies));
+    user_json_find_whole(out, user, user_copies_profiles(copies));
     int64_t until = sharing_modes_until(user_copies_modes(copies), user);
     buffer_format(out, ",\"sharing\":\"%s\",\"until\":",
                   SHARING_WORDS[sharing_modes_find(user_copies_modes(copies), user, NULL)]);
@@ -194,9 +194,8 @@ static void get_export(void *state, const struct call *call) {
     }
     place.cursor = bytes_of(&cursor);
     if (is_sealed(&BELONGINGS[kind])) http_add_work(call->request, ROWS_WORK);
-    struct export_request *asked = mem_alloc(sizeof *asked);
-    *asked =
-        (struct export_request){.account = account, .request = call->request, .user = call->claims.user, .kind = kind};
+    struct export_request *asked = MEM_NEW(&(struct export_request){
+        .account = account, .request = call->request, .user = call->claims.user, .kind = kind});
     if (after)
         ask_owner(asked, limit, &place);
     else

@@ -53,7 +53,7 @@ static void act_on_comment(struct comments_gateway *gateway, const struct call *
 
 static const struct event_text NO_REASON = {.data = "", .size = 0};
 
-/* A like until the facts are known. */
+/* A like, or its end, until the facts are known. */
 struct new_like {
     struct comment_wish *wish;
     struct http_request *request;
@@ -62,12 +62,15 @@ struct new_like {
 
 static void like_facts_found(void *context, enum facts_outcome outcome, const struct facts *facts) {
     struct new_like *like = context;
+    like->command.owner = facts->owner;
     like->command.blocked = facts->blocked;
     if (outcome == FACTS_KNOWN) {
         comment_wish_send(like->wish, like->request, &like->command);
         like->wish = NULL; // the command's
     } else if (outcome == FACTS_NO_COMMENT) {
         comment_refused(like->request, "no_comment", ANSWER_LIKES, 0);
+    } else if (outcome == FACTS_NO_POST) {
+        comment_refused(like->request, "no_post", ANSWER_LIKES, 0);
     } else {
         comments_owner_away(like->request);
     }
@@ -75,20 +78,38 @@ static void like_facts_found(void *context, enum facts_outcome outcome, const st
     free(like);
 }
 
+/* comment: 0: the subject itself, which is a post. */
+static void find_like_facts(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                            int64_t comment, enum comment_command_kind kind, enum answer_form form) {
+    struct new_like *like = MEM_NEW(&(struct new_like){
+        .wish = new_wish(gateway, subject, form), .request = call->request, .command = plain_command(call, kind)});
+    like->command.comment = comment;
+    like->command.text = NO_REASON;
+    facts_ask(gateway, &(struct facts_wish){.subject = subject,
+                                            .user = call->claims.user,
+                                            .about = comment,
+                                            .authors_only = true,
+                                            .there_only = kind == COMMENT_COMMAND_UNLIKE,
+                                            .context = like,
+                                            .done = like_facts_found});
+}
+
 static void put_like(void *state, const struct call *call) {
     char subject[SUBJECT_MAX + 1];
-    if (!comments_subject(call, subject)) return;
-    struct new_like *like = MEM_NEW(&(struct new_like){.wish = new_wish(state, subject, ANSWER_LIKES),
-                                                       .request = call->request,
-                                                       .command = plain_command(call, COMMENT_COMMAND_LIKE)});
-    like->command.comment = call->values[2].id;
-    like->command.text = NO_REASON;
-    facts_ask(state, &(struct facts_wish){.subject = subject,
-                                          .user = call->claims.user,
-                                          .about = like->command.comment,
-                                          .authors_only = true,
-                                          .context = like,
-                                          .done = like_facts_found});
+    if (comments_subject(call, subject))
+        find_like_facts(state, call, subject, call->values[2].id, COMMENT_COMMAND_LIKE, ANSWER_LIKES);
+}
+
+static void put_post_like(void *state, const struct call *call) {
+    char subject[SUBJECT_MAX + 1];
+    comments_subject_of_post(call->values[0].id, subject);
+    find_like_facts(state, call, subject, 0, COMMENT_COMMAND_LIKE, ANSWER_LIKED);
+}
+
+static void delete_post_like(void *state, const struct call *call) {
+    char subject[SUBJECT_MAX + 1];
+    comments_subject_of_post(call->values[0].id, subject);
+    find_like_facts(state, call, subject, 0, COMMENT_COMMAND_UNLIKE, ANSWER_UNLIKED);
 }
 
 static void delete_like(void *state, const struct call *call) {
@@ -216,6 +237,8 @@ static const struct endpoint ENDPOINTS[] = {
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}", delete_comment, NEEDS_USER},
     {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", put_like, NEEDS_USER},
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", delete_like, NEEDS_USER},
+    {"PUT", "/v1/posts/{id:id}/like", put_post_like, NEEDS_USER},
+    {"DELETE", "/v1/posts/{id:id}/like", delete_post_like, NEEDS_USER},
     {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}/pin", put_pin, NEEDS_USER},
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/pin", delete_pin, NEEDS_USER},
     {"POST", "/v1/comments/{type:text}/{id:text}/{comment:id}/report", post_report, NEEDS_USER},

@@ -12,14 +12,15 @@
 /* ---- refusals ---- */
 
 static const struct refusal {
-    const char *name; /* as the owner says it */
+    const char *name; /* as the owner says it; no_post: as the post's owner does */
     unsigned status;
     const char *code, *detail;
 } REFUSALS[] = {
     {"no_subject", 404, "no_subject", "nobody has registered this subject, and it is no post that is there"},
+    {"no_post", 404, "no_post", "there is no such post"},
     {"no_comment", 404, "no_comment", "there is no such comment under this subject"},
     {"closed", 409, "subject_closed", "the subject takes no more comments"},
-    {"banned", 403, "banned", "the user may not comment"},
+    {"banned", 403, "banned", "the user may not comment or like"},
     {"not_allowed", 403, "not_allowed", "the user may not do this here"},
     {"level", 403, "level_too_low", "the subject wants a higher account level"},
     {"blocked", 403, "not_allowed", "the user may not do this here"}, // a block is never told
@@ -51,9 +52,7 @@ void comment_no_outcome(struct http_request *request) {
 static void reply_undecided(const struct comment_wish *wish, struct http_request *request) {
     struct buffer body = {0}, location = {0};
     if (wish->form != ANSWER_MADE) {
-        buffer_string(&body, "{\"state\":\"pending\"}");
-        http_reply_json(request, 202, &body);
-        buffer_free(&body);
+        http_reply_format(request, 202, "{\"state\":\"pending\"}");
         return;
     }
     buffer_string(&location, "/v1/subjects/");
@@ -116,7 +115,7 @@ static bool put_comment(const struct comment_wish *wish, struct buffer *body, st
 static bool put_outcome(const struct comment_wish *wish, struct buffer *body, const json_t *reply,
                         struct json_bytes text) {
     const json_t *comment = json_object_get(reply, "comment");
-    int64_t likes;
+    int64_t likes = 0;
     bool pinned;
     switch (wish->form) {
     case ANSWER_MADE:
@@ -126,6 +125,14 @@ static bool put_outcome(const struct comment_wish *wish, struct buffer *body, co
         if (json_want_int(comment, "likes", 0, INT64_MAX, &likes, NULL)) return false;
         buffer_format(body, "{\"likes\":%" PRId64 "}", likes);
         return true;
+    case ANSWER_LIKED:
+    case ANSWER_UNLIKED: {
+        const json_t *subject = json_object_get(reply, "subject"); // null: nobody has ever liked it
+        if (!json_is_null(subject) && json_want_int(subject, "likes", 0, INT64_MAX, &likes, NULL)) return false;
+        buffer_format(body, "{\"likes\":%" PRId64 ",\"liked\":%s}", likes,
+                      wish->form == ANSWER_LIKED ? "true" : "false");
+        return true;
+    }
     case ANSWER_PINNED:
         if (json_want_bool(reply, "pinned", &pinned, NULL)) return false;
         buffer_format(body, "{\"pinned\":%s}", pinned ? "true" : "false");
@@ -143,6 +150,8 @@ static unsigned status_of(enum answer_form form) {
     case ANSWER_GONE: return 204;
     case ANSWER_COMMENT:
     case ANSWER_LIKES:
+    case ANSWER_LIKED:
+    case ANSWER_UNLIKED:
     case ANSWER_PINNED:
     case ANSWER_SUBJECT: return 200;
     }

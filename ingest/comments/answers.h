@@ -8,6 +8,8 @@ enum answer_form {
     ANSWER_MADE,     /* POST, REPLY: 201 with the comment */
     ANSWER_COMMENT,  /* 200 with the comment */
     ANSWER_LIKES,    /* 200 {likes} */
+    ANSWER_LIKED,    /* 200 {likes, liked: true}: of the subject itself */
+    ANSWER_UNLIKED,  /* 200 {likes, liked: false} */
     ANSWER_PINNED,   /* 200 {pinned} */
     ANSWER_REPORTED, /* 202 {reported} */
     ANSWER_GONE,     /* 204 */

@@ -155,8 +155,8 @@ void blocked_lists_ask(struct blocked_lists *lists, int64_t reader, void *contex
         done(context, &list);
         return;
     }
-    struct blocked_question *question = mem_alloc(sizeof *question);
-    *question = (struct blocked_question){.lists = lists, .reader = reader, .context = context, .done = done};
+    struct blocked_question *question =
+        MEM_NEW(&(struct blocked_question){.lists = lists, .reader = reader, .context = context, .done = done});
     ask_page(question, -1);
 }
 

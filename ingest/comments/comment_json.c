@@ -182,7 +182,8 @@ static bool put_list(struct shown_comments *shown, struct json_bytes list, const
 
 /* The members of an answer that are not comments of a page, as the bytes that they are; size 0: it is not there. */
 struct answer_parts {
-    struct json_bytes next, total, version, counters, closed, owner, user, item, root, around, pinned, complete;
+    struct json_bytes next, total, version, counters, likes, closed, owner, user, root_user, item, root, around, pinned,
+        complete;
 };
 
 static struct json_bytes *answer_part(struct answer_parts *parts, const struct json_bytes *key) {
@@ -190,10 +191,11 @@ static struct json_bytes *answer_part(struct answer_parts *parts, const struct j
         const char *name;
         struct json_bytes *part;
     } known[] = {
-        {"next", &parts->next},         {"total", &parts->total},       {"version", &parts->version},
-        {"counters", &parts->counters}, {"closed", &parts->closed},     {"owner", &parts->owner},
-        {"pinned", &parts->pinned},     {"complete", &parts->complete}, {"user", &parts->user},
-        {"item", &parts->item},         {"root", &parts->root},         {"around", &parts->around},
+        {"next", &parts->next},           {"total", &parts->total},       {"version", &parts->version},
+        {"counters", &parts->counters},   {"closed", &parts->closed},     {"owner", &parts->owner},
+        {"pinned", &parts->pinned},       {"complete", &parts->complete}, {"user", &parts->user},
+        {"item", &parts->item},           {"root", &parts->root},         {"around", &parts->around},
+        {"root_user", &parts->root_user}, {"likes", &parts->likes},
     };
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         if (json_bytes_are(key, known[i].name)) return known[i].part;
@@ -280,6 +282,7 @@ bool shown_one(struct shown_comments *shown, struct json_bytes reply, const stru
 bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
     struct answer_parts parts;
     if (!put_page(shown, reply, names, &parts) || !is_about(shown, &parts.user)) return false;
+    if (parts.root_user.size && !is_about(shown, &parts.root_user)) return false;
     buffer_byte(&shown->body, '}');
     return true;
 }
@@ -290,11 +293,13 @@ bool shown_page(struct shown_comments *shown, struct json_bytes reply, const str
     bool closed;
     if (!put_page(shown, reply, names, &parts) || !is_number(&parts.total) ||
         !read_number(&parts.version, &shown->version) || !read_number(&parts.counters, &shown->counters) ||
-        !read_bool(&parts.closed, &closed) || !(is_number(&parts.owner) || json_bytes_are(&parts.owner, "null")))
+        !is_number(&parts.likes) || !read_bool(&parts.closed, &closed) ||
+        !(is_number(&parts.owner) || json_bytes_are(&parts.owner, "null")))
         return false;
     put_bytes(body, ",\"total\":", &parts.total);
     buffer_string(body, ",\"version\":");
     text_int(body, shown->version + shown->counters);
+    put_bytes(body, ",\"likes\":", &parts.likes);
     put_bytes(body, ",\"closed\":", &parts.closed);
     put_bytes(body, ",\"owner\":", &parts.owner);
     buffer_string(body, ",\"pinned\":");
@@ -318,6 +323,20 @@ bool shown_around(struct shown_comments *shown, struct json_bytes reply, const s
     if (!put_list(shown, parts.around, names)) return false;
     buffer_byte(body, '}');
     return true;
+}
+
+bool shown_make(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
+                const struct comment_names *names) {
+    switch (form) {
+    case SHOWN_PAGE: return shown_page(shown, reply, names);
+    case SHOWN_REPLIES: return shown_replies(shown, reply, names);
+    case SHOWN_ONE: return shown_one(shown, reply, names);
+    default: return shown_around(shown, reply, names);
+    }
+}
+
+size_t shown_comments_bytes(const struct shown_comments *shown) {
+    return shown->body.capacity + shown->capacity * sizeof *shown->places + shown->span_capacity * sizeof *shown->spans;
 }
 
 /* ---- for one reader ---- */

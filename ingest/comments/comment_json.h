@@ -49,6 +49,13 @@ bool shown_page(struct shown_comments *shown, struct json_bytes reply, const str
 bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_around(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 
+/* The same by a number. */
+enum shown_form { SHOWN_PAGE, SHOWN_REPLIES, SHOWN_ONE, SHOWN_AROUND };
+bool shown_make(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
+                const struct comment_names *names);
+
+size_t shown_comments_bytes(const struct shown_comments *shown); /* of memory */
+
 /* For whom an answer is. Both lists rise. */
 struct shown_reader {
     const int64_t *liked; /* comments; NULL: without the member `liked` */

@@ -34,12 +34,24 @@ static void fetch_page(void *context, const char *subject, const char *path, pag
                 answered_context);
 }
 
+static bool make_page(void *context, int form, struct json_bytes reply, void *answer, struct made_page *made) {
+    const struct comment_names names = comments_names(context);
+    struct shown_comments *shown = answer;
+    if (!shown_make((enum shown_form)form, shown, reply, &names)) return false;
+    *made = (struct made_page){.bytes = shown_comments_bytes(shown), .next = shown->next, .complete = shown->complete};
+    return true;
+}
+
+static void free_page(void *answer) { shown_comments_free(answer); }
+
 static void tick(void *context) { page_copies_tick(((const struct comments_gateway *)context)->pages); }
 
 static void start_pages(struct comments_gateway *gateway, struct service *service) {
     struct metrics *metrics = service_metrics(service);
     gateway->pages = page_copies_new(&(struct page_copies_options){
-        .names = comments_names(gateway),
+        .size = sizeof(struct shown_comments),
+        .make = make_page,
+        .free = free_page,
         .hot_reads = configured.hot_reads,
         .max_bytes = (size_t)configured.hot_memory_mb << 20,
         .built = metrics_counter(metrics, "starling_ingest_comment_pages_built_total",

@@ -240,7 +240,7 @@ static void settle(struct facts_question *question) {
         question->waiting = 1;
         remember(question);
         question->facts.owner = question->subject.owner >= 0 ? question->subject.owner : question->subject.author;
-        if (question->outcome == FACTS_KNOWN) ask_relations(question);
+        if (question->outcome == FACTS_KNOWN && !question->wish.there_only) ask_relations(question);
         settle(question);
         return;
     }
@@ -249,12 +249,13 @@ static void settle(struct facts_question *question) {
 }
 
 void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish) {
-    struct facts_question *question = mem_alloc(sizeof *question);
-    *question = (struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .authors = {-1, -1}};
+    struct facts_question *question =
+        MEM_NEW(&(struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .authors = {-1, -1}});
     const struct known_subject *known = known_subjects_find(gateway->subjects, wish->subject);
     snprintf(question->subject.subject, sizeof question->subject.subject, "%s", wish->subject);
     if (wish->authors_only) {
         question->subject.owner = question->subject.author = -1;
+        if (!wish->about) ask_post(question);
     } else if (known && clock_coarse_ms() - known->heard_ms <= FRESH_MS) {
         question->subject = *known;
     } else {

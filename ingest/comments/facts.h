@@ -6,8 +6,8 @@
  *                                      v
  *     the facts; or some owner is away, or there is no such post or comment
  *
- * Only what matters is asked: nothing about oneself, follows only where followers alone may write. The facts known of a subject count for
- * two seconds without a question. A comments process that does not answer holds few up: its decision may come later, so what is
+ * Only what matters is asked: nothing about oneself, follows only where followers alone may write, of a post that is liked its author alone.
+ * The facts known of a subject count for two seconds without a question, but not for a like: a deleted post is not liked. A comments process that does not answer holds few up: its decision may come later, so what is
  * known of the subject counts, however old, and a post's author owns the post. It is FACTS_AWAY only where the
  * subject is no post and its owner is not known, or the author of the answered comment is not known. Loop's thread. */
 #pragma once
@@ -31,8 +31,9 @@ enum facts_outcome {
 struct facts_wish {
     const char *subject; /* copied */
     int64_t user;
-    int64_t about;     /* the comment that is answered or liked; 0: none */
-    bool authors_only; /* only blocks between the user and its authors matter: its own, and its root's */
+    int64_t about;     /* the comment that is answered or liked; 0: none, or the post itself is liked */
+    bool authors_only; /* only blocks between the user and its authors matter: its own, and its root's, or the post's */
+    bool there_only;   /* with authors_only: not even these, but whether the post is there */
     void *context;
     void (*done)(void *context, enum facts_outcome outcome, const struct facts *facts); /* once */
 };

@@ -1,5 +1,6 @@
 #include "ingest/comments/parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,14 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "ids/ids.h"
+#include "ingest/comments/answers.h"
 #include "ingest/comments/etag.h"
+#include "ingest/comments/facts.h"
+#include "ingest/user_lists.h"
+#include "users/user_json.h"
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, REPLIES_MAX = 20, REPLIES_DEFAULT = 3 };
-enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */ };
+enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */, LIKERS_TIMEOUT_MS = 3000 };
 
 /* ---- the reader's own likes of the comments of an answer, asked of the subject's owner ---- */
 
@@ -82,9 +87,8 @@ static void ask_likes(struct likes_question *question) {
 }
 
 static void likes_ask(struct comments_gateway *gateway, const struct likes_wish *wish) {
-    struct likes_question *question = mem_alloc(sizeof *question);
-    *question = (struct likes_question){
-        .gateway = gateway, .wish = *wish, .liked = mem_alloc((wish->shown->count + 1) * sizeof *question->liked)};
+    struct likes_question *question = MEM_NEW(&(struct likes_question){
+        .gateway = gateway, .wish = *wish, .liked = mem_alloc((wish->shown->count + 1) * sizeof *question->liked)});
     snprintf(question->subject, sizeof question->subject, "%s", wish->subject);
     question->wish.subject = NULL; // the caller's
     if (wish->shown->count)
@@ -104,8 +108,7 @@ struct read_request {
     int64_t reader;   /* -1: a service */
     int64_t *blocked; /* whom the reader has blocked */
     size_t blocked_count;
-    /* Makes an answer of the owner's. */
-    bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+    enum shown_form form;   /* of the answer */
     bool tagged;            /* the answer has an ETag */
     struct page_copy *copy; /* NULL: not there yet */
 };
@@ -122,7 +125,7 @@ static void read_free(struct read_request *asked) {
 static void reply_tagged(const struct read_request *asked, const struct shown_reader *reader,
                          const struct buffer *body) {
     char tag[ETAG_SIZE];
-    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    const struct shown_comments *shown = page_copy_answer(asked->copy);
     etag_of(shown->version, shown->counters, asked->user, shown_left_out(shown, reader), tag);
     const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
     if (http_tag_matches(http_header(asked->request, "If-None-Match"), tag))
@@ -138,7 +141,7 @@ static void no_comment(struct http_request *request) {
 /* A page without likes that were wanted, or without a text, is not to be kept. */
 static void liked_known(void *context, const int64_t *liked, size_t count) {
     struct read_request *asked = context;
-    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    const struct shown_comments *shown = page_copy_answer(asked->copy);
     const struct shown_reader reader = {
         .liked = liked, .liked_count = count, .blocked = asked->blocked, .blocked_count = asked->blocked_count};
     struct buffer body = {0};
@@ -153,7 +156,7 @@ static void liked_known(void *context, const int64_t *liked, size_t count) {
 
 static void reply_shown(struct read_request *asked) {
     const struct shown_reader reader = {.blocked = asked->blocked, .blocked_count = asked->blocked_count};
-    if (shown_is_blocked(page_copy_shown(asked->copy), &reader)) {
+    if (shown_is_blocked(page_copy_answer(asked->copy), &reader)) {
         no_comment(asked->request);
         read_free(asked);
         return;
@@ -165,7 +168,7 @@ static void reply_shown(struct read_request *asked) {
     likes_ask(asked->gateway, &(struct likes_wish){
                                   .subject = asked->subject,
                                   .user = asked->user,
-                                  .shown = page_copy_shown(asked->copy),
+                                  .shown = page_copy_answer(asked->copy),
                                   .context = asked,
                                   .done = liked_known,
                               });
@@ -193,7 +196,7 @@ static void ask_for_page(struct read_request *asked) {
     page_copies_ask(asked->gateway->pages, &(struct page_wish){
                                                .subject = asked->subject,
                                                .path = asked->path,
-                                               .show = asked->show,
+                                               .form = asked->form,
                                                .context = asked,
                                                .done = answered,
                                            });
@@ -217,8 +220,7 @@ static void blocked_heard(void *context, const struct blocked_list *list) {
 /* Asks the owner of the subject; and before that, whom the reader has blocked. */
 static void ask(const struct read_request *wanted, const struct rpc_question *question,
                 const struct rpc_value *values) {
-    struct read_request *asked = mem_alloc(sizeof *asked);
-    *asked = *wanted;
+    struct read_request *asked = MEM_NEW(wanted);
     asked->path = rpc_path(question, values);
     if (asked->reader >= 0)
         blocked_lists_ask(asked->gateway->blocked, asked->reader, asked, blocked_heard);
@@ -259,7 +261,7 @@ static void get_page(void *state, const struct call *call) {
     int64_t replies = REPLIES_DEFAULT, limit;
     struct read_request wanted;
     if (!begin(state, call, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &replies)) return;
-    wanted.show = shown_page;
+    wanted.form = SHOWN_PAGE;
     wanted.tagged = true;
     if (sort && !is_sort(sort)) {
         http_problem(call->request, 400, "bad_query", "\"sort\" must be floor, newest or heat", 0);
@@ -276,7 +278,7 @@ static void get_replies(void *state, const struct call *call) {
     int64_t limit;
     const char *after;
     if (!begin(state, call, &wanted) || !read_range(call, &limit, &after)) return;
-    wanted.show = shown_replies;
+    wanted.form = SHOWN_REPLIES;
     ask(&wanted, &ASK_REPLIES,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
                    RPC_TEXT(AFTER, after)));
@@ -286,15 +288,100 @@ static void get_comment(void *state, const struct call *call) {
     struct read_request wanted;
     int64_t around = -1;
     if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
-    wanted.show = around >= 0 ? shown_around : shown_one;
+    wanted.form = around >= 0 ? SHOWN_AROUND : SHOWN_ONE;
     ask(&wanted, &ASK_COMMENT,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id),
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
+/* ---- who likes a post ---- */
+
+struct likers_request {
+    struct comments_gateway *gateway;
+    struct http_request *request;
+    char subject[SUBJECT_MAX + 1];
+    int64_t reader, limit, after;
+    json_t *page; /* the owner's */
+};
+
+static void likers_free(struct likers_request *asked) {
+    json_decref(asked->page);
+    free(asked);
+}
+
+/* Readers do not see whom they have blocked. */
+static void leave_out(json_t *items, const struct blocked_list *blocked) {
+    for (size_t i = json_array_size(items); i-- > 0;) {
+        int64_t user = json_integer_value(json_object_get(json_array_get(items, i), "user"));
+        size_t place = sorted_below(blocked->users, blocked->count, user);
+        if (place < blocked->count && blocked->users[place] == user) json_array_remove(items, i);
+    }
+}
+
+static void reply_likers(void *context, const struct blocked_list *blocked) {
+    struct likers_request *asked = context;
+    const struct comments_gateway *gateway = asked->gateway;
+    if (blocked->known) {
+        leave_out(json_object_get(asked->page, "items"), blocked);
+        user_list_show_page(&(struct user_list){.request = asked->request,
+                                                .feeds = gateway->feeds,
+                                                .profiles = user_copies_profiles(gateway->copies),
+                                                .put_user = user_json_find},
+                            json_incref(asked->page));
+    } else {
+        comments_owner_away(asked->request);
+    }
+    likers_free(asked);
+}
+
+static void likers_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct likers_request *asked = context;
+    asked->page = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    if (asked->page && asked->reader >= 0) {
+        blocked_lists_ask(asked->gateway->blocked, asked->reader, asked, reply_likers);
+    } else if (asked->page) {
+        reply_likers(asked, &(struct blocked_list){.known = true});
+    } else {
+        comments_owner_away(asked->request);
+        likers_free(asked);
+    }
+}
+
+static void likers_post_found(void *context, enum facts_outcome outcome, const struct facts *facts) {
+    struct likers_request *asked = context;
+    (void)facts;
+    if (outcome == FACTS_KNOWN) {
+        rpc_ask(
+            asked->gateway->owners, &ASK_LIKERS,
+            RPC_VALUES(RPC_TEXT(SUBJECT, asked->subject), RPC_INT(LIMIT, asked->limit), RPC_INT(AFTER, asked->after)),
+            LIKERS_TIMEOUT_MS, likers_answered, asked);
+        return;
+    }
+    if (outcome == FACTS_NO_POST)
+        comment_refused(asked->request, "no_post", ANSWER_LIKES, 0);
+    else
+        comments_owner_away(asked->request);
+    likers_free(asked);
+}
+
+static void get_likers(void *state, const struct call *call) {
+    int64_t after = -1, limit = LIMIT_DEFAULT;
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    struct likers_request *asked = MEM_NEW(&(struct likers_request){
+        .gateway = state, .request = call->request, .reader = call->claims.user, .limit = limit, .after = after});
+    comments_subject_of_post(call->values[0].id, asked->subject);
+    facts_ask(state, &(struct facts_wish){.subject = asked->subject,
+                                          .authors_only = true,
+                                          .there_only = true,
+                                          .context = asked,
+                                          .done = likers_post_found});
+}
+
 static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/posts/{id:id}/likes", get_likers, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}", get_page, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}", get_comment, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/replies", get_replies, NEEDS_TOKEN},
+    {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/answers", get_replies, NEEDS_TOKEN},
 };
 const struct endpoint_list COMMENT_PAGES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

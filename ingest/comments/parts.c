@@ -1,5 +1,7 @@
 #include "ingest/comments/parts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ingest/owners.h"
@@ -20,6 +22,10 @@ bool comments_subject(const struct call *call, char subject[SUBJECT_MAX + 1]) {
     http_problem(call->request, 400, "bad_path",
                  "{type} must be 1 to 32 of a-z, 0-9, - and _; {id} 1 to 128 of A-Z, a-z, 0-9, -, _, . and ~", 0);
     return false;
+}
+
+void comments_subject_of_post(int64_t post, char subject[SUBJECT_MAX + 1]) {
+    snprintf(subject, SUBJECT_MAX + 1, "post:%" PRId64, post);
 }
 
 struct comment_names comments_names(struct comments_gateway *gateway) {

@@ -1,8 +1,9 @@
 /* The state that all endpoints of comments share. Loop's thread.
  *
- *     pages.c    comments that are read: a page of a thread, the replies of a root, one comment with those around it
+ *     pages.c    comments that are read: a page of a thread, the replies of a root, the answers to a reply, one comment with those around it;
+ *                and who likes a post
  *     writing.c  comments that are written: POST, and GET of the outcome
- *     acts.c     acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered
+ *     acts.c     acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked
  */
 #pragma once
 
@@ -10,7 +11,8 @@
 #include "ingest/call.h"
 #include "ingest/write.h"
 #include "ingest/comments/blocked.h"
-#include "ingest/comments/copies.h"
+#include "ingest/comments/comment_json.h"
+#include "ingest/page_copies.h"
 #include "ingest/comments/known.h"
 #include "ingest/endpoints.h"
 #include "users/user_copies.h"
@@ -38,6 +40,8 @@ struct comments_gateway {
 
 /* Reads the subject that the path's first two values name. False: they name none, and the request is answered. */
 bool comments_subject(const struct call *call, char subject[SUBJECT_MAX + 1]);
+
+void comments_subject_of_post(int64_t post, char subject[SUBJECT_MAX + 1]);
 
 struct comment_names comments_names(struct comments_gateway *gateway);
 

@@ -40,8 +40,8 @@ static void outcome_answered(void *context, int code, unsigned status, const cha
 static void ask_outcome(const struct comment_wish *wish, struct http_request *request, int64_t user,
                         void (*unknown)(struct http_request *request)) {
     struct comments_gateway *gateway = wish->gateway;
-    struct outcome_question *question = mem_alloc(sizeof *question);
-    *question = (struct outcome_question){.wish = *wish, .request = request, .unknown = unknown};
+    struct outcome_question *question =
+        MEM_NEW(&(struct outcome_question){.wish = *wish, .request = request, .unknown = unknown});
     rpc_ask(gateway->owners, &ASK_OUTCOME,
             RPC_VALUES(RPC_TEXT(SUBJECT, wish->subject), RPC_INT(USER, user), RPC_INT(COMMENT, 0),
                        RPC_TEXT(KEY, wish->key), RPC_INT(WAIT_MS, 0), RPC_INT(OFFSET, wish->offset)),

@@ -10,13 +10,15 @@
 #include "ingest/gather.h"
 
 enum { FRESH_MS = 1000, SHOWN_MS = 5000, AGAIN_MS = 2000 };
-enum { GATHER_MS = 1, LIMIT_MS = 40, TIMEOUT_MS = 1000, QUESTION_POSTS = 200 /* 5 KB of a URL */ };
-enum { SETS = 32768, WAYS = 4 };
+enum { GATHER_MS = 1, LIMIT_MS = 40, TIMEOUT_MS = 1000, QUESTION_POSTS = 200 /* 9 KB of a URL */ };
+enum { SETS = 65536, WAYS = 4 };
 
-/* Posts lie in the set of their hash. */
+/* Posts lie in the set of their hash, with each of their readers, and without one. */
 struct post_count {
-    int64_t post; /* 0: the place is free */
-    int64_t total, heard_ms, asked_ms;
+    int64_t post;   /* 0: the place is free */
+    int64_t reader; /* -1: nobody in particular */
+    int64_t total, likes, heard_ms, asked_ms;
+    bool liked; /* by the reader */
 };
 
 /* The process that owns the partition, and the partitions with the same lowest one. */
@@ -27,7 +29,7 @@ struct counts_owner {
 };
 
 struct wanted_post {
-    int64_t post;
+    int64_t post, reader;
     int32_t partition; /* whose owner is asked */
 };
 
@@ -60,32 +62,41 @@ struct comment_counts {
 
 /* ---- the table ---- */
 
-static struct post_count *set_of(const struct comment_counts *counts, int64_t post) {
-    return &counts->table[WAYS * (hash_fold((uint64_t)post) % SETS)];
+static struct post_count *set_of(const struct comment_counts *counts, int64_t post, int64_t reader) {
+    return &counts->table[WAYS * (hash_fold((uint64_t)post ^ hash_fold((uint64_t)reader)) % SETS)];
 }
 
-static struct post_count *find(const struct comment_counts *counts, int64_t post) {
-    struct post_count *set = set_of(counts, post);
+static struct post_count *find(const struct comment_counts *counts, int64_t post, int64_t reader) {
+    struct post_count *set = set_of(counts, post, reader);
     for (int i = 0; i < WAYS; i++)
-        if (set[i].post == post) return &set[i];
+        if (set[i].post == post && set[i].reader == reader) return &set[i];
     return NULL;
 }
 
-static void put(struct comment_counts *counts, int64_t post, int64_t total) {
-    struct post_count *set = set_of(counts, post), *place = find(counts, post);
+static void put(struct comment_counts *counts, const struct post_count *heard) {
+    struct post_count *set = set_of(counts, heard->post, heard->reader);
+    struct post_count *place = find(counts, heard->post, heard->reader);
     if (!place) {
         place = set;
         for (int i = 1; i < WAYS; i++)
             if (set[i].heard_ms < place->heard_ms) place = &set[i];
     }
-    *place = (struct post_count){.post = post, .total = total, .heard_ms = clock_coarse_ms()};
+    *place = *heard;
 }
 
-void comment_counts_put(const struct comment_counts *counts, int64_t post, struct buffer *body) {
-    const struct post_count *known = find(counts, post);
-    if (!known || clock_coarse_ms() - known->heard_ms > SHOWN_MS + LIMIT_MS) return;
+static const struct post_count *find_shown(const struct comment_counts *counts, int64_t post, int64_t reader) {
+    const struct post_count *known = find(counts, post, reader);
+    return known && clock_coarse_ms() - known->heard_ms <= SHOWN_MS + LIMIT_MS ? known : NULL;
+}
+
+void comment_counts_put(const struct comment_counts *counts, int64_t post, int64_t reader, struct buffer *body) {
+    const struct post_count *liked = reader >= 0 ? find_shown(counts, post, reader) : NULL;
+    const struct post_count *known = liked ? liked : find_shown(counts, post, -1);
+    if (!known) return;
     body->size--; // the brace
-    buffer_format(body, ",\"comments\":%" PRId64 "}", known->total);
+    buffer_format(body, ",\"comments\":%" PRId64 ",\"likes\":%" PRId64, known->total, known->likes);
+    if (liked) buffer_format(body, ",\"liked\":%s", liked->liked ? "true" : "false");
+    buffer_byte(body, '}');
 }
 
 /* ---- rounds ---- */
@@ -150,21 +161,39 @@ static int32_t partition_of(const struct comment_counts *counts, int64_t post) {
     return hash_partition(subject, (size_t)size, counts->partitions);
 }
 
-/* {"total": so many, "version"}; null: no comment was ever written; false: the process does not own the subject. */
-static bool read_item(struct comment_counts *counts, int64_t post, struct json_scan *scan) {
-    struct json_bytes item, key;
-    int64_t total = 0;
+/* {"total": so many, "version", "likes": so many, "liked": of a reader}. */
+static bool read_counts(struct json_scan members, struct post_count *heard) {
+    struct json_bytes key;
+    bool total = false, likes = false, liked = false;
+    json_scan_object(&members);
+    while (json_scan_member(&members, &key)) {
+        if (json_bytes_are(&key, "total"))
+            total = json_scan_int(&members, &heard->total);
+        else if (json_bytes_are(&key, "likes"))
+            likes = json_scan_int(&members, &heard->likes);
+        else if (json_bytes_are(&key, "liked"))
+            liked = json_scan_bool(&members, &heard->liked);
+        else
+            json_scan_value(&members, NULL);
+    }
+    return !members.bad && total && likes && liked == (heard->reader >= 0);
+}
+
+/* null: nobody has ever commented or liked; false: the process does not own the subject. */
+static bool read_item(struct comment_counts *counts, const struct wanted_post *wanted, struct json_scan *scan) {
+    struct post_count heard = {.post = wanted->post, .reader = wanted->reader, .heard_ms = clock_coarse_ms()};
+    struct json_bytes item;
     if (!json_scan_value(scan, &item)) return false;
-    struct counts_owner *state = &counts->states[partition_of(counts, post)];
+    struct counts_owner *state = &counts->states[partition_of(counts, wanted->post)];
     state->alone = json_bytes_are(&item, "false");
     if (state->alone) return true;
-    struct json_scan members = json_scan_of(item.data, item.size);
-    bool counted = json_bytes_are(&item, "null");
-    if (!counted) json_scan_object(&members);
-    while (!counted && json_scan_member(&members, &key))
-        counted = json_bytes_are(&key, "total") && json_scan_int(&members, &total);
-    if (counted) put(counts, post, total);
-    return counted;
+    if (!json_bytes_are(&item, "null") && !read_counts(json_scan_of(item.data, item.size), &heard)) return false;
+    put(counts, &heard);
+    if (heard.reader < 0) return true;
+    heard.reader = -1; // the counts serve others, too
+    heard.liked = false;
+    put(counts, &heard);
+    return true;
 }
 
 static bool read_items(struct comment_counts *counts, const struct wanted_post *posts, size_t count,
@@ -173,8 +202,7 @@ static bool read_items(struct comment_counts *counts, const struct wanted_post *
     struct json_bytes key;
     bool good = json_scan_object(&scan) && json_scan_member(&scan, &key) && json_bytes_are(&key, "items") &&
                 json_scan_array(&scan);
-    for (size_t i = 0; good && i < count; i++)
-        good = json_scan_element(&scan) && read_item(counts, posts[i].post, &scan);
+    for (size_t i = 0; good && i < count; i++) good = json_scan_element(&scan) && read_item(counts, &posts[i], &scan);
     return good;
 }
 
@@ -199,15 +227,16 @@ static void all_answered(void *context, bool stopping) {
 static int by_partition(const void *a, const void *b) {
     const struct wanted_post *x = a, *y = b;
     if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
-    return (x->post > y->post) - (x->post < y->post);
+    if (x->post != y->post) return x->post < y->post ? -1 : 1;
+    return (x->reader > y->reader) - (x->reader < y->reader);
 }
 
-/* Each post once, those of a process behind each other. */
+/* Each post once for each reader, those of a process behind each other. */
 static void sort(struct counts_round *round) {
     size_t kept = 0;
     qsort(round->posts, round->count, sizeof *round->posts, by_partition);
     for (size_t i = 0; i < round->count; i++)
-        if (!kept || round->posts[i].post != round->posts[kept - 1].post) round->posts[kept++] = round->posts[i];
+        if (!kept || by_partition(&round->posts[i], &round->posts[kept - 1])) round->posts[kept++] = round->posts[i];
     round->count = kept;
 }
 
@@ -225,8 +254,11 @@ static void ask_gathered(void *context) {
     for (size_t from = 0, run; from < round->count; from += run) {
         struct buffer subjects = {0};
         run = run_of(round, from);
-        for (size_t i = 0; i < run; i++)
-            buffer_format(&subjects, "%spost:%" PRId64, i ? "," : "", round->posts[from + i].post);
+        for (size_t i = 0; i < run; i++) {
+            const struct wanted_post *wanted = &round->posts[from + i];
+            buffer_format(&subjects, "%spost:%" PRId64, i ? "," : "", wanted->post);
+            if (wanted->reader >= 0) buffer_format(&subjects, ":%" PRId64, wanted->reader);
+        }
         gather_ask(
             gather, &ASK_COUNTS,
             RPC_VALUES(RPC_INT(PARTITION, round->posts[from].partition), RPC_TEXT(SUBJECTS, buffer_cstring(&subjects))),
@@ -244,17 +276,17 @@ static struct counts_round *gathered(struct comment_counts *counts) {
     return counts->gathered;
 }
 
-static void add(struct comment_counts *counts, int64_t post, int32_t partition) {
+static void add(struct comment_counts *counts, int64_t post, int64_t reader, int32_t partition) {
     struct counts_round *round = gathered(counts);
     MEM_ROOM(round->posts, round->count, round->capacity);
-    round->posts[round->count++] = (struct wanted_post){post, partition};
+    round->posts[round->count++] = (struct wanted_post){post, reader, partition};
 }
 
-/* True: the page waits for the post's count, which is asked for if need be. */
-static bool want(struct comment_counts *counts, int64_t post) {
+/* True: the page waits for the post's counts, which are asked for if need be. */
+static bool want(struct comment_counts *counts, int64_t post, int64_t reader) {
     int64_t now_ms = clock_coarse_ms();
     if (!post) return false;
-    struct post_count *known = find(counts, post);
+    struct post_count *known = reader < 0 ? find(counts, post, -1) : NULL;
     bool shown = known && now_ms - known->heard_ms <= SHOWN_MS;
     if (known && (now_ms - known->heard_ms < FRESH_MS || now_ms - known->asked_ms < FRESH_MS)) return false;
     int32_t own = partition_of(counts, post);
@@ -264,20 +296,20 @@ static bool want(struct comment_counts *counts, int64_t post) {
     if (silent && now_ms < state->again_ms) return false;
     if (silent) state->again_ms = now_ms + AGAIN_MS;
     if (shown) known->asked_ms = now_ms;
-    add(counts, post, partition);
+    add(counts, post, reader, partition);
     return !shown && !silent;
 }
 
-void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, size_t count, void *context,
-                        void (*done)(void *context)) {
+void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, size_t count, int64_t reader,
+                        void *context, void (*done)(void *context)) {
     bool waits = false;
-    for (size_t i = 0; i < count && !counts->stopped; i++) waits = want(counts, posts[i]) || waits;
+    for (size_t i = 0; i < count && !counts->stopped; i++) waits = want(counts, posts[i], reader) || waits;
     if (!waits) {
         done(context);
         return;
     }
-    struct counts_waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct counts_waiter){.next = counts->gathered->waiters, .context = context, .done = done};
+    struct counts_waiter *waiter =
+        MEM_NEW(&(struct counts_waiter){.next = counts->gathered->waiters, .context = context, .done = done});
     counts->gathered->waiters = waiter;
 }
 

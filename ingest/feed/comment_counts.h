@@ -1,13 +1,15 @@
-/* How many comments posts have, for pages that show posts: asked of the comments processes, and kept for a moment. Loop's thread.
+/* How many comments and likes posts have, and whether the reader likes them, for pages that show posts: asked of the comments processes, and
+ * kept for a moment. Loop's thread.
  *
- *     comment_counts_ask ----> each was heard of within a second: done at once
+ *     comment_counts_ask ----> no reader, and each was heard of within a second: done at once
  *                          \-> gathered for a millisecond --> a question to each process: /peer/comments/counts
  *                                                               |
  *     done  <---- all have answered, or 40 ms are over  <-------+
  *
- * A count that was heard of within five seconds is shown, and asked for anew without anybody waiting. A process that has not answered in
- * time is asked once in two seconds, and nobody waits for it, until it answers again: where no process has comments, pages lose no time.
- * The table is of a fixed size: a post goes when another one needs its place.
+ * What a reader likes is asked for each time: the reader may have liked a post a moment ago, through another gateway. The counts come along.
+ * Without a reader, a count that was heard of within five seconds is shown, and asked for anew without anybody waiting. A process that has
+ * not answered in time is asked once in two seconds, and nobody waits for it, until it answers again: where no process has comments, pages
+ * lose no time. The table is of a fixed size: a post goes when another one needs its place.
  */
 #pragma once
 
@@ -24,9 +26,9 @@ void comment_counts_stop(
 /* When no question is under way. NULL is fine. */
 void comment_counts_free(struct comment_counts *counts);
 
-/* Calls done once, perhaps at once, when the counts of these posts are as good as they get. */
-void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, size_t count, void *context,
-                        void (*done)(void *context));
+/* Calls done once, perhaps at once, when the counts of these posts are as good as they get. reader: -1: nobody in particular. */
+void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, size_t count, int64_t reader,
+                        void *context, void (*done)(void *context));
 
-/* Appends ,"comments":NUMBER to the post that ends the body, if the number is known. */
-void comment_counts_put(const struct comment_counts *counts, int64_t post, struct buffer *body);
+/* Appends ,"comments":NUMBER,"likes":NUMBER to the post that ends the body, if they are known, and for a reader ,"liked":BOOL. */
+void comment_counts_put(const struct comment_counts *counts, int64_t post, int64_t reader, struct buffer *body);

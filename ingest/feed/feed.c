@@ -57,6 +57,8 @@ static void feed_stop(void *state) {
     if (gateway->texts) texts_stop(gateway->texts);
     texts_free(gateway->texts);
     gateway->texts = NULL;
+    shared_answers_free(gateway->shared);
+    gateway->shared = NULL;
     comment_counts_free(gateway->counts);
     gateway->counts = NULL;
 }
@@ -67,12 +69,11 @@ static void profile_changed(void *state, int64_t user) {
 }
 
 static int feed_start(const struct product_options *options, void **state, struct error *error) {
-    struct feed_gateway *gateway = mem_alloc(sizeof *gateway);
-    *gateway = (struct feed_gateway){
+    struct feed_gateway *gateway = MEM_NEW(&(struct feed_gateway){
         .copies = options->copies,
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
         .chance = chance_new(),
-    };
+    });
     int code = start_owners(gateway, options, error);
     if (code) {
         peers_free(gateway->owners);
@@ -87,6 +88,13 @@ static int feed_start(const struct product_options *options, void **state, struc
                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
     gateway->texts = home_texts_new(gateway, service_loop(options->service));
+    const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
+    gateway->shared =
+        shared_answers_new(&(struct shared_answers_options){.loop = service_loop(options->service),
+                                                            .metrics = service_metrics(options->service),
+                                                            .owners = gateway->owners,
+                                                            .hot_reads = settings->copies_reads,
+                                                            .max_bytes = (size_t)settings->copies_mb << 20});
     const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
                                                  &HOME_ENDPOINTS,  &HANDLES_ENDPOINTS, &NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);

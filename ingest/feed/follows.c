@@ -20,21 +20,6 @@ static bool is_about_mutes(enum follow_command_kind kind) {
     return kind == FOLLOW_COMMAND_MUTE || kind == FOLLOW_COMMAND_UNMUTE;
 }
 
-static void reply_pending(struct http_request *request, int64_t other) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", other);
-    http_reply_json(request, 202, &body);
-    buffer_free(&body);
-}
-
-static void reply_relation(struct http_request *request, const struct follow_wish *wish, bool set) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
-                  is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
-}
-
 /* The owner tells what became of the command: it was refused, or it is as was wished. */
 static void answer(void *context, struct http_request *request, unsigned status, const json_t *reply,
                    struct json_bytes text) {
@@ -42,9 +27,10 @@ static void answer(void *context, struct http_request *request, unsigned status,
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
     bool set = wish->kind == FOLLOW_COMMAND_FOLLOW || wish->kind == FOLLOW_COMMAND_MUTE;
     if (json_is_null(refused))
-        reply_relation(request, wish, set);
+        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
+                          is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
     else if (!json_is_string(refused))
-        reply_pending(request, wish->other);
+        http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->other);
     else if (strcmp(json_string_value(refused), "blocked") == 0)
         http_problem(request, 403, "not_allowed", "the user may not do this here", 0); // a block is never told
     else
@@ -58,8 +44,7 @@ static void command(struct feed_gateway *gateway, const struct call *call, enum 
         return;
     }
     struct follow_command command = {.kind = kind, .user = user, .other = other, .time = clock_wall_ms()};
-    struct follow_wish *wish = mem_alloc(sizeof *wish);
-    *wish = (struct follow_wish){.kind = kind, .other = other};
+    struct follow_wish *wish = MEM_NEW(&(struct follow_wish){.kind = kind, .other = other});
     struct buffer record = {0};
     event_encode_follow_command(&record, &command);
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user), RPC_INT(OTHER, other),

@@ -21,18 +21,8 @@ struct handle_wish {
     char handle[HANDLE_SIZE]; /* empty: it is given up */
 };
 
-static void reply_handle(struct http_request *request, const struct handle_wish *wish) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
-}
-
 static void reply_pending(struct http_request *request, const struct handle_wish *wish) {
-    struct buffer body = {0};
-    buffer_format(&body, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->user);
-    http_reply_json(request, 202, &body);
-    buffer_free(&body);
+    http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->user);
 }
 
 static void wished(void *context, struct http_request *request, unsigned status, const json_t *reply,
@@ -41,7 +31,7 @@ static void wished(void *context, struct http_request *request, unsigned status,
     const char *state = "";
     if (status == 200) json_want_text(reply, "state", &state, NULL);
     if (strcmp(state, "granted") == 0)
-        reply_handle(request, wish);
+        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
     else if (strcmp(state, "taken") == 0)
         http_problem(request, 409, "handle_taken", "somebody else has this handle", 0);
     else if (strcmp(state, "overtaken") == 0)
@@ -59,8 +49,7 @@ static void given_up(void *context, struct http_request *request, unsigned statu
 }
 
 static void command(struct feed_gateway *gateway, const struct call *call, const struct handle_wish *wanted) {
-    struct handle_wish *wish = mem_alloc(sizeof *wish);
-    *wish = *wanted;
+    struct handle_wish *wish = MEM_NEW(wanted);
     wish->user = call->claims.user;
     bool wants = wish->handle[0];
     struct name_command command = {
@@ -129,8 +118,7 @@ static void found(void *context, int code, unsigned status, const char *text, si
 static void get_handle(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     const struct path_value *value = &call->values[0];
-    struct handle_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct handle_request){.gateway = gateway, .request = call->request};
+    struct handle_request *asked = MEM_NEW(&(struct handle_request){.gateway = gateway, .request = call->request});
     if (!handle_read(value->text, value->size, asked->handle)) {
         free(asked);
         http_problem(call->request, 400, "bad_path", "a handle has 3 to 30 of a-z, 0-9 and _", 0);

@@ -26,6 +26,11 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "How long a gateway keeps a text (s); 0: not at all. docs/FEED.md says in which cases a page shows a deleted post for so "
          "long."},
+    {"feed.copies.reads", CONFIG_INT, AT(copies_reads), "200", .min = 1, .max = 1000000000,
+     .doc =
+         "A user or post that is read so often within ten seconds is hot: the gateway answers for the 32 hottest from copies that are at "
+         "most a second old."},
+    {"feed.copies.mb", CONFIG_INT, AT(copies_mb), "16", .max = 65536, .doc = "Memory of these copies (MiB)."},
 };
 
 static struct feed_gateway_settings configured;
@@ -50,8 +55,9 @@ struct home_post {
 struct home_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user, before; /* before: INT64_MAX: the first page */
-    size_t limit, wanted; /* wanted: ids */
+    int64_t user;          /* who reads */
+    int64_t above, before; /* ids of posts; 0 and INT64_MAX: the first page */
+    size_t limit, wanted;  /* wanted: ids */
     bool complete;
     char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
@@ -72,9 +78,9 @@ static void home_free(struct home_request *home) {
 
 /* ---- the page ---- */
 
-static void put_post(const struct feed_gateway *gateway, int64_t id, struct shared_text *text, struct buffer *body) {
-    text_put(gateway->texts, text, body);
-    comment_counts_put(gateway->counts, id, body);
+static void put_post(struct home_request *home, int64_t id, struct shared_text *text) {
+    text_put(home->gateway->texts, text, &home->body);
+    comment_counts_put(home->gateway->counts, id, home->user, &home->body);
 }
 
 /* Appends the next item, unless the post is gone. */
@@ -84,7 +90,7 @@ static void put_item(struct home_request *home) {
     enum text_state state = text_state_of(text);
     if (state != TEXT_NONE && home->put++) buffer_byte(&home->body, ',');
     if (state == TEXT_THERE)
-        put_post(home->gateway, ref->id, text, &home->body);
+        put_post(home, ref->id, text);
     else if (state != TEXT_NONE)
         post_put_unavailable(&home->body, ref->id, ref->user);
     home->away |= state == TEXT_AWAY;
@@ -150,7 +156,7 @@ static void ask_for_counts(struct home_request *home, size_t from) {
     int64_t ids[PORTION];
     size_t count = home->post_count - from;
     for (size_t i = 0; i < count; i++) ids[i] = home->refs.items[from + i].id;
-    comment_counts_ask(home->gateway->counts, ids, count, home, counted);
+    comment_counts_ask(home->gateway->counts, ids, count, home->user, home, counted);
 }
 
 static void ask_for_posts(struct home_request *home, size_t count) {
@@ -246,8 +252,9 @@ static void ask_for_older(struct home_request *home, int64_t horizon, struct jso
     json_decref(authors);
     for (size_t i = 0; i < questions.count; i++)
         gather_ask(gather, &ASK_OLDER,
-                   RPC_VALUES(RPC_INT(PARTITION, questions.items[i].partition), RPC_INT(BEFORE, before),
-                              RPC_INT(LIMIT, limit), RPC_TEXT(AUTHORS, questions.items[i].authors)),
+                   RPC_VALUES(RPC_INT(PARTITION, questions.items[i].partition), RPC_INT(ABOVE, home->above),
+                              RPC_INT(BEFORE, before), RPC_INT(LIMIT, limit),
+                              RPC_TEXT(AUTHORS, questions.items[i].authors)),
                    i);
     older_questions_free(&questions);
     gather_end(gather);
@@ -282,14 +289,16 @@ static bool read_members(struct json_scan *scan, struct owners_answer *answer) {
 }
 
 /* Only the newest page has a version. */
+static bool is_newest(const struct home_request *home) { return !home->above && home->before == INT64_MAX; }
+
 static bool read_answer(struct home_request *home, const char *text, size_t size, struct owners_answer *answer) {
     struct json_scan scan = json_scan_of(text, size);
     *answer = (struct owners_answer){.horizon = 0};
     if (!read_members(&scan, answer) || !page_refs_read(&home->refs, answer->posts) ||
-        answer->version.size >= sizeof home->version || (home->before == INT64_MAX && !answer->version.size))
+        answer->version.size >= sizeof home->version || (is_newest(home) && !answer->version.size))
         return false;
     home->complete = answer->complete;
-    if (home->before == INT64_MAX) memcpy(home->version, answer->version.data, answer->version.size);
+    if (is_newest(home)) memcpy(home->version, answer->version.data, answer->version.size);
     page_refs_merge(&home->refs, home->wanted);
     return true;
 }
@@ -309,19 +318,27 @@ static void answered(void *context, int code, unsigned status, const char *text,
 
 static void get_feed(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
-    int64_t after = INT64_MAX, limit = LIMIT_DEFAULT;
-    if (!call_query_id(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    int64_t limit = LIMIT_DEFAULT;
+    struct id_range range;
+    if (!call_query_ids_of_times(call, &range) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     struct home_request *home = mem_alloc(sizeof *home);
     *home = (struct home_request){
         .gateway = gateway,
         .request = call->request,
         .user = call->claims.user,
-        .before = after,
+        .above = range.above,
+        .before = range.before,
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
+        .complete = true,
     };
+    if (range.above + 1 >= range.before) {
+        begin_page(home);
+        return;
+    }
     rpc_ask(gateway->owners, &ASK_FEED,
-            RPC_VALUES(RPC_INT(USER, home->user), RPC_INT(BEFORE, after), RPC_INT(LIMIT, (int64_t)home->wanted)),
+            RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
+                       RPC_INT(LIMIT, (int64_t)home->wanted)),
             HOME_TIMEOUT_MS, answered, home);
 }
 

@@ -5,7 +5,7 @@
  *     the owners of whom the reader follows: older ids all at once, a few hundred authors a question; merged
  *            v
  *     lib/posts/texts.h: the posts that were not kept  all at once; a post is gone, or its owner does not answer: unavailable.
- *     comment_counts.h: how many comments they have    at the same time; left out when slow
+ *     comment_counts.h: their comments and likes       at the same time; left out when slow
  *            v
  *     the page
  *

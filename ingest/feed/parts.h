@@ -16,6 +16,7 @@
 #include "ingest/write.h"
 #include "ingest/endpoints.h"
 #include "ingest/feed/comment_counts.h"
+#include "ingest/feed/shared_answers.h"
 #include "ingest/owners.h"
 #include "posts/texts.h"
 #include "rpc/ask.h"
@@ -24,7 +25,7 @@
 /* The section of the gateway's configuration: values of FEED_GATEWAY_SECTION (ingest/products.h). */
 struct feed_gateway_settings {
     const char *group;
-    int64_t texts_mb, texts_s;
+    int64_t texts_mb, texts_s, copies_reads, copies_mb;
 };
 
 struct feed_gateway {
@@ -33,7 +34,8 @@ struct feed_gateway {
     struct peers *owners;          /* the feed processes */
     struct peers *comments;        /* the comments processes */
     struct texts *texts;           /* of posts, for pages of home timelines */
-    struct comment_counts *counts; /* of posts, for all pages */
+    struct comment_counts *counts; /* of posts, and their likes, for all pages */
+    struct shared_answers *shared; /* about one user or post */
     int32_t partitions;            /* of users */
     struct chance chance;
 };

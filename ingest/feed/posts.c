@@ -18,16 +18,37 @@
 
 enum { PEER_TIMEOUT_MS = 3000 };
 
-static void reply_post(struct feed_gateway *gateway, struct http_request *request, unsigned status,
-                       const json_t *post) {
+/* A post on its way to the caller, while it is asked how many comments and likes it has. */
+struct shown_post {
+    struct feed_gateway *gateway;
+    struct http_request *request;
+    int64_t reader;
+    unsigned status; /* of the answer */
+    json_t *post;    /* as its owner says it */
+};
+
+static void counted(void *context) {
+    struct shown_post *shown = context;
     struct buffer body = {0};
-    if (post_put(&body, post, user_copies_profiles(gateway->copies))) {
-        comment_counts_put(gateway->counts, post_id(post), &body);
-        http_reply_json(request, status, &body);
-    } else {
-        feed_owner_away(request);
+    if (post_put(&body, shown->post, user_copies_profiles(shown->gateway->copies))) {
+        comment_counts_put(shown->gateway->counts, post_id(shown->post), shown->reader, &body);
+        http_reply_json(shown->request, shown->status, &body);
+    } else { // its text is not read yet
+        shared_answers_forget(shown->gateway->shared, SHARED_POST, post_id(shown->post));
+        feed_owner_away(shown->request);
     }
     buffer_free(&body);
+    json_decref(shown->post);
+    free(shown);
+}
+
+/* post: is taken. */
+static void show_post(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
+                      json_t *post) {
+    struct shown_post *shown = mem_alloc(sizeof *shown);
+    int64_t id = post_id(post);
+    *shown = (struct shown_post){gateway, request, reader, status, post};
+    comment_counts_ask(gateway->counts, &id, 1, reader, shown, counted);
 }
 
 static void no_post(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
@@ -57,8 +78,9 @@ static void reply_undecided(struct http_request *request, const char *key) {
 static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply,
                    struct json_bytes text) {
     struct new_post *new_post = context;
+    shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
     if (status == 200)
-        reply_post(new_post->gateway, request, 201, reply);
+        show_post(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
     else if (status == 404)
         http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
     else
@@ -136,18 +158,18 @@ static void post_post(void *state, const struct call *call) {
 
 /* ---- one that is there ---- */
 
-/* A request about a post, while its author's owner is asked who wrote it, and then how many comments it has. */
+/* A request about a post, while its author's owner is asked who wrote it. */
 struct post_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user, id; /* user: the caller, who deletes it; -1: it is read */
-    json_t *post;     /* that is read, from its owner's answer on */
+    int64_t user, id; /* user: the caller */
+    bool deletes;     /* else it is read */
 };
 
 /* A post that is being deleted. */
 struct deletion {
     struct feed_gateway *gateway;
-    int64_t id;
+    int64_t id, user;
 };
 
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply,
@@ -156,6 +178,8 @@ static void deleted(void *context, struct http_request *request, unsigned status
     struct buffer body = {0};
     (void)reply;
     if (deletion->gateway->texts) texts_forget(deletion->gateway->texts, deletion->id);
+    shared_answers_forget(deletion->gateway->shared, SHARED_POST, deletion->id);
+    shared_answers_forget(deletion->gateway->shared, SHARED_USER, deletion->user);
     buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", deletion->id);
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
@@ -169,7 +193,7 @@ static void write_deletion(const struct post_request *asked) {
         .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
-    *deletion = (struct deletion){asked->gateway, asked->id};
+    *deletion = (struct deletion){asked->gateway, asked->id, asked->user};
     event_encode_post_command(&record, &command);
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(POST, asked->id));
     feed_write_start(asked->gateway, &(struct command_write){
@@ -197,44 +221,38 @@ static void delete_found(const struct post_request *asked, const json_t *post) {
         write_deletion(asked);
 }
 
-static void counted(void *context) {
-    struct post_request *asked = context;
-    reply_post(asked->gateway, asked->request, 200, asked->post);
-    json_decref(asked->post);
-    free(asked);
-}
-
 static void found(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     json_t *post = json_array_get(json_object_get(reply, "items"), 0);
     if (!post)
         feed_owner_away(asked->request);
-    else if (asked->user >= 0)
+    else if (asked->deletes)
         delete_found(asked, post);
     else if (json_is_null(post))
         no_post(asked->request);
     else
-        asked->post = json_incref(post);
+        show_post(asked->gateway, asked->request, asked->user, 200, json_incref(post));
     json_decref(reply);
-    if (asked->post)
-        comment_counts_ask(asked->gateway->counts, &asked->id, 1, asked, counted);
-    else
-        free(asked);
+    free(asked);
 }
 
-static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {
+static void ask_for(struct feed_gateway *gateway, const struct call *call, bool deletes) {
     struct post_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct post_request){.gateway = gateway, .request = request, .user = user, .id = id};
-    rpc_ask(gateway->owners, &ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id)),
-            PEER_TIMEOUT_MS, found, asked);
+    int64_t id = call->values[0].id;
+    *asked = (struct post_request){gateway, call->request, call->claims.user, id, deletes};
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id));
+    if (deletes)
+        rpc_ask(gateway->owners, &ASK_POSTS, values, PEER_TIMEOUT_MS, found, asked);
+    else
+        shared_answers_ask(gateway->shared, SHARED_POST, id, &ASK_POSTS, values, found, asked);
 }
 
 static void get_post(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t id = call->values[0].id;
     if (ids_partition(id) < gateway->partitions)
-        ask_for(gateway, call->request, id, -1);
+        ask_for(gateway, call, false);
     else
         no_post(call->request);
 }
@@ -244,7 +262,7 @@ static void delete_post(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t id = call->values[0].id;
     if (ids_partition(id) < gateway->partitions)
-        ask_for(gateway, call->request, id, call->claims.user);
+        ask_for(gateway, call, true);
     else
         http_reply(call->request, 204, NULL, NULL, 0, NULL, 0);
 }

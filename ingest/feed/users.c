@@ -7,23 +7,25 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ids/ids.h"
 #include "posts/post_json.h"
-#include "ingest/owners.h"
+#include "ingest/user_lists.h"
 #include "json/json.h"
 #include "users/handle.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { PEER_TIMEOUT_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, IDS_MAX = 100 };
 
 /* ---- profile and counts ---- */
 
-/* A request about a user, while the user's owner is asked; about posts, then also how many comments they have. */
+/* A request about a user, while the user's owner is asked; about posts, then also how many comments and likes they have. */
 struct user_request {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t user;
     char handle[HANDLE_SIZE]; /* by which the user was found; empty: by the id */
+    int64_t reader;           /* of posts; -1: a token of nobody in particular */
     json_t *page;             /* of posts */
 };
 
@@ -52,7 +54,7 @@ static void put_handle(struct buffer *body, const json_t *counts) {
 static void reply_user(struct user_request *asked, const json_t *counts) {
     struct buffer body = {0};
     buffer_byte(&body, '{');
-    user_json_find(&body, asked->user, user_copies_profiles(asked->gateway->copies));
+    user_json_find_whole(&body, asked->user, user_copies_profiles(asked->gateway->copies));
     if (counts) {
         put_handle(&body, counts);
         put_counts(&body, counts);
@@ -85,10 +87,13 @@ static struct user_request *asked_new(struct feed_gateway *gateway, struct http_
 
 void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle) {
     struct user_request *asked = asked_new(gateway, request, user);
-    int timeout_ms =
-        handle ? PEER_TIMEOUT_MS : COUNTS_TIMEOUT_MS; // by the handle, there is no answer without the owner
-    if (handle) snprintf(asked->handle, sizeof asked->handle, "%s", handle);
-    rpc_ask(gateway->owners, &ASK_USER, RPC_VALUES(RPC_INT(USER, user)), timeout_ms, counted, asked);
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user));
+    if (!handle) {
+        shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_USER, values, counted, asked);
+        return;
+    }
+    snprintf(asked->handle, sizeof asked->handle, "%s", handle);
+    rpc_ask(gateway->owners, &ASK_USER, values, PEER_TIMEOUT_MS, counted, asked);
 }
 
 static void get_user(void *state, const struct call *call) {
@@ -97,7 +102,7 @@ static void get_user(void *state, const struct call *call) {
 
 /* ---- posts ---- */
 
-static bool put_posts(struct buffer *body, const json_t *page, const struct feed_gateway *gateway) {
+static bool put_posts(struct buffer *body, const json_t *page, const struct feed_gateway *gateway, int64_t reader) {
     const json_t *items = json_object_get(page, "items");
     if (!json_is_array(items)) return false;
     buffer_string(body, "{\"items\":[");
@@ -105,7 +110,7 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
         if (i) buffer_byte(body, ',');
         const json_t *post = json_array_get(items, i);
         if (!post_put(body, post, user_copies_profiles(gateway->copies))) return false;
-        comment_counts_put(gateway->counts, post_id(post), body);
+        comment_counts_put(gateway->counts, post_id(post), reader, body);
     }
     buffer_byte(body, ']');
     bool good = json_copy_text(body, page, "next");
@@ -116,7 +121,7 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
 static void posts_counted(void *context) {
     struct user_request *asked = context;
     struct buffer body = {0};
-    if (asked->page && put_posts(&body, asked->page, asked->gateway))
+    if (asked->page && put_posts(&body, asked->page, asked->gateway, asked->reader))
         http_reply_json(asked->request, 200, &body);
     else
         feed_owner_away(asked->request);
@@ -131,7 +136,7 @@ static void listed(void *context, int code, unsigned status, const char *text, s
     const json_t *items = json_object_get(asked->page, "items");
     int64_t *ids = mem_alloc((json_array_size(items) + 1) * sizeof *ids);
     for (size_t i = 0; i < json_array_size(items); i++) ids[i] = post_id(json_array_get(items, i));
-    comment_counts_ask(asked->gateway->counts, ids, json_array_size(items), asked, posts_counted);
+    comment_counts_ask(asked->gateway->counts, ids, json_array_size(items), asked->reader, asked, posts_counted);
     free(ids);
 }
 
@@ -142,40 +147,57 @@ static void reply_no_posts(struct http_request *request) {
     buffer_free(&body);
 }
 
-/* Times become ids: `from` is part of the range and `to` is not, and the owner is asked for what lies between two ids. */
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
-    int64_t user = call->values[0].user, from = 0, to = INT64_MAX, after = INT64_MAX, limit = LIMIT_DEFAULT;
-    if (!call_query_times(call, &from, &to) || !call_query_id(call, "after", &after) ||
-        !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
-        return;
-    int64_t first = ids_first_at(from), before = ids_first_at(to);
-    if (before > after) before = after;
-    if (first >= before) {
+    int64_t user = call->values[0].user, limit = LIMIT_DEFAULT;
+    struct id_range range;
+    if (!call_query_ids_of_times(call, &range) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    if (range.above + 1 >= range.before) {
         reply_no_posts(call->request);
         return;
     }
-    rpc_ask(gateway->owners, &ASK_WRITTEN,
-            RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, first ? first - 1 : 0), RPC_INT(BEFORE, before),
-                       RPC_INT(LIMIT, limit)),
-            PEER_TIMEOUT_MS, listed, asked_new(gateway, call->request, user));
+    struct user_request *asked = asked_new(gateway, call->request, user);
+    asked->reader = call->claims.user;
+    shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_WRITTEN,
+                       RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
+                                  RPC_INT(LIMIT, limit)),
+                       listed, asked);
 }
 
-/* ---- followers, and who is followed ---- */
+/* ---- users by their ids, followers, and who is followed ---- */
+
+static struct user_list list_of(const struct feed_gateway *gateway, const struct call *call) {
+    return (struct user_list){.request = call->request,
+                              .feeds = gateway->owners,
+                              .profiles = user_copies_profiles(gateway->copies),
+                              .put_user = user_json_find};
+}
+
+static void get_users(void *state, const struct call *call) {
+    const struct user_list list = list_of(state, call);
+    const char *text = http_query(call->request, "ids");
+    int64_t ids[IDS_MAX];
+    size_t count;
+    if (text && text_numbers(text, ids, IDS_MAX, &count))
+        user_list_show(&list, ids, count);
+    else
+        http_problem(call->request, 400, "bad_query", "\"ids\" must be 1 to 100 user ids with commas between them", 0);
+}
 
 static void list(struct feed_gateway *gateway, const struct call *call, const char *relation) {
+    const struct user_list list = list_of(gateway, call);
     int64_t user = call->values[0].user, after = -1, limit = LIMIT_DEFAULT;
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    owners_pass_on(
-        gateway->owners, &ASK_LIST,
-        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(RELATION, relation), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)),
-        PEER_TIMEOUT_MS, call->request);
+    user_list_ask(
+        &list, gateway->owners, &ASK_LIST,
+        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(RELATION, relation), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static void get_followers(void *state, const struct call *call) { list(state, call, "followers"); }
 static void get_following(void *state, const struct call *call) { list(state, call, "following"); }
 
 static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/users", get_users, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}", get_user, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}/posts", get_posts, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}/followers", get_followers, NEEDS_TOKEN},

@@ -11,8 +11,7 @@ static bool put_item(struct buffer *body, const json_t *comment, struct profiles
         json_want_int(comment, "user", 0, INT64_MAX, &user, NULL))
         return false;
     bool shown = !own || strcmp(state, "hidden") != 0;
-    buffer_string(body, "{\"id\":");
-    json_put_text(body, id, strlen(id));
+    json_member_text(body, "{\"id\":", id);
     buffer_byte(body, ',');
     user_json_find(body, user, profiles);
     if (!shown) buffer_string(body, ",\"text\":null");

@@ -197,12 +197,11 @@ static void moderation_stop(void *state) {
 }
 
 static int moderation_start(const struct product_options *options, void **state, struct error *error) {
-    struct moderation_gateway *gateway = mem_alloc(sizeof *gateway);
-    *gateway = (struct moderation_gateway){
+    struct moderation_gateway *gateway = MEM_NEW(&(struct moderation_gateway){
         .writer = options->writer,
         .copies = options->copies,
         .client = {.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS], .chance = chance_new()},
-    };
+    });
     int code = owners_new(options, options->groups.moderators, &TOPIC_COMMENTS_WIDE, &gateway->client.processes, error);
     if (code) {
         free(gateway);

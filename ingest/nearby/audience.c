@@ -1,7 +1,6 @@
 #include "ingest/nearby/parts.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
@@ -38,8 +37,7 @@ static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct b
         return true;
     }
     if (json_want_text(page, "mode", &mode, NULL) || !json_is_boolean(visible)) return false;
-    buffer_string(body, "{\"mode\":");
-    json_put_text(body, mode, strlen(mode));
+    json_member_text(body, "{\"mode\":", mode);
     buffer_format(body, ",\"visible\":%s,\"items\":[", json_is_true(visible) ? "true" : "false");
     if (!put_items(body, nearby, json_object_get(page, "items"))) return false;
     buffer_byte(body, ']');
@@ -51,8 +49,7 @@ static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct b
 static void reply_nobody(struct http_request *request) {
     struct buffer body = {0};
     put_nobody(&body);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 /* ---- questions ---- */

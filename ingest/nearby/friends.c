@@ -11,10 +11,11 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/gather.h"
+#include "ingest/user_lists.h"
 #include "users/half.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, COUNT_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { COUNT_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 /* ---- commands ---- */
 
@@ -205,34 +206,16 @@ static bool known_state(const char *state) {
     return text_word(state, STATES) >= 0;
 }
 
-/* Appends one item of the router's with the user's profile. False: it is no item. */
-static bool put_item(struct buffer *body, const json_t *item, struct profiles *profiles) {
-    int64_t user;
+/* Appends what the router's item says besides the user. False: it is no item. */
+static bool put_half(struct buffer *body, const json_t *item) {
     struct shown_half half;
-    if (json_want_int(item, "user", 0, INT64_MAX, &user, NULL) || !read_half(item, &half)) return false;
-    buffer_byte(body, '{');
-    user_json_find_texts(body, user, profiles);
+    if (!read_half(item, &half)) return false;
     buffer_string(body, ",\"state\":");
     json_put_text(body, half.state, strlen(half.state));
     buffer_string(body, ",\"since\":");
     json_put_int(body, half.since);
     put_rounded(body, half.rounded);
-    buffer_byte(body, '}');
     return true;
-}
-
-static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct buffer *body, const json_t *page) {
-    const json_t *items = json_object_get(page, "items");
-    if (!json_is_array(items)) return false;
-    buffer_string(body, "{\"items\":[");
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        if (i) buffer_byte(body, ',');
-        if (!put_item(body, json_array_get(items, i), user_copies_profiles(nearby->copies))) return false;
-    }
-    buffer_byte(body, ']');
-    bool good = json_copy_int_or_null(body, page, "next");
-    buffer_byte(body, '}');
-    return good;
 }
 
 static void get_friends(void *state, const struct call *call) {
@@ -246,8 +229,14 @@ static void get_friends(void *state, const struct call *call) {
                      0);
         return;
     }
-    nearby_ask(nearby, call, PEER_TIMEOUT_MS, put_page, NULL, &ASK_FRIENDS,
-               RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(STATE, wanted), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
+    user_list_ask(
+        &(struct user_list){.request = call->request,
+                            .feeds = nearby->feeds,
+                            .profiles = user_copies_profiles(nearby->copies),
+                            .put_user = user_json_find_texts,
+                            .put_more = put_half},
+        nearby->routers, &ASK_FRIENDS,
+        RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(STATE, wanted), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -124,8 +124,7 @@ static void ask_for_file(struct history *history, const struct file_page *wanted
                      RETRY_AFTER_S);
         return;
     }
-    struct file_page *page = mem_alloc(sizeof *page);
-    *page = *wanted;
+    struct file_page *page = MEM_NEW(wanted);
     rpc_ask(history->sinks, &ASK_HISTORY, values, PEER_TIMEOUT_MS, page_came, page);
 }
 
@@ -161,8 +160,7 @@ static void get_history(void *state, const struct call *call) {
 }
 
 struct history *history_new(const struct product_options *options, struct peers *sinks) {
-    struct history *history = mem_alloc(sizeof *history);
-    *history = (struct history){
+    struct history *history = MEM_NEW(&(struct history){
         .sinks = sinks,
         .worker = worker_new(service_loop(options->service)),
         .files = held_new(&(struct held_options){.metrics = service_metrics(options->service),
@@ -170,7 +168,7 @@ struct history *history_new(const struct product_options *options, struct peers 
                                                  .by = "user",
                                                  .each = FILES_OF_USER,
                                                  .in_all = FILES_IN_ALL}),
-    };
+    });
     return history;
 }
 

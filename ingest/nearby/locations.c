@@ -12,6 +12,10 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "geo/geo.h"
+#include "ingest/nearby/parts.h"
+#include "ingest/write.h"
+#include "json/place.h"
+#include "users/user_copies.h"
 
 enum {
     ACCURACY_MAX = 1000000000, /* metres */
@@ -21,7 +25,8 @@ enum {
 static const char AVRO_TYPE[] = "application/avro";
 
 struct locations {
-    struct locations_options options;
+    const struct nearby_gateway *nearby;
+    struct place_times times;
     struct codec *codec;
     struct rates *users;
     struct metric *reports, *refused;
@@ -57,7 +62,7 @@ struct report_batch {
 };
 
 static int check_time(const struct report_batch *batch, int64_t time, struct report_refusal *refusal) {
-    if (place_check_time(&batch->owner->options.times, time, batch->now, &refusal->error) == 0) return 0;
+    if (place_check_time(&batch->owner->times, time, batch->now, &refusal->error) == 0) return 0;
     return refuse(refusal, 400, "bad_time", NULL);
 }
 
@@ -96,7 +101,7 @@ static void report_batch_free(struct report_batch *batch) {
 
 static int check_count(const struct report_batch *batch, size_t count, struct report_refusal *refusal) {
     if (count == 0) return refuse(refusal, 400, "bad_message", "there are no reports");
-    if (count > batch->owner->options.max_batch)
+    if (count > (size_t)batch->owner->nearby->settings.max_batch)
         return refuse(refusal, 413, "too_many", "too many reports in one request");
     return 0;
 }
@@ -184,7 +189,8 @@ static void keep_opted_in(struct report_batch *batch) {
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
-        if (sharing_modes_find(batch->owner->options.modes, location.user, &location.opted) != SHARING_OFF)
+        if (sharing_modes_find(user_copies_modes(batch->owner->nearby->copies), location.user, &location.opted) !=
+            SHARING_OFF)
             batch->locations[kept++] = location;
     }
     batch->sharing_off = batch->count - kept;
@@ -196,24 +202,20 @@ static void written(void *context, struct http_request *request, int code, int32
     if (code) {
         write_problem(request, code);
     } else {
-        struct buffer body = {0};
         batch->owner->reports->value += (double)batch->count;
-        buffer_format(&body, "{\"accepted\":%zu,\"sharing_off\":%zu}", batch->count, batch->sharing_off);
-        http_reply_json(request, 200, &body);
-        buffer_free(&body);
+        http_reply_format(request, 200, "{\"accepted\":%zu,\"sharing_off\":%zu}", batch->count, batch->sharing_off);
     }
     report_batch_free(batch);
 }
 
 static void cap_times(struct report_batch *batch) {
     int64_t now = batch->now;
-    for (size_t i = batch->count; i-- > 0;)
-        place_cap_time(&batch->owner->options.times, &batch->locations[i].time, &now);
+    for (size_t i = batch->count; i-- > 0;) place_cap_time(&batch->owner->times, &batch->locations[i].time, &now);
 }
 
 static void produce(const struct call *call, struct report_batch *batch) {
     struct buffer record = {0};
-    struct write *write = write_new(batch->owner->options.writer, call->request, written, batch);
+    struct write *write = write_new(batch->owner->nearby->core.writer, call->request, written, batch);
     for (size_t i = 0; i < batch->count; i++) {
         buffer_clear(&record);
         event_encode_location(&record, &batch->locations[i]);
@@ -256,15 +258,17 @@ static void post_locations(void *state, const struct call *call) {
     }
 }
 
-struct locations *locations_new(const struct locations_options *options) {
+struct locations *locations_new(const struct nearby_gateway *nearby) {
+    struct metrics *m = service_metrics(nearby->core.service);
+    const struct service_settings *common = service_settings(nearby->core.service);
     return MEM_NEW(&(struct locations){
-        .options = *options,
+        .nearby = nearby,
+        .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
         .codec = codec_new(),
-        .users = rates_new(
-            &(struct rates_options){options->metrics, "reports", "user", options->user_rate, options->user_burst}),
-        .reports = metrics_counter(options->metrics, "starling_ingest_reports_total",
-                                   "Reports that Kafka acknowledged.", NULL),
-        .refused = metrics_counter(options->metrics, "starling_ingest_refused_total",
+        .users = rates_new(&(struct rates_options){m, "reports", "user", nearby->settings.reports_rate,
+                                                   nearby->settings.reports_burst}),
+        .reports = metrics_counter(m, "starling_ingest_reports_total", "Reports that Kafka acknowledged.", NULL),
+        .refused = metrics_counter(m, "starling_ingest_refused_total",
                                    "Requests refused for their token or their reports.", NULL),
     });
 }

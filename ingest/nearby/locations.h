@@ -2,22 +2,11 @@
  * produced. The body is JSON, or (Content-Type application/avro) a LocationReports in Confluent's wire format. */
 #pragma once
 
-#include "users/sharing_modes.h"
 #include "ingest/endpoints.h"
-#include "ingest/write.h"
-#include "json/place.h"
-
-struct locations_options {
-    struct metrics *metrics;
-    struct writer *writer;
-    const struct sharing_modes *modes;
-    size_t max_batch;
-    int64_t user_rate, user_burst; /* of reports */
-    struct place_times times;
-};
 
 struct locations;
-struct locations *locations_new(const struct locations_options *options);
+struct nearby_gateway;
+struct locations *locations_new(const struct nearby_gateway *nearby);
 void locations_free(struct locations *locations); /* NULL is fine */
 
 extern const struct endpoint_list LOCATIONS_ENDPOINTS; /* state: struct locations */

@@ -61,8 +61,7 @@ static void get_mutes(void *state, const struct call *call) {
         buffer_format(&body, "],\"next\":%" PRId64 "}", list.items[end - 1]);
     else
         buffer_string(&body, "],\"next\":null}");
-    http_reply_json(call->request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(call->request, 200, &body);
 }
 
 static const struct endpoint ENDPOINTS[] = {

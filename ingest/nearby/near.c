@@ -33,12 +33,8 @@ static bool put_friend(struct buffer *body, const json_t *entry, int64_t user, s
         return false;
     buffer_byte(body, '{');
     user_json_find_texts(body, user, profiles);
-    buffer_string(body, ",\"lat\":");
-    json_put_degrees(body, lat);
-    buffer_string(body, ",\"lng\":");
-    json_put_degrees(body, lng);
-    buffer_string(body, ",\"time\":");
-    json_put_int(body, time);
+    json_member_place(body, lat, lng);
+    json_member_int(body, ",\"time\":", time);
     if (json_is_true(json_object_get(entry, "rounded"))) buffer_string(body, ",\"rounded\":true");
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, distance_m);
@@ -85,8 +81,7 @@ static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct b
 static void reply_nobody(struct http_request *request) {
     struct buffer body = {0};
     put_nobody(&body);
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, 200, &body);
 }
 
 /* ---- questions ---- */

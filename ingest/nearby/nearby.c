@@ -46,21 +46,13 @@ static bool ready(const void *of) { return user_copies_ready(((const struct near
 static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
     const struct product_groups *groups = &options->groups;
     int code = owners_new(options, groups->routers, &TOPIC_LOCATIONS, &nearby->routers, error);
-    return code ? code : owners_new(options, groups->sinks, &TOPIC_LOCATIONS, &nearby->sinks, error);
+    if (!code) code = owners_new(options, groups->sinks, &TOPIC_LOCATIONS, &nearby->sinks, error);
+    return code ? code : owners_new(options, groups->feeds, &TOPIC_POST_COMMANDS, &nearby->feeds, error);
 }
 
 static void start_parts(struct nearby_gateway *nearby, const struct product_options *options) {
     struct service *service = options->service;
-    const struct service_settings *common = service_settings(service);
-    nearby->locations = locations_new(&(struct locations_options){
-        .metrics = service_metrics(service),
-        .writer = options->writer,
-        .modes = user_copies_modes(nearby->copies),
-        .max_batch = (size_t)configured.max_batch,
-        .user_rate = configured.reports_rate,
-        .user_burst = configured.reports_burst,
-        .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
-    });
+    nearby->locations = locations_new(nearby);
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
                                          nearby->wall_clock);
     nearby->history = history_new(options, nearby->sinks);
@@ -81,7 +73,8 @@ static void nearby_stop(void *state) {
     if (nearby->sharing) sharing_writes_give_up(nearby->sharing);
     peers_free(nearby->routers);
     peers_free(nearby->sinks);
-    nearby->routers = nearby->sinks = NULL;
+    peers_free(nearby->feeds);
+    nearby->routers = nearby->sinks = nearby->feeds = NULL;
 }
 
 static void nearby_free(void *state) {

@@ -7,7 +7,7 @@
  *     discover.c   GET /v1/discover: strangers nearby. Both sides must share publicly: the caller, and each user of the list
  *     mutes.c      friends whom the caller does not want to see nearby. One user's wish about the own list, so that no owner decides
  *                  about it: the gateway writes the record
- *     profiles.c   names and avatars: read from the local copy, written to their topic
+ *     profiles.c   what others see of a user: read from the local copy, written to their topic
  *     history.c    the caller's reports, as the history sinks answer
  *
  * The lists are made by the caller's router. This side leaves out who has opted out by the gateway's own copy of sharing, as the edges do
@@ -30,7 +30,8 @@ struct nearby_gateway {
     struct nearby_settings settings;
     struct user_copies *copies; /* the gateway's */
     struct peers *routers, *sinks;
-    bool wall_clock; /* a `since` ahead of this machine's clock is refused */
+    struct peers *feeds; /* of handles */
+    bool wall_clock;     /* a `since` ahead of this machine's clock is refused */
     struct metric *friend_commands;
     struct locations *locations;
     struct sharing_writes *sharing;

@@ -7,13 +7,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/topics.h"
+#include "ingest/client_text.h"
 #include "users/user_json.h"
 
-enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
+enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000, BIO_MAX = 500 /* code points */ };
 
 static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
     buffer_byte(body, '{');
-    user_json_put(body, user, profile);
+    user_json_put_whole(body, user, profile);
     buffer_byte(body, '}');
 }
 
@@ -33,20 +34,35 @@ static void get_profile(void *state, const struct call *call) { reply_profile(st
 
 static void get_profile_of(void *state, const struct call *call) { reply_profile(state, call, call->values[0].user); }
 
+static int want_url(const json_t *object, const char *member, struct event_text *url, struct error *error) {
+    const char *text = "";
+    if (json_want_text(object, member, &text, error) == -EINVAL) return -EINVAL;
+    *url = (struct event_text){text, strlen(text)};
+    if (url->size > URL_MAX_BYTES)
+        return error_set(error, -EINVAL, "\"%s\" must have at most %d bytes", member, URL_MAX_BYTES);
+    if (*text && strncmp(text, "https://", 8) != 0 && strncmp(text, "http://", 7) != 0)
+        return error_set(error, -EINVAL, "\"%s\" must begin with https:// or http://", member);
+    return 0;
+}
+
+static int want_bio(const json_t *object, struct event_text *bio, struct error *error) {
+    const char *text = "";
+    *bio = (struct event_text){text, 0};
+    if (json_want_text(object, "bio", &text, error) == -EINVAL) return -EINVAL;
+    return !*text || client_text_read(object, "bio", BIO_MAX, bio, error) ? 0 : -EINVAL;
+}
+
 static int parse_profile(const json_t *object, struct profile *profile, struct error *error) {
-    const char *name, *url = "";
+    const char *name;
     if (json_want_text(object, "name", &name, error)) return -EINVAL;
-    if (json_want_text(object, "avatar_url", &url, error) == -EINVAL) return -EINVAL;
-    *profile = (struct profile){.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
+    profile->name = (struct event_text){name, strlen(name)};
     if (profile->name.size == 0 || profile->name.size > NAME_MAX_BYTES)
         return error_set(error, -EINVAL, "\"name\" must have 1 to %d bytes", NAME_MAX_BYTES);
     const char *fault = text_name_fault(name, profile->name.size);
     if (fault) return error_set(error, -EINVAL, "\"name\" %s", fault);
-    if (profile->avatar_url.size > URL_MAX_BYTES)
-        return error_set(error, -EINVAL, "\"avatar_url\" must have at most %d bytes", URL_MAX_BYTES);
-    if (*url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
-        return error_set(error, -EINVAL, "\"avatar_url\" must begin with https:// or http://");
-    return 0;
+    if (want_bio(object, &profile->bio, error)) return -EINVAL;
+    if (want_url(object, "avatar_url", &profile->avatar_url, error)) return -EINVAL;
+    return want_url(object, "url", &profile->url, error);
 }
 
 static void put_profile(void *state, const struct call *call) {
@@ -60,7 +76,7 @@ static void put_profile(void *state, const struct call *call) {
     } else {
         struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
         put_profile_json(body, call->claims.user, &profile);
-        event_encode_profile(&record, &profile);
+        profile_encode(&record, &profile);
         struct write *write = write_new(nearby->core.writer, call->request, write_answer, body);
         write_user(write, &TOPIC_PROFILES, call->claims.user, &record);
         write_end(write);

@@ -30,12 +30,10 @@ struct sharing_writes {
 };
 
 static void put_json(struct buffer *body, int64_t user, const struct sharing *sharing) {
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, user);
+    json_member_int(body, "{\"user\":", user);
     buffer_format(body, ",\"mode\":\"%s\"", SHARING_WORDS[sharing->mode]);
     if (sharing->until) {
-        buffer_string(body, ",\"until\":");
-        json_put_int(body, sharing->until);
+        json_member_int(body, ",\"until\":", sharing->until);
     }
     buffer_byte(body, '}');
 }
@@ -47,8 +45,7 @@ static void get_sharing(void *state, const struct call *call) {
     const struct sharing sharing = {.mode = sharing_modes_find(writes->modes, user, NULL),
                                     .until = sharing_modes_until(writes->modes, user)};
     put_json(&body, user, &sharing);
-    http_reply_json(call->request, 200, &body);
-    buffer_free(&body);
+    http_reply_json_free(call->request, 200, &body);
 }
 
 static int parse_mode(const json_t *object, enum sharing_mode *mode, struct error *error) {

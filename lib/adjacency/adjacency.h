@@ -55,7 +55,6 @@ enum {
     ADJACENCY_NONE = 0,
     ADJACENCY_MARKED = 60, /* the first of the marked members' tags */
     ADJACENCY_MEMBER = 63,
-    ADJACENCY_TAGS = 64,
     ADJACENCY_KINDS = 8,           /* at most */
     ADJACENCY_CHUNK = 1024,        /* unless the options say otherwise */
     ADJACENCY_FROM_BEGINNING = -2, /* an offset: the same as KAFKA_OFFSET_BEGINNING */

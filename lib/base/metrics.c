@@ -85,9 +85,7 @@ static struct family *family_want(struct metrics *metrics, enum metric_kind kind
     struct family **at = &metrics->first;
     for (; *at; at = &(*at)->next)
         if ((*at)->kind == kind && strcmp((*at)->name, name) == 0) return *at;
-    *at = mem_alloc(sizeof **at);
-    **at = (struct family){.name = mem_string(name), .help = mem_string(help), .kind = kind};
-    return *at;
+    return *at = MEM_NEW(&(struct family){.name = mem_string(name), .help = mem_string(help), .kind = kind});
 }
 
 static struct series *series_want(struct family *family, const char *labels, bool *created) {
@@ -95,8 +93,7 @@ static struct series *series_want(struct family *family, const char *labels, boo
     struct series **at = &family->first;
     for (; *at; at = &(*at)->next)
         if (strcmp((*at)->labels, labels) == 0) return *at;
-    *at = mem_alloc(sizeof **at);
-    **at = (struct series){.labels = mem_string(labels)};
+    *at = MEM_NEW(&(struct series){.labels = mem_string(labels)});
     if (created) *created = true;
     return *at;
 }
@@ -122,6 +119,15 @@ struct metric *metrics_prefixed(struct metrics *metrics, metrics_kind *kind, con
     struct metric *metric = kind(metrics, full, help, labels);
     free(full);
     return metric;
+}
+
+void metrics_set(struct metrics *metrics, const struct metric_now *series, size_t count) {
+    static const char COUNTS[] = "_total";
+    for (const struct metric_now *now = series; now < series + count; now++) {
+        const char *end = strstr(now->name, COUNTS);
+        (end && !end[strlen(COUNTS)] ? metrics_counter : metrics_gauge)(metrics, now->name, now->help, NULL)->value =
+            now->value;
+    }
 }
 
 void metrics_remove(struct metrics *metrics, struct metric *metric) {

@@ -31,6 +31,12 @@ struct metric *metrics_gauge_unknown(struct metrics *metrics, const char *name, 
 typedef struct metric *metrics_kind(struct metrics *metrics, const char *name, const char *help, const char *labels);
 struct metric *metrics_prefixed(struct metrics *metrics, metrics_kind *kind, const char *prefix, const char *name,
                                 const char *help, const char *labels);
+struct metric_now {
+    const char *name, *help;
+    double value;
+};
+/* Sets counters (whose names end in _total) and gauges that are worked out when they are rendered, and makes those that are not there. */
+void metrics_set(struct metrics *metrics, const struct metric_now *series, size_t count);
 void metrics_remove(struct metrics *metrics, struct metric *metric); /* a series that no longer applies; NULL is fine */
 
 /* Appends key="value", the value escaped, and a comma before it if something is there: for labels that come from outside. */

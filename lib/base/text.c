@@ -19,6 +19,15 @@ bool text_number(const char *text, size_t size, int64_t max, int64_t *value) {
     return true;
 }
 
+bool text_numbers(const char *text, int64_t *numbers, size_t most, size_t *count) {
+    for (*count = 0;; text++) {
+        size_t size = strcspn(text, ",");
+        if (*count == most || !text_number(text, size, INT64_MAX, &numbers[(*count)++])) return false;
+        text += size;
+        if (!*text) return true;
+    }
+}
+
 static bool within(uint8_t byte, uint8_t low, uint8_t high) { return byte >= low && byte <= high; }
 
 /* Table 3-7 of the Unicode standard: the lead byte says how many follow, and what the first of them may be (no overlong

@@ -29,6 +29,9 @@ void text_int(struct buffer *out, int64_t value);
 /* Reads a whole number from 0 to max, of 1 to 19 digits and nothing else. False: it is none. */
 bool text_number(const char *text, size_t size, int64_t max, int64_t *value);
 
+/* Reads a list of 1 to `most` of them, "1,2,3", up to the NUL. False: it is none. */
+bool text_numbers(const char *text, int64_t *numbers, size_t most, size_t *count);
+
 /* The length in bytes of the valid UTF-8 character that text starts with, 0 when there is none. */
 size_t text_utf8_length(const char *text, size_t size);
 

@@ -1,7 +1,6 @@
 #include "decider/waiters.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

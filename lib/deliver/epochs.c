@@ -12,8 +12,7 @@ struct epochs {
 };
 
 struct epochs *epochs_new(void) {
-    struct epochs *epochs = mem_alloc(sizeof *epochs);
-    *epochs = (struct epochs){.open = 1, .settled = 1};
+    struct epochs *epochs = MEM_NEW(&(struct epochs){.open = 1, .settled = 1});
     return epochs;
 }
 

@@ -1,6 +1,7 @@
 #include "json/json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,20 @@ void json_put_degrees(struct buffer *out, int32_t e7) {
     size_t length = sizeof digits;
     while (digits[length - 1] == '0') length--;
     buffer_append(out, digits, length);
+}
+
+void json_member_place(struct buffer *out, int32_t lat, int32_t lng) {
+    buffer_string(out, ",\"lat\":");
+    json_put_degrees(out, lat);
+    buffer_string(out, ",\"lng\":");
+    json_put_degrees(out, lng);
+}
+
+void json_member_id(struct buffer *out, const char *before, int64_t id) {
+    if (id)
+        buffer_format(out, "%s\"%" PRId64 "\"", before, id);
+    else
+        buffer_format(out, "%snull", before);
 }
 
 void json_put_fixed1(struct buffer *out, double value) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -35,6 +36,17 @@ int json_want_degrees(const json_t *object, const char *key, double limit, int32
 /* Writing: values appended to a buffer; the caller writes braces, commas and keys. */
 void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted, escaped, as text_quote does */
 void json_put_int(struct buffer *out, int64_t value);
+/* Append a member, as {"user":7. before: all that stands before its value. An id is a text, or null if it is 0. */
+static inline void json_member_int(struct buffer *out, const char *before, int64_t value) {
+    buffer_string(out, before);
+    json_put_int(out, value);
+}
+static inline void json_member_text(struct buffer *out, const char *before, const char *text) {
+    buffer_string(out, before);
+    json_put_text(out, text, strlen(text));
+}
+void json_member_id(struct buffer *out, const char *before, int64_t id);
+void json_member_place(struct buffer *out, int32_t lat, int32_t lng); /* ,"lat":52.52,"lng":13.405 */
 /* Append ,"key":VALUE with the member's value. False: it is no text and no null, no number of at least 0, or neither such a number nor
  * null. */
 bool json_copy_text(struct buffer *out, const json_t *object, const char *key);

@@ -1,5 +1,4 @@
 /* How long topics keep what was written to them, by the settings that they have. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -170,13 +170,12 @@ static void failed(void *context, int code, const char *reason) {
 
 struct answers *answers_new(struct owner *owner) {
     size_t partitions = (size_t)owner->options.partitions;
-    struct answers *answers = mem_alloc(sizeof *answers);
-    *answers = (struct answers){
+    struct answers *answers = MEM_NEW(&(struct answers){
         .owner = owner,
         .items = mem_zero(partitions, sizeof *answers->items),
         .fenced = mem_zero(partitions, sizeof *answers->fenced),
         .positions = mem_zero(partitions * (owner->options.topic_count + 1), sizeof *answers->positions),
-    };
+    });
     struct question_options options = {
         .loop = owner->options.loop,
         .context = answers,

@@ -13,7 +13,7 @@ int64_t post_id(const json_t *post) {
     return json_want_text(post, "id", &text, NULL) == 0 && ids_parse(text, strlen(text), &id) ? id : 0;
 }
 
-static void put_media(struct buffer *body, const json_t *media) {
+void post_put_media(struct buffer *body, const json_t *media) {
     buffer_string(body, ",\"media\":[");
     for (size_t i = 0; i < json_array_size(media); i++) {
         const json_t *url = json_array_get(media, i);
@@ -35,7 +35,7 @@ bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles
     user_json_find(body, user, profiles);
     buffer_string(body, ",\"text\":");
     json_put_text(body, text, strlen(text));
-    put_media(body, json_object_get(post, "media"));
+    post_put_media(body, json_object_get(post, "media"));
     buffer_format(body, ",\"time\":%" PRId64 "}", time);
     return true;
 }

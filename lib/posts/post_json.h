@@ -17,6 +17,8 @@ struct post_shown {
 /* Appends the post as post_put does, from its bytes. False: they are no post. */
 bool post_put_bytes(struct buffer *body, struct json_bytes post, struct profiles *profiles, struct post_shown *shown);
 
+void post_put_media(struct buffer *body, const json_t *media); /* appends ,"media":[url, ...] */
+
 /* The id in an owner's post; 0: it is none. */
 int64_t post_id(const json_t *post);
 

@@ -176,8 +176,7 @@ static void ask_all(void *context) {
 }
 
 static struct shared_text *ask_soon(struct texts *texts, int64_t id) {
-    struct shared_text *text = mem_alloc(sizeof *text);
-    *text = (struct shared_text){.id = id, .state = TEXT_ASKED};
+    struct shared_text *text = MEM_NEW(&(struct shared_text){.id = id, .state = TEXT_ASKED});
     if (ids_partition(id) >= texts->options.partitions) {
         text->state = TEXT_AWAY;
         texts->stats.away++;

@@ -18,6 +18,7 @@
 #define LIMIT(max, absent) NUMBER(LIMIT, 1, max, absent)
 #define OFFSET NUMBER(OFFSET, -1, ANY, -1)
 #define WAIT(absent) NUMBER(WAIT_MS, 0, 30000, absent)
+#define ABOVE NUMBER(ABOVE, 0, ANY, 0)
 #define BEFORE NUMBER(BEFORE, 0, ANY, ANY)
 #define BEHIND NUMBER(AFTER, -1, ANY, -1) /* an id */
 #define CURSOR TEXT(AFTER, 0, ANY)        /* whatever `next` was */
@@ -27,14 +28,13 @@
 /* ---- of feeds ---- */
 
 const struct rpc_question ASK_FEED = {
-    "a page of the user's home timeline: ids of posts", "feed", {RPC_USER}, {BEFORE, LIMIT(1100, 20)}};
+    "a page of the user's home timeline: ids of posts", "feed", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the hot ones",
                                        "older",
                                        {RPC_PARTITION},
-                                       {PLAIN(AUTHORS, 1, ANY), BEFORE, LIMIT(1100, 20)}};
+                                       {PLAIN(AUTHORS, 1, ANY), ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
-const struct rpc_question ASK_WRITTEN = {
-    "a user's own posts", "written", {RPC_USER}, {NUMBER(ABOVE, 0, ANY, 0), BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_WRITTEN = {"a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_USER = {
     .what = "a user: handle, and how many followers", .start = "user", .parts = {RPC_USER}};
 const struct rpc_question ASK_LIST = {"a page of followers, followed or muted users",
@@ -42,6 +42,7 @@ const struct rpc_question ASK_LIST = {"a page of followers, followed or muted us
                                       {RPC_USER},
                                       {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20)}};
 const struct rpc_question ASK_HANDLE = {"the user who has a handle", "handle", {RPC_PARTITION}, {TEXT(HANDLE, 1, ANY)}};
+const struct rpc_question ASK_HANDLES = {"the handles of users", "handles", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
 const struct rpc_question ASK_NOTICES = {
     "a page of a user's notices", "notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
 const struct rpc_question ASK_RELATION = {"what a follow, mute or their end led to",
@@ -64,14 +65,18 @@ const struct rpc_question ASK_COMMENTS = {
     {RPC_SUBJECT},
     {TEXT(SORT, 0, ANY), CURSOR, LIMIT(RPC_PAGE_MAX, 20), NUMBER(FIRST, 0, 20, 3)},
 };
-const struct rpc_question ASK_REPLIES = {
-    "a page of a comment's replies", "comments/replies", {RPC_SUBJECT, RPC_COMMENT}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
+const struct rpc_question ASK_REPLIES = {"a page of the replies of a root, or of the answers to a reply",
+                                         "comments/replies",
+                                         {RPC_SUBJECT, RPC_COMMENT},
+                                         {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
 const struct rpc_question ASK_COMMENT = {"one comment, and those around it",
                                          "comments/one",
                                          {RPC_SUBJECT, RPC_COMMENT},
                                          {NUMBER(AROUND, 0, 100, 0), ANYBODY}};
 const struct rpc_question ASK_LIKES = {
     "which of these comments the user likes", "comments/likes", {RPC_SUBJECT}, {OF_USER, PLAIN(IDS, 0, ANY)}};
+const struct rpc_question ASK_LIKERS = {
+    "a page of the users who like a subject", "comments/likers", {RPC_SUBJECT}, {BEHIND, LIMIT(RPC_PAGE_MAX, 20)}};
 const struct rpc_question ASK_SUBJECT = {
     .what = "a subject's owner and settings", .start = "comments/subject", .parts = {RPC_SUBJECT}};
 const struct rpc_question ASK_OUTCOME = {
@@ -80,8 +85,10 @@ const struct rpc_question ASK_OUTCOME = {
     {RPC_SUBJECT},
     {OF_USER, NUMBER(COMMENT, 0, ANY, 0), TEXT(KEY, 1, COMMENT_CLIENT_KEY_MAX), OFFSET, WAIT(1000)},
 };
-const struct rpc_question ASK_COUNTS = {
-    "how many comments subjects have", "comments/counts", {RPC_PARTITION}, {PLAIN(SUBJECTS, 1, ANY)}};
+const struct rpc_question ASK_COUNTS = {"how many comments and likes subjects have, and whether users like them",
+                                        "comments/counts",
+                                        {RPC_PARTITION},
+                                        {PLAIN(SUBJECTS, 1, ANY)}};
 const struct rpc_question ASK_OF_USER = {
     "a user's own comments, likes or reports",
     "comments/of",
@@ -130,10 +137,10 @@ const struct rpc_question ASK_SEARCH = {
 #define ALL(...)                                                                                                       \
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
-    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_NOTICES,
-                  &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
-    {"comments processes",
-     ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_SUBJECT, &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
+    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
+                  &ASK_NOTICES, &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
+    {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
+                               &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
     {"moderation", ALL(&ASK_SEARCH)},

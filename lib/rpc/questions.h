@@ -35,9 +35,9 @@ struct rpc_question {
     } rules[RPC_RULES_MAX];
 };
 extern const struct rpc_question ASK_FEED, ASK_OLDER, ASK_POSTS, ASK_WRITTEN, ASK_USER, ASK_LIST, ASK_HANDLE,
-    ASK_NOTICES, ASK_RELATION, ASK_POSTED, ASK_GONE, ASK_WISH, ASK_UNNAMED; /* of feeds */
-extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_SUBJECT, ASK_OUTCOME,
-    ASK_COUNTS, ASK_OF_USER; /* of comments processes */
+    ASK_HANDLES, ASK_NOTICES, ASK_RELATION, ASK_POSTED, ASK_GONE, ASK_WISH, ASK_UNNAMED; /* of feeds */
+extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_LIKERS, ASK_SUBJECT,
+    ASK_OUTCOME, ASK_COUNTS, ASK_OF_USER; /* of comments processes */
 extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
     ASK_DISCOVER;                                                    /* of routers */
 extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH; /* of sinks, and of moderation */

@@ -49,8 +49,7 @@ static void stream_open(z_stream *stream, int window_bits, int memory_level) {
 }
 
 struct http_gzip *http_gzip_new(size_t least) {
-    struct http_gzip *gzip = mem_alloc(sizeof *gzip);
-    *gzip = (struct http_gzip){.least = least, .constant_count = 0};
+    struct http_gzip *gzip = MEM_NEW(&(struct http_gzip){.least = least, .constant_count = 0});
     stream_open(&gzip->stream, WINDOW_BITS, MEMORY_LEVEL);
     return gzip;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"

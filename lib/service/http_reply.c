@@ -1,7 +1,8 @@
 #include "service/http_reply.h"
 
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "json/json.h"
 #include "service/http_connection.h"
@@ -40,9 +41,19 @@ void http_reply_json(struct http_request *request, unsigned status, const struct
     http_reply(request, status, "application/json", body->data, body->size, FIELDS, 1);
 }
 
-static void put_member(struct buffer *out, const char *separator, const char *key, const char *text) {
-    buffer_format(out, "%s\"%s\":", separator, key);
-    json_put_text(out, text, strlen(text));
+void http_reply_json_free(struct http_request *request, unsigned status, struct buffer *body) {
+    http_reply_json(request, status, body);
+    buffer_free(body);
+}
+
+void http_reply_format(struct http_request *request, unsigned status, const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (size < 0) abort(); // out of memory
+    http_reply_json_free(request, status, &(struct buffer){.data = (uint8_t *)text, .size = (size_t)size});
 }
 
 /* more: one further header field; its value NULL: none. */
@@ -51,11 +62,11 @@ static void problem(struct http_request *request, unsigned status, const char *c
     struct buffer body = {.size = 0};
     char type[128];
     snprintf(type, sizeof type, "urn:starling:%s", code);
-    put_member(&body, "{", "type", type);
-    put_member(&body, ",", "title", http_reason(status));
+    json_member_text(&body, "{\"type\":", type);
+    json_member_text(&body, ",\"title\":", http_reason(status));
     buffer_format(&body, ",\"status\":%u", status);
-    put_member(&body, ",", "detail", detail);
-    put_member(&body, ",", "code", code);
+    json_member_text(&body, ",\"detail\":", detail);
+    json_member_text(&body, ",\"code\":", code);
     if (index != HTTP_NO_INDEX) buffer_format(&body, ",\"index\":%zu", index);
     buffer_string(&body, "}\n");
     struct http_field fields[3] = {{"Cache-Control", "no-store"}};

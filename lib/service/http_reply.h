@@ -12,6 +12,9 @@ void http_reply(struct http_request *request, unsigned status, const char *conte
 void http_reply_constant(struct http_request *request, const char *content_type, const void *body, size_t size,
                          const struct http_field *fields, size_t field_count);
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body);
+void http_reply_json_free(struct http_request *request, unsigned status, struct buffer *body); /* and frees the body */
+void http_reply_format(struct http_request *request, unsigned status, const char *format, ...)
+    __attribute__((format(printf, 3, 4))); /* JSON */
 /* RFC 9457: {"type":"urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
                   int retry_after_s);

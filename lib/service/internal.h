@@ -13,7 +13,6 @@ struct condition {
 
 struct broker;
 struct daemon_traces;
-struct process_metrics;
 
 struct service {
     const struct service_definition *definition;
@@ -29,7 +28,6 @@ struct service {
     struct topic_list topics; // of definition->uses
     struct denials *denials;
     struct http_server *ops, *peers; // peers: NULL without peer.listen
-    struct process_metrics *process;
     struct broker *broker;
     unsigned unacknowledged;      /* producers whose records are not acknowledged any more */
     struct daemon_traces *traces; // NULL: spans are not exported

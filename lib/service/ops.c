@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,68 +12,60 @@
 #include "budget/network.h"
 #include "json/json.h"
 #include "service/http_host.h"
-#include "service/http_origin.h"
 #include "service/internal.h"
 #include "service/listen.h"
 
 /* Each gateway and edge keeps some connections open, and more under load. */
 enum { PEER_CONNECTIONS_MAX = 8192, OPS_CONNECTIONS_MAX = 64, OPS_TIME_S = 5 /* for a head, and for a body */ };
 
-struct process_metrics {
-    struct metric *cpu, *resident, *virtual_size, *open_fds, *max_fds;
-};
-
 static double seconds(const struct timeval *time) { return (double)time->tv_sec + (double)time->tv_usec / 1e6; }
 
 /* /proc/self/statm: pages of virtual memory, then resident ones. */
-static void collect_memory(struct process_metrics *process) {
+static void collect_memory(struct metrics *metrics) {
     char line[128], *end;
     FILE *file = fopen("/proc/self/statm", "re");
     if (file && fgets(line, sizeof line, file)) {
-        double page = (double)sysconf(_SC_PAGESIZE);
-        process->virtual_size->value = strtod(line, &end) * page;
-        process->resident->value = strtod(end, NULL) * page;
+        double page = (double)sysconf(_SC_PAGESIZE), size = strtod(line, &end) * page;
+        const struct metric_now now[] = {
+            {"process_virtual_memory_bytes", "Virtual memory.", size},
+            {"process_resident_memory_bytes", "Resident memory.", strtod(end, NULL) * page}};
+        metrics_set(metrics, now, ARRAY_SIZE(now));
     }
     if (file) fclose(file);
 }
 
-static void collect_descriptors(struct process_metrics *process) {
-    struct rlimit limit;
-    if (!getrlimit(RLIMIT_NOFILE, &limit)) process->max_fds->value = (double)limit.rlim_cur;
-    DIR *directory = opendir("/proc/self/fd");
-    if (!directory) return;
+static double count_descriptors(void) {
     int count = -1; // the one that reads the directory
-    for (const struct dirent *entry; (entry = readdir(directory));) count += entry->d_name[0] != '.';
+    DIR *directory = opendir("/proc/self/fd");
+    for (const struct dirent *entry; directory && (entry = readdir(directory));) count += entry->d_name[0] != '.';
+    if (!directory) return NAN; // not known
     closedir(directory);
-    process->open_fds->value = count;
+    return count;
 }
 
-static void collect(void *context) {
-    struct process_metrics *process = context;
+static void collect(void *metrics) {
+    struct rlimit limit = {.rlim_cur = 0};
     struct rusage usage;
-    if (!getrusage(RUSAGE_SELF, &usage)) process->cpu->value = seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
-    collect_memory(process);
-    collect_descriptors(process);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    getrusage(RUSAGE_SELF, &usage);
+    const struct metric_now now[] = {
+        {"process_cpu_seconds_total", "CPU time of this process, user and system.",
+         seconds(&usage.ru_utime) + seconds(&usage.ru_stime)},
+        {"process_open_fds", "Open file descriptors.", count_descriptors()},
+        {"process_max_fds", "File descriptors that may be open.", (double)limit.rlim_cur},
+    };
+    metrics_set(metrics, now, ARRAY_SIZE(now));
+    collect_memory(metrics);
 }
 
-static struct process_metrics *process_metrics_new(struct metrics *metrics, const char *name) {
-    struct process_metrics *process = mem_alloc(sizeof *process);
-    *process = (struct process_metrics){
-        .cpu =
-            metrics_counter(metrics, "process_cpu_seconds_total", "CPU time of this process, user and system.", NULL),
-        .resident = metrics_gauge(metrics, "process_resident_memory_bytes", "Resident memory.", NULL),
-        .virtual_size = metrics_gauge(metrics, "process_virtual_memory_bytes", "Virtual memory.", NULL),
-        .open_fds = metrics_gauge(metrics, "process_open_fds", "Open file descriptors.", NULL),
-        .max_fds = metrics_gauge(metrics, "process_max_fds", "File descriptors that may be open.", NULL),
-    };
-    metrics_gauge(metrics, "process_start_time_seconds", "When this process started, seconds since the Unix epoch.",
-                  NULL)
-        ->value = (double)clock_wall_ms() / 1000;
+static void process_metrics_start(struct metrics *metrics, const char *name) {
     char *labels = mem_format("daemon=\"%s\",version=\"%s\"", name, STARLING_VERSION);
     metrics_gauge(metrics, "starling_build_info", "Always 1; what runs here is in the labels.", labels)->value = 1;
     free(labels);
-    metrics_on_collect(metrics, collect, process);
-    return process;
+    metrics_gauge(metrics, "process_start_time_seconds", "When this process started, seconds since the Unix epoch.",
+                  NULL)
+        ->value = (double)clock_wall_ms() / 1000;
+    metrics_on_collect(metrics, collect, metrics);
 }
 
 static bool all_ready(const struct service *service) {
@@ -178,8 +171,7 @@ static void reply_readiness(struct service *service, struct http_request *reques
         buffer_byte(&body, ']');
     }
     buffer_string(&body, "}\n");
-    http_reply_json(request, ready ? 200 : 503, &body);
-    buffer_free(&body);
+    http_reply_json_free(request, ready ? 200 : 503, &body);
 }
 
 /* In a time that does not tell how much of it is right. */
@@ -285,7 +277,7 @@ static void handle_peer(void *context, struct http_request *request) {
 }
 
 int service_open_ops(struct service *service, struct error *error) {
-    service->process = process_metrics_new(service->metrics, service->definition->name);
+    process_metrics_start(service->metrics, service->definition->name);
     int code = http_server_new(
         &(struct http_server_options){
             .loop = &service->loop,

@@ -326,8 +326,8 @@ void peer_client_get(struct peer_client *client, const char *address, const char
 }
 
 struct peer_client *peer_client_new(uv_loop_t *loop, const char *token) {
-    struct peer_client *client = mem_alloc(sizeof *client);
-    *client = (struct peer_client){.loop = loop, .token = token && *token ? mem_string(token) : NULL};
+    struct peer_client *client =
+        MEM_NEW(&(struct peer_client){.loop = loop, .token = token && *token ? mem_string(token) : NULL});
     return client;
 }
 

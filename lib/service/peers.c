@@ -304,15 +304,14 @@ bool peers_complete(struct peers *peers) {
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                  void *context) {
-    struct peer_request *request = mem_alloc(sizeof *request);
-    *request = (struct peer_request){
+    struct peer_request *request = MEM_NEW(&(struct peer_request){
         .peers = peers,
         .partition = partition,
         .path = mem_string(path),
         .deadline_us = clock_monotonic_us() + (int64_t)timeout_ms * 1000,
         .done = done,
         .context = context,
-    };
+    });
     const char *owner = peers->owners[request->partition];
     if (!owner) {
         request_wait(request);

@@ -306,7 +306,6 @@ static void service_close(struct service *service) {
     traces_close(service);
     kafka_misplaced_free(service->kafka.misplaced);
     metrics_free(service->metrics);
-    free(service->process);
     free(service->conditions);
     free(service->client_id);
     free((void *)(uintptr_t)service->topics.items);
@@ -329,8 +328,7 @@ static void service_run(struct service *service) {
 }
 
 int service_main(int argc, char **argv, const struct service_definition *definition) {
-    struct service *service = mem_alloc(sizeof *service);
-    *service = (struct service){.definition = definition, .exit_code = EXIT_SUCCESS};
+    struct service *service = MEM_NEW(&(struct service){.definition = definition, .exit_code = EXIT_SUCCESS});
     int code = service_configure(service, argc, argv);
     if (code == 0) {
         service->log = log_new(stderr, definition->name, (enum log_level)service->settings.log_level,

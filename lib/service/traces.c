@@ -10,7 +10,7 @@ enum { SPANS_MAX = 4096 }; /* that wait for the exporter: 0.7 MB */
 struct daemon_traces {
     struct handoff *spans;
     struct otlp *otlp;
-    struct metric *made, *dropped, *failed;
+    struct metrics *metrics;
 };
 
 int traces_check(const struct service_settings *settings, struct error *error) {
@@ -20,29 +20,26 @@ int traces_check(const struct service_settings *settings, struct error *error) {
 static void collect(void *context) {
     const struct daemon_traces *traces = context;
     struct handoff_counts counts = handoff_read_counts(traces->spans);
-    traces->made->value = (double)counts.put;
-    traces->dropped->value = (double)counts.dropped;
-    traces->failed->value = (double)otlp_posts_failed(traces->otlp);
+    const struct metric_now now[] = {
+        {"starling_trace_spans_total", "Spans of traces, dropped ones included.", (double)counts.put},
+        {"starling_trace_spans_dropped_total", "Spans that were not exported: the collector is too slow, or away.",
+         (double)counts.dropped},
+        {"starling_trace_posts_failed_total", "Posts of spans that the collector did not take, each try counted.",
+         (double)otlp_posts_failed(traces->otlp)},
+    };
+    metrics_set(traces->metrics, now, ARRAY_SIZE(now));
 }
 
 static struct daemon_traces *export_to(struct service *service) {
-    struct metrics *m = service->metrics;
-    struct daemon_traces *traces = mem_alloc(sizeof *traces);
-    *traces = (struct daemon_traces){
-        .spans = handoff_new(SPANS_MAX, sizeof(struct trace_span)),
-        .made = metrics_counter(m, "starling_trace_spans_total", "Spans of traces, dropped ones included.", NULL),
-        .dropped = metrics_counter(m, "starling_trace_spans_dropped_total",
-                                   "Spans that were not exported: the collector is too slow, or away.", NULL),
-        .failed = metrics_counter(m, "starling_trace_posts_failed_total",
-                                  "Posts of spans that the collector did not take, each try counted.", NULL),
-    };
+    struct daemon_traces *traces = MEM_NEW(&(struct daemon_traces){
+        .spans = handoff_new(SPANS_MAX, sizeof(struct trace_span)), .metrics = service->metrics});
     traces->otlp = otlp_new(&(struct otlp_options){
         .url = service->settings.otlp_url,
         .headers = service->settings.otlp_headers,
         .resource = {.service = service->definition->name, .instance = service->client_id, .version = STARLING_VERSION},
         .spans = traces->spans,
     });
-    metrics_on_collect(m, collect, traces);
+    metrics_on_collect(service->metrics, collect, traces);
     return traces;
 }
 

@@ -233,9 +233,8 @@ static int build_end(void *store, int32_t partition, void *build, int code, int6
 /* ---- beginning and end ---- */
 
 struct list_store *list_store_new(const struct list_store_options *options) {
-    struct list_store *store = mem_alloc(sizeof *store);
-    *store =
-        (struct list_store){.options = *options, .parts = mem_zero((size_t)options->partitions, sizeof *store->parts)};
+    struct list_store *store = MEM_NEW(&(struct list_store){
+        .options = *options, .parts = mem_zero((size_t)options->partitions, sizeof *store->parts)});
     if (!options->loop) return store;
     store->lots = lots_new(options->partitions);
     store->turn = loop_timer_new(options->loop, 1, 0, next_turn, store);

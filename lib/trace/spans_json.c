@@ -13,8 +13,7 @@ static void put_key(struct buffer *out, bool *first, const char *key) {
 
 static void put_text(struct buffer *out, bool *first, const char *key, const char *text) {
     put_key(out, first, key);
-    buffer_string(out, "\"stringValue\":");
-    json_put_text(out, text, strlen(text));
+    json_member_text(out, "\"stringValue\":", text);
     buffer_string(out, "}}");
 }
 
@@ -55,8 +54,7 @@ static void put_name(struct buffer *out, const struct trace_facts *facts) {
     char name[TRACE_NAME_MAX + 16];
     snprintf(name, sizeof name, "%s%s%s", facts->name, facts->operation ? " " : "",
              facts->operation ? facts->operation : "");
-    buffer_string(out, ",\"name\":");
-    json_put_text(out, name, strlen(name));
+    json_member_text(out, ",\"name\":", name);
 }
 
 static void put_span(struct buffer *out, const struct trace_span *span) {

@@ -62,10 +62,8 @@ static void put_rest(struct buffer *out, const struct track_report *report) {
 }
 
 static void put_jsonl(struct buffer *out, const struct track_report *report) {
-    buffer_format(out, "{\"user\":%" PRId64 ",\"time\":%" PRId64 ",\"lat\":", report->user, report->time);
-    json_put_degrees(out, report->lat);
-    buffer_string(out, ",\"lng\":");
-    json_put_degrees(out, report->lng);
+    buffer_format(out, "{\"user\":%" PRId64 ",\"time\":%" PRId64, report->user, report->time);
+    json_member_place(out, report->lat, report->lng);
     put_rest(out, report);
     buffer_byte(out, '\n');
 }

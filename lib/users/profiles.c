@@ -6,12 +6,22 @@
 #include "event/topics.h"
 #include "users/user_key.h"
 
+enum { PROFILE_V1 = 4, PROFILE_V1_LACKS = 2 /* bytes at the end: two empty texts */ };
+
 struct profiles {
     struct profiles_options options;
     struct copy_disk *disk;
     struct codec *codec;
     struct buffer found; /* the value that was last looked up */
 };
+
+void profile_encode(struct buffer *out, const struct profile *profile) {
+    size_t before = out->size;
+    event_encode_profile(out, profile);
+    if (profile->bio.size || profile->url.size) return;
+    bytes_put_be32(out->data + before + 1, PROFILE_V1);
+    out->size -= PROFILE_V1_LACKS;
+}
 
 int profiles_open(const struct profiles_options *options, struct profiles **out, struct error *error) {
     struct copy_disk *disk;

@@ -1,4 +1,4 @@
-/* Names and avatars of users: a copy of the topic `profiles` on this machine's disk. One thread. */
+/* Profiles of users, and how they are written: a copy of the topic `profiles` on this machine's disk. One thread. */
 #pragma once
 
 #include "base/log.h"
@@ -6,6 +6,9 @@
 #include "event/codec.h"
 
 struct profiles;
+
+/* Appends the value of a user's record: of version 1, which the last release reads, if there is neither a bio nor a URL. */
+void profile_encode(struct buffer *out, const struct profile *profile);
 
 struct profiles_options {
     const char *data_dir; /* the copy lies in its folder "profiles" */

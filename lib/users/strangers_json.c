@@ -25,10 +25,7 @@ static bool put_item(struct buffer *out, const json_t *item, const struct sharin
     if (!*put) return true;
     buffer_string(out, first ? "{" : ",{");
     user_json_find_texts(out, *user, profiles);
-    buffer_string(out, ",\"lat\":");
-    json_put_degrees(out, lat);
-    buffer_string(out, ",\"lng\":");
-    json_put_degrees(out, lng);
+    json_member_place(out, lat, lng);
     buffer_string(out, ",\"distance_m\":");
     json_put_fixed1(out, distance_m);
     buffer_format(out, ",\"time\":%" PRId64 "}", time);

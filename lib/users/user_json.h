@@ -14,5 +14,9 @@ void user_json_put(struct buffer *body, int64_t user, const struct profile *prof
 /* The same with the profile that the copy has. */
 void user_json_find(struct buffer *body, int64_t user, struct profiles *profiles);
 
+/* The same with the members bio and url, for who looks at one user. */
+void user_json_put_whole(struct buffer *body, int64_t user, const struct profile *profile);
+void user_json_find_whole(struct buffer *body, int64_t user, struct profiles *profiles);
+
 /* The same, but name and avatar_url are "" where there is no profile: lists of places never have null there. */
 void user_json_find_texts(struct buffer *body, int64_t user, struct profiles *profiles);

@@ -10,13 +10,13 @@
 enum { RETRY_MS = 10 }; /* until the caller may have room for records again */
 
 struct watch_edge *watch_edge_new(const struct watch_edge_options *options, int64_t now_ms) {
-    struct watch_edge *edge = mem_zero(1, sizeof *edge);
-    *edge = (struct watch_edge){.options = *options,
-                                .route = -1,
-                                .parts = mem_zero((size_t)options->partitions, sizeof *edge->parts),
-                                .names = map_new(),
-                                .sessions = map_new(),
-                                .random = options->watcher};
+    struct watch_edge *edge =
+        MEM_NEW(&(struct watch_edge){.options = *options,
+                                     .route = -1,
+                                     .parts = mem_zero((size_t)options->partitions, sizeof *edge->parts),
+                                     .names = map_new(),
+                                     .sessions = map_new(),
+                                     .random = options->watcher});
     struct watch_edge_options *o = &edge->options;
     if (!o->things) o->things = 100000;
     if (!o->session_things) o->session_things = 32;
@@ -120,8 +120,8 @@ static struct seat *find_seat(const struct watch_edge *edge, uint64_t session, c
 static struct seat *add_seat(struct watch_edge *edge, uint64_t session, struct shown_thing *shown) {
     bool created;
     uint64_t *first = map_put(edge->sessions, session, &created);
-    struct seat *seat = mem_alloc(sizeof *seat);
-    *seat = (struct seat){.next = (struct seat *)(uintptr_t)*first, .shown = shown, .session = session};
+    struct seat *seat =
+        MEM_NEW(&(struct seat){.next = (struct seat *)(uintptr_t)*first, .shown = shown, .session = session});
     *first = (uintptr_t)seat;
     // In front, where a delivery that is being told to the seats behind does not come any more.
     watch_link_init(&seat->in_shown);

@@ -124,9 +124,8 @@ static void count(struct watching *watching, int sign) {
 static struct watching *add_watching(struct watch_owner *owner, struct watch_owner_part *part, struct thing *thing,
                                      struct watcher *watcher) {
     uint64_t *first = map_put(part->watching, table_key(thing->name.key, watcher->number), NULL);
-    struct watching *watching = mem_alloc(sizeof *watching);
-    *watching = (struct watching){
-        .same = (struct watching *)(uintptr_t)*first, .thing = thing, .watcher = watcher, .pending = false};
+    struct watching *watching = MEM_NEW(&(struct watching){
+        .same = (struct watching *)(uintptr_t)*first, .thing = thing, .watcher = watcher, .pending = false});
     *first = (uintptr_t)watching;
     watch_link_init(&watching->by_thing);
     watch_link_init(&watching->by_watcher);

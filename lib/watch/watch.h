@@ -34,7 +34,7 @@
  *
  * Deliveries, watch records and roll calls may get lost, be repeated, or come from a former owner; an edge may crash; a page may
  * come from a copy that a gateway keeps. Four rules repair all of it within three minutes, and each of them is needed
- * (tests/unit/test_watch_histories.c leaves each one out, and then screens stay old):
+ * (tests/unit/lib/watch/test_histories.c leaves each one out, and then screens stay old):
  * - rollcall: Once a minute an edge writes a roll call to each partition: how many watch records it has written there, and a
  *   hash of them. An owner that holds others drops those of this edge and asks for all of them anew (AGAIN). The owner also
  *   drops the watches of a watcher that has been silent for three minutes, and writes tombstones for its keys.

@@ -28,8 +28,7 @@ int tls_pair_load(const char *certificate, const char *key, struct tls_pair **pa
         SSL_CTX_free(holder);
         return refuse(certificate, key, error);
     }
-    *pair = mem_alloc(sizeof **pair);
-    **pair = (struct tls_pair){.holder = holder};
+    *pair = MEM_NEW(&(struct tls_pair){.holder = holder});
     return 0;
 }
 

@@ -1,6 +1,8 @@
 """`starling feed USER --follow`: new posts as they come, each once, whoever goes and comes back meanwhile."""
+import contextlib
 import json
 import signal
+import socket
 
 import pytest
 
@@ -91,5 +93,7 @@ def test_it_says_why_it_cannot_follow(feed, users):
     assert 'ws://127.0.0.1:1/: no connection' in fails(feed.cluster, 'feed', ada, '--follow', '--ws', 'ws://127.0.0.1:1/')
     assert '--ws http://x: must begin with' in fails(feed.cluster, 'feed', ada, '--follow', '--ws', 'http://x', code=2)
     assert 'unknown option --follow' in fails(feed.cluster, 'posts', ada, '--follow', code=2)
-    assert f"the token is not user {ada}'s" in fails(
+    assert f"the token is user {ben}'s" in fails(
         feed.cluster, 'feed', ada, '--follow', '--ws', url, '--token', feed.cluster.token(ben))
+    with contextlib.closing(socket.create_server(('127.0.0.1', 0))) as silent:
+        assert 'does not answer' in fails(feed.cluster, 'feed', ada, '--follow', '--ws', f'ws://127.0.0.1:{silent.getsockname()[1]}/')

@@ -84,10 +84,19 @@ def test_posts_comments_and_strangers(people):
     assert a('createPost', text='post 1', key='key-1')['id'] == posts[1]  # the same key is the same post
     assert b('follow', ada) is True
     eventually(lambda: [one['id'] for one in b.all('getFeed', limit=2)] == posts[::-1], what='the timeline')
+    times = [a('getPost', post)['time'] for post in posts]
+    ends = {'from': times[1], 'to': times[2]}
+    assert [one['id'] for one in b.all('getFeed', limit=1, **ends)] == [post for post, time in zip(posts, times) if times[1] <= time < times[2]][::-1]
+    assert (b('likePost', posts[0]), a('likePost', posts[0]), a('unlikePost', posts[0])) == (1, 2, 1)
+    assert [one['user'] for one in a.all('getLikes', posts[0], limit=1)] == [ben]
+    assert [(one['likes'], one['liked']) for api in (a, b) for one in [api('getPost', posts[0])]] == [(1, False), (1, True)]
     subject = f'post:{posts[0]}'
     said = b('postComment', subject, text='Well said', key='k')
     assert b('postComment', subject, text='Well said', key='k')['id'] == said['id'] and a('likeComment', subject, said['id']) == 1
     eventually(lambda: [(one['id'], one['subject']) for one in b.all('getCommentsOf', ben)] == [(said['id'], subject)], what='own comments')
+    reply = a('postComment', subject, text='Thanks', replyTo=said['id'])['id']
+    answers = [b('postComment', subject, text=f'answer {n}', replyTo=reply)['id'] for n in range(3)]
+    assert [one['id'] for one in a.all('getAnswers', subject, reply, limit=2)] == answers
     assert refused(a, 'getCommentsOf', ben).kind == 'Forbidden'
     assert [one['text'] for one in a.all('getComments', subject)] == ['Well said']
     assert [(one['what'], one['user']) for one in a.all('getNotices', limit=1)][:1] == [('reply', ben)]
@@ -95,6 +104,28 @@ def test_posts_comments_and_strangers(people):
         api('setSharing', 'public')
         api('report', [{'lat': HOME[0], 'lng': HOME[1]}])
     eventually(lambda: ben in [one['user'] for one in a.all('getStrangers', limit=1)], 30, what='the stranger')
+
+
+def test_lists_have_names_and_handles(people):
+    (ada, a), (ben, b), (cleo, c) = people
+    handle = f'ben_{ben}'
+    b('setProfile', name='Ben', bio='Sails', url='https://b.example'), b('setHandle', handle)
+    wanted = [(ben, 'Ben', handle), (cleo, None, None)]
+
+    def told(items):
+        return [(one['user'], one['name'], one.get('handle')) for one in items]
+
+    eventually(lambda: told(a('getUsers', [ben, cleo])) == wanted, what='two users')
+    for api, user in (b, ben), (c, cleo):
+        assert api('follow', ada) is True and a('follow', user) is True and api('addFriend', ada) and a('addFriend', user)
+    for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
+        eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
+    for call in 'getUser', 'getProfileOf':
+        shown = a(call, ben)
+        assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')
+    assert a('follows', ada, ben) is True and a('follows', ben, cleo) is False
+    error = refused(a, 'getUsers', [ben] * 101)
+    assert (error.kind, error.code) == ('BadRequest', 'bad_query')
 
 
 def test_everything_is_exported_and_forgotten(people):

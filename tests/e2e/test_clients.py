@@ -216,7 +216,7 @@ def test_what_others_write_reaches_a_phone(shared_cluster, users):
         topics.produce('profiles', ben, ('profile', {'name': 'Ben, elsewhere', 'avatar_url': 'https://example.org/b'}))
         eventually(lambda: shared_cluster.http(ada).get(f'/v1/profiles/{ben}').ok, what='the profile is known')
         assert shared_cluster.http(ada).ok('GET', f'/v1/profiles/{ben}') == {
-            'user': ben, 'name': 'Ben, elsewhere', 'avatar_url': 'https://example.org/b'}
+            'user': ben, 'name': 'Ben, elsewhere', 'avatar_url': 'https://example.org/b', 'bio': '', 'url': ''}
         topics.produce('locations', ben, location(ben, north_of(*HOME, 400)))
         item = a.wait_item(ben, lambda item: item['name'] == 'Ben, elsewhere')
         assert item['avatar_url'] == 'https://example.org/b'
@@ -336,7 +336,7 @@ def test_bad_sharing_records_are_set_aside(shared_cluster, users):
 def test_dead_letters_are_plain_kafka(shared_cluster, ada):
     """A letter's bytes, once mended, can be produced to the topic again by whoever mends them."""
     topics = shared_cluster.topics
-    value = b'\0\0\0\0\x63' + encode('profile', {'name': 'Ada'})[5:]  # right but for the id
+    value = b'\0\0\0\0\x63' + encode('profile', {'name': 'Ada'}, 4)[5:]  # right but for the id
     sent = topics.produce('profiles', ada, value)
     wait_dead(shared_cluster, 'profiles', [sent])
     letter = next(m for m in topics.read('profiles.dlq') if m.key == user_key(ada))

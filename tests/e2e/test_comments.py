@@ -34,7 +34,9 @@ def check_thread(comments, subject, model):
         replies = comments.all(f'replies/{subject.replace(":", "/")}/{root["id"]}', limit=2)
         assert [plain(c) for c in replies] == [model.shown(c) for c in model.under(root['id'])]
     _status, page = comments.ask(f'page/{subject.replace(":", "/")}', limit=1)
-    assert page['total'] == model.total()
+    assert (page['total'], page['likes']) == (model.total(), len(model.likers))
+    likers = comments.all(f'likers/{subject.replace(":", "/")}', limit=2)
+    assert [one['user'] for one in likers] == sorted(model.likers)
 
 
 def do_something(comments, subject, model, chance):
@@ -53,7 +55,11 @@ def do_something(comments, subject, model, chance):
         told = comments.tell(kind, subject, user, comment=about['id'])
         about['likers'] ^= {user}
         assert told['comment']['likes'] == len(about['likers'])
-    elif what < 0.95:
+    elif what < 0.93:
+        told = comments.tell('UNLIKE' if user in model.likers else 'LIKE', subject, user, owner=1)
+        model.likers ^= {user}
+        assert told['subject']['likes'] == len(model.likers)
+    elif what < 0.96:
         comments.tell('DELETE', subject, about['user'], comment=about['id'])
         about['state'] = 'deleted'
     else:
@@ -86,7 +92,8 @@ def test_refusals_and_repeats(start):
     told = comments.tell('REGISTER', 'page:a', 0, role='SERVICE', owner=1, level=-1, review='BEFORE', who_may='FOLLOWERS')
     assert told['refused'] is None
     assert told['subject'] | {'version': 0} == {'owner': 1, 'closed': False, 'who_may': 'followers', 'review': 'before',
-                                                'level': 0, 'total': 0, 'roots': 0, 'held': 0, 'version': 0, 'counters': 0}
+                                                'level': 0, 'total': 0, 'roots': 0, 'held': 0, 'likes': 0,
+                                                'version': 0, 'counters': 0}
     assert comments.tell('POST', 'page:a', 5, text='x', owner=1, who_may='FOLLOWERS')['refused'] == 'not_allowed'
     passing = comments.write('POST', 'page:a', 5, text='x', owner=1, who_may='EVERYONE')  # who did not ask for follows
     assert comments.outcome('page:a', 5, *passing)[1]['refused'] == 'old_facts'
@@ -120,13 +127,15 @@ def test_banned_users_do_not_write(start):
     cluster, comments = start()
     cluster.topics.produce('bans', 5, ('comment-ban', {'until': 0, 'moderator': 9, 'reason': 'spam', 'time': 1}))
     eventually(lambda: comments.tell('POST', 'post:1', 5, text='x', owner=1)['refused'] == 'banned', 20)
+    assert comments.tell('LIKE', 'post:1', 5, owner=1)['refused'] == 'banned'
     assert comments.tell('POST', 'post:1', 6, text='x', owner=1)['refused'] is None
+    assert comments.tell('LIKE', 'post:1', 6, owner=1)['subject']['likes'] == 1
 
 
 def test_questions_that_cannot_be_answered(start):
     cluster, comments = start()
     told = comments.tell('POST', 'post:1', 5, text='x', owner=1)
-    assert comments.ask('page/post/2')[1] == {'items': [], 'next': None, 'total': 0, 'version': 0, 'counters': 0,
+    assert comments.ask('page/post/2')[1] == {'items': [], 'next': None, 'total': 0, 'version': 0, 'counters': 0, 'likes': 0,
                                               'closed': False, 'owner': None, 'pinned': [], 'complete': True}
     assert comments.ask('subject/post/2')[0] == 404
     assert comments.ask(f'one/post/2/{told["comment"]["id"]}')[0] == 404
@@ -137,5 +146,5 @@ def test_questions_that_cannot_be_answered(start):
         status, problem = comments.ask('page/post/1', after=after)
         assert (status, problem['code']) == (400, 'wrong-cursor')
     partition = cluster.topics.produce('comment-commands', b'post:1', b'no command').partition
-    assert comments.ask(f'counts/{partition}', subjects='post:1')[1] == {'items': [{'total': 1, 'version': 2}]}
+    assert comments.ask(f'counts/{partition}', subjects='post:1')[1] == {'items': [{'total': 1, 'version': 2, 'likes': 0}]}
     eventually(lambda: len(cluster.topics.read('comment-commands.dlq')) == 1, 20)

@@ -97,8 +97,8 @@ def wrong_list(threads, where, pages) -> str | None:
         at = next((n for n, (a, b) in enumerate(zip(found, wanted['items'])) if a != b), min(len(found), len(wanted['items'])))
         return f'{where}: {len(found)} of {len(wanted["items"])}, from {at}: {found[at:at + 1]}, wanted {wanted["items"][at:at + 1]}'
     for page in pages:
-        if (page['total'], items_of([page], 'pinned')) != (wanted['total'], wanted['pinned']):
-            return f'{where}: total {page["total"]} instead of {wanted["total"]}, or other pins'
+        if (page['total'], page['likes'], items_of([page], 'pinned')) != (wanted['total'], wanted['likes'], wanted['pinned']):
+            return f'{where}: total {page["total"]} instead of {wanted["total"]}, {page["likes"]} likes instead of {wanted["likes"]}, or other pins'
     return None
 
 
@@ -130,7 +130,7 @@ def threads_are_right(threads, watchers):
         wanted = {id: threads.shown(watcher.subject, id) for id in known.comments}
         wrong = [id for id in wanted.keys() | found.keys() if found.get(id) != wanted.get(id)]
         assert not wrong, f'{watcher.subject}: {len(wrong)} of {len(wanted)} differ: {found.get(wrong[0])}, wanted {wanted.get(wrong[0])}'
-        assert watcher.total == known.total()
+        assert (watcher.total, watcher.likes) == (known.total(), len(known.likes))
         return True
 
     for watcher in watchers:
@@ -148,7 +148,7 @@ def test_every_page_equals_brute_force(make_cluster, users):
     cluster.start(sinks=0, feeds=1, comments=2)
     comments = Commenting(cluster)
     site, *people = users(1 + PEOPLE)
-    crowd = Commenters(cluster, {comments.new_subject(site): site for _ in range(SUBJECTS)})
+    crowd = Commenters(cluster, {(comments.new_subject if n % 5 else comments.new_post)(site): site for n in range(SUBJECTS)})
     crowd.weights = [SUBJECTS - 1] + [1] * (SUBJECTS - 1)
     first, second = cluster.comments
     watchers = [ThreadWatcher(cluster, user, crowd.subjects[max(0, number - WATCHERS // 2 + 1)])
@@ -189,7 +189,9 @@ def test_every_page_equals_brute_force(make_cluster, users):
     copy.start(fanouts=0, sinks=0, comments=1, topics=False)  # a router: ETags depend on whom a reader has blocked
     assert Pages(copy, site).read(found) == found, 'the same pages, from copies of the topics'
 
-    likes = sum(map(len, crowd.likes.values()))
+    liked_posts = sum(map(len, crowd.post_likes.values()))
+    assert liked_posts > PEOPLE
+    likes = sum(map(len, crowd.likes.values())) + liked_posts
     print(f'{len(crowd.made)} comments and {likes} likes by {PEOPLE} people in {written:.0f} s; {sum(map(len, found.values()))} pages of '
           f'{len(found)} lists compared; {sum(len(watcher.told()) for watcher in watchers)} frames told to {WATCHERS} watchers, who read the '
           f'thread {sum(watcher.rereads for watcher in watchers)} times; {time.monotonic() - began:.0f} s in all; {dict(crowd.answers)}')

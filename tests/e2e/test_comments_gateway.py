@@ -58,7 +58,7 @@ def test_a_comment_is_written_and_read(comments, owner, feed, post, ada):
     command = owner.commands[-1]
     assert (command['owner'], command['role'], command['blocked'], command['level']) == (author, 'USER', False, 0)
     page = comments.http(author).ok('GET', comments.path(subject))
-    assert page == {'items': [made], 'next': None, 'total': 1, 'version': page['version'], 'closed': False,
+    assert page == {'items': [made], 'next': None, 'total': 1, 'likes': 0, 'version': page['version'], 'closed': False,
                     'owner': author, 'pinned': []}
 
     reply = comments.http(author).post(comments.path(subject), json={'text': 'thanks', 'reply_to': made['id']}).json()
@@ -208,7 +208,7 @@ def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject,
     problem(http.post(comments.path(other), json={'text': 'a', 'reply_to': made['id']}), 404, 'no_subject')
     problem(http.post('/v1/comments/site/nobody', json={'text': 'a'}), 404, 'no_subject')
     assert http.ok('GET', '/v1/comments/site/nobody') == {
-        'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': False, 'owner': None, 'pinned': []}
+        'items': [], 'next': None, 'total': 0, 'likes': 0, 'version': 0, 'closed': False, 'owner': None, 'pinned': []}
 
 
 def test_a_deleted_post_takes_no_comments(comments, feed, post, ada):
@@ -268,6 +268,70 @@ def test_likes_pins_and_deletions(comments, subject, users):
     shown = comments.http(ben).ok('GET', comments.path(name))
     assert (shown['items'][0]['state'], shown['items'][0]['text'], shown['total']) == ('deleted', None, 1)
     comments.check(name)
+
+
+def like_of(subject) -> str:
+    return f'/v1/posts/{subject.removeprefix("post:")}/like'
+
+
+def test_a_post_is_liked(comments, owner, feed, post, users):
+    author, subject = post
+    ada, ben, cleo = users(3)
+    assert comments.like_post(subject, ada, author, wanted=False) == 0  # nobody has ever liked it
+    for _ in range(2):
+        assert comments.like_post(subject, ben, author) == 1
+    assert (owner.commands[-1]['kind'], owner.commands[-1]['comment'], owner.commands[-1]['owner']) == ('LIKE', 0, author)
+    assert [comments.like_post(subject, user, author) for user in (author, ada, cleo)] == [2, 3, 4]  # one's own, too
+    for user, liked in ((ben, True), (1, False)):
+        http = comments.http(user)
+        eventually(lambda: [http.ok('GET', like_of(subject).removesuffix('/like')).get(name) for name in ('likes', 'liked')] == [4, liked])
+    for _ in range(2):
+        assert comments.like_post(subject, ben, author, wanted=False) == 3
+    comments.check(subject)
+    likers = comments.http(ben).pages(f'{like_of(subject)}s', limit=2)
+    assert [one['user'] for page in likers for one in page['items']] == sorted([author, ada, cleo])
+    assert set(next(iter(comments.http(ben).pages(f'{like_of(subject)}s')))['items'][0]) == {'user', 'name', 'avatar_url', 'handle'}
+    comments.http(ben).put(f'/v1/blocks/{ada}').raise_for_status()
+    eventually(lambda: ada not in [one['user'] for one in comments.http(ben).ok('GET', f'{like_of(subject)}s')['items']],
+               what='who is blocked is left out')
+    for query in ({'limit': 0}, {'limit': 1001}, {'after': 'x'}):
+        problem(comments.http(ben).get(f'{like_of(subject)}s', params=query), 400, 'bad_query')
+
+
+def test_a_post_that_is_gone_is_not_liked(comments, owner, feed, post, ada):
+    author, subject = post
+    comments.like_post(subject, ada, author)
+    feed.delete(author, subject.removeprefix('post:'))
+    written = len(owner.commands)
+    for path in (like_of(subject), like_of('post:1'), like_of('post:9223372036854775807')):
+        for method in ('PUT', 'DELETE'):
+            problem(comments.http(ada).request(method, path), 404, 'no_post')
+        problem(comments.http(ada).get(f'{path}s'), 404, 'no_post')
+    likes = [command for command in owner.commands[written:] if command['kind'] != 'CLOSE']
+    assert not likes
+    problem(comments.http(None).put(like_of(subject)), 401, 'no_token')
+
+
+def test_who_is_blocked_does_not_like_a_post(comments, feed, post, users):
+    author, subject = post
+    ada, ben, cleo = users(3)
+    comments.like_post(subject, cleo, author)
+    for blocker, other in ((author, ada), (ben, author), (author, cleo)):  # in either direction
+        comments.http(blocker).put(f'/v1/blocks/{other}').raise_for_status()
+    for user in (ada, ben):
+        problem(comments.http(user).put(like_of(subject)), 403, 'not_allowed')
+    assert comments.like_post(subject, cleo, author) == 1  # as before
+    assert comments.like_post(subject, cleo, author, wanted=False) == 0
+
+
+def test_a_like_waits_for_nobody(comments, owner, post, ada):
+    """The owner stands still: 202, and it is decided later."""
+    _, subject = post
+    owner.paused = True
+    answer = comments.http(ada).put(like_of(subject))
+    assert (answer.status_code, answer.json()) == (202, {'state': 'pending'})
+    owner.paused = False
+    assert comments.like_post(subject, ada, post[0]) == 1
 
 
 def test_moderators_hide_restore_and_delete(comments, owner, subject, users):

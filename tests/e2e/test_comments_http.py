@@ -84,6 +84,7 @@ def test_everything_that_is_done_shows_on_every_page(comments, subject, users):
             comments.moderate(name, chance.choice(visible), 'hidden', mod)
     comments.check(name, limit=7)
     comments.check(name, limit=1000)
+    comments.check_answers(name)
     assert comments.http(site).ok('GET', comments.path(name))['version'] > 0
 
 
@@ -117,6 +118,8 @@ def test_refusals_have_names(comments, subject, users):
     problem(http.put(comments.path(name, one['id'], 'pin')), 403, 'not_your_comment')
     problem(comments.http(site).put(comments.path(name, reply['id'], 'pin')), 400, 'not_a_root')
     problem(http.get(comments.path(name, 12345)), 404, 'no_comment')
+    problem(http.get(comments.path(name, 12345, 'answers')), 404, 'no_comment')
+    problem(http.get(comments.path(name, reply['id'], 'answers'), params={'after': 'floor-1'}), 400, 'wrong_cursor')
     page = http.ok('GET', comments.path(name), params={'limit': 1})
     assert page['next'] is None
     comments.write(name, ada, 'another')

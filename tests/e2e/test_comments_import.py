@@ -71,6 +71,8 @@ def lines_of(subjects, comments):
         subject = f'page:{s}'
         yield {'type': 'subject', 'subject': subject, 'owner': s, 'who_may': 'nobody', 'review': 'before', 'closed': s % 2 == 0,
                'level': s % 3}
+        for user in range(s % 4):
+            yield {'type': 'like', 'comment': None, 'user': user}
         for c in range(comments):
             yield {'type': 'comment', 'subject': subject, 'id': str(c + 1), 'key': f'{s}-{c}', 'user': c % 17,
                    'time': 1_000_000_000_000 + c, 'text': f'comment {c} 评论',
@@ -107,6 +109,7 @@ def test_an_import_that_is_killed_is_done_again_and_an_export_of_it_gives_the_sa
         assert by_id.get((line['subject'], line['reply_to'])) == (
             f"{subject}-{int(want['reply_to']) - 1}" if want['reply_to'] else None)
     assert sum(line['type'] == 'like' for line in there) == sum(line['type'] == 'like' for line in lines)
+    assert [comments.ask(f'page/page/{s}')[1]['likes'] for s in range(5)] == [0, 1, 2, 3, 0]
     roots = [c['floor'] for c in comments.thread('page:3', limit=1000)]
     assert roots == list(range(1, len(roots) + 1))
 

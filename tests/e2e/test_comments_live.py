@@ -41,7 +41,8 @@ def expected(comments, subject):
 def wait_shown(watcher, comments, timeout=30):
     def right():
         assert bare(watcher.thread()) == expected(comments, watcher.subject)
-        assert watcher.total == comments.threads.subjects[watcher.subject].total()
+        known = comments.threads.subjects[watcher.subject]
+        assert (watcher.total, watcher.likes) == (known.total(), len(known.likes))
         assert watcher.settled  # else it reads once more, at some later time
         return True
 
@@ -78,6 +79,10 @@ def test_what_happens_under_a_subject_comes_live(cluster, comments, subject, use
             comments.like(site, user, old['id'])
         comments.like(site, mona, reply['id'])
         comments.like(site, ben, old['id'], wanted=False)
+        owners = Comments(cluster)
+        for user, kind in ((ada, 'LIKE'), (ben, 'LIKE'), (ada, 'UNLIKE')):
+            assert owners.tell(kind, site, user, owner=owner)['refused'] is None
+            comments.threads.like_subject(site, user, kind == 'LIKE')
         wait_shown(watcher, comments)
         comments.moderate(site, reply['id'], 'hidden', mona)
         hidden = time.monotonic()

@@ -38,7 +38,7 @@ def name(feed, user):
     return handle
 
 
-# ---- counts on posts ----
+# ---- counts on posts, and likes ----
 
 def test_posts_show_how_many_comments_they_have(comments, feed, post, users):
     author, id, subject = post
@@ -63,13 +63,48 @@ def test_posts_show_how_many_comments_they_have(comments, feed, post, users):
         eventually(lambda: shown(path)[id] == 1, what=f'{path} has the count after a deletion')
 
 
+def test_posts_show_how_many_like_them_and_whether_i_do(comments, feed, post, users):
+    author, id, subject = post
+    ada, ben = users(2)
+    other = feed.post(author, 'another')['id']
+    for reader in (ada, ben):
+        feed.follow(reader, author)
+        feed.wait_home(reader)
+    paths = '/v1/feed', f'/v1/users/{author}/posts', f'/v1/posts/{id}'
+
+    def shown(reader, path):
+        answer = feed.http(reader).ok('GET', path)
+        return {item['id']: (item.get('likes'), item.get('liked')) for item in answer.get('items', [answer])}
+
+    def show(**likes):
+        """By name, whether they do; with each page, as soon as it is decided."""
+        for reader in (ada, ben):
+            for path in paths:
+                now = len([name for name, liked in likes.items() if liked]), likes[{ada: 'ada', ben: 'ben'}[reader]]
+                eventually(lambda: shown(reader, path) == ({id: now} if path == paths[2] else {id: now, other: (0, False)}), 5,
+                           what=f'{path} of {reader} has {now}')
+
+    show(ada=False, ben=False)
+    assert comments.like_post(subject, ada, author) == 1
+    show(ada=True, ben=False)
+    assert comments.like_post(subject, ben, author) == 2
+    show(ada=True, ben=True)
+    assert comments.like_post(subject, ada, author, wanted=False) == 1
+    show(ada=False, ben=True)
+    made = feed.http(ada).post('/v1/posts', json={'text': 'new', 'key': 'new'}).json()
+    assert (made['likes'], made['liked']) == (0, False)
+    comments.like_post(f'post:{made["id"]}', ada, ada)
+    again = feed.http(ada).post('/v1/posts', json={'text': 'new', 'key': 'new'}).json()
+    assert (again['id'], again['likes'], again['liked']) == (made['id'], 1, True)
+
+
 def test_pages_do_without_counts_where_nobody_has_comments(make_cluster, users):
     ada, ben = users(2)
     feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(feeds=1, fanouts=0, sinks=0))
     feed.post(ben, 'a post')
     feed.follow(ada, ben)
     feed.wait_home(ada)
-    assert all('comments' not in item for item in feed.home(ada))
+    assert all(not {'comments', 'likes', 'liked'} & set(item) for item in feed.home(ada))
 
 
 # ---- notices ----
@@ -148,7 +183,8 @@ def test_nobody_sees_whom_he_has_blocked(comments, feed, post, users):
     assert after.json()['total'] == before.json()['total'] == 5 and after.json()['pinned'] == []
     again = comments.http(cem).get(comments.path(subject), headers={'If-None-Match': after.headers['ETag']})
     assert again.status_code == 304
-    for path in ((two['id'],), (under_one['id'],), (under_two['id'],), (two['id'], 'replies')):
+    for path in ((two['id'],), (under_one['id'],), (under_two['id'],), (two['id'], 'replies'), (under_one['id'], 'answers'),
+                 (under_two['id'], 'answers')):
         problem(comments.http(cem).get(comments.path(subject, *path)), 404, 'no_comment')
         assert comments.http(ada).get(comments.path(subject, *path)).ok
     around = comments.http(cem).ok('GET', comments.path(subject, three['id']), params={'around': 5})

@@ -24,7 +24,7 @@ def start(make_cluster, users):
         cluster.start(fanouts=0, sinks=0, feeds=1, **daemons)
         site, *people = users(1 + PEOPLE)
         comments = Commenting(cluster)
-        return Commenters(cluster, {comments.new_subject(site): site for _ in range(SUBJECTS)}), people
+        return Commenters(cluster, {(comments.new_subject if n else comments.new_post)(site): site for n in range(SUBJECTS)}), people
     return started
 
 
@@ -48,7 +48,8 @@ def check_records(crowd, threads):
     comments = {id: comment for known in threads.subjects.values() for id, comment in known.comments.items()}
     likes = collections.Counter(int.from_bytes(key[-16:-8]) for key, record in crowd.cluster.topics.latest('reactions').items()
                                 if record['likes'])
-    assert likes == {id: len(comment.likes) for id, comment in comments.items() if comment.likes}
+    of_subjects = sum(len(known.likes) for known in threads.subjects.values())  # under 0
+    assert of_subjects and likes == {0: of_subjects, **{id: len(comment.likes) for id, comment in comments.items() if comment.likes}}
     texts = crowd.cluster.topics.latest('comment-texts')
     assert sorted(int.from_bytes(key[-8:]) for key in texts) == sorted(comments)
     written = [(record['user'], record['key']) for record in texts.values()]

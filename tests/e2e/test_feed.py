@@ -4,6 +4,7 @@ import json
 import pytest
 
 from harness.feed import Feed
+from harness.http import Http
 from harness.meanwhile import at_once
 from harness.waiting import eventually, now_ms
 
@@ -176,6 +177,31 @@ def test_a_users_posts_by_time(feed, ada):
     assert by(5, to=2**63 - 1) == newest_first
 
 
+def test_a_home_timeline_by_time(feed, users):
+    reader, *authors = users(3)
+    for author in authors:
+        feed.follow(reader, author)
+    posts = []
+    for number in range(12):
+        posts.append(feed.post(authors[number % 2], str(number)))
+        eventually(lambda: now_ms() > posts[-1]['time'] + 2, every=0.001)  # no two of one millisecond
+    feed.wait_home(reader)
+    times = [post['time'] for post in posts]
+
+    def by(limit, **query):
+        pages = feed.pages(reader, '/v1/feed', limit=limit, **query)
+        assert all(page['complete'] and not page['version'] for page in pages)  # only the newest page has one
+        return [item['id'] for page in pages for item in page['items']]
+
+    for limit in (1, 5, 20):
+        for first, last in [(0, 12), (3, 7), (11, 12), (4, 4)]:
+            query = {'from': times[first], **({'to': times[last]} if last < 12 else {})}
+            assert by(limit, **query) == [post['id'] for post in posts[first:last][::-1]], (first, last)
+    assert by(5, to=times[0]) == [] and by(5, to=1) == [] and by(5, **{'from': times[-1] + 1}) == []
+    assert by(5, after=posts[6]['id'], **{'from': times[2], 'to': times[9]}) == [post['id'] for post in posts[2:6][::-1]]
+    assert feed.http(reader).ok('GET', '/v1/feed?from=0')['version'] == feed.http(reader).ok('GET', '/v1/feed')['version'] != ''
+
+
 @pytest.mark.parametrize('query', ['limit=0', 'limit=1001', 'limit=a', 'limit=', 'limit=-1', 'after=abc', 'after=0', 'after=',
                                    'after=-5', 'after=9223372036854775808'])
 def test_queries_that_are_none(feed, ada, query):
@@ -185,8 +211,43 @@ def test_queries_that_are_none(feed, ada, query):
         feed.http(ada).refused('GET', f'{path}?{query}', 400, 'bad_query')
     for bad, detail in (('from=x', '"from" is "x"'), ('to=-1', '"to" is "-1"'),
                         ('from=8&to=7', '"from" is 8, but must not be after "to", which is 7')):
-        response = feed.http(ada).refused('GET', f'/v1/users/{ada}/posts?{bad}', 400, 'bad_query')
-        assert response.json()['detail'].startswith(detail), bad
+        for path in f'/v1/users/{ada}/posts', '/v1/feed':
+            response = feed.http(ada).refused('GET', f'{path}?{bad}', 400, 'bad_query')
+            assert response.json()['detail'].startswith(detail), bad
+
+
+# ---- what very many read ----
+
+def test_hot_users_and_posts_are_asked_for_once_a_second(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:feed.copies.reads': 20, 'ingest:ingest.outcome.wait.ms': 8000}).start(
+        ingests=2, feeds=1, routers=0, sinks=0, fanouts=0)
+    feed, (author,) = Feed(cluster), users(1)
+    post = feed.post(author, 'one')
+    here, there = (Http(f'http://{gateway.settings["ingest.listen"]}', cluster.token('gateway', scope='gateway'))
+                   for gateway in cluster.of('ingest'))
+    user, posts, single = paths = f'/v1/users/{author}', f'/v1/users/{author}/posts', f'/v1/posts/{post["id"]}'
+
+    def read(http, times) -> float:
+        """How many questions that takes; only `here` counts them."""
+        before = cluster.ingest.total('starling_ingest_feed_answers_built_total')
+        for _ in range(times):
+            for path in paths:
+                http.ok('GET', path)
+        return cluster.ingest.total('starling_ingest_feed_answers_built_total') - before
+
+    eventually(lambda: there.get(single).ok)
+    assert read(here, 9) == 27  # nobody shares what is not hot
+    read(here, 20), read(there, 25)
+    began = now_ms()
+    assert read(here, 150) <= 3 * (2 + (now_ms() - began) / 1000)
+
+    newer = feed.post(author, 'two')  # who has posted sees it, hot or not
+    assert [one['id'] for one in here.ok('GET', posts)['items']] == [newer['id'], post['id']]
+    assert here.ok('GET', user)['posts'] == 2
+    read(there, 25)
+    feed.delete(author, post['id'])
+    assert here.get(single).status_code == 404 and here.ok('GET', user)['posts'] == 1
+    eventually(lambda: there.get(single).status_code == 404 and there.ok('GET', user)['posts'] == 1, 2)
 
 
 # ---- follows and mutes ----
@@ -195,7 +256,7 @@ def test_follows_in_both_directions(feed, users):
     people = users(8)
     star, fans = people[0], people[1:]
     assert feed.http(star).ok('GET', f'/v1/users/{star}') == {
-        'user': star, 'name': None, 'avatar_url': None, 'followers': 0, 'following': 0, 'posts': 0}
+        'user': star, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'followers': 0, 'following': 0, 'posts': 0}
     for fan in fans:
         for _ in range(2):
             assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True}

@@ -46,7 +46,7 @@ def test_new_posts_and_deletions_come_live(feed, users):
         before, told = watcher.rereads, len(watcher.told)
         made = feed.post(ben, 'Grüße "quoted"\n', media=['https://img.example/1'])
         frame = watcher.phone.expect('posts', where=lambda frame: [item['id'] for item in frame['items']] == [made['id']])
-        assert frame['items'] == [made] and frame['gone'] == []
+        assert frame['items'] == [{**made, 'likes': 0, 'liked': False}] and frame['gone'] == []
         assert frame['since'] != frame['version'] == feed.http(ada).ok('GET', '/v1/feed')['version']
         posts = [feed.post(author, f'post {n}') for n in range(6) for author in (ben, cleo)]
         wait_shown(watcher, feed)

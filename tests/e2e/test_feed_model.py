@@ -97,7 +97,7 @@ def test_a_refusal_is_remembered_by_whoever_takes_over(make_cluster, users):
         process.kill()
         eventually(lambda: (outcome(blocked), outcome(full)) == ('blocked', 'full'), 40)
         process.start()
-    assert feed.http(ada).ok('GET', f'/v1/users/{ada}/following')['items'] == [{'user': ben}]
+    assert feed.http(ada).ok('GET', f'/v1/users/{ada}/following')['items'] == [{'user': ben, 'name': None, 'avatar_url': None, 'handle': None}]
 
 
 def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
@@ -112,7 +112,7 @@ def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
     away = feed.http(ben).get('/v1/feed')
     assert (away.status_code, away.json()['code']) == (503, 'owner_unavailable') and time.monotonic() - began < 2
     assert int(away.headers['Retry-After']) == 1
-    assert feed.http(ben).ok('GET', f'/v1/users/{ada}') == {'user': ada, 'name': 'Ada', 'avatar_url': ''}
+    assert feed.http(ben).ok('GET', f'/v1/users/{ada}') == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'bio': '', 'url': ''}
     late = feed.http(ada).post('/v1/posts', json={'text': 'meanwhile'})
     assert late.status_code == 202 and 16 <= len(late.json()['key']) <= 64
     unfollowed = feed.http(ben).delete(f'/v1/follows/{ada}')

@@ -46,7 +46,8 @@ def check_gone(some):
     # Of comments the place in the thread stays, and reports count for moderators.
     assert [(report['subject'], report['what']) for report in some.exported()['reports']] == [(f'post:{some.theirs["id"]}', 'report')]
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
-    assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
+    assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
+                                              'nearby_muted': [],
                                           'handle': None}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404
@@ -60,7 +61,8 @@ def check_gone(some):
     gone, = thread['items']
     assert (gone['id'], gone['text'], gone['state'], gone['floor']) == (some.comment['id'], None, 'deleted', 1)
     reply, = gone['replies']
-    assert (reply['text'], reply['likes']) == ('another one', 0)
+    assert (reply['text'], reply['likes'], thread['likes']) == ('another one', 0, 0)
+    assert cluster.http(some.fan).ok('GET', f'/v1/posts/{some.theirs["id"]}/likes') == {'items': [], 'next': None}
     eventually(lambda: some.found(f'zanzibar{user}') == [], what='moderators find it no longer')
 
 
@@ -76,7 +78,7 @@ def test_a_user_is_forgotten_everywhere(everything, users):
         'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
         'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'muted': 2, 'posts': 3,
-        'comments': 1, 'likes': 1, 'notices': 3}}
+        'comments': 1, 'likes': 2, 'notices': 3}}
     check_gone(some)
     check_topics(some)
     check_history(some)
@@ -125,6 +127,7 @@ def check_topics(some):
     liked = some.subject.encode() + b'\0' + int(some.others['id']).to_bytes(8, 'big') + key
     reaction = decode(newest(cluster, 'reactions')[liked])
     assert (reaction['likes'], reaction['reported']) == (False, True)
+    assert newest(cluster, 'reactions')[some.subject.encode() + b'\0' + bytes(8) + key] is None
 
 
 def stuck_at_comments(some):
@@ -158,7 +161,7 @@ def test_it_goes_on_after_the_gateway_was_killed(everything, users):
         comments.resume()
     everything.ingest.start()
     removed = forget(some.http(some.user))['removed']
-    assert (removed['posts'], removed['comments'], removed['likes']) == (0, 1, 1)
+    assert (removed['posts'], removed['comments'], removed['likes']) == (0, 1, 2)
     check_gone(some)
 
 

@@ -87,14 +87,15 @@ def wait_calm(cluster):
 def test_a_handle_is_chosen_changed_and_given_up(people, users):
     ada, ben = users(2)
     first, second = fresh(2)
-    people.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': ''})
+    people.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': '', 'bio': 'Countess'})
     eventually(lambda: people.http(ben).get(f'/v1/profiles/{ada}').ok)
     assert 'handle' not in people.http(ben).ok('GET', f'/v1/users/{ada}')
     assert holder(people, first) is None
     for written in (first, first.upper(), first):  # again is the same
         assert people.http(ada).ok('PUT', '/v1/handle', json={'handle': written}) == {'user': ada, 'handle': first}
     shown = people.http(ben).ok('GET', f'/v1/handles/{first}')
-    assert shown == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'handle': first, 'followers': 0, 'following': 0, 'posts': 0}
+    assert shown == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'bio': 'Countess', 'url': '', 'handle': first, 'followers': 0, 'following': 0,
+                     'posts': 0}
     assert people.http(ben).ok('GET', f'/v1/users/{ada}') == shown
     assert people.http(ben).ok('GET', f'/v1/handles/{first.upper()}') == shown
     assert people.gateway().get(f'/v1/handles/{first}').json() == shown
@@ -114,6 +115,59 @@ def test_a_handle_is_chosen_changed_and_given_up(people, users):
         assert (holder(people, second), own(people, ada)) == (None, None)
     eventually(lambda: put(people, ben, second).status_code == 200)
     wait_calm(people)
+
+
+def test_lists_of_users_have_names_and_handles(make_cluster, users):
+    """One answer each, whichever processes have the users; a list does not fail because one of them is away."""
+    cluster = make_cluster(settings=SETTINGS).start(fanouts=0, sinks=0, feeds=2)
+    me, *others = users(9)
+    handles = dict(zip(others, fresh(8)))
+    handles[others[-1]] = None  # with neither a handle nor a profile
+    me_as = cluster.http(me)
+    for user, handle in handles.items():
+        me_as.ok('PUT', f'/v1/follows/{user}')
+        cluster.http(user).ok('PUT', f'/v1/follows/{me}')
+        if handle:
+            cluster.http(user).ok('PUT', '/v1/profile', json={'name': f'N{user}', 'avatar_url': f'https://x.example/{user}'})
+            assert put(cluster, user, handle).status_code == 200
+    cluster.befriend(*((me, user) for user in others))
+
+    def row(user, empty=None):
+        name, url = (f'N{user}', f'https://x.example/{user}') if handles[user] else (empty, empty)
+        return {'user': user, 'name': name, 'avatar_url': url, 'handle': handles[user]}
+
+    wanted = [row(user) for user in others]
+    ids = [*others[::-1], others[0]]
+    eventually(lambda: me_as.ok('GET', f'/v1/users?ids={",".join(map(str, ids))}') == {'items': [row(user) for user in ids]})
+    for what in 'followers', 'following':
+        for limit in (3, 1000):
+            pages = list(me_as.pages(f'/v1/users/{me}/{what}', limit=limit))
+            assert [item for page in pages for item in page['items']] == wanted and {page['total'] for page in pages} == {8}
+    friends = [{name: item[name] for name in wanted[0]} for item in me_as.items('/v1/friends', limit=3)]
+    assert friends == [row(user, '') for user in others]
+    assert cluster.gateway().get('/v1/users?ids=0').json()['items'][0]['user'] == 0
+
+    told = []
+    for away in cluster.of('feed'):
+        away.pause()
+        try:
+            items = me_as.ok('GET', f'/v1/users?ids={",".join(map(str, others))}')['items']
+        finally:
+            away.resume()
+        assert [item['name'] for item in items] == [item['name'] for item in wanted]
+        told.append([item['handle'] for item in items])
+    assert all({first, second} == {None, handles[user]} for user, first, second in zip(others, *told))
+
+
+@pytest.mark.parametrize('ids', ['', ',', '1,', '-1', 'a', '1,,2', '9223372036854775808', ','.join(map(str, range(101)))])
+def test_ids_that_are_none(people, users, ids):
+    people.http(users(1)[0]).refused('GET', f'/v1/users?ids={ids}', 400, 'bad_query')
+
+
+def test_a_hundred_users_at_once(people, users):
+    me, = users(1)
+    assert len(people.http(me).ok('GET', f'/v1/users?ids={",".join(map(str, range(100)))}')['items']) == 100
+    people.http(me).refused('GET', '/v1/users', 400, 'bad_query')
 
 
 def test_what_was_answered_can_be_read_at_once(people, users):

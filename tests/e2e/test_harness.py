@@ -25,7 +25,7 @@ def test_records_survive_the_wire(broker):
     assert sum(topics.ends('profiles').values()) == 11
     table = topics.latest('profiles')
     assert {key_users(key)[0] for key in table} == set(range(10)) - {3}
-    assert table[user_key(7)] == {'name': 'user 7', 'avatar_url': ''}
+    assert table[user_key(7)] == {'name': 'user 7', 'avatar_url': '', 'bio': '', 'url': ''}
 
 
 def test_delivery_items_keep_their_kind():

@@ -200,12 +200,13 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
              ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
              ('DELETE', '/v1/friends/5/rounded'),
-             ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
+             ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
+             ('GET', '/v1/posts/5/likes'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
-             ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
+             ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('GET', '/v1/export'), ('DELETE', '/v1/me')]
-OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/replies'),
+OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
                ('POST', '/{comment}/report')]
 TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_COMMENTS] + [
@@ -213,8 +214,8 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
     ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}')]
 FILLED = [(method, path.format(type='site', id='x', comment=5, user=5)) for method, path in TEMPLATES]
-NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
-                '/v1/users/5/following', '/v1/handles/ada'}  # a gateway may ask for these
+NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
+                '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
     ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
@@ -258,21 +259,26 @@ def test_profiles(shared_cluster, users):
     user, other = users(2)
     http = shared_cluster.http(user)
     problem(http.get('/v1/profile'), 404, 'no_profile')
-    profile = {'user': user, 'name': 'Zoë "Z" 🚲', 'avatar_url': 'https://example.org/z.png'}
-    assert http.ok('PUT', '/v1/profile', json={'name': profile['name'], 'avatar_url': profile['avatar_url']}) == profile
+    shown = {'name': 'Zoë "Z" 🚲', 'avatar_url': 'https://example.org/z.png', 'bio': '🚲' * 499 + '\n', 'url': 'http://example.org/?z=1'}
+    profile = {'user': user, **shown}
+    assert http.ok('PUT', '/v1/profile', json=shown) == profile
     eventually(lambda: http.get('/v1/profile').ok)
     assert http.ok('GET', '/v1/profile') == profile
     assert shared_cluster.http(other).ok('GET', f'/v1/profiles/{user}') == profile
     problem(http.get(f'/v1/profiles/{other}'), 404, 'no_profile')
-    assert said(shared_cluster, user, 'profiles') == [{'name': profile['name'], 'avatar_url': profile['avatar_url']}]
-    http.ok('PUT', '/v1/profile', json={'name': 'Z'})
-    eventually(lambda: http.ok('GET', '/v1/profile') == {'user': user, 'name': 'Z', 'avatar_url': ''})
+    assert shared_cluster.http(other).ok('GET', f'/v1/users/{user}').items() >= profile.items()
+    assert said(shared_cluster, user, 'profiles') == [shown]
+    http.ok('PUT', '/v1/profile', json={'name': 'Z', 'bio': '', 'url': ''})
+    eventually(lambda: http.ok('GET', '/v1/profile') == {'user': user, 'name': 'Z', 'avatar_url': '', 'bio': '', 'url': ''})
+    assert said(shared_cluster, user, 'profiles')[1:] == [{'name': 'Z', 'avatar_url': ''}]  # which the last release reads
 
 
 def test_bad_profiles_are_named(shared_cluster, user):
     http = shared_cluster.http(user)
     for body in [{}, {'name': ''}, {'name': None}, {'name': 'x', 'avatar_url': None}, {'name': 5}, {'name': 'x' * 201}, {'name': 'x', 'avatar_url': 7},
-                 {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000}]:
+                 {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000},
+                 {'name': 'x', 'bio': 'b' * 501}, {'name': 'x', 'bio': 5}, {'name': 'x', 'bio': None}, {'name': 'x', 'bio': 'a\u202e'},
+                 {'name': 'x', 'url': 'javascript:alert(1)'}, {'name': 'x', 'url': 'https://' + 'x' * 1000}, {'name': 'x', 'url': 7}]:
         problem(http.put('/v1/profile', json=body), 400, 'bad_profile')
     problem(http.put('/v1/profile', data='x'), 400, 'bad_message')
     assert said(shared_cluster, user, 'profiles') == []

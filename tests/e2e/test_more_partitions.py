@@ -50,6 +50,8 @@ class World:
             made = comments.write(subject, people[3], 'first', owner=owner)
             comments.write(subject, people[4], 'an answer', reply_to=made['id'])
             comments.like(subject, people[5], made['id'])
+            if number < 6:
+                comments.like_post(subject, people[6], owner)
         self.hidden = comments.write('site:one', people[6], 'rude')
         comments.moderate('site:one', self.hidden['id'], 'hidden', people[0])
         for number, user in enumerate(people):

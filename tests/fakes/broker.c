@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "fakes/private.h"
+#include "unit/kit/kit.h"
 
 struct fake_kafka fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .gates = PTHREAD_COND_INITIALIZER};
 
@@ -23,8 +24,11 @@ static void other_free(struct fake_other *other) {
     free(other);
 }
 
+static void stop(void *it) { fake_kafka_stop(); }
+
 void fake_kafka_start(void) {
-    if (fake.started) abort(); // the test before did not stop it
+    if (fake.started) abort(); // this test has started it before
+    kit_after(stop, &fake);
     fake.started = true;
     fake.now_ms = 1000000;
     fake.group_state = "Stable";
@@ -32,6 +36,7 @@ void fake_kafka_start(void) {
 }
 
 void fake_kafka_stop(void) {
+    kit_forget(&fake);
     if (fake.clients) abort(); // a client was not freed
     for (size_t i = 0; i < fake.log_count; i++) {
         struct fake_log *log = fake.logs[i];

@@ -3,7 +3,7 @@
  * run it again after adding one to a test that was there before).
  *
  *     fake_kafka_start();  fake_topic(...);  make clients;  fake_assign(...);  FAKE_UNTIL(&loop, what must become true);
- *     free the clients;  fake_kafka_stop();
+ *     free the clients
  *
  * There is one broker and one group. Logs have offsets, transactions, markers that take an offset each, and a first offset;
  * readers see what is committed, up to the first open transaction. Assignments come when the test says so, from within
@@ -16,7 +16,7 @@
 #include "kafka/producer.h"
 
 void fake_kafka_start(void);
-void fake_kafka_stop(void); /* all clients must have been freed */
+void fake_kafka_stop(void); /* the end of a test does; all clients must have been freed */
 
 /* ---- logs ---- */
 

@@ -95,6 +95,7 @@ static void of_comments(struct piece state, struct piece piece) {
                                                 .roots = comment_subject.roots,
                                                 .visible = comment_subject.visible,
                                                 .held = comment_subject.held,
+                                                .likes = comment_subject.likes,
                                                 .structure = comment_subject.structure,
                                                 .counters = comment_subject.counters};
     if (READ_STATE(comment, state)) thread.about = (struct comment_place){.id = 3, .comment = comment};

@@ -1,14 +1,10 @@
 /* Copies of compacted topics, by those of profiles (on disk) and sharing (in memory): read whole, followed, kept over restarts. */
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/bytes.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "users/profiles.h"
 #include "users/sharing_modes.h"
 #include "world.h"
@@ -20,7 +16,7 @@ struct fixture {
     struct copies *copies;
     struct sharing_modes *modes;
     struct profiles *names;
-    char directory[32];
+    char *directory;
     int readies, sharings, profiles;
     bool failing; /* the disk */
     int64_t last_user, last_offset;
@@ -57,8 +53,7 @@ static void start(struct fixture *f, int partitions) {
     const struct profiles_options names = {
         .data_dir = f->directory, .partitions = partitions, .context = f, .on_change = on_profile};
     const struct sharing_modes_options modes = {.metrics = f->metrics, .context = f, .on_change = on_sharing};
-    struct error error = {.text = ""};
-    if (profiles_open(&names, &f->names, &error)) fail_msg("%s", error.text);
+    if (profiles_open(&names, &f->names, &failure)) fail_msg("%s", failure.text);
     f->modes = sharing_modes_new(&modes);
     const struct copy_definition definitions[] = {sharing_modes_copy(f->modes), profiles_copy(f->names)};
     struct copies_options options = {
@@ -75,7 +70,7 @@ static void start(struct fixture *f, int partitions) {
         .on_disk = on_disk,
     };
     f->readies = 0;
-    if (copies_new(&options, &f->copies, &error)) fail_msg("%s", error.text);
+    if (copies_new(&options, &f->copies, &failure)) fail_msg("%s", failure.text);
 }
 
 static bool is_ready(void *context) { return ((struct fixture *)context)->readies > 0; }
@@ -97,31 +92,23 @@ static void stop(struct fixture *f) {
     f->names = NULL;
 }
 
-static int setup(void **state) {
-    if (world_create(state)) return -1;
-    if (!*state) return 0;
+SET_UP() {
+    struct world *world = world_create(true);
+    if (!world) return NULL;
     struct fixture *f = mem_zero(1, sizeof *f);
-    f->world = *state;
+    f->world = world;
     f->producer = world_producer(f->world, NULL);
     f->metrics = metrics_new();
-    strcpy(f->directory, "/tmp/test-copies-XXXXXX");
-    assert_non_null(mkdtemp(f->directory));
-    *state = f;
-    return 0;
+    f->directory = kit_folder();
+    return f;
 }
 
-static int teardown(void **state) {
-    struct fixture *f = *state;
-    if (!f) return 0;
+TEAR_DOWN(struct fixture *f) {
+    if (!f) return;
     stop(f);
     kafka_producer_free(f->producer, 1000);
     metrics_free(f->metrics);
-    char *command = mem_format("rm -rf %s", f->directory);
-    int status = system(command);
-    free(command);
-    void *world = f->world;
     free(f);
-    return world_destroy(&world) || status ? -1 : 0;
 }
 
 static void produce(struct fixture *f, const struct topic *topic, int64_t user, const void *value, size_t size) {
@@ -133,18 +120,16 @@ static void produce(struct fixture *f, const struct topic *topic, int64_t user, 
 }
 
 static void share(struct fixture *f, int64_t user, enum sharing_mode mode) {
-    struct buffer out = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER out = {.size = 0};
     event_encode_sharing(&out, &(struct sharing){.mode = mode});
     produce(f, &TOPIC_SHARING, user, out.data, out.size);
-    buffer_free(&out);
 }
 
 static void name(struct fixture *f, int64_t user, const char *text) {
-    struct buffer out = {.data = NULL, .size = 0, .capacity = 0};
+    FREED_BUFFER out = {.size = 0};
     struct profile profile = {.name = {text, strlen(text)}, .avatar_url = {"http://x/", 9}};
     event_encode_profile(&out, &profile);
     produce(f, &TOPIC_PROFILES, user, out.data, out.size);
-    buffer_free(&out);
 }
 
 static void assert_name(struct fixture *f, int64_t user, const char *expected) {
@@ -177,9 +162,7 @@ static void until_told(struct fixture *f, int sharings, int profiles) {
     assert_int_equal(f->profiles, profiles);
 }
 
-static void test_reads_what_is_there_and_follows(void **state) {
-    NEEDS_BROKER(state);
-    struct fixture *f = *state;
+TEST(test_reads_what_is_there_and_follows, struct fixture *f) {
     int64_t offset;
     for (int64_t user = 1; user <= 50; user++) {
         share(f, user, user % 2 ? SHARING_FRIENDS : SHARING_PUBLIC);
@@ -222,9 +205,7 @@ static double records_read(struct fixture *f, const char *labels) {
     return metrics_counter(f->metrics, "starling_copies_records_total", "", labels)->value;
 }
 
-static void test_restart_reads_only_what_is_new(void **state) {
-    NEEDS_BROKER(state);
-    struct fixture *f = *state;
+TEST(test_restart_reads_only_what_is_new, struct fixture *f) {
     for (int64_t user = 1; user <= 30; user++) name(f, user, "Before");
     share(f, 3, SHARING_FRIENDS);
     start_and_wait(f);
@@ -246,16 +227,13 @@ static void test_restart_reads_only_what_is_new(void **state) {
 }
 
 /* Topics made anew under the same names (and, here, the folder of another cluster). */
-static void test_other_topics_are_read_anew(void **state) {
-    NEEDS_BROKER(state);
-    struct fixture *f = *state;
+TEST(test_other_topics_are_read_anew, struct fixture *f) {
     for (int64_t user = 1; user <= 30; user++) name(f, user, "Other");
     start_and_wait(f);
     stop(f);
-    char *prefix = f->world->prefix;
+    FREED char *prefix = f->world->prefix;
     f->world->prefix = mem_format("%sagain.", prefix);
     f->world->settings.prefix = f->world->prefix;
-    free(prefix);
     struct topics_plan plan = {.topics = &TOPICS_ALL, .partitions = WORLD_PARTITIONS, .replication = 1};
     assert_int_equal(kafka_topics_create(f->world->admin, &plan, PATIENCE_MS, NULL), 0);
     kafka_producer_free(f->producer, 1000);
@@ -266,9 +244,7 @@ static void test_other_topics_are_read_anew(void **state) {
     assert_name(f, 1, NULL);
 }
 
-static void test_bad_records_do_no_harm(void **state) {
-    NEEDS_BROKER(state);
-    struct fixture *f = *state;
+TEST(test_bad_records_do_no_harm, struct fixture *f) {
     share(f, 9, SHARING_FRIENDS);
     name(f, 9, "Nine");
     start_and_wait(f);
@@ -296,9 +272,7 @@ static bool disk_fails(void *context) { return store_failures(context) > 0; }
 
 /* A disk that refuses to write (here: files that may not grow) stops profiles, which come when it works again. Sharing needs no
  * disk and goes on meanwhile, so that nobody is shown longer than they want. */
-static void test_a_disk_that_fails_stops_its_copy_alone(void **state) {
-    NEEDS_BROKER(state);
-    struct fixture *f = *state;
+TEST(test_a_disk_that_fails_stops_its_copy_alone, struct fixture *f) {
     enum { USERS = 40, NAME_SIZE = 1000 };
     char text[NAME_SIZE + 1];
     struct rlimit limit, before;
@@ -334,9 +308,7 @@ static void test_a_disk_that_fails_stops_its_copy_alone(void **state) {
     assert_name(f, USERS, text);
 }
 
-static void test_waits_for_a_broker(void **state) {
-    NEEDS_BROKER(state);
-    struct fixture *f = *state;
+TEST(test_waits_for_a_broker, struct fixture *f) {
     f->world->settings.bootstrap = "127.0.0.1:1";
     start(f, PARTITIONS);
     world_run(f->world, 500);
@@ -344,18 +316,4 @@ static void test_waits_for_a_broker(void **state) {
     stop(f); // in the middle of asking
     f->world->settings.bootstrap = getenv("STARLING_TEST_BROKER");
     start_and_wait(f);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_reads_what_is_there_and_follows),
-        TEST(test_restart_reads_only_what_is_new),
-        TEST(test_other_topics_are_read_anew),
-        TEST(test_bad_records_do_no_harm),
-        TEST(test_a_disk_that_fails_stops_its_copy_alone),
-        TEST(test_waits_for_a_broker),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

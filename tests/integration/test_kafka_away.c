@@ -1,16 +1,11 @@
 /* The broker goes away and comes back. The test that runs this has the broker in hand: this prints "stop broker" and "start
  * broker", each on a line of its own, and goes on when it reads a line. */
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 static atomic_int sockets;
@@ -56,9 +51,9 @@ static bool told(void *context) {
            both->fates->downs >= both->downs;
 }
 
-static void test_broker_goes_and_comes(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+TEST(test_broker_goes_and_comes, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     struct reader reader = {.world = NULL};
     struct kafka_producer *producer = NULL;
@@ -90,8 +85,7 @@ static void test_broker_goes_and_comes(void **state) {
     assert_int_equal(code, -EHOSTDOWN);
     assert_true(taken > 10);
     int64_t low, high;
-    struct error error = {.text = ""};
-    code = kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 0, &low, &high, 500, &error);
+    code = kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 0, &low, &high, 500, &failure);
     assert_true(code == -ETIMEDOUT || code == -EHOSTDOWN);
     assert_int_equal(fates.downs, 1); // once, not each second
     assert_int_equal(reader.downs, 1);
@@ -110,11 +104,4 @@ static void test_broker_goes_and_comes(void **state) {
     for (size_t i = 1; i < reader.count; i++) assert_string_equal(reader.seen[i].value, "meanwhile");
     reader_close(&reader);
     kafka_producer_free(producer, 1000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_broker_goes_and_comes, world_create, world_destroy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Reading without a group: positions, seeking, pausing, holding, ends, times, lost offsets. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 static void fill(struct world *world, const struct topic *topic, int32_t partition, int from, int to) {
@@ -27,9 +22,9 @@ static void assert_values(const struct reader *reader, size_t first, int from, i
     }
 }
 
-static void test_reads_in_order_and_knows_the_position(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+TEST(test_reads_in_order_and_knows_the_position, struct world *world) {
     struct reader reader = {.world = NULL};
     fill(world, &TOPIC_LOCATIONS, 1, 0, 100);
     reader_open(&reader, world, NULL, NULL);
@@ -54,9 +49,7 @@ static bool at_start(void *context) {
     return kafka_consumer_position(((struct reader *)context)->consumer, &TOPIC_PROFILES, 0) == 0;
 }
 
-static void test_position_of_an_empty_partition_becomes_known(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_position_of_an_empty_partition_becomes_known, struct world *world) {
     struct reader reader = {.world = NULL};
     reader_open(&reader, world, NULL, NULL);
     reader_read(&reader, &TOPIC_PROFILES, 0, KAFKA_OFFSET_BEGINNING);
@@ -66,9 +59,7 @@ static void test_position_of_an_empty_partition_becomes_known(void **state) {
     reader_close(&reader);
 }
 
-static void test_more_and_less_disturb_nobody(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_more_and_less_disturb_nobody, struct world *world) {
     struct reader reader = {.world = NULL};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 500);
     fill(world, &TOPIC_SHARING, 3, 0, 20);
@@ -96,9 +87,7 @@ static void test_more_and_less_disturb_nobody(void **state) {
 }
 
 /* librdkafka alone aborts when it is given a third list while it still stops a partition of the first. */
-static void test_changes_in_quick_succession(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_changes_in_quick_succession, struct world *world) {
     struct reader reader = {.world = NULL};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 50);
     reader_open(&reader, world, NULL, NULL);
@@ -119,17 +108,13 @@ static void test_changes_in_quick_succession(void **state) {
     reader_close(&reader);
 }
 
-static void test_refuses_what_cannot_be_read(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_refuses_what_cannot_be_read, struct world *world) {
     struct reader reader = {.world = NULL};
-    struct error error = {.text = ""};
     reader_open(&reader, world, NULL, NULL);
     struct kafka_position twice[] = {{&TOPIC_SHARING, 1, 0}, {&TOPIC_SHARING, 2, 0}, {&TOPIC_SHARING, 1, 0}};
-    assert_int_equal(kafka_consumer_read(reader.consumer, twice, 3, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "sharing/1"));
+    assert_fails(kafka_consumer_read(reader.consumer, twice, 3, &failure), -EINVAL, "sharing/1");
     struct kafka_position nowhere = {&TOPIC_SHARING, 1, KAFKA_OFFSET_NONE};
-    assert_int_equal(kafka_consumer_read(reader.consumer, &nowhere, 1, &error), -EINVAL);
+    assert_int_equal(kafka_consumer_read(reader.consumer, &nowhere, 1, &failure), -EINVAL);
     struct kafka_position no_partition = {&TOPIC_SHARING, -1, 0}, no_topic = {NULL, 0, 0};
     assert_int_equal(kafka_consumer_read(reader.consumer, &no_partition, 1, NULL), -EINVAL);
     assert_int_equal(kafka_consumer_read(reader.consumer, &no_topic, 1, NULL), -EINVAL);
@@ -138,9 +123,7 @@ static void test_refuses_what_cannot_be_read(void **state) {
     reader_close(&reader);
 }
 
-static void test_seeks(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_seeks, struct world *world) {
     struct reader reader = {.world = NULL};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 30);
     reader_open(&reader, world, NULL, NULL);
@@ -176,9 +159,7 @@ static void seek_back_once(struct reader *reader) {
     assert_int_equal(kafka_consumer_seek(reader->consumer, &back, NULL), 0);
 }
 
-static void test_seeks_from_within_records(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_seeks_from_within_records, struct world *world) {
     struct reader reader = {.on_records = seek_back_once};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 100);
     reader_open(&reader, world, NULL, NULL);
@@ -190,9 +171,7 @@ static void test_seeks_from_within_records(void **state) {
     reader_close(&reader);
 }
 
-static void test_pauses_one_partition(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_pauses_one_partition, struct world *world) {
     struct reader reader = {.world = NULL};
     reader_open(&reader, world, NULL, NULL);
     struct kafka_position both[] = {{&TOPIC_LOCATIONS, 0, 0}, {&TOPIC_LOCATIONS, 1, 0}};
@@ -217,9 +196,7 @@ static void test_pauses_one_partition(void **state) {
 
 /* librdkafka keeps a partition paused that is assigned anew: the router that had to begin again with its commands while there
  * were too many of them to read on never read one more. */
-static void test_reading_again_ends_a_pause(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_reading_again_ends_a_pause, struct world *world) {
     struct reader reader = {.world = NULL};
     struct kafka_position from = {&TOPIC_LOCATIONS, 0, 5};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 10);
@@ -246,7 +223,7 @@ static void hold_first(struct reader *reader) {
 
 /* Shorter than the second after which it must poll all the same, and longer. */
 static void hold_for(struct world *world, int ms) {
-    struct reader reader = {.on_records = hold_first};
+    FREED_BY(reader_close) struct reader reader = {.on_records = hold_first};
     reader_open(&reader, world, NULL, NULL);
     reader_read(&reader, &TOPIC_LOCATIONS, 0, 0);
     reader_until(&reader, 7);
@@ -256,23 +233,18 @@ static void hold_for(struct world *world, int ms) {
     kafka_consumer_hold(reader.consumer, false);
     reader_until(&reader, 100);
     assert_values(&reader, 0, 0, 100);
-    reader_close(&reader);
 }
 
-static void test_holds(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_holds, struct world *world) {
     fill(world, &TOPIC_LOCATIONS, 0, 0, 100);
     hold_for(world, 100);
     hold_for(world, 2500);
 }
 
-static void test_holds_while_reading_elsewhere(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_holds_while_reading_elsewhere, struct world *world) {
     fill(world, &TOPIC_LOCATIONS, 0, 0, 20);
     fill(world, &TOPIC_LOCATIONS, 1, 0, 20);
-    struct reader reader = {.world = NULL};
+    FREED_BY(reader_close) struct reader reader = {.world = NULL};
     reader_open(&reader, world, NULL, NULL);
     kafka_consumer_hold(reader.consumer, true);
     world_run(world, 1500);
@@ -287,27 +259,20 @@ static void test_holds_while_reading_elsewhere(void **state) {
     assert_int_equal(reader_count(&reader, &TOPIC_LOCATIONS, 1), 0); // paused by its owner, still
     assert_int_equal(kafka_consumer_resume(reader.consumer, &TOPIC_LOCATIONS, 1), 0);
     reader_until(&reader, 40);
-    reader_close(&reader);
 }
 
-static void test_lost_offset_is_told(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_lost_offset_is_told, struct world *world) {
     fill(world, &TOPIC_LOCATIONS, 2, 0, 5);
-    struct reader reader = {.world = NULL};
+    FREED_BY(reader_close) struct reader reader = {.world = NULL};
     reader_open(&reader, world, NULL, NULL);
     reader_read(&reader, &TOPIC_LOCATIONS, 2, 1000000);
     reader_until(&reader, 5);
     assert_int_equal(reader.offsets_lost, 1);
     assert_values(&reader, 0, 0, 5);
-    reader_close(&reader);
 }
 
-static void test_ends_and_times(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_ends_and_times, struct world *world) {
     struct reader reader = {.world = NULL};
-    struct error error = {.text = ""};
     reader_open(&reader, world, NULL, NULL);
     int64_t low, high;
     fill(world, &TOPIC_LOCATIONS, 0, 0, 3);
@@ -315,25 +280,25 @@ static void test_ends_and_times(void **state) {
     int64_t between = clock_wall_ms();
     world_run(world, 20);
     fill(world, &TOPIC_LOCATIONS, 0, 3, 5);
-    if (kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 0, &low, &high, PATIENCE_MS, &error))
-        fail_msg("%s", error.text);
+    if (kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 0, &low, &high, PATIENCE_MS, &failure))
+        fail_msg("%s", failure.text);
     assert_int_equal(low, 0);
     assert_int_equal(high, 5);
-    assert_int_equal(kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 99, &low, &high, PATIENCE_MS, &error),
-                     -ENOENT);
+    assert_int_equal(
+        kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 99, &low, &high, PATIENCE_MS, &failure), -ENOENT);
 
     struct kafka_position at[] = {{&TOPIC_LOCATIONS, 0, 0}, {&TOPIC_LOCATIONS, 1, 0}};
-    if (kafka_consumer_offsets_at(reader.consumer, at, 2, between, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, between, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(at[0].offset, 3);
     assert_int_equal(at[1].offset, 0);
-    if (kafka_consumer_offsets_at(reader.consumer, at, 2, 0, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, 0, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(at[0].offset, 0);
-    if (kafka_consumer_offsets_at(reader.consumer, at, 2, clock_wall_ms() + 60000, PATIENCE_MS, &error))
-        fail_msg("%s", error.text);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, clock_wall_ms() + 60000, PATIENCE_MS, &failure))
+        fail_msg("%s", failure.text);
     assert_int_equal(at[0].offset, 5);
     assert_int_equal(at[1].offset, 0);
     struct kafka_position ends[] = {{&TOPIC_LOCATIONS, 1, 7}, {&TOPIC_LOCATIONS, 0, 7}};
-    if (kafka_consumer_ends(reader.consumer, ends, 2, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_ends(reader.consumer, ends, 2, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(ends[0].offset, 0);
     assert_int_equal(ends[1].offset, 5);
     reader_close(&reader);
@@ -363,9 +328,7 @@ static void take_slowly(void *context, const struct kafka_record *records, size_
 static bool took_all(void *context) { return ((struct slow *)context)->count == HOARD; }
 
 /* librdkafka stops fetching when it has fetched so much that was not taken yet, and by itself it goes on a second later. */
-static void test_a_full_queue_that_is_drained_fills_at_once(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_a_full_queue_that_is_drained_fills_at_once, struct world *world) {
     struct kafka_producer *producer = world_producer(world, NULL);
     for (int i = 0; i < HOARD; i++) {
         world_send(world, producer, &TOPIC_LOCATIONS, 0, "x");
@@ -397,41 +360,13 @@ static int settings_code(struct world *world, const char *key, const char *value
     return code;
 }
 
-static void test_properties_of_the_user(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
-    assert_int_equal(settings_code(world, "fetch.max.bytes", "1000000", &error), 0);
-    assert_int_equal(settings_code(world, "linger.ms", "7", &error),
+TEST(test_properties_of_the_user, struct world *world) {
+    assert_int_equal(settings_code(world, "fetch.max.bytes", "1000000", &failure), 0);
+    assert_int_equal(settings_code(world, "linger.ms", "7", &failure),
                      0); // a producer's: the same list goes to both kinds
-    assert_int_equal(settings_code(world, "fetch.max.byte", "1", &error), -EINVAL);
-    assert_non_null(strstr(error.text, "kafka.fetch.max.byte"));
-    assert_int_equal(settings_code(world, "fetch.max.bytes", "many", &error), -EINVAL);
-    assert_non_null(strstr(error.text, "kafka.fetch.max.bytes=many"));
-    assert_int_equal(settings_code(world, "enable.auto.commit", "true", &error), -EINVAL);
-    assert_int_equal(settings_code(world, "partition.assignment.strategy", "cooperative-sticky", &error), -EINVAL);
-    assert_int_equal(settings_code(world, "partition.assignment.strategy", "roundrobin", &error), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_create, world_destroy)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_reads_in_order_and_knows_the_position),
-        TEST(test_position_of_an_empty_partition_becomes_known),
-        TEST(test_more_and_less_disturb_nobody),
-        TEST(test_changes_in_quick_succession),
-        TEST(test_refuses_what_cannot_be_read),
-        TEST(test_seeks),
-        TEST(test_seeks_from_within_records),
-        TEST(test_pauses_one_partition),
-        TEST(test_reading_again_ends_a_pause),
-        TEST(test_holds),
-        TEST(test_holds_while_reading_elsewhere),
-        TEST(test_lost_offset_is_told),
-        TEST(test_ends_and_times),
-        TEST(test_a_full_queue_that_is_drained_fills_at_once),
-        TEST(test_properties_of_the_user),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_fails(settings_code(world, "fetch.max.byte", "1", &failure), -EINVAL, "kafka.fetch.max.byte");
+    assert_fails(settings_code(world, "fetch.max.bytes", "many", &failure), -EINVAL, "kafka.fetch.max.bytes=many");
+    assert_int_equal(settings_code(world, "enable.auto.commit", "true", &failure), -EINVAL);
+    assert_int_equal(settings_code(world, "partition.assignment.strategy", "cooperative-sticky", &failure), -EINVAL);
+    assert_int_equal(settings_code(world, "partition.assignment.strategy", "roundrobin", &failure), 0);
 }

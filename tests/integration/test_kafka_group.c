@@ -1,12 +1,6 @@
 /* Consumer groups: what is owned, what is read, what is committed, through rebalances. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 static void fill(struct world *world, const struct topic *topic, int32_t partition, int from, int to) {
@@ -61,9 +55,9 @@ static void assert_each_once(const struct reader *reader, const struct topic *to
     }
 }
 
-static void test_reads_everything_through_rebalances(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+TEST(test_reads_everything_through_rebalances, struct world *world) {
     struct reader a = {.on_assigned = read_everything}, b = {.on_assigned = read_everything};
     struct reader *both[] = {&a, &b, NULL}, *one[] = {&a, NULL};
     struct kafka_producer *producer = world_producer(world, NULL);
@@ -105,17 +99,14 @@ static void test_reads_everything_through_rebalances(void **state) {
     reader_close(&a);
 }
 
-static void test_reading_may_start_later_than_the_assignment(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_reading_may_start_later_than_the_assignment, struct world *world) {
     struct reader a = {.read_nothing = true}, b = {.read_nothing = true};
     struct reader *both[] = {&a, &b, NULL};
     struct kafka_position first = {&TOPIC_LOCATIONS, 0, 0};
-    struct error error = {.text = ""};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 10);
     reader_open(&a, world, "late", NULL);
     // Before there is an assignment there is nothing to read by.
-    assert_int_equal(kafka_consumer_read(a.consumer, &first, 1, &error), -ESTALE);
+    assert_int_equal(kafka_consumer_read(a.consumer, &first, 1, &failure), -ESTALE);
     reader_until_assigned(&a, 2 * PARTITIONS);
     world_run(world, 500);
     assert_int_equal(a.count, 0);
@@ -132,17 +123,14 @@ static void test_reading_may_start_later_than_the_assignment(void **state) {
 
 static bool hundred_seen(void *context) { return ((struct reader *)context)->count >= 100; }
 
-static void test_commits_and_goes_on_there(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_commits_and_goes_on_there, struct world *world) {
     struct reader a = {.world = NULL};
-    struct error error = {.text = ""};
     fill(world, &TOPIC_LOCATIONS, 2, 0, 100);
     reader_open(&a, world, "commits", NULL);
     reader_until_assigned(&a, 2 * PARTITIONS);
     struct kafka_position where[] = {
         {&TOPIC_LOCATIONS, 2, 0}, {&TOPIC_LOCATIONS, 3, 0}, {&TOPIC_FRIEND_COMMANDS, 2, 0}};
-    if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     for (int i = 0; i < 3; i++) assert_int_equal(where[i].offset, KAFKA_OFFSET_NONE);
     world_until(world, hundred_seen, &a, "all is read");
     struct kafka_position done[] = {{&TOPIC_LOCATIONS, 2, 64}, {&TOPIC_FRIEND_COMMANDS, 2, 0}};
@@ -152,14 +140,14 @@ static void test_commits_and_goes_on_there(void **state) {
     reader_open(&a, world, "commits", NULL);
     a.read_nothing = true;
     reader_until_assigned(&a, 2 * PARTITIONS);
-    if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     assert_int_equal(where[0].offset, 64);
     assert_int_equal(where[1].offset, KAFKA_OFFSET_NONE);
     assert_int_equal(where[2].offset, 0);
     int64_t committed[PARTITIONS], end[PARTITIONS];
     if (kafka_group_offsets(world->admin, "commits", &TOPIC_LOCATIONS, PARTITIONS, committed, end, PATIENCE_MS,
-                            &error)) {
-        fail_msg("%s", error.text);
+                            &failure)) {
+        fail_msg("%s", failure.text);
     }
     assert_int_equal(committed[2], 64);
     assert_int_equal(end[2], 100);
@@ -169,9 +157,7 @@ static void test_commits_and_goes_on_there(void **state) {
     reader_close(&a);
 }
 
-static void test_held_consumer_takes_part_in_rebalances(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_held_consumer_takes_part_in_rebalances, struct world *world) {
     struct reader a = {.world = NULL}, b = {.world = NULL};
     struct reader *both[] = {&a, &b, NULL};
     for (int32_t p = 0; p < PARTITIONS; p++) fill(world, &TOPIC_LOCATIONS, p, 0, 50);
@@ -189,13 +175,10 @@ static void test_held_consumer_takes_part_in_rebalances(void **state) {
     reader_close(&b);
 }
 
-static void test_groups_are_described(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_groups_are_described, struct world *world) {
     struct kafka_group group;
-    struct error error = {.text = ""};
-    char *name = mem_format("%sdescribed", world->prefix);
-    if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    FREED char *name = mem_format("%sdescribed", world->prefix);
+    if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     assert_string_equal(group.state, "Dead");
     assert_int_equal(group.count, 0);
     kafka_group_clear(&group);
@@ -207,7 +190,7 @@ static void test_groups_are_described(void **state) {
     world->settings.client_id = "starling-router@10.0.0.2:9220";
     reader_open(&b, world, name, NULL);
     world_until(world, all_owned_once, both, "both own half");
-    if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     assert_string_equal(group.state, "Stable");
     assert_int_equal(group.count, 2);
     for (size_t i = 0; i < group.count; i++) {
@@ -222,7 +205,6 @@ static void test_groups_are_described(void **state) {
     kafka_group_clear(&group);
     reader_close(&a);
     reader_close(&b);
-    free(name);
 }
 
 static bool has_handed_over(void *context) {
@@ -235,12 +217,9 @@ static bool has_handed_over(void *context) {
 
 /* A static member's place is kept for it when it just ends. Handing over gives away what it owns at once, and the end after it
  * ends: a membership of which nothing is read answers no questions. */
-static void test_a_static_member_hands_over(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
+TEST(test_a_static_member_hands_over, struct world *world) {
     struct kafka_group group;
-    char *name = mem_format("%shanding-over", world->prefix);
+    FREED char *name = mem_format("%shanding-over", world->prefix);
     struct reader a = {.world = NULL}, b = {.world = NULL};
     struct reader *both[] = {&a, &b, NULL}, *one[] = {&b, NULL};
     reader_open(&b, world, name, "b");
@@ -249,7 +228,7 @@ static void test_a_static_member_hands_over(void **state) {
         a = (struct reader){.world = NULL};
         reader_open(&a, world, name, instance);
         world_until(world, all_owned_once, both, "both own half");
-        if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+        if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
         assert_int_equal(group.count, 2);
         for (size_t m = 0; m < group.count; m++) {
             const struct reader *reader = strcmp(group.members[m].instance_id, instance) ? &b : &a;
@@ -257,14 +236,13 @@ static void test_a_static_member_hands_over(void **state) {
         }
         kafka_group_clear(&group);
         int64_t before = clock_monotonic_us();
-        if (kafka_consumer_hand_over(a.consumer, &TOPIC_SHARING, &error)) fail_msg("%s", error.text);
+        if (kafka_consumer_hand_over(a.consumer, &TOPIC_SHARING, &failure)) fail_msg("%s", failure.text);
         world_until(world, has_handed_over, &a, "it is out of it");
         world_until(world, all_owned_once, one, "the other owns all");
         assert_true(clock_monotonic_us() - before < 5000000); // the session's timeout is 6 s
         reader_close(&a);
     }
     reader_close(&b);
-    free(name);
 }
 
 static bool was_revoked(void *context) { return ((struct reader *)context)->lost > 0; }
@@ -274,9 +252,7 @@ static bool is_down(void *context) { return ((struct reader *)context)->downs > 
 
 static bool has_given_up(void *context) { return ((struct reader *)context)->fatal > 0; }
 
-static void test_second_of_the_same_instance_fences_the_first(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_second_of_the_same_instance_fences_the_first, struct world *world) {
     struct reader a = {.world = NULL}, b = {.world = NULL};
     reader_open(&a, world, "static", "same");
     reader_until_assigned(&a, 2 * PARTITIONS);
@@ -289,19 +265,4 @@ static void test_second_of_the_same_instance_fences_the_first(void **state) {
     assert_int_equal(a.fatal, 1);
     reader_close(&a);
     reader_close(&b);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_create, world_destroy)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_reads_everything_through_rebalances),
-        TEST(test_reading_may_start_later_than_the_assignment),
-        TEST(test_commits_and_goes_on_there),
-        TEST(test_held_consumer_takes_part_in_rebalances),
-        TEST(test_groups_are_described),
-        TEST(test_a_static_member_hands_over),
-        TEST(test_second_of_the_same_instance_fences_the_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

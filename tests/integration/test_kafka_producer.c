@@ -1,14 +1,9 @@
 /* Sending: partitions, fates, tombstones, dead letters, limits. */
-#include <errno.h>
 #include <librdkafka/rdkafka.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 struct fates {
@@ -45,14 +40,13 @@ static struct kafka_producer *open_producer(struct world *world, struct fates *f
         .on_broker = broker,
     };
     struct kafka_producer *producer = NULL;
-    struct error error = {.text = ""};
-    if (kafka_producer_new(&options, &producer, &error)) fail_msg("%s", error.text);
+    if (kafka_producer_new(&options, &producer, &failure)) fail_msg("%s", failure.text);
     return producer;
 }
 
-static void test_fates_are_told(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+TEST(test_fates_are_told, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
     int mine;
@@ -75,16 +69,13 @@ static void test_fates_are_told(void **state) {
     } else {
         assert_int_equal(code, -EINVAL);
     }
-    char *huge = mem_zero(1, 2 << 20);
+    FREED char *huge = mem_zero(1, 2 << 20);
     assert_int_equal(kafka_producer_send(producer, &TOPIC_SHARING, 2, NULL, 0, huge, 2 << 20, NULL), -EINVAL);
-    free(huge);
     assert_int_equal(kafka_producer_pending(producer), 0);
     kafka_producer_free(producer, 1000);
 }
 
-static void test_keys_choose_the_partition_as_java_does(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_keys_choose_the_partition_as_java_does, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
     for (int64_t user = 0; user < 40; user++) {
@@ -105,22 +96,19 @@ static void test_keys_choose_the_partition_as_java_does(void **state) {
     kafka_producer_free(producer, 1000);
 }
 
-static void test_tombstones_and_empty_values_differ(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_tombstones_and_empty_values_differ, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
     assert_int_equal(kafka_producer_send(producer, &TOPIC_PROFILES, 0, "k", 1, NULL, 0, NULL), 0);
     assert_int_equal(kafka_producer_send(producer, &TOPIC_PROFILES, 0, "k", 1, "", 0, NULL), 0);
     kafka_producer_free(producer, 5000);
     assert_int_equal(fates.acknowledged, 2);
-    struct reader reader = {.world = NULL};
+    FREED_BY(reader_close) struct reader reader = {.world = NULL};
     reader_open(&reader, world, NULL, NULL);
     reader_read(&reader, &TOPIC_PROFILES, 0, 0);
     reader_until(&reader, 2);
     assert_true(reader.seen[0].tombstone);
     assert_false(reader.seen[1].tombstone);
-    reader_close(&reader);
 }
 
 static void assert_header(const rd_kafka_message_t *message, const char *name, const char *expected) {
@@ -139,21 +127,18 @@ static rd_kafka_message_t *first_of(struct world *world, const struct topic *top
     rd_kafka_conf_set(conf, "bootstrap.servers", world->settings.bootstrap, reason, sizeof reason);
     rd_kafka_conf_set(conf, "group.id", "unused", reason, sizeof reason);
     *client = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof reason);
-    char *name = topic_full_name(&world->settings, topic, true);
+    FREED char *name = topic_full_name(&world->settings, topic, true);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, name, 0)->offset = 0;
     rd_kafka_assign(*client, list);
     rd_kafka_topic_partition_list_destroy(list);
-    free(name);
     rd_kafka_message_t *message = rd_kafka_consumer_poll(*client, PATIENCE_MS);
     assert_non_null(message);
     assert_int_equal(message->err, 0);
     return message;
 }
 
-static void test_dead_letters(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_dead_letters, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
     struct kafka_record record = {
@@ -177,13 +162,12 @@ static void test_dead_letters(void **state) {
     assert_memory_equal(message->key, "\0key", 4);
     assert_int_equal(message->len, 9);
     assert_memory_equal(message->payload, "\0\1garbage", 9);
-    char *source = topic_full_name(&world->settings, &TOPIC_LOCATIONS, false);
+    FREED char *source = topic_full_name(&world->settings, &TOPIC_LOCATIONS, false);
     assert_header(message, "__connect.errors.topic", source);
     assert_header(message, "__connect.errors.partition", "3");
     assert_header(message, "__connect.errors.offset", "4711");
     assert_header(message, "__connect.errors.connector.name", "starling-test");
     assert_header(message, "__connect.errors.exception.message", "the reason");
-    free(source);
     rd_kafka_message_destroy(message);
     rd_kafka_consumer_close(client);
     rd_kafka_destroy(client);
@@ -200,9 +184,7 @@ static int fill_queue(struct world *world, struct kafka_producer *producer) {
     return code;
 }
 
-static void test_full_queue_empties_again(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_full_queue_empties_again, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 256 << 10);
     world_send(world, producer, &TOPIC_LOCATIONS, 0, "first");
@@ -221,9 +203,7 @@ static void test_full_queue_empties_again(void **state) {
 
 static bool told_down(void *context) { return ((struct fates *)context)->downs > 0; }
 
-static void test_no_broker_at_all(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_no_broker_at_all, struct world *world) {
     struct fates fates = {.acknowledged = 0};
     world->settings.bootstrap = "127.0.0.1:1";
     struct kafka_producer *producer = open_producer(world, &fates, 256 << 10);
@@ -237,18 +217,4 @@ static void test_no_broker_at_all(void **state) {
     assert_int_equal(fates.failed, (int)taken); // each one's fate is told, also at the end
     assert_int_equal(fates.last_code, -ECANCELED);
     assert_int_equal(fates.downs, 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_create, world_destroy)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_fates_are_told),
-        TEST(test_keys_choose_the_partition_as_java_does),
-        TEST(test_tombstones_and_empty_values_differ),
-        TEST(test_dead_letters),
-        TEST(test_full_queue_empties_again),
-        TEST(test_no_broker_at_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* A producer whose client is of no use any more makes a new one. */
-#include <errno.h>
 #include <librdkafka/rdkafka.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "event/topics.h"
 #include "kafka/producer_private.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 struct writing {
@@ -59,9 +56,9 @@ static void write_again(struct writing *writing, struct world *world) {
     world_until(world, acknowledged, writing, "it is acknowledged");
 }
 
-static void test_librdkafka_gives_up(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+TEST(test_librdkafka_gives_up, struct world *world) {
     struct writing writing;
     begin(&writing, world);
     write_again(&writing, world);
@@ -79,11 +76,9 @@ static void test_librdkafka_gives_up(void **state) {
 }
 
 /* The broker answers, and is given nothing for longer than a client's time. The next client has more of it. */
-static void test_nothing_is_acknowledged(void **state) {
-    NEEDS_BROKER(state);
+TEST(test_nothing_is_acknowledged, struct world *world) {
     static const struct config_pair LATE = {.key = "linger.ms", .value = "9000"};
-    struct world *world = *state;
-    struct writing writing;
+    FREED_BY(end) struct writing writing;
     world->settings.extra = &LATE;
     world->settings.extra_count = 1;
     begin(&writing, world);
@@ -99,13 +94,4 @@ static void test_nothing_is_acknowledged(void **state) {
     write_again(&writing, world);
     assert_int_equal(writing.stopped, 1);
     assert_int_equal(writing.again, 1);
-    end(&writing);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_librdkafka_gives_up, world_create, world_destroy),
-        cmocka_unit_test_setup_teardown(test_nothing_is_acknowledged, world_create, world_destroy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 /* Topics: made once, kept as they should be, and refused when they are not. */
-#include <errno.h>
 #include <librdkafka/rdkafka.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 static const struct topics_plan PLAN = {.topics = &TOPICS_ALL, .partitions = WORLD_PARTITIONS, .replication = -1};
 
 static void create(struct world *world) {
-    struct error error = {.text = ""};
-    if (kafka_topics_create(world->admin, &PLAN, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_topics_create(world->admin, &PLAN, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
 }
 
 /* librdkafka itself, to look at topics and to make wrong ones. */
@@ -30,7 +25,7 @@ static rd_kafka_t *stranger(struct world *world) {
 static void make_topic(struct world *world, const struct topic *topic, int partitions) {
     char reason[256];
     rd_kafka_t *client = stranger(world);
-    char *name = topic_full_name(&world->settings, topic, false);
+    FREED char *name = topic_full_name(&world->settings, topic, false);
     rd_kafka_NewTopic_t *new = rd_kafka_NewTopic_new(name, partitions, 1, reason, sizeof reason);
     rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
     rd_kafka_CreateTopics(client, &new, 1, NULL, queue);
@@ -50,13 +45,12 @@ static void make_topic(struct world *world, const struct topic *topic, int parti
     }
     rd_kafka_topic_destroy(handle);
     rd_kafka_destroy(client);
-    free(name);
 }
 
 /* A topic's setting; alter: gives it that value first. Caller frees. */
 static char *setting(struct world *world, const struct topic *topic, bool dead, const char *name, const char *alter) {
     rd_kafka_t *client = stranger(world);
-    char *full = topic_full_name(&world->settings, topic, dead);
+    FREED char *full = topic_full_name(&world->settings, topic, dead);
     rd_kafka_ConfigResource_t *resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, full);
     rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
     rd_kafka_event_t *event;
@@ -85,7 +79,6 @@ static char *setting(struct world *world, const struct topic *topic, bool dead, 
     rd_kafka_queue_destroy(queue);
     rd_kafka_ConfigResource_destroy(resource);
     rd_kafka_destroy(client);
-    free(full);
     return value;
 }
 
@@ -107,9 +100,9 @@ static void assert_setting(struct world *world, const struct topic *topic, bool 
     until_setting(world, topic, dead, name, true, expected);
 }
 
-static void test_creates_and_verifies(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(false); }
+
+TEST(test_creates_and_verifies, struct world *world) {
     struct topics_shape shape = {.partitions = {0}};
     struct error error = {.text = ""};
     assert_int_equal(kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error), -ENOENT);
@@ -136,28 +129,21 @@ static void test_creates_and_verifies(void **state) {
 }
 
 /* Kafka deletes whole segments: records of a quiet topic stay for as long as the segment that they are in is open. */
-static void test_segments_are_closed_within_the_retention(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_segments_are_closed_within_the_retention, struct world *world) {
     create(world);
     for (size_t i = 0; i < 2 * TOPICS_ALL.count; i++) {
         const struct topic *topic = TOPICS_ALL.items[i / 2];
         if (topic->cleanup == TOPIC_COMPACTED && i % 2 == 0) continue;
-        char *kept = setting(world, topic, i % 2, "retention.ms", NULL);
-        char *open = setting(world, topic, i % 2, "segment.ms", NULL);
-        char *bytes = setting(world, topic, i % 2, "segment.bytes", NULL);
+        FREED char *kept = setting(world, topic, i % 2, "retention.ms", NULL);
+        FREED char *open = setting(world, topic, i % 2, "segment.ms", NULL);
+        FREED char *bytes = setting(world, topic, i % 2, "segment.bytes", NULL);
         assert_true(strtoll(open, NULL, 10) * 10 <= strtoll(kept, NULL, 10));
         assert_true(strtoll(bytes, NULL, 10) <= 256 << 20);
-        free(kept);
-        free(open);
-        free(bytes);
     }
 }
 
 /* An upgrade adds topics: processes that do not need them go on. */
-static void test_looks_only_at_what_is_named(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_looks_only_at_what_is_named, struct world *world) {
     struct error error = {.text = ""};
     struct topics_shape shape;
     const struct topic *const named[] = {&TOPIC_PROFILES, &TOPIC_DELIVERIES};
@@ -174,9 +160,7 @@ static void test_looks_only_at_what_is_named(void **state) {
     assert_int_equal(shape.partitions[TOPIC_SPACE_SUBJECTS], 0);
 }
 
-static void test_sets_how_many_copies_must_be_written(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_sets_how_many_copies_must_be_written, struct world *world) {
     struct topics_plan plan = PLAN;
     plan.min_insync = 1;
     create(world);
@@ -185,9 +169,7 @@ static void test_sets_how_many_copies_must_be_written(void **state) {
     assert_setting(world, &TOPIC_LOCATIONS, true, "min.insync.replicas", "1");
 }
 
-static void test_mends_settings_and_keeps_what_an_operator_set(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_mends_settings_and_keeps_what_an_operator_set, struct world *world) {
     create(world);
     free(setting(world, &TOPIC_LOCATIONS, false, "max.message.bytes", "2000000"));
     until_setting(world, &TOPIC_LOCATIONS, false, "retention.ms", false, "86400000");
@@ -197,9 +179,7 @@ static void test_mends_settings_and_keeps_what_an_operator_set(void **state) {
     assert_setting(world, &TOPIC_LOCATIONS, false, "max.message.bytes", "2000000");
 }
 
-static void test_completes_what_is_half_there(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_completes_what_is_half_there, struct world *world) {
     struct topics_shape shape;
     make_topic(world, &TOPIC_PROFILES, PARTITIONS);
     create(world);
@@ -207,9 +187,7 @@ static void test_completes_what_is_half_there(void **state) {
     assert_setting(world, &TOPIC_PROFILES, false, "cleanup.policy", "compact");
 }
 
-static void test_never_changes_partitions(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_never_changes_partitions, struct world *world) {
     struct error error = {.text = ""};
     struct topics_shape shape;
     make_topic(world, &TOPIC_FRIENDSHIPS, PARTITIONS + 1);
@@ -220,9 +198,7 @@ static void test_never_changes_partitions(void **state) {
     assert_non_null(strstr(error.text, "locations"));
 }
 
-static void test_refuses_counts_that_differ(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_refuses_counts_that_differ, struct world *world) {
     struct error error = {.text = ""};
     struct topics_shape shape;
     for (size_t t = 0; t < TOPICS_ALL.count; t++) {
@@ -249,14 +225,13 @@ struct users {
 /* One record a user, where partitioning among `partitions` puts it, or so many partitions further. */
 static void place_profiles(struct world *world, struct users users, int partitions, int further) {
     rd_kafka_t *client = stranger(world);
-    char *name = topic_full_name(&world->settings, &TOPIC_PROFILES, false);
+    FREED char *name = topic_full_name(&world->settings, &TOPIC_PROFILES, false);
     rd_kafka_topic_t *handle = rd_kafka_topic_new(client, name, NULL);
     for (int64_t user = users.first; user < users.first + users.count; user++)
         place(handle, user, (hash_user_partition(user, partitions) + further) % PARTITIONS);
     assert_int_equal(rd_kafka_flush(client, PATIENCE_MS), 0);
     rd_kafka_topic_destroy(handle);
     rd_kafka_destroy(client);
-    free(name);
 }
 
 static int placed(struct world *world, struct error *error) {
@@ -264,59 +239,42 @@ static int placed(struct world *world, struct error *error) {
     return kafka_topics_placed(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, error);
 }
 
-static void test_says_that_records_were_placed_among_fewer_partitions(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
+TEST(test_says_that_records_were_placed_among_fewer_partitions, struct world *world) {
     create(world);
-    if (placed(world, &error)) fail_msg("%s", error.text); // nothing is there
+    if (placed(world, &failure)) fail_msg("%s", failure.text); // nothing is there
     place_profiles(world, (struct users){1, 40}, 3, 0);
-    assert_int_equal(placed(world, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "have 4 partitions, and their records were placed among 3"));
+    assert_fails(placed(world, &failure), -EINVAL, "have 4 partitions, and their records were placed among 3");
 }
 
 /* Also when the added partitions have records already, which lie where they belong. */
-static void test_finds_partitions_that_were_added_before_others_wrote(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
+TEST(test_finds_partitions_that_were_added_before_others_wrote, struct world *world) {
     create(world);
     place_profiles(world, (struct users){1, 40}, 2, 0);
     place_profiles(world, (struct users){1000, 80}, PARTITIONS, 0);
-    assert_int_equal(placed(world, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "have 4 partitions, and their records were placed among 2"));
+    assert_fails(placed(world, &failure), -EINVAL, "have 4 partitions, and their records were placed among 2");
 }
 
 /* What one bad program writes is for the dead letters, also if it puts everything into one partition. */
-static void test_a_few_misplaced_records_are_no_others_business(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
+TEST(test_a_few_misplaced_records_are_no_others_business, struct world *world) {
     create(world);
     place_profiles(world, (struct users){1, 40}, PARTITIONS, 0);
     place_profiles(world, (struct users){1000, 12}, 1, 0);
-    if (placed(world, &error)) fail_msg("%s", error.text);
+    if (placed(world, &failure)) fail_msg("%s", failure.text);
 }
 
 /* Records that a bad program has written anywhere stop nobody, even where there are hardly any others. */
-static void test_misplaced_records_that_no_fewer_partitions_explain_are_no_others_business(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
+TEST(test_misplaced_records_that_no_fewer_partitions_explain_are_no_others_business, struct world *world) {
     create(world);
     place_profiles(world, (struct users){1, 2}, PARTITIONS, 0);
     for (int further = 1; further < PARTITIONS; further++)
         place_profiles(world, (struct users){1, 20}, PARTITIONS, further);
-    if (placed(world, &error)) fail_msg("%s", error.text);
+    if (placed(world, &failure)) fail_msg("%s", failure.text);
 }
 
-static void test_inspects_what_is_there(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    struct error error = {.text = ""};
-    struct kafka_topic_found *found = mem_zero(2 * TOPICS_ALL.count, sizeof *found);
+TEST(test_inspects_what_is_there, struct world *world) {
+    FREED struct kafka_topic_found *found = mem_zero(2 * TOPICS_ALL.count, sizeof *found);
     make_topic(world, &TOPIC_PROFILES, 3);
-    if (kafka_topics_inspect(world->admin, &TOPICS_ALL, found, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    if (kafka_topics_inspect(world->admin, &TOPICS_ALL, found, PATIENCE_MS, &failure)) fail_msg("%s", failure.text);
     for (size_t i = 0; i < 2 * TOPICS_ALL.count; i++) {
         bool there = found[i].topic == &TOPIC_PROFILES && !found[i].dead_letters;
         assert_int_equal(found[i].partitions, there ? 3 : 0);
@@ -325,42 +283,18 @@ static void test_inspects_what_is_there(void **state) {
         if (there) assert_non_null(strstr(buffer_cstring(&found[i].differs), "cleanup.policy is delete, not compact"));
     }
     kafka_topics_found_clear(found, 2 * TOPICS_ALL.count);
-    free(found);
 }
 
-static void test_no_broker_is_said_in_time(void **state) {
+TEST(test_no_broker_is_said_in_time) {
     struct kafka_settings nowhere = {.topics = &TOPICS_ALL, .bootstrap = "127.0.0.1:1", .prefix = "x."};
     struct kafka_admin *admin = NULL;
     struct topics_shape shape;
     struct kafka_group group;
-    struct error error = {.text = ""};
     int64_t committed, end;
-    assert_int_equal(kafka_admin_new(&nowhere, &admin, &error), 0);
-    assert_int_equal(kafka_topics_verify(admin, &TOPICS_ALL, &shape, 500, &error), -EHOSTDOWN);
-    assert_int_equal(kafka_topics_create(admin, &PLAN, 500, &error), -EHOSTDOWN);
-    assert_int_equal(kafka_group_describe(admin, "g", &group, 500, &error), -EHOSTDOWN);
-    assert_int_equal(kafka_group_offsets(admin, "g", &TOPIC_SHARING, 1, &committed, &end, 500, &error), -EHOSTDOWN);
+    assert_int_equal(kafka_admin_new(&nowhere, &admin, &failure), 0);
+    assert_int_equal(kafka_topics_verify(admin, &TOPICS_ALL, &shape, 500, &failure), -EHOSTDOWN);
+    assert_int_equal(kafka_topics_create(admin, &PLAN, 500, &failure), -EHOSTDOWN);
+    assert_int_equal(kafka_group_describe(admin, "g", &group, 500, &failure), -EHOSTDOWN);
+    assert_int_equal(kafka_group_offsets(admin, "g", &TOPIC_SHARING, 1, &committed, &end, 500, &failure), -EHOSTDOWN);
     kafka_admin_free(admin);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_bare, world_destroy)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_creates_and_verifies),
-        TEST(test_mends_settings_and_keeps_what_an_operator_set),
-        TEST(test_completes_what_is_half_there),
-        TEST(test_never_changes_partitions),
-        TEST(test_segments_are_closed_within_the_retention),
-        TEST(test_looks_only_at_what_is_named),
-        TEST(test_sets_how_many_copies_must_be_written),
-        TEST(test_refuses_counts_that_differ),
-        TEST(test_says_that_records_were_placed_among_fewer_partitions),
-        TEST(test_finds_partitions_that_were_added_before_others_wrote),
-        TEST(test_a_few_misplaced_records_are_no_others_business),
-        TEST(test_misplaced_records_that_no_fewer_partitions_explain_are_no_others_business),
-        TEST(test_inspects_what_is_there),
-        cmocka_unit_test(test_no_broker_is_said_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

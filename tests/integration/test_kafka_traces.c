@@ -1,10 +1,6 @@
 /* Records that carry the context of a trace: who gets it, and which spans are made of it. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 enum { PARTITION = 1, CALLS_MAX = 32 };
@@ -46,9 +42,9 @@ static const struct trace_span *find_span(const struct trace_span *spans, size_t
     return &spans[i];
 }
 
-static void test_a_traced_record_comes_alone_within_a_scope(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+TEST(test_a_traced_record_comes_alone_within_a_scope, struct world *world) {
     struct handoff *queue = handoff_new(100, sizeof(struct trace_span));
     struct tracer *tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000, .spans = queue});
     world->settings.tracer = tracer;
@@ -106,9 +102,7 @@ static void no_fate(void *context, void *opaque, int code, const struct topic *t
 }
 
 /* The trace's headers must not make a record too large. */
-static void test_a_record_that_just_fits_goes_without_its_trace(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_a_record_that_just_fits_goes_without_its_trace, struct world *world) {
     struct tracer *tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000});
     world->settings.tracer = tracer;
     struct kafka_producer *producer = NULL;
@@ -118,7 +112,7 @@ static void test_a_record_that_just_fits_goes_without_its_trace(void **state) {
         .loop = &world->loop, .settings = &world->settings, .context = &acknowledged, .on_delivered = no_fate};
     assert_int_equal(kafka_producer_new(&options, &producer, NULL), 0);
     size_t size = 1048000;
-    char *value = mem_zero(1, size);
+    FREED char *value = mem_zero(1, size);
     while (kafka_producer_send(producer, &TOPIC_SHARING, PARTITION, "k", 1, value, size, NULL)) size--;
     assert_true(size > 1047000);
     assert_true(tracer_begin(tracer, NULL, 1, &root));
@@ -128,17 +122,7 @@ static void test_a_record_that_just_fits_goes_without_its_trace(void **state) {
     tracer_enter(tracer, NULL);
     world_flush(world, producer);
     assert_int_equal(acknowledged, 2);
-    free(value);
     kafka_producer_free(producer, 1000);
     tracer_free(tracer);
     world->settings.tracer = NULL;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_traced_record_comes_alone_within_a_scope, world_create, world_destroy),
-        cmocka_unit_test_setup_teardown(test_a_record_that_just_fits_goes_without_its_trace, world_create,
-                                        world_destroy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

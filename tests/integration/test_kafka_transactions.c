@@ -1,14 +1,10 @@
 /* Transactions: both or neither, with the offsets of a group, and fencing of who no longer owns them. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "event/topics.h"
+#include "unit/kit/kit.h"
 #include "world.h"
 
 /* A transactional producer, and what each call on the worker came to. */
@@ -46,9 +42,8 @@ static void be_patient(struct world *world) {
 
 static void writer_open(struct writer *w, struct world *world, const char *id) {
     if (!world->settings.extra) be_patient(world);
-    char *full = mem_format("%s%s", world->prefix, id);
+    FREED char *full = mem_format("%s%s", world->prefix, id);
     *w = (struct writer){.producer = world_producer(world, full), .timeout_ms = PATIENCE_MS};
-    free(full);
     world_work(world, init, w);
     if (w->code) fail_msg("%s", w->error.text);
 }
@@ -88,9 +83,66 @@ static bool position_is(void *context) {
     return kafka_consumer_position(at->reader->consumer, &TOPIC_FRIENDSHIPS, at->partition) == at->offset;
 }
 
-static void test_committed_is_seen_and_aborted_is_not(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+SET_UP() { return world_create(true); }
+
+/* A member in a process of its own, which can be stopped dead and woken: it begins a transaction, says so on a pipe,
+ * and commits when told; its exit code is the commit's. */
+static int zombie(struct world *parent, const char *group, int say, int hear) {
+    struct world world = *parent;
+    uv_loop_init(&world.loop);
+    struct reader member = {.world = NULL};
+    struct writer w;
+    writer_open(&w, &world, "zombie");
+    reader_open(&member, &world, group, NULL);
+    reader_until_assigned(&member, 2 * PARTITIONS);
+    struct kafka_position offset = {&TOPIC_FRIEND_COMMANDS, 1, 7};
+    w.consumer = member.consumer;
+    w.offsets = &offset;
+    w.count = 1;
+    writer_begin(&w);
+    two_halves(&world, &w, "zombie");
+    world_flush(&world, w.producer);
+    if (write(say, "!", 1) != 1) return 100;
+    char byte;
+    if (read(hear, &byte, 1) != 1) return 101; // stopped in here
+    // By now librdkafka's own threads know that the session is lost, and the loop, which is not run, has heard nothing.
+    usleep(500000);
+    commit(&w);
+    return w.code == -ESTALE ? 0 : w.code == 0 ? 1 : 2;
+}
+
+/* First: it forks, and librdkafka's threads of the others should be gone. */
+TEST(test_zombie_is_fenced, struct world *world) {
+    char *group = mem_format("%sgroup", world->prefix);
+    int said[2], told[2];
+    assert_int_equal(pipe(said) | pipe(told), 0);
+    // The child must not inherit librdkafka's threads half: everything of it is made after the fork.
+    pid_t child = fork();
+    if (child == 0) _exit(zombie(world, group, said[1], told[0]));
+    char byte;
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    struct reader heir = {.world = NULL};
+    reader_open(&heir, world, group, NULL);
+    reader_until_assigned(&heir, 2 * PARTITIONS); // after the session's 6 s
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_int_equal(write(told[1], "!", 1), 1);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    struct kafka_position found = {&TOPIC_FRIEND_COMMANDS, 1, 0};
+    assert_int_equal(kafka_consumer_committed(heir.consumer, &found, 1, PATIENCE_MS, NULL), 0);
+    assert_int_equal(found.offset, KAFKA_OFFSET_NONE);
+    reader_close(&heir);
+    for (int i = 0; i < 2; i++) {
+        close(said[i]);
+        close(told[i]);
+    }
+    free(group);
+}
+
+TEST(test_committed_is_seen_and_aborted_is_not, struct world *world) {
     struct writer w;
     struct reader reader = {.world = NULL};
     writer_open(&w, world, "w");
@@ -126,9 +178,7 @@ static void test_committed_is_seen_and_aborted_is_not(void **state) {
     kafka_producer_free(w.producer, 1000);
 }
 
-static void test_ends_count_open_transactions(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_ends_count_open_transactions, struct world *world) {
     struct writer w;
     struct reader reader = {.world = NULL};
     int64_t low, high;
@@ -149,12 +199,10 @@ static void test_ends_count_open_transactions(void **state) {
     kafka_producer_free(w.producer, 1000);
 }
 
-static void test_offsets_are_committed_with_the_records(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_offsets_are_committed_with_the_records, struct world *world) {
     struct writer w;
     struct reader member = {.world = NULL};
-    char *group = mem_format("%sgroup", world->prefix);
+    FREED char *group = mem_format("%sgroup", world->prefix);
     writer_open(&w, world, "w");
     reader_open(&member, world, group, NULL);
     reader_until_assigned(&member, 2 * PARTITIONS);
@@ -177,17 +225,14 @@ static void test_offsets_are_committed_with_the_records(void **state) {
     assert_int_equal(found.offset, 7);
     reader_close(&member);
     kafka_producer_free(w.producer, 1000);
-    free(group);
 }
 
 static bool gave_some_up(void *context) { return ((struct reader *)context)->revocations > 0; }
 
-static void test_who_was_replaced_cannot_commit(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_who_was_replaced_cannot_commit, struct world *world) {
     struct writer w;
     struct reader old = {.world = NULL}, new = {.world = NULL};
-    char *group = mem_format("%sgroup", world->prefix);
+    FREED char *group = mem_format("%sgroup", world->prefix);
     writer_open(&w, world, "old");
     reader_open(&old, world, group, NULL);
     reader_until_assigned(&old, 2 * PARTITIONS);
@@ -230,71 +275,10 @@ static void test_who_was_replaced_cannot_commit(void **state) {
     reader_close(&old);
     reader_close(&new);
     kafka_producer_free(w.producer, 1000);
-    free(group);
-}
-
-/* A member in a process of its own, which can be stopped dead and woken: it begins a transaction, says so on a pipe,
- * and commits when told; its exit code is the commit's. */
-static int zombie(struct world *parent, const char *group, int say, int hear) {
-    struct world world = *parent;
-    uv_loop_init(&world.loop);
-    struct reader member = {.world = NULL};
-    struct writer w;
-    writer_open(&w, &world, "zombie");
-    reader_open(&member, &world, group, NULL);
-    reader_until_assigned(&member, 2 * PARTITIONS);
-    struct kafka_position offset = {&TOPIC_FRIEND_COMMANDS, 1, 7};
-    w.consumer = member.consumer;
-    w.offsets = &offset;
-    w.count = 1;
-    writer_begin(&w);
-    two_halves(&world, &w, "zombie");
-    world_flush(&world, w.producer);
-    if (write(say, "!", 1) != 1) return 100;
-    char byte;
-    if (read(hear, &byte, 1) != 1) return 101; // stopped in here
-    // By now librdkafka's own threads know that the session is lost, and the loop, which is not run, has heard nothing.
-    usleep(500000);
-    commit(&w);
-    return w.code == -ESTALE ? 0 : w.code == 0 ? 1 : 2;
-}
-
-static void test_zombie_is_fenced(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
-    char *group = mem_format("%sgroup", world->prefix);
-    int said[2], told[2];
-    assert_int_equal(pipe(said) | pipe(told), 0);
-    // The child must not inherit librdkafka's threads half: everything of it is made after the fork.
-    pid_t child = fork();
-    if (child == 0) _exit(zombie(world, group, said[1], told[0]));
-    char byte;
-    assert_int_equal(read(said[0], &byte, 1), 1);
-    assert_int_equal(kill(child, SIGSTOP), 0);
-    struct reader heir = {.world = NULL};
-    reader_open(&heir, world, group, NULL);
-    reader_until_assigned(&heir, 2 * PARTITIONS); // after the session's 6 s
-    assert_int_equal(kill(child, SIGCONT), 0);
-    assert_int_equal(write(told[1], "!", 1), 1);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    struct kafka_position found = {&TOPIC_FRIEND_COMMANDS, 1, 0};
-    assert_int_equal(kafka_consumer_committed(heir.consumer, &found, 1, PATIENCE_MS, NULL), 0);
-    assert_int_equal(found.offset, KAFKA_OFFSET_NONE);
-    reader_close(&heir);
-    for (int i = 0; i < 2; i++) {
-        close(said[i]);
-        close(told[i]);
-    }
-    free(group);
 }
 
 /* The same transactional.id started again: the transaction left open is aborted at once, and its owner is out. */
-static void test_new_producer_of_the_id_ends_the_old_one(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_new_producer_of_the_id_ends_the_old_one, struct world *world) {
     struct writer first, second;
     writer_open(&first, world, "id");
     writer_begin(&first);
@@ -318,9 +302,7 @@ static void test_new_producer_of_the_id_ends_the_old_one(void **state) {
 }
 
 /* Open for longer than transaction.timeout.ms: readers go on without it, and its owner hears of it. */
-static void test_transaction_that_takes_too_long(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_transaction_that_takes_too_long, struct world *world) {
     struct writer w;
     struct reader reader = {.world = NULL};
     struct config_pair two_seconds = {.key = "transaction.timeout.ms", .value = "2000"};
@@ -363,12 +345,10 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     threads->elsewhere += !pthread_equal(pthread_self(), threads->loop);
 }
 
-static void test_reports_come_on_the_loop_while_a_worker_commits(void **state) {
-    NEEDS_BROKER(state);
-    struct world *world = *state;
+TEST(test_reports_come_on_the_loop_while_a_worker_commits, struct world *world) {
     struct threads threads = {.loop = pthread_self(), .reports = 0, .elsewhere = 0};
     be_patient(world);
-    char *id = mem_format("%sthreads", world->prefix);
+    FREED char *id = mem_format("%sthreads", world->prefix);
     struct kafka_producer_options options = {.loop = &world->loop,
                                              .settings = &world->settings,
                                              .transactional_id = id,
@@ -384,21 +364,4 @@ static void test_reports_come_on_the_loop_while_a_worker_commits(void **state) {
     assert_int_equal(threads.reports, 2000);
     assert_int_equal(threads.elsewhere, 0);
     kafka_producer_free(w.producer, 1000);
-    free(id);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_create, world_destroy)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(test_zombie_is_fenced), // first: it forks, and librdkafka's threads of the others should be gone
-        TEST(test_committed_is_seen_and_aborted_is_not),
-        TEST(test_ends_count_open_transactions),
-        TEST(test_offsets_are_committed_with_the_records),
-        TEST(test_who_was_replaced_cannot_commit),
-        TEST(test_new_producer_of_the_id_ends_the_old_one),
-        TEST(test_transaction_that_takes_too_long),
-        TEST(test_reports_come_on_the_loop_while_a_worker_commits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,11 +12,12 @@
 
 bool world_broker(void) { return getenv("STARLING_TEST_BROKER") != NULL; }
 
-static int make(void **state, bool topics) {
+static void world_free(void *it);
+
+struct world *world_create(bool topics) {
     if (!world_broker()) {
         print_message("skipped: STARLING_TEST_BROKER (host:port) is not set\n");
-        *state = NULL;
-        return 0;
+        return NULL;
     }
     struct world *world = mem_zero(1, sizeof *world);
     uv_loop_init(&world->loop);
@@ -34,13 +35,9 @@ static int make(void **state, bool topics) {
     if (kafka_admin_new(&world->settings, &world->admin, &error)) fail_msg("%s", error.text);
     struct topics_plan plan = {.topics = &TOPICS_ALL, .partitions = WORLD_PARTITIONS, .replication = 1};
     if (topics && kafka_topics_create(world->admin, &plan, PATIENCE_MS, &error)) fail_msg("%s", error.text);
-    *state = world;
-    return 0;
+    kit_after(world_free, world);
+    return world;
 }
-
-int world_create(void **state) { return make(state, true); }
-
-int world_bare(void **state) { return make(state, false); }
 
 /* So that the broker of a whole run does not carry some thousand partitions from test to test. */
 static void delete_topics(struct world *world) {
@@ -65,20 +62,15 @@ static void delete_topics(struct world *world) {
     rd_kafka_destroy(client);
 }
 
-int world_destroy(void **state) {
-    struct world *world = *state;
-    if (!world) return 0;
+static void world_free(void *it) {
+    struct world *world = it;
     kafka_admin_free(world->admin);
     delete_topics(world);
     // Things that are being closed need some turns; those that a failed test left open would never end.
     for (int turn = 0; turn < 100 && uv_run(&world->loop, UV_RUN_NOWAIT); turn++) usleep(10000);
-    if (uv_loop_close(&world->loop)) {
-        print_error("something is left on the loop\n");
-        return -1;
-    }
+    if (uv_loop_close(&world->loop)) fail_msg("something is left on the loop");
     free(world->prefix);
     free(world);
-    return 0;
 }
 
 static void stop(void *context) { uv_stop(context); }

@@ -3,17 +3,10 @@
  * The broker is named by STARLING_TEST_BROKER (host:port); without it every test says so and is skipped. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "kafka/admin.h"
 #include "kafka/consumer.h"
 #include "kafka/producer.h"
+#include "unit/kit/kit.h"
 
 enum { PARTITIONS = 4, DELIVERY_PARTITIONS = 3, PATIENCE_MS = 30000 };
 
@@ -33,16 +26,8 @@ struct world {
 
 bool world_broker(void); /* false, and said once, when there is none */
 
-/* cmocka's: *state is a struct world. With topics (create), or without (bare). */
-int world_create(void **state);
-int world_bare(void **state);
-int world_destroy(void **state);
-
-/* Each test starts with this. */
-#define NEEDS_BROKER(state)                                                                                            \
-    do {                                                                                                               \
-        if (!*(state)) skip();                                                                                         \
-    } while (0)
+/* For a SET_UP: NULL without a broker. It goes when the test is over. */
+struct world *world_create(bool topics);
 
 /* Runs the loop until the condition holds; fails the test after PATIENCE_MS. */
 void world_until(struct world *world, bool (*condition)(void *context), void *context, const char *what);

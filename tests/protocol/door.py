@@ -12,7 +12,7 @@ from starling_client import Exported, Report, StarlingApi
 
 
 def snake(name):
-    return re.sub('[A-Z]', lambda letter: '_' + letter[0].lower(), name)
+    return {'from': 'from_ms', 'to': 'to_ms'}.get(name) or re.sub('[A-Z]', lambda letter: '_' + letter[0].lower(), name)
 
 
 def plain(value):
@@ -28,10 +28,10 @@ def plain(value):
 
 
 def arguments_of(function, given):
-    """Users as numbers, reports as what they are."""
+    """Users as numbers, also in lists, and reports as what they are."""
     for value, parameter in zip(given, inspect.signature(function).parameters.values()):
         if isinstance(value, list):
-            yield [Report(**one) for one in value]
+            yield [Report(**one) if isinstance(one, dict) else int(one) for one in value]
         else:
             yield int(value) if parameter.annotation == 'int' else value
 

@@ -158,7 +158,7 @@ def test_an_id_means_for_ever_what_it_meant_first():
 def test_the_newest_version_reads_every_older_one(folder):
     for _, record, _, schema in versions(folder):
         if schema['name'] == 'starling.DeliveryBatch':
-            continue  # by Avro's rules version 2 does not; edges have a reader for each (tests/unit/test_event_delivery.c)
+            continue  # by Avro's rules version 2 does not; edges have a reader for each (tests/unit/lib/event/test_delivery.c)
         target = newest(folder)[record][1]
         for value in samples(schema, 200) if record != 'history-row' else history_rows(200):
             read = fastavro.schemaless_reader(io.BytesIO(encode(schema, value)), schema, target)
@@ -166,7 +166,7 @@ def test_the_newest_version_reads_every_older_one(folder):
 
 
 def test_fastavro_resolves_as_the_unit_tests_expect_of_ours():
-    """tests/unit/test_event_evolution.c says what version 1 of Visit becomes; it is Avro's rules that say so."""
+    """tests/unit/lib/event/test_evolution.c says what version 1 of Visit becomes; it is Avro's rules that say so."""
     old, new = load(EVOLUTION, 'visit', 1), load(EVOLUTION, 'visit', 2)
     for value in samples(old, 200):
         read = fastavro.schemaless_reader(io.BytesIO(encode(old, value)), old, new)

@@ -56,6 +56,8 @@ static void show_friendship(struct buffer *out, const struct friendship *record)
 static void show_profile(struct buffer *out, const struct profile *record) {
     put_text(out, "name", record->name);
     put_text(out, "avatar_url", record->avatar_url);
+    put_text(out, "bio", record->bio);
+    put_text(out, "url", record->url);
 }
 
 static void show_sharing(struct buffer *out, const struct sharing *record) {

@@ -50,6 +50,7 @@ static void show_comment_subject(struct buffer *out, const struct comment_subjec
     put_long(out, "structure", record->structure);
     put_long(out, "counters", record->counters);
     put_long(out, "command", record->command);
+    put_long(out, "likes", record->likes);
 }
 
 static void show_comment(struct buffer *out, const struct comment *record) {
@@ -176,4 +177,5 @@ static void show_comment_change(struct buffer *out, const struct comment_change 
         close_object(out);
     }
     buffer_string(out, "], ");
+    put_long(out, "likes", record->likes);
 }

@@ -9,23 +9,11 @@
  *
  * STARLING_HISTORIES sets how many of each kind (default 2,500).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/config.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "fanout/nearby/nearby.h"
 #include "fanout/nearby/rival.h"
 #include "router/backlog.h"
 #include "router/join.h"
+#include "unit/kit/kit.h"
 
 enum {
     USERS = 8,
@@ -161,7 +149,7 @@ static struct join_context context(struct world *w, struct router *r) {
 
 /* ---- routers ---- */
 
-static void send(struct world *w, int route, struct message message) {
+static void put_message(struct world *w, int route, struct message message) {
     w->moves += message.kind == MOVE;
     if (random_real(w) >= w->loss) PUSH(w->deliveries[route], message);
 }
@@ -169,29 +157,29 @@ static void send(struct world *w, int route, struct message message) {
 static void send_result(struct world *w, const struct join_result *r, bool left) {
     int user = (int)r->user;
     if (r->beaten_route != PRESENCE_ROUTE_NONE)
-        send(w, r->beaten_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->beaten_by});
+        put_message(w, r->beaten_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->beaten_by});
     if (r->older_route != PRESENCE_ROUTE_NONE)
-        send(w, r->older_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->session});
+        put_message(w, r->older_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->session});
     for (size_t i = 0; i < r->recipient_count; i++) {
-        send(w, r->recipients[i].destination,
-             (struct message){.kind = left ? LEFT : MOVE,
-                              .user = (int)r->recipients[i].user,
-                              .about = user,
-                              .at = r->at,
-                              .time = r->time});
+        put_message(w, r->recipients[i].destination,
+                    (struct message){.kind = left ? LEFT : MOVE,
+                                     .user = (int)r->recipients[i].user,
+                                     .about = user,
+                                     .at = r->at,
+                                     .time = r->time});
     }
     for (size_t i = 0; i < r->rounded_recipient_count; i++) {
-        send(w, r->rounded_recipients[i].destination,
-             (struct message){.kind = MOVE,
-                              .user = (int)r->rounded_recipients[i].user,
-                              .about = user,
-                              .at = r->rounded_at,
-                              .time = r->time,
-                              .rounded = true});
+        put_message(w, r->rounded_recipients[i].destination,
+                    (struct message){.kind = MOVE,
+                                     .user = (int)r->rounded_recipients[i].user,
+                                     .about = user,
+                                     .at = r->rounded_at,
+                                     .time = r->time,
+                                     .rounded = true});
     }
     if (r->self)
-        send(w, r->route,
-             (struct message){.kind = SELF, .user = user, .session = r->session, .at = r->at, .time = r->time});
+        put_message(w, r->route,
+                    (struct message){.kind = SELF, .user = user, .session = r->session, .at = r->at, .time = r->time});
     if (r->roster) {
         struct message m = {.kind = ROSTER,
                             .user = user,
@@ -203,16 +191,16 @@ static void send_result(struct world *w, const struct join_result *r, bool left)
             m.rounded_friends[i] = r->roster_friends[i].user == r->roster_rounded[k];
             k += m.rounded_friends[i];
         }
-        send(w, r->route, m);
+        put_message(w, r->route, m);
     }
     if (r->digest)
-        send(w, r->route,
-             (struct message){.kind = DIGEST,
-                              .user = user,
-                              .session = r->session,
-                              .time = r->time,
-                              .count = r->digest_count,
-                              .hash = r->digest_hash});
+        put_message(w, r->route,
+                    (struct message){.kind = DIGEST,
+                                     .user = user,
+                                     .session = r->session,
+                                     .time = r->time,
+                                     .count = r->digest_count,
+                                     .hash = r->digest_hash});
 }
 
 static size_t friend_list(const struct world *w, int user, int64_t *list) {
@@ -261,7 +249,7 @@ static void router_befriend(struct world *w, struct router *r, struct friend_cha
     }
     const struct presence_slot *slot = presence_find(r->presence, change.a);
     if (slot && slot->route != PRESENCE_ROUTE_NONE)
-        send(w, (int)slot->route, (struct message){.kind = PARTED, .user = change.a, .about = change.b});
+        put_message(w, (int)slot->route, (struct message){.kind = PARTED, .user = change.a, .about = change.b});
 }
 
 /* As overload.c does it. */
@@ -823,14 +811,9 @@ static int calm_history(uint64_t seed, bool outbids_late, uint64_t *upsets) {
     return at;
 }
 
-static int histories(void) {
-    const char *text = getenv("STARLING_HISTORIES");
-    return text ? atoi(text) : 2500;
-}
-
 static struct world check_with(const char *name, double loss, bool chaos, bool overload) {
     struct world totals = {0};
-    int bad = 0, n = histories();
+    int bad = 0, n = (int)kit_histories(2500);
     for (int seed = 0; seed < n; seed++) {
         if (!history((uint64_t)seed, loss, chaos, true, overload, &totals)) continue;
         if (bad++ < 5) print_message("wrong: %s, seed %d\n", name, seed);
@@ -843,25 +826,12 @@ static struct world check_with(const char *name, double loss, bool chaos, bool o
 
 static void check(const char *name, double loss, bool chaos) { check_with(name, loss, chaos, false); }
 
-static void skewed_views(void **state) {
-    (void)state;
-    check("skewed views only", 0, false);
-}
-static void all_trouble(void **state) {
-    (void)state;
-    check("all trouble, nothing lost", 0, true);
-}
-static void little_loss(void **state) {
-    (void)state;
-    check("all trouble, 2% lost", .02, true);
-}
-static void much_loss(void **state) {
-    (void)state;
-    check("all trouble, 20% lost", .2, true);
-}
+TEST(skewed_views) { check("skewed views only", 0, false); }
+TEST(all_trouble) { check("all trouble, nothing lost", 0, true); }
+TEST(little_loss) { check("all trouble, 2% lost", .02, true); }
+TEST(much_loss) { check("all trouble, 20% lost", .2, true); }
 
-static void far_behind(void **state) {
-    (void)state;
+TEST(far_behind) {
     check_with("far behind now and then", 0, false, true);
     struct world totals = check_with("far behind, all trouble, 2% lost", .02, true, true);
     print_message("%.1f%% of reports were not joined\n",
@@ -869,9 +839,8 @@ static void far_behind(void **state) {
     assert_true(totals.skipped > totals.joins / 50);
 }
 
-static void calm_running_needs_no_repair(void **state) {
-    (void)state;
-    int bad = 0, n = histories() / 4 + 1;
+TEST(calm_running_needs_no_repair) {
+    int bad = 0, n = (int)kit_histories(2500) / 4 + 1;
     uint64_t upsets = 0;
     for (int seed = 0; seed < n; seed++) {
         int at = calm_history((uint64_t)seed, false, &upsets);
@@ -882,34 +851,18 @@ static void calm_running_needs_no_repair(void **state) {
     assert_int_equal(upsets, 0);
 }
 
-static void outbidding_on_opting_in_throws_out_the_newest(void **state) {
-    (void)state;
+TEST(outbidding_on_opting_in_throws_out_the_newest) {
     uint64_t upsets = 0;
-    int n = histories() / 40 + 20;
+    int n = (int)kit_histories(2500) / 40 + 20;
     for (int seed = 0; seed < n; seed++) calm_history((uint64_t)seed, true, &upsets);
     print_message("calm running, outbidding late: %d newest sessions thrown out\n", (int)upsets);
     assert_true(upsets > 0);
 }
 
-static void without_digests_it_fails(void **state) {
-    (void)state;
+TEST(without_digests_it_fails) {
     struct world totals = {0};
-    int bad = 0, n = histories() / 20 + 100;
+    int bad = 0, n = (int)kit_histories(2500) / 20 + 100;
     for (int seed = 0; seed < n; seed++) bad += history((uint64_t)seed, .02, true, false, false, &totals);
     print_message("2%% lost, no digests: %d of %d wrong\n", bad, n);
     assert_true(bad > n / 50);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skewed_views),
-        cmocka_unit_test(all_trouble),
-        cmocka_unit_test(little_loss),
-        cmocka_unit_test(much_loss),
-        cmocka_unit_test(far_behind),
-        cmocka_unit_test(calm_running_needs_no_repair),
-        cmocka_unit_test(outbidding_on_opting_in_throws_out_the_newest),
-        cmocka_unit_test(without_digests_it_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

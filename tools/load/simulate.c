@@ -37,7 +37,7 @@ enum phase { MOVING, GATHERING, SETTLING, DONE, RESTING, OVER };
 
 struct simulation {
     struct simulate_options options;
-    struct cli cli;
+    const struct cli *cli;
     uv_loop_t loop;
     struct handsets *phones;
     struct trace trace;
@@ -271,7 +271,7 @@ static int social_begin(struct simulation *s, struct error *error) {
             .follows_wanted = !o->no_setup,
             .urls = o->http.items,
             .url_count = o->http.count,
-            .hs256_key_file = s->cli.settings.hs256_key_file,
+            .hs256_key_file = s->cli->settings.hs256_key_file,
             .seed = (uint64_t)o->seed,
             .posts = o->posts,
             .follows = o->follows,
@@ -293,7 +293,7 @@ static int run(struct simulation *s, struct error *error) {
             .loop = &s->loop,
             .urls = s->options.ws.items,
             .url_count = s->options.ws.count,
-            .hs256_key_file = s->cli.settings.hs256_key_file,
+            .hs256_key_file = s->cli->settings.hs256_key_file,
             .token_ttl_ms = TOKEN_TTL_MS,
         },
         &s->phones, error);
@@ -333,7 +333,7 @@ static int prepare(struct simulation *s, struct error *error) {
     const struct population_options population = {
         .city = s->city, .trace = &s->trace, .graph = o->graph, .authors = (size_t)o->authors};
     int result = population_new(&population, &s->population, error);
-    return result || !setup ? result : population_import(s->population, &s->cli, o->social, error);
+    return result || !setup ? result : population_import(s->population, s->cli, o->social, error);
 }
 
 static int write_map(const char *path, struct error *error) {
@@ -347,12 +347,11 @@ static int write_map(const char *path, struct error *error) {
     return 0;
 }
 
-static int simulate(int argc, char **argv) {
-    struct simulation s = {.result = 0};
+static int simulate(struct cli *cli, int argc, char **argv) {
+    struct simulation s = {.cli = cli};
     struct error error;
-    bool done = false;
-    int result = simulate_options_open(&s.options, &s.cli, &SIMULATE_COMMAND, argc, argv, &done);
-    if (result || done) return result;
+    int result = simulate_options_open(&s.options, cli, &SIMULATE_COMMAND, argc, argv);
+    if (result) return result;
     if (s.options.map ? write_map(s.options.map, &error) : prepare(&s, &error) || run(&s, &error))
         result = cli_fail(&SIMULATE_COMMAND, 1, "%s", error.text);
     if (result == 0) result = s.result;
@@ -361,7 +360,6 @@ static int simulate(int argc, char **argv) {
     city_free(s.city);
     free(s.city_due);
     simulate_options_free(&s.options);
-    cli_close(&s.cli);
     return result;
 }
 

@@ -101,7 +101,7 @@ static int check_urls(struct simulate_options *o, const struct cli *cli, const s
 }
 
 int simulate_options_open(struct simulate_options *o, struct cli *cli, const struct cli_command *command, int argc,
-                          char **argv, bool *done) {
+                          char **argv) {
     struct option_texts texts = {
         .from = "0",
         .until = "86400",
@@ -158,17 +158,14 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, const str
          &texts.patience, NULL},
         {"feed", "FILE", "write everybody's newest page at the end: user,post", &o->feed, NULL},
     };
-    int code = cli_open(cli, command, argc, argv, options, ARRAY_SIZE(options), done);
-    if (code || *done) return code;
+    int code = cli_open(cli, command, argc, argv, options, ARRAY_SIZE(options));
+    if (code) return code;
     if (o->map) return 0;
     code = check_people(o, cli, &texts);
     if (!code) code = check_movement(o, cli, &texts);
     if (!code) code = check_feed(o, cli, &texts);
     if (!code) code = check_urls(o, cli, &texts);
-    if (code) {
-        simulate_options_free(o);
-        cli_close(cli);
-    }
+    if (code) simulate_options_free(o);
     return code;
 }
 

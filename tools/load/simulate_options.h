@@ -35,8 +35,8 @@ struct simulate_options {
     const char *feed; /* file; NULL: not given */
 };
 
-/* Opens `cli` for the command with its options and checks them. As cli_open: 0, or the exit code after the reason was printed; *done: only
- * --help was asked for. After 0 without *done the caller frees both. */
+/* Opens `cli` for the command with its options and checks them. As cli_open; after 0 the caller frees the
+ * options. */
 int simulate_options_open(struct simulate_options *options, struct cli *cli, const struct cli_command *command,
-                          int argc, char **argv, bool *done);
+                          int argc, char **argv);
 void simulate_options_free(struct simulate_options *options);

@@ -198,6 +198,10 @@ export interface Post {
     readonly unavailable: boolean;
     /** How many comments it has, a few seconds ago at most; null: not known. */
     readonly comments: number | null;
+    /** How many like it, a few seconds ago at most; null: not known. */
+    readonly likes: number | null;
+    /** Whether I like it; null: not known. */
+    readonly liked: boolean | null;
 }
 
 export interface Comment {
@@ -240,6 +244,8 @@ export interface CommentsQuery extends ListQuery {
 export interface CommentPage extends Page<Comment> {
     /** Visible comments and replies of the subject. */
     total: number;
+    /** Users who like the subject itself. */
+    likes: number;
     /** Of comments, states, likes, pins and settings. For LiveThread. */
     version: string;
     /** Nobody can write any more. */
@@ -267,8 +273,15 @@ export interface Profile {
     readonly avatarUrl: string | null;
 }
 
+/** With what is told of one user, and not of many. */
+export interface WholeProfile extends Profile {
+    /** null: none. */
+    readonly bio: string | null;
+    readonly url: string | null;
+}
+
 /** Somebody of my friends, requests, invitations or blocks. */
-export interface Friendship extends Profile {
+export interface Friendship extends ListedUser {
     /** requested: I have asked. invited: I was asked, and addFriend() accepts. */
     readonly state: 'friends' | 'requested' | 'invited' | 'blocked';
     /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
@@ -351,7 +364,7 @@ export interface ExportPage extends Page<Exported> {
     kind: ExportKind;
 }
 
-export interface User extends Profile {
+export interface User extends WholeProfile {
     /** undefined: the user has none. Handle and counts are undefined, too, while the process that has them does not answer. */
     readonly handle?: string;
     readonly followers?: number;
@@ -389,11 +402,17 @@ export interface Page<T> {
 export interface FeedPage extends Page<Post> {
     /** false: posts may be missing; the same question has them a moment later. */
     complete: boolean;
-    /** To be compared, and nothing else; empty on later pages. */
+    /** To be compared, and nothing else; empty on later pages, and on those of some time. */
     version: string;
 }
 
-export interface People extends Page<string> {
+/** Somebody of a list. */
+export interface ListedUser extends Profile {
+    /** undefined: none, or not known just now. */
+    readonly handle?: string;
+}
+
+export interface People extends Page<ListedUser> {
     /** Of all pages. */
     total: number;
 }
@@ -536,10 +555,15 @@ export class StarlingApi {
     createPost(post: { text: string; media?: string[]; key?: string }): Promise<Post>;
     getPost(id: string): Promise<Post>;
     deletePost(id: string): Promise<void>;
+    /** Resolves to how many like it now. */
+    likePost(id: string): Promise<number>;
+    unlikePost(id: string): Promise<number>;
+    /** Who likes a post, by user id, rising. Whom I have blocked is left out. */
+    getLikes(id: string, query?: ListQuery): Promise<Page<ListedUser>>;
     /** A page of a user's posts, newest first; from and to in ms since the epoch. */
     getPosts(user: string, query?: ListQuery & { from?: number; to?: number }): Promise<Page<Post>>;
-    /** A page of my home timeline, newest first. */
-    getFeed(query?: ListQuery): Promise<FeedPage>;
+    /** A page of my home timeline, newest first; or of its posts from one time (inclusive) to another (exclusive), in ms since the epoch. */
+    getFeed(query?: ListQuery & { from?: number; to?: number }): Promise<FeedPage>;
 
     /** A page of my notices, newest first. The server keeps 200. */
     getNotices(query?: ListQuery): Promise<Page<Notice>>;
@@ -553,6 +577,8 @@ export class StarlingApi {
     getComments(subject: string, query: CommentsQuery | undefined, etag: string | null): Promise<CommentPage | null>;
     /** The replies of a root, the oldest first. */
     getReplies(subject: string, root: string, query?: ListQuery & { liked?: boolean }): Promise<Page<Comment>>;
+    /** The replies that answer a reply, the oldest first; of a root, all its replies. */
+    getAnswers(subject: string, id: string, query?: ListQuery & { liked?: boolean }): Promise<Page<Comment>>;
     getComment(subject: string, id: string, query?: { liked?: boolean }): Promise<Comment>;
     /** A comment with so many neighbours on each side, default 3. */
     getCommentAround(subject: string, id: string, query?: { around?: number; liked?: boolean }): Promise<CommentAround>;
@@ -598,10 +624,10 @@ export class StarlingApi {
     getHistory(query?: ListQuery & { from?: number; to?: number }): Promise<Page<Place>>;
 
     /** NotFound `no_profile`: I have none. */
-    getProfile(): Promise<Profile>;
-    getProfileOf(user: string): Promise<Profile>;
-    /** Replaces my profile: without avatarUrl there is no avatar any more. */
-    setProfile(profile: { name: string; avatarUrl?: string | null }): Promise<Profile>;
+    getProfile(): Promise<WholeProfile>;
+    getProfileOf(user: string): Promise<WholeProfile>;
+    /** Replaces my profile: what is left out is none any more. */
+    setProfile(profile: { name: string; avatarUrl?: string | null; bio?: string | null; url?: string | null }): Promise<WholeProfile>;
     getSharing(): Promise<Sharing>;
     /** until: sharing ends by itself then, ms since the epoch. */
     setSharing(mode: SharingMode, until?: number | null): Promise<Sharing>;
@@ -614,6 +640,8 @@ export class StarlingApi {
     forgetMe(): Promise<Record<string, number>>;
 
     getUser(user: string): Promise<User>;
+    /** 1 to 100 users, in this order. */
+    getUsers(users: readonly string[]): Promise<ListedUser[]>;
     /** With or without an @ in front; capital letters count as small ones. */
     getUserByHandle(handle: string): Promise<User>;
     /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */
@@ -714,6 +742,8 @@ export class LiveFeed {
 export interface ThreadChange {
     /** Visible comments and replies of the subject. */
     total: number;
+    /** Users who like the subject itself. */
+    likes: number;
     /**
      * Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. `stale` follows when it
      * is over.

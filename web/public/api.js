@@ -7,7 +7,7 @@ export class Api extends StarlingApi {
         return this.request('GET', '/v1/profile');
     }
 
-    /** @param {{name: string, avatar_url?: string}} profile */
+    /** @param {{name: string, avatar_url?: string, bio?: string, url?: string}} profile */
     saveProfile(profile) {
         return this.request('PUT', '/v1/profile', profile);
     }

@@ -447,7 +447,7 @@ $('locate').addEventListener('click', () => follow(watch === null));
 $('centre').addEventListener('click', () => map.centre());
 $('profile').addEventListener('submit', (event) => {
     event.preventDefault();
-    me?.saveName();
+    me?.saveProfile();
 });
 $('handle-form').addEventListener('submit', (event) => {
     event.preventDefault();

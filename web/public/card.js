@@ -1,6 +1,7 @@
 // Somebody's card: who it is, how far, since when we are friends, and what can be done.
 
 import { setText } from './dom.js';
+import { showText } from './feed/said.js';
 import { displayName, formatDistance, hueOf, initials } from './format.js';
 import { shareLink, sinceOf } from './friends.js';
 import { t } from './texts.js';
@@ -40,6 +41,7 @@ export class Card {
     #turns = 0; // of cards and mutes
     #follow;
     #following = null; // null: not known
+    #about = null; // profile, as far as it is known
 
     /**
      * @param {{friends: import('./friends.js').Friends, near: (user: string) => any, api: () => any, me: () => string,
@@ -72,8 +74,9 @@ export class Card {
         this.#asking = null;
         this.#say('');
         for (const id of Object.keys(MUTES)) this.#muted(id, false);
-        this.#following = null;
+        this.#following = this.#about = null;
         this.tick();
+        this.#askAbout(person);
         this.#askHidden(person);
         this.#askFollowing(person);
         if ($('card').open) return;
@@ -104,7 +107,10 @@ export class Card {
         avatar.style.setProperty('--hue', String(hueOf(person.user)));
         setText(avatar, initials(person));
         setText($('card-name'), displayName(person));
-        setText($('card-handle'), person.handle ? `@${person.handle}` : t('nameOfUser', { user: person.user }));
+        const handle = this.#about?.handle ?? person.handle ?? between?.handle;
+        setText($('card-handle'), handle ? `@${handle}` : t('nameOfUser', { user: person.user }));
+        showText($('card-bio'), this.#about?.bio ?? '');
+        showText($('card-url'), this.#about?.url ?? '');
         setText($('card-far'), near ? t(near.rounded ? 'aboutAwayFromMe' : 'awayFromMe', { distance: formatDistance(near.distance) }) : '');
         setText($('card-since'), mine ? t('myself') : between ? sinceOf(between, now) : '');
         for (const act of Object.keys(LABELS)) {
@@ -136,6 +142,12 @@ export class Card {
     async #round() {
         const { user } = this.#person;
         await this.#do(() => this.#friends.act(this.#friends.of(user)?.rounded ? 'exact' : 'round', user));
+    }
+
+    async #askAbout(person) {
+        const about = await this.#api().getUser(person.user).catch(() => null);
+        if (this.#person === person) this.#about = about;
+        this.tick();
     }
 
     async #askFollowing(person) {

@@ -21,7 +21,7 @@ const ACTS = {
 };
 const METHODS = { befriend: 'addFriend', part: 'removeFriend', block: 'block', unblock: 'unblock', round: 'roundFor', exact: 'exactFor' };
 
-/** @typedef {{user: string, name: string | null, state: 'invited' | 'friends' | 'requested' | 'blocked', since: number | null, rounded: boolean}} Friendship */
+/** @typedef {{user: string, name: string | null, handle?: string, state: 'invited' | 'friends' | 'requested' | 'blocked', since: number | null, rounded: boolean}} Friendship */
 
 export class Friends {
     #api = null;

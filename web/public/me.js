@@ -1,4 +1,4 @@
-// My name, my handle, and who sees me.
+// My profile, my handle, and who sees me.
 
 import { displayName, hueOf, initials, parseHandle } from './format.js';
 import { locale, t } from './texts.js';
@@ -13,7 +13,8 @@ export class Me {
     #ended;
     #profile = {};
     #sharing = document.getElementById('sharing');
-    #name = document.getElementById('name');
+    /** What others see of me, by the names of the profile's members. */
+    #fields = Object.fromEntries(['name', 'bio', 'url'].map((name) => [name, document.getElementById(name)]));
     #handle = document.getElementById('handle');
     #hasHandle = false;
     #until = null;
@@ -30,9 +31,8 @@ export class Me {
         this.#user = user;
         this.#problem = problem;
         this.#ended = ended;
-        this.#name.value = '';
+        this.#showProfile({});
         this.#showHandle('');
-        this.#showName();
         this.#showMode(null);
     }
 
@@ -55,25 +55,22 @@ export class Me {
     /** Reads all from the server. Fields that it does not know yet stay blank. */
     async load() {
         const [profile, sharing, shown] = await Promise.allSettled([this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user)]);
-        if (profile.status === 'fulfilled') {
-            this.#profile = profile.value;
-            this.#name.value = profile.value.name ?? '';
-            this.#showName();
-        }
+        if (profile.status === 'fulfilled') this.#showProfile(profile.value);
         if (shown.status === 'fulfilled') this.#showHandle(shown.value.handle ?? '');
         if (sharing.status === 'fulfilled') this.#showSharing(sharing.value);
     }
 
-    async saveName() {
-        const name = this.#name.value.trim();
-        if (name === '' || name === this.#profile.name) return;
+    async saveProfile() {
+        const typed = Object.entries(this.#fields).map(([name, { value }]) => [name, value.trim()]);
+        const { name, bio, url } = Object.fromEntries(typed);
+        if (name === '' || typed.every(([member, text]) => text === (this.#profile[member] ?? ''))) return;
         try {
             const avatar = this.#profile.avatar_url;
-            await this.#api.saveProfile({ name, ...(avatar && { avatar_url: avatar }) });
-            this.#profile = { ...this.#profile, name };
-            this.#showName();
+            await this.#api.saveProfile({ name, ...(avatar && { avatar_url: avatar }), ...(bio && { bio }), ...(url && { url }) });
+            this.#showProfile({ ...this.#profile, name, bio, url });
+            this.#problem('');
         } catch (error) {
-            this.#problem(t('nameNotSaved', { why: reason(error) }));
+            this.#problem(t('profileNotSaved', { why: reason(error) }));
         }
     }
 
@@ -104,7 +101,9 @@ export class Me {
         }
     }
 
-    #showName() {
+    #showProfile(profile) {
+        this.#profile = profile;
+        for (const [name, field] of Object.entries(this.#fields)) field.value = profile[name] ?? '';
         const person = { name: this.#profile.name || null, user: this.#user };
         const avatar = document.querySelector('#me .avatar');
         avatar.textContent = initials(person);

@@ -56,6 +56,7 @@ export const words = {
     end: t('end'),
     emptyHome: t('emptyHome'),
     emptyMine: t('emptyMine'),
+    emptyDay: t('emptyDay'),
     gathering: t('gathering'),
 
     lookingAround: t('lookingAround'),
@@ -86,6 +87,7 @@ export const words = {
     answerTo: named('answerTo'),
     answers: named('answers'),
     like: (likes) => (likes > 0 ? `♥ ${likes.toLocaleString(locale)}` : '♥'),
+    likeOfPost: (post) => t('likeOfPost', { name: displayName(post), count: post.likes }),
     likeOf: (comment) => t('likeOf', { name: displayName(comment), count: comment.likes }),
     report: t('report'),
     reportOf: named('reportOf'),
@@ -95,6 +97,7 @@ export const words = {
     newComments: counted('newComments'),
     moreComments: t('moreComments'),
     moreReplies: counted('moreReplies'),
+    showAnswers: counted('showAnswers'),
     allComments: t('allComments'),
     noComments: because('noComments'),
     noCommentsYet: t('noCommentsYet'),

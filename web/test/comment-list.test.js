@@ -45,6 +45,26 @@ test('an answer to a question that was asked before a write changes nothing', as
     assert.equal(list.total, 1);
 });
 
+test('answers to a reply stay alone when they are read again, until the whole thread is listed', async () => {
+    const root = comments.write(post, 1001, 'Root');
+    const reply = comments.write(post, 1001, 'Reply', { reply_to: root.id });
+    comments.write(post, 1001, 'Beside', { reply_to: root.id });
+    comments.write(post, 1001, 'Answer', { reply_to: reply.id });
+    await list.begin();
+    assert.deepEqual(list.roots[0].replies.map((one) => list.hasAnswers(one)), [true, false, false]);
+    assert.equal(list.hasAnswers(list.roots[0]), false);
+    await list.beginAt(reply.id, true);
+    comments.write(post, 1001, 'Another', { reply_to: reply.id });
+    comments.write(post, 1001, 'Beside 2', { reply_to: root.id });
+    for (const read of ['refresh', 'refreshAll']) {
+        await list[read]();
+        assert.deepEqual(texts(list.roots[0].replies), ['Reply', 'Answer', 'Another']);
+        assert.equal(list.hasAnswers(list.roots[0].replies[0]), false);
+    }
+    await list.beginAt(reply.id);
+    assert.equal(list.roots[0].replies.length, 4);
+});
+
 test('replies that were asked for stay, also around a comment, and new ones come after the last of them', async () => {
     const root = comments.write(post, 1001, 'Root');
     for (let i = 0; i < 12; i += 1) comments.write(post, 1001, `Reply ${i}`, { reply_to: root.id });

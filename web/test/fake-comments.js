@@ -93,15 +93,22 @@ export class FakeComments {
         return this.#watchers.map(({ subject }) => subject);
     }
 
+    /** Somebody likes the post, or no longer does. @param {string} post @param {number} user @param {boolean} [likes] */
+    likePost(post, user, likes = true) {
+        if (likes) this.feed.likesOf(post).add(user);
+        else this.feed.likesOf(post).delete(user);
+        this.#tell(post, null);
+    }
+
     #tell(post, comment) {
         const thread = this.thread(post);
         thread.version += 1;
         const total = thread.comments.filter(({ state }) => state === 'visible').length;
-        const root = thread.comments.find(({ id }) => id === comment.root);
+        const root = thread.comments.find(({ id }) => id === comment?.root);
         const frame = {
-            type: 'comments', subject: `post:${post}`, since: thread.version - 1, version: thread.version, total, sampled: false,
-            items: comment.state === 'held' ? [] : [{ ...this.#shown(post, comment), replies: [] }],
-            gone: ['hidden', 'deleted'].includes(comment.state) ? [comment.id] : [],
+            type: 'comments', subject: `post:${post}`, since: thread.version - 1, version: thread.version, total, likes: this.feed.likesOf(post).size, sampled: false,
+            items: !comment || comment.state === 'held' ? [] : [{ ...this.#shown(post, comment), replies: [] }],
+            gone: ['hidden', 'deleted'].includes(comment?.state) ? [comment.id] : [],
             counters: root ? [{ id: root.id, likes: root.likes.size, reply_count: this.#shown(post, root).reply_count }] : [],
         };
         for (const { say, subject } of this.#watchers) if (subject === frame.subject) say(frame);
@@ -116,7 +123,7 @@ export class FakeComments {
         if (method !== 'GET') return this.#write(method, post, id, act, body);
         if (id === undefined) return this.#page(post, query, etag);
         if (!this.#find(post, id)) return problem('no_comment');
-        if (act === 'replies') return this.#replies(post, id, query);
+        if (act === 'replies' || act === 'answers') return this.#replies(post, id, query);
         return this.#around(post, id, query);
     }
 
@@ -178,7 +185,7 @@ export class FakeComments {
             replies: this.#repliesOf(post, root.id).slice(0, replies).map((reply) => this.#shown(post, reply, liked)),
         }));
         const total = comments.filter(({ state }) => state === 'visible').length;
-        return [200, { items: shown, next, total, version, closed, owner: this.#owner(post), pinned: [] }, { etag }];
+        return [200, { items: shown, next, total, likes: this.feed.likesOf(post).size, version, closed, owner: this.#owner(post), pinned: [] }, { etag }];
     }
 
     #replies(post, id, query) {
@@ -198,7 +205,8 @@ export class FakeComments {
     }
 
     #repliesOf(post, id) {
-        return this.thread(post).comments.filter(({ root }) => root === id);
+        const isRoot = this.#find(post, id).root === null;
+        return this.thread(post).comments.filter((one) => (isRoot ? one.root : one.reply_to) === id);
     }
 
     #find(post, id) {

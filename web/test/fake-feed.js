@@ -16,9 +16,15 @@ const SAID = [
 export class FakeFeed {
     /** post -> how many comments it has. Other posts say nothing about it. */
     counts = new Map();
+    /** post -> who likes it */
+    likes = new Map();
+    /** The next answers to likes: {status, code, detail}; {status: 202}: not decided yet. */
+    nextLikes = [];
     /** user -> name */
     people = new Map();
     following = new Set();
+    /** user -> {bio, url} */
+    about = new Map();
     /** handle -> user */
     handles = new Map();
     /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
@@ -64,6 +70,12 @@ export class FakeFeed {
         this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
     }
 
+    /** @param {string} post @returns {Set<number>} */
+    likesOf(post) {
+        if (!this.likes.has(post)) this.likes.set(post, new Set());
+        return this.likes.get(post);
+    }
+
     remove(id) {
         this.#change([], [id], () => (this.posts = this.posts.filter((post) => post.id !== id)));
     }
@@ -102,10 +114,12 @@ export class FakeFeed {
         const after = query.get('after');
         const [, , what, id, list] = path.split('/');
         if (what === 'feed') {
-            const page = this.#page(this.timeline, after, limit);
-            return [200, { ...page, complete: this.complete, version: after === null ? this.version : '' }];
+            const [from, to] = [Number(query.get('from') ?? 0), Number(query.get('to') ?? Infinity)];
+            const some = this.timeline.filter(({ time }) => time >= from && time < to);
+            return [200, { ...this.#page(some, after, limit), complete: this.complete, version: after === null && !query.has('from') ? this.version : '' }];
         }
         if (what === 'posts' && method === 'POST') return this.#make(body);
+        if (list === 'like') return this.#like(method, id);
         if (what === 'posts') return this.#one(method, id);
         if (what === 'notices') {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
@@ -115,16 +129,20 @@ export class FakeFeed {
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') {
             const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
-            return [200, { items: items.slice(0, limit).map((user) => ({ user })), next: null, total: this.following.size }];
+            return [200, { items: items.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null })), next: null, total: this.following.size }];
         }
         if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
-        return this.#user(Number(id), [...this.handles].find(([, user]) => user === Number(id))?.[0]);
+        return this.#user(Number(id), this.#handleOf(Number(id)));
+    }
+
+    #handleOf(user) {
+        return [...this.handles].find(([, one]) => one === user)?.[0];
     }
 
     #user(user, handle) {
         const posts = this.posts.filter((post) => post.user === user).length;
-        return [200, { user, ...this.profile(user), handle, followers: 31, following: 12, posts }];
+        return [200, { user, ...this.profile(user), ...this.about.get(user), handle, followers: 31, following: 12, posts }];
     }
 
     #setHandle(handle) {
@@ -156,6 +174,14 @@ export class FakeFeed {
         return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
     }
 
+    #like(method, id) {
+        const told = this.nextLikes.shift();
+        if (told) return [told.status, told];
+        if (method === 'PUT') this.likesOf(id).add(this.me);
+        else this.likesOf(id).delete(this.me);
+        return [200, { likes: this.likesOf(id).size, liked: method === 'PUT' }];
+    }
+
     #follow(user, following) {
         this.changed(() => (following ? this.following.add(user) : this.following.delete(user)));
         return [200, { user, following }];
@@ -168,7 +194,9 @@ export class FakeFeed {
     }
 
     #shown({ id, user, text, media, time, away }) {
-        return away ? { id, user, time, unavailable: true } : { id, user, ...this.profile(user), text, media, time, ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
+        if (away) return { id, user, time, unavailable: true };
+        const counts = { likes: this.likesOf(id).size, liked: this.likesOf(id).has(this.me), ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
+        return { id, user, ...this.profile(user), text, media, time, ...counts };
     }
 
     /** The author's part of a post or comment. @param {number} user */

@@ -186,9 +186,12 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     await page.click('#find');
     await shows('#person-problem', /Nobody is called @nobody/);
     server.feed.handles.set('ines', 1020);
+    server.feed.about.set(1020, { bio: 'Bakes <b>bread</b>', url: 'https://ines.example/?a=1' });
     await page.fill('#person', 'Ines');
     await page.click('#find');
     await shows('#person-card', /@ines · 31 followers/);
+    assert.equal(await page.textContent('#person-card .bio'), 'Bakes <b>bread</b>');
+    assert.equal(await page.getAttribute('#person-card .url a', 'href'), 'https://ines.example/?a=1');
     await page.fill('#person', '1020');
     await page.keyboard.press('Enter');
     await shows('#person-card', /31 followers · follows 12 · 0 posts/);
@@ -242,6 +245,26 @@ test('older posts that cannot be read are asked for by hand', async () => {
     await page.click('#older');
     await showsHome(before + 20);
     assert.equal(await page.isVisible('#older-problem'), false);
+});
+
+test('the posts of a day', async () => {
+    await opened();
+    const DAY_MS = 86_400_000;
+    const posts = server.feed.posts;
+    for (const [i, post] of posts.entries()) post.time = Date.now() - (i < 10 ? 4 : 3) * DAY_MS;
+    const dayOf = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+    for (const [ago, first, last] of [[4, 0, 10], [3, 10, posts.length]]) {
+        await page.fill('#day', dayOf(Date.now() - ago * DAY_MS));
+        const expected = posts.slice(first, last).map(({ id }) => id).reverse();
+        await becomes(async () => [(await ids('of-day')).slice(0, 20), expected.slice(0, 20)]);
+    }
+    await isAccessible('a day');
+    await page.screenshot({ path: `${OUT}day.png` });
+    await page.fill('#day', dayOf(Date.now() - 9 * DAY_MS));
+    await shows('#feed-end', /None of those whom you follow/);
+    await page.click('#show-home');
+    assert.equal(await page.inputValue('#day'), '');
+    await showsHome(20);
 });
 
 test('a timeline that is being gathered fills by itself, and is not announced', async () => {
@@ -357,8 +380,10 @@ test('my own post stands in the timeline at once, links are links, and an author
     await page.screenshot({ path: `${OUT}card-follow.png` });
     await page.click('#card-close');
 
+    const before = server.feed.asked.length;
     await page.fill('#person', 'chen');
     await page.waitForSelector('#person-found > li');
+    assert.deepEqual(server.feed.asked.slice(before), ['GET /v1/users/42/following']);
     assert.ok((await page.$$eval('#person-found .name', (all) => all.map(({ textContent }) => textContent))).every((name) => /^Chen/.test(name)));
     await isAccessible('people found');
     await page.screenshot({ path: `${OUT}found.png` });
@@ -390,8 +415,8 @@ test('by keys alone: everything is reached in order, and posts by Page Down', as
     await page.waitForSelector('#more');
     await page.focus('#more');
     const order = [];
-    for (let i = 0; i < 16; i += 1) order.push(await tab());
-    assert.deepEqual(order, ['show-around', 'show-home', 'show-mine', 'text', 'post', 'person', 'find', 'home', 'name-1', 'home', 'home', 'home', 'name-2', 'home', 'home', 'home']);
+    for (let i = 0; i < 22; i += 1) order.push(await tab());
+    assert.deepEqual(order, ['show-around', 'show-home', 'show-mine', ...Array(4).fill('day'), 'text', 'post', 'person', 'find', 'home', 'name-1', 'home', 'home', 'home', 'home', 'name-2', 'home', 'home', 'home', 'home']);
     const [first, second, third, fourth] = home();
     await becomes(async () => [await focused(), third]);
     await page.keyboard.press('PageDown');

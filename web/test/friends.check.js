@@ -7,7 +7,7 @@ import { HERE, OUT, SCREENS, TOKEN, address, becomes, complaints, eachTest, isAc
 
 eachTest((made) => {
     made.friendships = new Map([
-        [1000, { name: 'Ana Abe', state: 'friends', since: Date.now() - 3 * 86_400_000 }],
+        [1000, { name: 'Ana Abe', handle: 'ana', state: 'friends', since: Date.now() - 3 * 86_400_000 }],
         [1003, { name: 'Dilnoza <b>', state: 'invited', since: Date.now() - 7_200_000 }],
         [1004, { name: '', state: 'requested', since: 0 }],
         [1005, { name: 'Fatima', state: 'blocked', since: 0 }],
@@ -41,6 +41,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await page.click('#friend-lists [data-user="1000"] .friend');
         await page.waitForSelector('#card[open]');
         assert.match(await page.textContent('#card-since'), /^friends since /);
+        assert.equal(await page.textContent('#card-handle'), '@ana');
         await isAccessible('a card');
         await page.screenshot({ path: `${OUT}card-${name}.png` });
         assert.deepEqual(complaints, []);
@@ -49,6 +50,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
 
 test('somebody is found by handle, asked, blocked after a question, and let go', async () => {
     server.feed.handles.set('ada', 1007);
+    server.feed.about.set(1007, { bio: 'Climbs', url: 'https://ada.example' });
     await opened();
     await page.fill('#friend', 'nobody_here');
     await page.click('#find-friend');
@@ -56,6 +58,9 @@ test('somebody is found by handle, asked, blocked after a question, and let go',
     await page.fill('#friend', '@Ada');
     await page.click('#find-friend');
     await page.waitForSelector('#card[data-user="1007"][data-state="none"]');
+    await page.waitForSelector('#card-url a[href="https://ada.example"]');
+    assert.equal(await page.textContent('#card-bio'), 'Climbs');
+    await isAccessible('a card with a bio');
     await page.click('#card-befriend');
     await page.waitForSelector('#card[data-state="requested"]');
     await page.click('#card-block');
@@ -77,7 +82,7 @@ test('who is tapped on is shown with how far they are, and it follows them', asy
     await state('online');
     await page.click('#list li[data-user="1000"] button');
     await page.waitForSelector('#card[open][data-user="1000"][data-state="friends"]');
-    assert.equal(await page.textContent('#card-far'), '0 m away');
+    assert.deepEqual([await page.textContent('#card-far'), await page.textContent('#card-handle')], ['0 m away', '@ana']);
     Object.assign(server.friends.get(1000), { lat: HERE.lat + 0.01, time: Date.now() });
     server.flush();
     await page.waitForFunction(() => document.getElementById('card-far').textContent === '1.1 km away');

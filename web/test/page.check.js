@@ -353,14 +353,24 @@ test('people around: their cells and a list, for who is public, and gone at once
     assert.deepEqual(complaints, []);
 });
 
-test('my name can be changed', async () => {
+test('my name, bio and web page can be changed', async () => {
     await open();
     await page.waitForFunction(() => document.getElementById('name').value === 'Mira Starling');
     await page.click('#me summary');
     await page.fill('#name', 'Mira <b>Ng</b>');
-    await page.click('#save-name');
+    await page.click('#save-profile');
     await page.waitForFunction(() => document.getElementById('my-name').textContent === 'Mira <b>Ng</b>');
     assert.deepEqual(server.profile, { name: 'Mira <b>Ng</b>' });
+    await page.fill('#bio', ' Sails\nand <i>sings</i> ');
+    await page.fill('#url', 'javascript:alert(1)');
+    await page.click('#save-profile');
+    assert.equal(await page.$eval('#url', (field) => field.checkValidity()), false);
+    await page.fill('#url', 'https://mira.example/');
+    await page.click('#save-profile');
+    await becomes(async () => [server.profile, { name: 'Mira <b>Ng</b>', bio: 'Sails\nand <i>sings</i>', url: 'https://mira.example/' }]);
+    await page.reload();
+    await page.waitForFunction(() => document.getElementById('bio').value === 'Sails\nand <i>sings</i>');
+    await page.click('#me summary');
     await page.keyboard.press('Escape');
     assert.equal(await page.isVisible('#name'), false);
 });
@@ -523,11 +533,11 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 16; i += 1) {
+        for (let i = 0; i < 18; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }
-        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
+        assert.deepEqual(inside, ['name', 'bio', 'url', 'save-profile', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
         await page.keyboard.press('Escape');
         assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
 

@@ -63,6 +63,59 @@ test('replies come three at a time, then more, and say whom they answer', async 
     assert.deepEqual(await texts('.more-replies'), []);
 });
 
+test('the answers to a reply are listed alone, then those to one of them', async () => {
+    const root = server.comments.write(newest(), 1000, 'Root');
+    const reply = server.comments.write(newest(), 1001, 'Reply', { reply_to: root.id });
+    for (let i = 1; i <= 4; i += 1) server.comments.write(newest(), 1001 + i, `Beside ${i}`, { reply_to: root.id });
+    const answer = server.comments.write(newest(), 1006, 'Answer', { reply_to: reply.id });
+    server.comments.write(newest(), 1007, 'Deeper', { reply_to: answer.id });
+    await opened();
+    await shows('.replies .comment-text', ['Reply', 'Beside 1', 'Beside 2']);
+    await page.locator(`[data-comment="${reply.id}"] > .show-answers`, { hasText: '1 answer' }).click();
+    await shows('.replies .comment-text', ['Reply', 'Answer']);
+    await isAccessible('answers');
+    server.comments.write(newest(), 1008, 'Another', { reply_to: reply.id });
+    server.comments.write(newest(), 1008, 'Beside 5', { reply_to: root.id });
+    await shows('.replies .comment-text', ['Reply', 'Answer', 'Another']);
+    await page.click(`[data-comment="${answer.id}"] > .show-answers`);
+    await shows('.replies .comment-text', ['Answer', 'Deeper']);
+    await page.click('.all-comments');
+    await shows('.replies .comment-text', ['Reply', 'Beside 1', 'Beside 2']);
+    assert.deepEqual(complaints, []);
+});
+
+test('a post is liked by keys: at once, as the server says in the end, and live below an open thread', async () => {
+    server.feed.likesOf(newest()).add(7);
+    await open();
+    await state('online');
+    await showFeed();
+    const like = page.locator(`${first} .post-acts button[aria-pressed]`);
+    const says = (pressed, text) => becomes(async () => [[await like.getAttribute('aria-pressed'), await like.textContent()], [pressed, text]]);
+    await says('false', '♥ 1');
+    await like.focus();
+    await page.keyboard.press('Enter');
+    await says('true', '♥ 2');
+    assert.match(await like.getAttribute('aria-label'), /^Like the post of .+, 2 likes$/);
+    await becomes(async () => [[...server.feed.likesOf(newest())], [7, 42]]);
+    await page.reload();
+    await showFeed();
+    await says('true', '♥ 2');
+    await like.focus();
+    await page.keyboard.press('Space');
+    await says('false', '♥ 1');
+    await becomes(async () => [[...server.feed.likesOf(newest())], [7]]);
+    await page.click(`${first} .thread-toggle`);
+    await becomes(async () => [server.comments.watched, [`post:${newest()}`]]);
+    server.comments.likePost(newest(), 8);
+    await says('false', '♥ 2');
+    await isAccessible('a post that is liked');
+    assert.deepEqual(complaints, []);
+    server.feed.nextLikes = [{ status: 403, code: 'banned', detail: 'x' }];
+    await like.click();
+    await becomes(async () => [await texts('> .problem'), ['You may not comment or like any more.']]);
+    await says('false', '♥ 2');
+});
+
 test('a comment, an answer, a like, and deleting my own', async () => {
     const root = server.comments.write(newest(), 1001, 'Root');
     await opened();
@@ -214,7 +267,7 @@ test('what is refused is said where it was tried, and the text stays', async () 
     };
     await page.fill('.thread > .slot textarea', 'Words');
     await tries([{ status: 429, code: 'too_many_writes', detail: 'x', retryAfter: 90 }], 'You write faster than anybody may. Try again in 90 seconds.');
-    await tries([{ status: 403, code: 'banned', detail: 'x' }], 'You may not comment any more.');
+    await tries([{ status: 403, code: 'banned', detail: 'x' }], 'You may not comment or like any more.');
     server.comments.thread(newest()).closed = true;
     await tries([], 'No more comments can be written here.');
     server.comments.thread(newest()).closed = false;
@@ -358,7 +411,7 @@ test('by keys alone: a thread is walked through in order, with a ring around wha
     await shows('.comment-text', ['Root', 'Mine']);
     await page.focus(`${first} .thread-toggle`);
     const order = [];
-    for (let i = 0; i < 11; i += 1) {
+    for (let i = 0; i < 12; i += 1) {
         assert.doesNotMatch(await tab(), /no ring/);
         order.push(await page.evaluate(() => {
             const { activeElement: at } = document;
@@ -366,7 +419,7 @@ test('by keys alone: a thread is walked through in order, with a ring around wha
         }));
     }
     assert.deepEqual(order, [
-        'order', 'Write a comment', 'Comment', `${root.id} Bo Brandt`, `${root.id} ♥`, `${root.id} Reply`, `${root.id} ⋯`, `${reply.id} Mira Starling`, `${reply.id} ♥`, `${reply.id} Reply`, `${reply.id} ⋯`,
+        '♥', 'order', 'Write a comment', 'Comment', `${root.id} Bo Brandt`, `${root.id} ♥`, `${root.id} Reply`, `${root.id} ⋯`, `${reply.id} Mira Starling`, `${reply.id} ♥`, `${reply.id} Reply`, `${reply.id} ⋯`,
     ]);
     await page.keyboard.press('PageDown');
     await becomes(async () => [await page.evaluate(() => document.activeElement.dataset.post), server.feed.timeline[1].id]);

@@ -13,8 +13,8 @@ from .geo import EARTH_RADIUS_M, distance_m
 from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, ThreadStale
 from .nearby import PAGE_SIZE
 from .people import (Audience, Exported, ExportPage, FriendOutcome, Friendship, NearbyFriend, NearbyPage, Place, Profile, Report, Reported,
-                     Sharing, Watcher)
-from .posts import FeedPage, Notice, Page, People, Post, Stranger, Strangers, User
+                     Sharing, Watcher, WholeProfile)
+from .posts import FeedPage, ListedUser, Notice, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
 
 __version__ = '0.1.0'
@@ -23,9 +23,9 @@ __all__ = ['ApiError', 'Audience', 'BadRequest', 'CertificateRefused', 'Change',
            'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost',
            'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'EARTH_RADIUS_M', 'Event', 'ExportPage',
            'Exported', 'FeedChange', 'FeedEvent', 'FeedPage', 'Forbidden', 'Friend', 'FriendOutcome', 'Friendship',
-           'InvalidPosition', 'LiveFeed', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NotAnEdge', 'NotConnected', 'NotFound',
+           'InvalidPosition', 'ListedUser', 'LiveFeed', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NotAnEdge', 'NotConnected', 'NotFound',
            'Notice', 'OwnComment', 'PAGE_SIZE', 'Page', 'People', 'Place', 'Post', 'Profile', 'ProtocolBroken', 'Report',
            'Reported', 'SUBPROTOCOL', 'ServerOverloaded', 'ServerRestarting', 'ServerUnavailable', 'Sharing', 'StarlingApi',
            'StarlingClient', 'State', 'StateChange', 'Stranger', 'Strangers', 'StrangersGone', 'ThreadChange', 'ThreadCounters',
            'ThreadEvent', 'ThreadStale', 'TlsMismatch', 'Token', 'TokenExpired', 'TokenRefused', 'TooManyRequests', 'TooSlow',
-           'Undecided', 'Unreachable', 'User', 'Watcher', 'Welcome', '__version__', 'distance_m', 'draw_key']
+           'Undecided', 'Unreachable', 'User', 'Watcher', 'Welcome', 'WholeProfile', '__version__', 'distance_m', 'draw_key']

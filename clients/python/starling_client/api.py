@@ -14,10 +14,10 @@ from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments
                        read_own_comment)
 from .errors import BadRequest
 from .geo import round_position
-from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Profile, Report, Reported, Sharing, read_audience,
+from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
                      read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
-from .posts import (FeedPage, Notice, Page, People, Post, Strangers, User, read_notice, read_post, read_posts, read_strangers,
-                    read_user)
+from .posts import (FeedPage, ListedUser, Notice, Page, People, Post, Strangers, User, read_listed_user, read_notice, read_post, read_posts,
+                    read_strangers, read_user)
 from .requests import Requests, each, whole
 from .tokens import Token
 
@@ -56,15 +56,27 @@ class StarlingApi:
     async def delete_post(self, post: str) -> None:
         await self._http.decided('DELETE', f'/v1/posts/{post}')
 
+    async def like_post(self, post: str) -> int:
+        """How many like it now; as unlike_post."""
+        return int((await self._http.decided('PUT', f'/v1/posts/{post}/like')).get('likes', 0))
+
+    async def unlike_post(self, post: str) -> int:
+        return int((await self._http.decided('DELETE', f'/v1/posts/{post}/like')).get('likes', 0))
+
+    async def get_likes(self, post: str, *, after: int | None = None, limit: int | None = None) -> Page[ListedUser]:
+        """Who likes a post, by user id, rising. Whom I have blocked is left out."""
+        return await self._http.page(f'/v1/posts/{post}/likes', {'after': after, 'limit': limit}, each(read_listed_user))
+
     async def get_posts(self, user: int, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                         limit: int | None = None) -> Page[Post]:
         """A page of a user's posts, newest first."""
         return await self._http.page(f'/v1/users/{user}/posts', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit},
                                      lambda answer: Page(read_posts(answer.get('items')), answer.get('next')))
 
-    async def get_feed(self, *, after: str | None = None, limit: int | None = None) -> FeedPage:
-        """A page of my home timeline, newest first."""
-        return await self._http.page('/v1/feed', {'after': after, 'limit': limit}, lambda answer: FeedPage(
+    async def get_feed(self, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
+                       limit: int | None = None) -> FeedPage:
+        """A page of my home timeline, newest first; or of its posts from one time (inclusive) to another (exclusive)."""
+        return await self._http.page('/v1/feed', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit}, lambda answer: FeedPage(
             read_posts(answer.get('items')), answer.get('next'), answer.get('complete') is True, str(answer.get('version', ''))))
 
     async def get_notices(self, *, after: str | None = None, limit: int | None = None) -> Page[Notice]:
@@ -87,9 +99,12 @@ class StarlingApi:
     async def get_replies(self, subject: str, root: str, *, after: str | None = None, limit: int | None = None,
                           liked: bool = False) -> Page[Comment]:
         """The replies of a root, the oldest first."""
-        return await self._http.page(f'{comments_path(subject)}/{root}/replies',
-                                     {'after': after, 'limit': limit, 'liked': 'true' if liked else None},
-                                     lambda answer: Page(read_comments(answer.get('items')), answer.get('next')))
+        return await self._comments(f'{comments_path(subject)}/{root}/replies', after, limit, liked)
+
+    async def get_answers(self, subject: str, comment: str, *, after: str | None = None, limit: int | None = None,
+                          liked: bool = False) -> Page[Comment]:
+        """The replies that answer a reply, the oldest first; of a root, all its replies."""
+        return await self._comments(f'{comments_path(subject)}/{comment}/answers', after, limit, liked)
 
     async def get_comment(self, subject: str, comment: str, *, liked: bool = False) -> Comment:
         return whole(read_comment(await self._http.ask(f'{comments_path(subject)}/{comment}', {'liked': 'true' if liked else None})))
@@ -195,17 +210,18 @@ class StarlingApi:
 
     # me
 
-    async def get_profile(self) -> Profile:
+    async def get_profile(self) -> WholeProfile:
         """NotFound no_profile: I have none."""
         return read_profile(await self._http.ask('/v1/profile'))
 
-    async def get_profile_of(self, user: int) -> Profile:
+    async def get_profile_of(self, user: int) -> WholeProfile:
         return read_profile(await self._http.ask(f'/v1/profiles/{user}'))
 
-    async def set_profile(self, name: str, avatar_url: str | None = None) -> Profile:
-        """Replaces my profile: without avatar_url there is no avatar any more."""
+    async def set_profile(self, name: str, avatar_url: str | None = None, *, bio: str | None = None, url: str | None = None) -> WholeProfile:
+        """Replaces my profile: what is left out is none any more."""
+        more = {'avatar_url': avatar_url, 'bio': bio, 'url': url}
         return read_profile(await self._http.decided('PUT', '/v1/profile', {
-            'name': name, **({'avatar_url': avatar_url} if avatar_url else {})}))
+            'name': name, **{member: text for member, text in more.items() if text}}))
 
     async def get_sharing(self) -> Sharing:
         return read_sharing(await self._http.ask('/v1/sharing'))
@@ -228,6 +244,11 @@ class StarlingApi:
 
     async def get_user(self, user: int) -> User:
         return read_user(await self._http.ask(f'/v1/users/{user}'))
+
+    async def get_users(self, users: Iterable[int]) -> list[ListedUser]:
+        """1 to 100 users, in this order."""
+        answer = await self._http.ask('/v1/users', {'ids': ','.join(map(str, users))})
+        return [read_listed_user(item) for item in answer['items']]
 
     async def get_user_by_handle(self, handle: str) -> User:
         """With or without an @ in front; capital letters count as small ones."""
@@ -263,8 +284,7 @@ class StarlingApi:
 
     async def mutes_nearby(self, user: int) -> bool:
         """Whether I leave the user out of my list of near friends."""
-        page = await self._people('/v1/nearby/mutes', user - 1 if user > 0 else None, 1)
-        return page.items[:1] == [user]
+        return await self._lists('/v1/nearby/mutes', user)
 
     async def round_for(self, user: int) -> bool:
         """Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to
@@ -283,8 +303,7 @@ class StarlingApi:
 
     async def follows(self, user: int, other: int) -> bool:
         """Whether the user follows the other one."""
-        page = await self.get_following(user, after=other - 1 if other > 0 else None, limit=1)
-        return page.items[:1] == [other]
+        return await self._lists(f'/v1/users/{user}/following', other)
 
     # requests
 
@@ -297,12 +316,21 @@ class StarlingApi:
         needed, and again while the server cannot, for `patience`."""
         return self._http.all(first)
 
+    async def _comments(self, path: str, after: str | None, limit: int | None, liked: bool) -> Page[Comment]:
+        return await self._http.page(path, {'after': after, 'limit': limit, 'liked': 'true' if liked else None},
+                                     lambda answer: Page(read_comments(answer.get('items')), answer.get('next')))
+
     async def _friend(self, method: str, path: str) -> FriendOutcome:
         return read_outcome(await self._http.decided(method, path))
 
+    async def _lists(self, path: str, user: int) -> bool:
+        """Whether the user is on a list by user id."""
+        page = await self._people(path, user - 1 if user > 0 else None, 1)
+        return [one.user for one in page.items[:1]] == [user]
+
     async def _people(self, path: str, after: int | None, limit: int | None) -> People:
         return await self._http.page(path, {'after': after, 'limit': limit}, lambda answer: People(
-            [item['user'] for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
+            [read_listed_user(item) for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
 
 
 def draw_key() -> str:

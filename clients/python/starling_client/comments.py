@@ -52,6 +52,8 @@ class OwnComment(Comment):
 class CommentPage(Page[Comment]):
     total: int
     """Visible comments and replies of the subject."""
+    likes: int
+    """Users who like the subject itself."""
     version: int
     """Of comments, states, likes, pins and settings; never falls. For LiveThread."""
     closed: bool
@@ -107,5 +109,5 @@ def read_comments(items: Any) -> List[Comment]:
 
 def read_comment_page(answer: dict[str, Any], etag: str | None) -> CommentPage:
     return CommentPage(read_comments(answer.get('items')), answer.get('next'), int(number(answer.get('total'), 0)),
-                       int(number(answer.get('version'), 0)), answer.get('closed') is True, answer.get('owner'),
+                       int(number(answer.get('likes'), 0)), int(number(answer.get('version'), 0)), answer.get('closed') is True, answer.get('owner'),
                        read_comments(answer.get('pinned')), etag)

@@ -34,6 +34,8 @@ class ThreadChange:
     """A change of the thread. Apply gone, items and counters in this order."""
     total: int
     """Visible comments and replies of the subject."""
+    likes: int
+    """Users who like the subject itself."""
     sampled: bool
     """Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. ThreadStale follows
     when it is over."""
@@ -117,15 +119,15 @@ class LiveThread(Teller[ThreadEvent]):
             self._version = version
         counters = [ThreadCounters(str(one.get('id')), int(number(one.get('likes'), 0)), int(number(one.get('reply_count'), 0)))
                     for one in frame.get('counters') or []]
-        self._emit(ThreadChange(int(number(frame.get('total'), 0)), sampled, read_comments(frame.get('items')),
-                                [str(one) for one in frame.get('gone') or []], counters))
+        self._emit(ThreadChange(*_totals(frame), sampled, read_comments(frame.get('items')), [str(one) for one in frame.get('gone') or []],
+                                counters))
 
     def _hide(self, frame: dict[str, Any]) -> None:
         """Changes are missing before this frame. A comment that it says is gone must not stay until the pages were read."""
         gone = [str(one) for one in frame.get('gone') or []]
         if gone:
             hidden = [item for item in read_comments(frame.get('items')) if item.id in gone]
-            self._emit(ThreadChange(int(number(frame.get('total'), 0)), True, hidden, gone, []))
+            self._emit(ThreadChange(*_totals(frame), True, hidden, gone, []))
 
     def stale(self, frame: dict[str, Any]) -> None:
         """`stale`"""
@@ -147,3 +149,7 @@ class LiveThread(Teller[ThreadEvent]):
     def _tell_stale(self) -> None:
         if self._wanted is not None:
             self._emit(ThreadStale(self._wanted))
+
+
+def _totals(frame: dict[str, Any]) -> tuple[int, int]:
+    return int(number(frame.get('total'), 0)), int(number(frame.get('likes'), 0))

@@ -16,6 +16,13 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class WholeProfile(Profile):
+    """With what is told of one user, and not of many."""
+    bio: str | None
+    url: str | None
+
+
+@dataclass(frozen=True)
 class Friendship(Profile):
     """Somebody of my friends, requests, invitations or blocks."""
     state: str
@@ -24,6 +31,8 @@ class Friendship(Profile):
     """When we became friends, or I was invited, or blocked the other one, ms since the epoch; None: not kept."""
     rounded: bool = False
     """I let them see only about where I am."""
+    handle: str | None = None
+    """None: none, or not known just now."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +138,13 @@ def _profile(item: dict[str, Any]) -> tuple[int, str | None, str | None]:
     return int(item['user']), text_or_none(item.get('name')), text_or_none(item.get('avatar_url'))
 
 
-def read_profile(answer: dict[str, Any]) -> Profile:
-    return Profile(*_profile(answer))
+def read_profile(answer: dict[str, Any]) -> WholeProfile:
+    return WholeProfile(*_profile(answer), text_or_none(answer.get('bio')), text_or_none(answer.get('url')))
 
 
 def read_friendship(item: dict[str, Any]) -> Friendship:
-    return Friendship(*_profile(item), str(item['state']), item.get('since') or None, item.get('rounded') is True)
+    return Friendship(*_profile(item), str(item['state']), item.get('since') or None, item.get('rounded') is True,
+                      text_or_none(item.get('handle')))
 
 
 def read_outcome(answer: dict[str, Any]) -> FriendOutcome:

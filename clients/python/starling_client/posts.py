@@ -30,6 +30,10 @@ class Post:
     """The post is there, but what it says cannot be read just now."""
     comments: int | None = None
     """How many comments it has, a few seconds ago at most; None: not known."""
+    likes: int | None = None
+    """How many like it; the same."""
+    liked: bool | None = None
+    """Whether I like it; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,17 @@ class User:
     """Handle and counts are None, too, while the process that has them does not answer."""
     following: int | None
     posts: int | None
+    bio: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class ListedUser:
+    user: int
+    name: str | None
+    avatar_url: str | None
+    handle: str | None
+    """None: the user has none, or it is not known just now."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +114,11 @@ class FeedPage(Page[Post]):
     complete: bool
     """False: posts may be missing; the same question has them a moment later."""
     version: str
-    """To be compared, and nothing else; empty on later pages."""
+    """To be compared, and nothing else; empty on later pages, and on those of some time."""
 
 
 @dataclass(frozen=True)
-class People(Page[int]):
+class People(Page[ListedUser]):
     total: int
     """Of all pages."""
 
@@ -112,11 +127,12 @@ def read_post(item: Any) -> Post | None:
     """None: unusable."""
     if not isinstance(item, dict) or type(item.get('user')) is not int or not is_id(item.get('id')):
         return None
-    text, media, comments = item.get('text'), item.get('media'), item.get('comments')
+    text, media, liked = item.get('text'), item.get('media'), item.get('liked')
     return Post(item['id'], item['user'], text_or_none(item.get('name')), text_or_none(item.get('avatar_url')),
                 text if isinstance(text, str) else None,
                 tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
-                int(number(item.get('time'), 0)), not isinstance(text, str), comments if type(comments) is int else None)
+                int(number(item.get('time'), 0)), not isinstance(text, str), _count(item.get('comments')), _count(item.get('likes')),
+                liked if isinstance(liked, bool) else None)
 
 
 def read_posts(items: Any) -> List[Post]:
@@ -145,7 +161,16 @@ def read_notice(item: dict[str, Any]) -> Notice:
 def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
     return User(int(answer['user']), text_or_none(answer.get('name')), text_or_none(answer.get('avatar_url')),
-                text_or_none(answer.get('handle')), followers, following, posts)
+                text_or_none(answer.get('handle')), followers, following, posts, text_or_none(answer.get('bio')),
+                text_or_none(answer.get('url')))
+
+
+def read_listed_user(item: dict[str, Any]) -> ListedUser:
+    return ListedUser(int(item['user']), text_or_none(item.get('name')), text_or_none(item.get('avatar_url')), text_or_none(item.get('handle')))
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 def is_id(value: Any) -> bool:

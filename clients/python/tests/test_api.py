@@ -6,7 +6,7 @@ import threading
 import pytest
 from test_client import to_its_end
 
-from starling_client import ApiError, StarlingApi, draw_key
+from starling_client import ApiError, ListedUser, StarlingApi, draw_key
 
 
 class Server:
@@ -72,18 +72,21 @@ def with_api(test):
 @with_api
 async def test_reads_pages_with_cursors(server, api):
     server.answers = [
-        (200, {'items': [item(5, user=2**53 + 1, comments=3), item(4), item(3, comments='7')], 'next': '5', 'complete': True, 'version': 'v'}),
-        (200, {'items': [{'user': 2**63 - 1}, {'user': 3}], 'next': 2**63 - 1, 'total': 31}),
+        (200, {'items': [item(5, user=2**53 + 1, comments=3, likes=2, liked=True), item(4), item(3, comments='7')], 'next': '5',
+               'complete': True, 'version': 'v'}),
+        (200, {'items': [{'user': 2**63 - 1, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'},
+                        {'user': 3, 'name': None, 'avatar_url': None, 'handle': None}], 'next': 2**63 - 1, 'total': 31}),
         (200, {'items': [item(4), {'id': '3', 'user': 7, 'time': 3, 'unavailable': True}, {}], 'next': None})]
-    page = await api.get_feed(after='9', limit=50)
-    assert [one.comments for one in page.items] == [3, None, None]
+    page = await api.get_feed(from_ms=1, to_ms=8, after='9', limit=50)
+    assert [(one.comments, one.likes, one.liked) for one in page.items] == [(3, 2, True), (None, None, None), (None, None, None)]
     assert (page.items[0].user, page.next, page.complete, page.version) == (2**53 + 1, '5', True, 'v')
     people = await api.get_following(7)
-    assert (people.items, people.next, people.total) == ([2**63 - 1, 3], 2**63 - 1, 31)
+    assert (people.items, people.next, people.total) == (
+        [ListedUser(2**63 - 1, 'Ada', None, 'ada'), ListedUser(3, None, None, None)], 2**63 - 1, 31)
     posts = await api.get_posts(7, from_ms=1, to_ms=9)
     assert [(one.text, one.unavailable) for one in posts.items] == [('post 4', False), (None, True)] and posts.next is None
     assert [path for _, path, *_ in server.asked] == [
-        '/v1/feed?after=9&limit=50', '/v1/users/7/following', '/v1/users/7/posts?from=1&to=9']
+        '/v1/feed?from=1&to=8&after=9&limit=50', '/v1/users/7/following', '/v1/users/7/posts?from=1&to=9']
     assert server.asked[1][3] == 'Bearer jwt2'
 
 
@@ -94,6 +97,17 @@ async def test_a_post_is_said_again_under_the_same_key(server, api):
     assert made.id == '8' and len(server.asked) == 4
     assert len({asked[2]['key'] for asked in server.asked}) == 1
     assert server.asked[3][2] == {'text': 'Good morning', 'key': server.asked[0][2]['key'], 'media': ['https://img.example/a.jpg']}
+
+
+@with_api
+async def test_a_post_is_liked_until_that_is_decided(server, api):
+    server.answers = [(202, {'state': 'pending'}), (200, {'likes': 3, 'liked': True}), (200, {'likes': 2, 'liked': False}),
+                      (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'}], 'next': 7})]
+    assert [await api.like_post('8'), await api.unlike_post('8')] == [3, 2]
+    page = await api.get_likes('8', after=3, limit=1)
+    assert (page.items, page.next) == ([ListedUser(7, 'Ada', None, 'ada')], 7)
+    assert [' '.join(asked[:2]) for asked in server.asked] == [
+        'PUT /v1/posts/8/like', 'PUT /v1/posts/8/like', 'DELETE /v1/posts/8/like', 'GET /v1/posts/8/likes?after=3&limit=1']
 
 
 @with_api
@@ -138,8 +152,9 @@ async def test_follows_mutes_deletions_users(server, api):
                       (200, {'items': [{'user': 8}], 'next': None}), (200, {'items': [], 'next': None}),
                       (200, {'user': 8, 'state': 'friends', 'rounded': True}), (200, {'user': 8, 'state': 'friends', 'rounded': False}),
                       (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
-                      (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None}),
-                      (200, {'items': [], 'next': None, 'total': 0})]
+                      (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None, 'bio': 'Hi', 'url': ''}),
+                      (200, {'items': [], 'next': None, 'total': 0}),
+                      (200, {'items': [{'user': 8, 'name': 'Ben', 'avatar_url': '', 'handle': 'ben'}, {'user': 7}]})]
     assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
     assert [await api.mute_nearby(8), await api.unmute_nearby(8)] == [True, False]
     assert [await api.mutes_nearby(8), await api.mutes_nearby(0)] == [True, False]
@@ -147,15 +162,16 @@ async def test_follows_mutes_deletions_users(server, api):
     assert await api.delete_post('5') is None
     assert [await api.follows(7, 8), await api.follows(7, 0)] == [True, False]
     user = await api.get_user(7)
-    assert (user.name, user.followers) == (None, None)
+    assert (user.name, user.followers, user.bio, user.url) == (None, None, 'Hi', None)
     assert (await api.get_followers(7, after=3, limit=9)).items == []
+    assert [(one.user, one.name, one.handle) for one in await api.get_users([8, 7])] == [(8, 'Ben', 'ben'), (7, None, None)]
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [
         'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/mutes/8',
         'PUT /v1/nearby/mutes/8', 'DELETE /v1/nearby/mutes/8',
         'GET /v1/nearby/mutes?after=7&limit=1', 'GET /v1/nearby/mutes?limit=1',
         'PUT /v1/friends/8/rounded', 'DELETE /v1/friends/8/rounded', 'DELETE /v1/posts/5',
         'GET /v1/users/7/following?after=7&limit=1', 'GET /v1/users/7/following?limit=1', 'GET /v1/users/7',
-        'GET /v1/users/7/followers?after=3&limit=9']
+        'GET /v1/users/7/followers?after=3&limit=9', 'GET /v1/users?ids=8%2C7']
 
 
 @with_api
@@ -174,7 +190,7 @@ async def test_comments_are_read(server, api):
         (200, {'items': [comment(1, replies=[comment(3, root='1', reply_to='1', liked=True)], reply_count=4), gone, {'id': '9'}],
                'next': 'c', 'total': 6, 'version': 12, 'closed': False, 'owner': 42, 'pinned': [comment(1)]}, {'ETag': 'W/"12.3.42"'}),
         (304, b''), (200, {'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': True, 'owner': None, 'pinned': []}),
-        (200, {'items': [comment(4, root='1', reply_to='3')], 'next': None}), (200, comment(4)),
+        (200, {'items': [comment(4, root='1', reply_to='3')], 'next': None}), (200, {'items': [comment(5)], 'next': 'n'}), (200, comment(4)),
         (200, {'item': comment(4, root='1', reply_to='3'), 'root': comment(1), 'around': [comment(3)]})]
     page = await api.get_comments('post:7', sort='heat', limit=20, liked=True)
     assert (page.next, page.total, page.version, page.closed, page.owner, page.etag) == ('c', 6, 12, False, 42, 'W/"12.3.42"')
@@ -184,11 +200,13 @@ async def test_comments_are_read(server, api):
     assert await api.get_comments('post:7', sort='heat', limit=20, liked=True, etag=page.etag) is None
     assert (await api.get_comments('post:7')).closed and server.etags[:3] == [None, 'W/"12.3.42"', None]
     assert (await api.get_replies('post:7', '1', after='d')).items[0].reply_to == '3'
+    assert (await api.get_answers('post:7', '3', limit=5, liked=True)).next == 'n'
     assert (await api.get_comment('post:7', '4')).id == '4'
     found = await api.get_comment_around('post:7', '4', around=5)
     assert (found.item.id, found.root.id, [one.id for one in found.around]) == ('4', '1', ['3'])
     assert [path for _, path, *_ in server.asked] == ['/v1/comments/post/7?sort=heat&limit=20&liked=true'] * 2 + [
-        '/v1/comments/post/7', '/v1/comments/post/7/1/replies?after=d', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5']
+        '/v1/comments/post/7', '/v1/comments/post/7/1/replies?after=d', '/v1/comments/post/7/3/answers?limit=5&liked=true',
+        '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5']
     with pytest.raises(ValueError):
         await api.get_comments('post/7')
 

@@ -23,7 +23,7 @@ def watched(version, subject='post:1'):
 
 
 async def tell(server, since, version, **more):
-    await server.say(**{'type': 'comments', 'subject': 'post:1', 'since': since, 'version': version, 'total': 1, 'sampled': False,
+    await server.say(**{'type': 'comments', 'subject': 'post:1', 'since': since, 'version': version, 'total': 1, 'likes': 9, 'sampled': False,
                         'items': [], 'gone': [], 'counters': [], **more})
 
 
@@ -49,7 +49,8 @@ def test_changes_from_our_version_on_are_told():
         await until(lambda: events)
         change, = events
         assert isinstance(change, ThreadChange) and change.items[0].text == 'comment 5' and change.gone == ['4']
-        assert (change.total, change.sampled, change.counters[0].likes, change.counters[0].reply_count) == (4, False, 2, 1)
+        assert (change.total, change.likes, change.sampled) == (4, 9, False)
+        assert (change.counters[0].likes, change.counters[0].reply_count) == (2, 1)
         await tell(server, 8, 11)
         await tell(server, 8, 11)
         await tell(server, 50, 60, sampled=True)

@@ -2,8 +2,8 @@
 import pytest
 from test_api import comment, with_api
 
-from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, NearbyFriend, Page, Place, Profile, Report, Sharing,
-                             Undecided, Watcher)
+from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, NearbyFriend, Page, Place, Report, Sharing,
+                             Undecided, Watcher, WholeProfile)
 
 BIG = 2**63 - 1
 
@@ -18,10 +18,11 @@ async def collect(items):
 
 @with_api
 async def test_friends_have_names_and_states(server, api):
-    server.answers = [(200, {'items': [{'user': BIG, 'name': 'Ada', 'avatar_url': 'https://e.org/a', 'state': 'friends', 'since': 9},
+    server.answers = [(200, {'items': [{'user': BIG, 'name': 'Ada', 'avatar_url': 'https://e.org/a', 'state': 'friends', 'since': 9,
+                                        'handle': 'ada'},
                                        {'user': 7, 'name': '', 'avatar_url': '', 'state': 'requested', 'since': 0}], 'next': 7})]
     page = await api.get_friends(state='all', limit=2)
-    assert page == Page([Friendship(BIG, 'Ada', 'https://e.org/a', 'friends', 9), Friendship(7, None, None, 'requested', None)], 7)
+    assert page == Page([Friendship(BIG, 'Ada', 'https://e.org/a', 'friends', 9, handle='ada'), Friendship(7, None, None, 'requested', None)], 7)
     assert requests(server) == ['GET /v1/friends?state=all&limit=2']
 
 
@@ -77,11 +78,12 @@ async def test_reports_carry_their_times_the_same_ones_when_they_are_said_again(
 
 @with_api
 async def test_profile_and_sharing(server, api):
-    server.answers = [(200, {'user': 7, 'name': 'Ada', 'avatar_url': ''}), (200, {'user': 8, 'name': 'Ben', 'avatar_url': 'https://e.org/b'}),
+    server.answers = [(200, {'user': 7, 'name': 'Ada', 'avatar_url': '', 'bio': 'Hi', 'url': ''}), (200, {'user': 8, 'name': 'Ben', 'avatar_url': 'https://e.org/b'}),
                       (503, {}), (200, {'user': 7, 'name': 'Eve', 'avatar_url': ''}), (200, {'user': 7, 'mode': 'off'}),
                       (200, {'user': 7, 'mode': 'friends', 'until': 99})]
-    assert await api.get_profile() == Profile(7, 'Ada', None) and (await api.get_profile_of(8)).avatar_url == 'https://e.org/b'
-    assert (await api.set_profile('Eve')).name == 'Eve' and server.asked[-1][2] == {'name': 'Eve'}
+    assert await api.get_profile() == WholeProfile(7, 'Ada', None, 'Hi', None) and (await api.get_profile_of(8)).avatar_url == 'https://e.org/b'
+    assert (await api.set_profile('Eve', bio='B', url='https://e')).name == 'Eve'
+    assert server.asked[-1][2] == {'name': 'Eve', 'bio': 'B', 'url': 'https://e'}
     assert [await api.get_sharing(), await api.set_sharing('friends', 99)] == [Sharing('off', None), Sharing('friends', 99)]
     assert server.asked[-1][2] == {'mode': 'friends', 'until': 99}
     assert requests(server) == ['GET /v1/profile', 'GET /v1/profiles/8', 'PUT /v1/profile', 'PUT /v1/profile', 'GET /v1/sharing',

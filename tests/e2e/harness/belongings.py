@@ -14,6 +14,7 @@ class Belongings:
     some = Belongings(cluster, users(5), reports=3)    # builds it all, and waits until all of it can be read
     some.exported() == some.expected()
     """
+    PROFILE = {'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png', 'bio': 'Countess\nof "numbers"', 'url': 'https://x.example/ä'}
 
     def __init__(self, cluster, ids, reports=3, posts=3):
         self.cluster = cluster
@@ -21,7 +22,7 @@ class Belongings:
         self.feed, self.commenting = Feed(cluster), Commenting(cluster)
         self.handle = f'user_{self.user}'
         http = self.http(self.user)
-        http.ok('PUT', '/v1/profile', json={'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png'})
+        http.ok('PUT', '/v1/profile', json=self.PROFILE)
         cluster.acquaint(self.user, self.friend)
         http.ok('PUT', f'/v1/blocks/{self.stranger}')
         http.ok('PUT', f'/v1/nearby/mutes/{self.friend}')
@@ -35,6 +36,7 @@ class Belongings:
         self.comment = self.commenting.write(subject, self.user, f'zanzibar{self.user}', owner=self.idol)
         self.others = self.commenting.write(subject, self.fan, 'another one', reply_to=self.comment['id'], owner=self.idol)
         self.commenting.like(subject, self.user, self.others['id'])
+        self.commenting.like_post(subject, self.user, self.idol)
         self.commenting.http(self.user).ok('POST', f'{self.commenting.path(subject)}/{self.others["id"]}/report', json={'reason': 'it is rude'})
         self.places = [at(10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
@@ -72,8 +74,8 @@ class Belongings:
 
     def check(self, found):
         """Everything is there."""
-        assert found['account'] == [{'user': self.user, 'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png',
-                                     'sharing': 'friends', 'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
+        assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends',
+                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['muted'] == [{'user': self.stranger}]
@@ -82,7 +84,7 @@ class Belongings:
             ('follow', self.fan), ('mention', self.idol), ('reply', self.fan)]
         assert [(c['id'], c['text'], c['subject']) for c in found['comments']] == [
             (self.comment['id'], f'zanzibar{self.user}', self.subject)]
-        assert found['likes'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'like'}]
+        assert found['likes'] == [{'subject': self.subject, 'comment': comment, 'what': 'like'} for comment in (None, self.others['id'])]
         assert found['reports'] == [{'subject': self.subject, 'comment': self.others['id'], 'what': 'report'}]
         assert [(round(r['lat'], 7), round(r['lng'], 7)) for r in found['history']] == [
             (round(lat, 7), round(lng, 7)) for lat, lng in self.places]

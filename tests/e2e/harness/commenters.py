@@ -39,6 +39,7 @@ class Commenters(Asking):
         self.under: dict[str, list[Made]] = {subject: [] for subject in owners}
         self.undecided = collections.defaultdict(list)  # by link
         self.likes: dict[int, set[int]] = collections.defaultdict(set)
+        self.post_likes: dict[str, set[int]] = collections.defaultdict(set)  # of subjects that are posts
         self.states: dict[int, str] = {}
         self.subjects, self.weights = list(owners), None
         self.rest_s = 0.0  # how long a user rests after a deed
@@ -79,6 +80,10 @@ class Commenters(Asking):
         if reply.status != 409:
             (self.likes[made.id].add if wanted else self.likes[made.id].discard)(user)
 
+    async def _like_post(self, link, user, subject, wanted):
+        await self._until('like', link, 'PUT' if wanted else 'DELETE', f'/v1/posts/{subject.removeprefix("post:")}/like', 200)
+        (self.post_likes[subject].add if wanted else self.post_likes[subject].discard)(user)
+
     async def _delete(self, link, made):
         await self._until('delete', link, 'DELETE', path(made.subject, made.id), 204)
         self.states[made.id] = 'deleted'
@@ -104,6 +109,10 @@ class Commenters(Asking):
         known = self.under[subject]
         if what == 'post' or not known:
             await self._write(link, subject, f'{self.done} by {user}, ü 评论')
+            return
+        wanted = user not in self.post_likes[subject]
+        if what == ('like' if wanted else 'unlike') and subject.startswith('post:') and chance.random() < 0.1:
+            await self._like_post(link, user, subject, wanted)
             return
         about = self._choose(known, chance, lambda made: what != 'like' or user not in self.likes[made.id])
         if what == 'reply':
@@ -166,6 +175,9 @@ class Commenters(Asking):
         for id, users in self.likes.items():
             for user in users:
                 threads.like(self.made[id].subject, id, user)
+        for subject, users in self.post_likes.items():
+            for user in users:
+                threads.like_subject(subject, user)
         for id, state in self.states.items():
             threads.moderate(self.made[id].subject, id, state)
         return threads

@@ -51,6 +51,10 @@ class Commenting:
         self.register(subject, owner=owner)
         return subject
 
+    def new_post(self, owner) -> str:
+        """A subject that is a post, which nobody has registered."""
+        return f'post:{self._ask(self.http(owner), "POST", "/v1/posts", 201, json={"text": "a post", "key": f"test-{next(self._keys)}"})["id"]}'
+
     def write(self, subject, user, text, reply_to=None, owner=None, **claims) -> dict:
         """owner: of a post that nobody has commented yet."""
         body = {'text': text, 'key': f'test-{next(self._keys)}', **({'reply_to': str(reply_to)} if reply_to else {})}
@@ -65,6 +69,12 @@ class Commenting:
     def like(self, subject, user, comment, wanted=True) -> int:
         answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', self.path(subject, comment, 'like'), 200)
         self.threads.like(subject, int(comment), user, wanted)
+        return answer['likes']
+
+    def like_post(self, subject, user, owner, wanted=True) -> int:
+        answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', f'/v1/posts/{subject.removeprefix("post:")}/like', 200)
+        self.threads.like_subject(subject, user, wanted, owner)
+        assert answer['liked'] is wanted
         return answer['likes']
 
     def pin(self, subject, user, comment, wanted=True) -> bool:
@@ -102,4 +112,13 @@ class Commenting:
             found = [self.bare(item) for page in pages for item in page['items']]
             assert found == wanted['items']
             for page in pages:
-                assert page['total'] == wanted['total'] and [self.bare(one) for one in page['pinned']] == wanted['pinned']
+                assert (page['total'], page['likes']) == (wanted['total'], wanted['likes']) and [self.bare(one) for one in page['pinned']] == wanted['pinned']
+
+
+    def check_answers(self, subject, user=1, limit=3):
+        """Of each comment: the answers to a reply, and all replies of a root."""
+        known = self.threads.subjects[subject].comments.values()
+        for comment in known:
+            wanted = [one.id for one in known if (one.root if comment.root is None else one.reply_to) == comment.id]
+            found = self.http(user).items(self.path(subject, comment.id, 'answers'), limit=limit)
+            assert [int(item['id']) for item in found] == wanted, comment.id

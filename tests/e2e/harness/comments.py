@@ -74,6 +74,7 @@ class Thread:
 
     def __init__(self):
         self.comments = {}  # id -> the comment as the API has it, with `likers`
+        self.likers = set()  # of the subject itself
 
     def roots(self):
         return sorted((c for c in self.comments.values() if c['root'] is None), key=lambda c: c['floor'])

@@ -90,7 +90,9 @@ class CommentsOwner:
             facts = {name: command[name] for name in ('blocked', 'follows', 'friends', 'level')}
             return self.threads.write(subject, id, user, command['text'], id >> 22,
                                       reply_to=about if kind == 'REPLY' else None, **facts).id
-        if kind in ('LIKE', 'UNLIKE'):
+        if kind in ('LIKE', 'UNLIKE') and not about:
+            self.threads.like_subject(subject, user, kind == 'LIKE', None if command['owner'] < 0 else command['owner'], command['blocked'])
+        elif kind in ('LIKE', 'UNLIKE'):
             self.threads.like(subject, about, user, kind == 'LIKE', command['blocked'])
         elif kind in ('PIN', 'UNPIN'):
             self.threads.pin(subject, about, user, kind == 'PIN', moderator)
@@ -125,6 +127,10 @@ class CommentsOwner:
             known = self.threads.subjects.get(subject)
             if what == 'page':
                 return self._page(subject, query)
+            if what == 'likers':
+                after, limit = int(query.get('after', -1)), int(query['limit'])
+                above = [user for user in sorted(known.likes if known else ()) if user > after]
+                return 200, {'items': [{'user': user} for user in above[:limit]], 'next': above[limit - 1] if len(above) > limit else None}
             if what == 'likes':
                 ids = [id for id in query.get('ids', '').split(',') if id]
                 return 200, {'liked': [id for id in ids if int(query['user']) in known.comments[int(id)].likes]}
@@ -134,15 +140,17 @@ class CommentsOwner:
                 return 200, self._subject(known)
             return self._around(subject, known, comment) if what == 'one' else self._replies(subject, known, comment, query)
 
-    def _count(self, subject):
+    def _count(self, asked):
+        kind, id, *reader = asked.split(':')
         with self._lock:
-            known = self.threads.subjects.get(subject)
-            return known and {'total': known.total(), 'version': known.version}
+            known = self.threads.subjects.get(f'{kind}:{id}')
+            liked = {'liked': int(reader[0]) in known.likes} if known and reader else {}
+            return known and {'total': known.total(), 'version': known.version, 'likes': len(known.likes), **liked}
 
     @staticmethod
     def _subject(known):
         return {'owner': known.owner, 'closed': known.closed, 'who_may': known.who_may, 'review': known.review,
-                'level': known.level, 'total': known.total(), 'roots': len(known.roots()), 'held': 0,
+                'level': known.level, 'total': known.total(), 'roots': len(known.roots()), 'held': 0, 'likes': len(known.likes),
                 'version': known.version, 'counters': known.counters}
 
     def _page(self, subject, query):
@@ -175,6 +183,6 @@ class CommentsOwner:
         refused, comment = self._outcomes[about]
         if refused:
             return 200, {'refused': refused, 'comment': None, 'subject': None, 'pinned': False}
-        known = self.threads.subjects[subject]
-        return 200, {'refused': None, 'comment': comment and self.threads.shown(subject, comment),
-                     'subject': self._subject(known), 'pinned': comment in known.pinned}
+        known = self.threads.subjects.get(subject)
+        return 200, {'refused': None, 'comment': self.threads.shown(subject, comment) if comment else None,
+                     'subject': known and self._subject(known), 'pinned': bool(known) and comment in known.pinned}

@@ -2,6 +2,7 @@
 import concurrent.futures
 import http.client
 import json
+import random
 import threading
 import time
 import urllib.parse
@@ -13,6 +14,11 @@ HANDS = 48  # requests at a time: most of them wait for an outcome, or for an in
 
 PATIENCE_S = 30
 DUMP = json.dumps  # where a parameter has the module's name
+
+
+def post_time(post: int) -> int:
+    """When a post was taken, by its id (lib/ids/ids.h)."""
+    return (post >> 22) + 1_735_689_600_000
 
 
 class Answer:
@@ -115,15 +121,21 @@ class Crowd(Feed):
             return [one.result() for one in under_way]
 
     def wrong_page(self, user, limit) -> str | None:
-        """Reads all pages of the user's timeline. Returns how they differ from brute force; None: they do not."""
-        pages = self.pages(user, '/v1/feed', limit=limit)
+        """Reads all pages of the user's timeline, and those of some time. Returns how they differ from brute force; None: they do not."""
+        expected = self.expected(user)
+        ends = sorted(random.Random(user).choices([post_time(post) for post in expected] or [0], k=2))
+        some = [post for post in expected if ends[0] <= post_time(post) < ends[1]]
+        return self._wrong(user, expected, limit=limit) or self._wrong(user, some, limit=limit, **{'from': ends[0], 'to': ends[1]})
+
+    def _wrong(self, user, expected, **query) -> str | None:
+        pages = self.pages(user, '/v1/feed', **query)
         if not all(page['complete'] for page in pages):
             return f'user {user}: a page is not complete'
         items = [item for page in pages for item in page['items']]
-        shown, expected = [int(item['id']) for item in items], self.expected(user)
+        shown = [int(item['id']) for item in items]
         if shown != expected:
             missing, extra = set(expected) - set(shown), set(shown) - set(expected)
-            return (f'user {user} (follows {len(self.following[user])}), limit {limit}: {len(shown)} posts shown of '
+            return (f'user {user} (follows {len(self.following[user])}), {query}: {len(shown)} posts shown of '
                     f'{len(expected)}; missing {sorted(missing)[-5:]}, too many {sorted(extra)[-5:]}, '
                     f'{len(shown) - len(set(shown))} twice, {"in" if shown == sorted(shown, reverse=True) else "out of"} order')
         unavailable = [item['id'] for item in items if item.get('unavailable')]

@@ -105,7 +105,7 @@ class Screen:
     def rename(self, name: str):
         with self.panel():
             self.page.fill('#name', name)
-            self.page.click('#save-name')
+            self.page.click('#save-profile')
 
     def show_feed(self):
         """Opens the feed's tab on a narrow screen, where map and feed are two tabs."""

@@ -6,14 +6,14 @@ import requests
 from harness.watching import Watching
 
 FIRST_REPLIES = 20  # that come along with each root, and the most that may
-MEMBERS = {'type', 'subject', 'since', 'version', 'total', 'sampled', 'items', 'gone', 'counters'}
+MEMBERS = {'type', 'subject', 'since', 'version', 'total', 'likes', 'sampled', 'items', 'gone', 'counters'}
 
 
 class ThreadWatcher(Watching):
     """
     watcher = ThreadWatcher(cluster, ada, 'post:123')    # a session without a position; it has read the thread and watches
     watcher.thread()                                     # {id: comment without its replies}, held ones left out
-    watcher.total, watcher.rereads, watcher.frames
+    watcher.total, watcher.likes, watcher.rereads, watcher.frames
     """
 
     PAUSE_MAX_S = 5
@@ -24,7 +24,7 @@ class ThreadWatcher(Watching):
         self.cluster, self.user, self.subject = cluster, user, subject
         self.http = cluster.http(user)
         self.path = f'/v1/comments/{subject.replace(":", "/")}'
-        self.comments, self.total, self.frames = {}, None, []
+        self.comments, self.total, self.likes, self.frames = {}, None, None, []
         while not self._read():
             time.sleep(0.2)
         self._begin()
@@ -52,7 +52,7 @@ class ThreadWatcher(Watching):
             return False  # nobody owns the subject just now
         with self._lock:
             self.comments = {id: {**comment, 'replies': []} for id, comment in comments.items()}
-            self.version, self.total = first['version'], first['total']
+            self.version, self.total, self.likes = first['version'], first['total'], first['likes']
         self.rereads += 1
         return True
 
@@ -76,7 +76,7 @@ class ThreadWatcher(Watching):
             for counters in frame['counters']:
                 if int(counters['id']) in self.comments:
                     self.comments[int(counters['id'])] |= {'likes': counters['likes'], 'reply_count': counters['reply_count']}
-            self.total = frame['total']
+            self.total, self.likes = frame['total'], frame['likes']
             if not frame['sampled']:
                 self.version = frame['version']
 

@@ -12,6 +12,7 @@ class Subject:
         self.owner, self.who_may, self.review, self.closed, self.level = owner, who_may, review, closed, level
         self.comments = {}  # id -> Comment, in the order in which they were made
         self.pinned = []    # ids, the newest pin first
+        self.likes = set()  # who likes the subject itself
         self.version = self.counters = 0
         self._under = collections.defaultdict(list)  # root -> its replies; None -> the roots
 
@@ -103,6 +104,18 @@ class Threads:
         (comment.likes.add if wanted else comment.likes.discard)(user)
         return comment
 
+    def like_subject(self, subject, user, wanted=True, owner=None, blocked=False):
+        """owner: of a post that nobody has commented or liked yet."""
+        if subject not in self.subjects and not wanted:
+            return
+        if subject not in self.subjects and (blocked or owner is None):
+            raise Refused('blocked' if blocked else 'no_subject')
+        known = self.subjects.get(subject) or self.register(subject, owner=owner)
+        if wanted and user not in known.likes and blocked:
+            raise Refused('blocked')
+        known.counters += (user in known.likes) != wanted
+        (known.likes.add if wanted else known.likes.discard)(user)
+
     def report(self, subject, id, user):
         _, comment = self._comment(subject, id)
         if comment.state != 'visible':
@@ -179,10 +192,10 @@ class Threads:
         """From the root at position `after` on; next is a position, too."""
         known = self.subjects.get(subject)
         if known is None:
-            return {'items': [], 'next': None, 'total': 0, 'version': 0, 'counters': 0, 'closed': False, 'owner': None,
+            return {'items': [], 'next': None, 'total': 0, 'version': 0, 'counters': 0, 'likes': 0, 'closed': False, 'owner': None,
                     'complete': True, 'pinned': []}
         roots = self.sorted_roots(subject, sort)
         return {'items': [self.shown(subject, id, replies) for id in roots[after:after + limit]],
                 'next': after + limit if after + limit < len(roots) else None, 'total': known.total(),
-                'version': known.version, 'counters': known.counters, 'closed': known.closed, 'owner': known.owner,
+                'version': known.version, 'counters': known.counters, 'likes': len(known.likes), 'closed': known.closed, 'owner': known.owner,
                 'complete': True, 'pinned': [self.shown(subject, id) for id in known.pinned]}

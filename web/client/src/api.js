@@ -4,7 +4,9 @@
 import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
-import { readExported, readFriendship, readNearby, readNotice, readOutcome, readPlace, readProfile, readSharing, readUser } from './people.js';
+import {
+    readExported, readFriendship, readListedUser, readNearby, readNotice, readOutcome, readPlace, readSharing, readUser, readWholeProfile,
+} from './people.js';
 import { readPost, readPosts } from './posts.js';
 import { Requests, each, whole } from './requests.js';
 import { readStrangers } from './strangers.js';
@@ -42,12 +44,27 @@ export class StarlingApi {
         await this.#http.decided('DELETE', `/v1/posts/${id}`);
     }
 
+    /** @param {string} id */
+    async likePost(id) {
+        return Number((await this.#http.decided('PUT', `/v1/posts/${id}/like`)).likes);
+    }
+
+    /** @param {string} id */
+    async unlikePost(id) {
+        return Number((await this.#http.decided('DELETE', `/v1/posts/${id}/like`)).likes);
+    }
+
+    /** @param {string} id @param {ListQuery} [query] */
+    getLikes(id, query) {
+        return this.#http.page(`/v1/posts/${id}/likes`, query, each(readListedUser));
+    }
+
     /** @param {string} user @param {ListQuery & {from?: number, to?: number}} [query] */
     getPosts(user, query) {
         return this.#http.page(`/v1/users/${user}/posts`, query, ({ items, next }) => ({ items: readPosts(items), next }));
     }
 
-    /** @param {ListQuery} [query] */
+    /** @param {ListQuery & {from?: number, to?: number}} [query] */
     getFeed(query) {
         return this.#http.page('/v1/feed', query, ({ items, next, complete, version }) => {
             return { items: readPosts(items), next, complete: complete === true, version: String(version ?? '') };
@@ -74,6 +91,11 @@ export class StarlingApi {
     /** @param {string} subject @param {string} root @param {ListQuery & {liked?: boolean}} [query] */
     async getReplies(subject, root, query) {
         return this.#http.page(`${commentsPath(subject)}/${root}/replies`, query, ({ items, next }) => ({ items: readComments(items), next }));
+    }
+
+    /** @param {string} subject @param {string} id @param {ListQuery & {liked?: boolean}} [query] */
+    async getAnswers(subject, id, query) {
+        return this.#http.page(`${commentsPath(subject)}/${id}/answers`, query, ({ items, next }) => ({ items: readComments(items), next }));
     }
 
     /** @param {string} subject @param {string} id @param {{liked?: boolean}} [query] */
@@ -201,17 +223,18 @@ export class StarlingApi {
     // ---- me ----
 
     async getProfile() {
-        return readProfile(await this.#http.ask('/v1/profile'));
+        return readWholeProfile(await this.#http.ask('/v1/profile'));
     }
 
     /** @param {string} user */
     async getProfileOf(user) {
-        return readProfile(await this.#http.ask(`/v1/profiles/${user}`));
+        return readWholeProfile(await this.#http.ask(`/v1/profiles/${user}`));
     }
 
-    /** @param {{name: string, avatarUrl?: string | null}} profile */
-    async setProfile({ name, avatarUrl }) {
-        return readProfile(await this.#http.decided('PUT', '/v1/profile', { name, ...(avatarUrl && { avatar_url: avatarUrl }) }));
+    /** @param {{name: string, avatarUrl?: string | null, bio?: string | null, url?: string | null}} profile */
+    async setProfile({ name, avatarUrl, bio, url }) {
+        const body = { name, ...(avatarUrl && { avatar_url: avatarUrl }), ...(bio && { bio }), ...(url && { url }) };
+        return readWholeProfile(await this.#http.decided('PUT', '/v1/profile', body));
     }
 
     async getSharing() {
@@ -242,6 +265,11 @@ export class StarlingApi {
     /** @param {string} user */
     async getUser(user) {
         return readUser(await this.#http.ask(`/v1/users/${user}`));
+    }
+
+    /** @param {readonly string[]} users */
+    async getUsers(users) {
+        return each(readListedUser)(await this.#http.ask('/v1/users', { ids: users.join() })).items;
     }
 
     /** @param {string} handle with or without an @ in front */
@@ -351,12 +379,12 @@ export class StarlingApi {
     async #lists(path, user) {
         const after = BigInt(user) > 0n ? String(BigInt(user) - 1n) : undefined;
         const { items } = await this.#people(path, { after, limit: 1 });
-        return items[0] === user;
+        return items[0]?.user === user;
     }
 
     /** @param {string} path @param {ListQuery} [query] */
     #people(path, query) {
-        const users = each((item) => String(item.user));
+        const users = each(readListedUser);
         return this.#http.page(path, query, (answer) => ({ ...users(answer), total: Number(answer.total) }));
     }
 }

@@ -44,11 +44,12 @@ export function readComments(items) {
 }
 
 /** @param {any} answer @param {string | null} etag @returns {import('../index.js').CommentPage} */
-export function readCommentPage({ items, next, total, version, closed, owner, pinned }, etag) {
+export function readCommentPage({ items, next, total, likes, version, closed, owner, pinned }, etag) {
     return {
         items: readComments(items),
         next: typeof next === 'string' ? next : null,
         total: numberOr(total, 0),
+        likes: numberOr(likes, 0),
         version: String(version ?? ''),
         closed: closed === true,
         owner: owner === undefined || owner === null ? null : String(owner),

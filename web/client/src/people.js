@@ -7,9 +7,19 @@ export function readProfile({ user, name, avatar_url: avatarUrl }) {
     return { user: String(user), name: textOr(name), avatarUrl: textOr(avatarUrl) };
 }
 
+/** @param {any} answer @returns {import('../index.js').WholeProfile} */
+export function readWholeProfile({ bio, url, ...profile }) {
+    return { ...readProfile(profile), bio: textOr(bio), url: textOr(url) };
+}
+
 /** @param {any} answer @returns {import('../index.js').User} */
 export function readUser({ handle, followers, following, posts, ...profile }) {
-    return { ...readProfile(profile), handle, followers, following, posts };
+    return { ...readWholeProfile(profile), handle, followers, following, posts };
+}
+
+/** @param {any} item @returns {import('../index.js').ListedUser} */
+export function readListedUser({ handle, ...profile }) {
+    return { ...readProfile(profile), handle: handle ?? undefined };
 }
 
 /** @param {any} answer @returns {import('../index.js').Sharing} */
@@ -19,7 +29,7 @@ export function readSharing({ mode, until }) {
 
 /** @param {any} item @returns {import('../index.js').Friendship} */
 export function readFriendship({ state, since, rounded, ...profile }) {
-    return { ...readProfile(profile), state, since: since || null, rounded: rounded === true };
+    return { ...readListedUser(profile), state, since: since || null, rounded: rounded === true };
 }
 
 /** @param {any} answer @returns {import('../index.js').FriendOutcome} */

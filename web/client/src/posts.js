@@ -18,7 +18,9 @@ export function readPost(item) {
         media: Object.freeze(Array.isArray(item.media) ? item.media.filter((/** @type {unknown} */ url) => typeof url === 'string') : []),
         time: Number.isFinite(item.time) ? item.time : 0,
         unavailable,
-        comments: Number.isSafeInteger(item.comments) && item.comments >= 0 ? item.comments : null,
+        comments: countOr(item.comments),
+        likes: countOr(item.likes),
+        liked: typeof item.liked === 'boolean' ? item.liked : null,
     });
 }
 
@@ -36,6 +38,11 @@ export function compareIds(a, b) {
 /** @param {unknown} value @returns {value is string} */
 export function isId(value) {
     return typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value);
+}
+
+/** @param {any} value @returns {number | null} */
+function countOr(value) {
+    return Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
 /** @param {unknown} value */

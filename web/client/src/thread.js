@@ -81,22 +81,23 @@ export class LiveThread {
     }
 
     /** @param {any} frame `comments` */
-    told({ since, version, total, sampled, items, gone, counters }) {
+    told({ since, version, total, likes = 0, sampled, items, gone, counters }) {
         if (this.#closed || this.#version === null || (!sampled && version <= this.#version)) return;
         if (!sampled && since > this.#version) {
-            this.#hide({ total, items, gone });
+            this.#hide({ total, likes, items, gone });
             return this.#want(version, 0);
         }
         if (!sampled) this.#version = version;
         const numbers = (Array.isArray(counters) ? counters : []).map(({ id, likes, reply_count: replyCount }) => ({ id, likes, replyCount }));
-        this.#listeners.emit('change', { total, sampled: sampled === true, items: readComments(items), gone: gone ?? [], counters: numbers });
+        const rest = { sampled: sampled === true, items: readComments(items), gone: gone ?? [], counters: numbers };
+        this.#listeners.emit('change', { total, likes, ...rest });
     }
 
     /** Changes are missing before this frame. A comment that it says is gone must not stay until the pages were read. @param {any} frame */
-    #hide({ total, items, gone }) {
+    #hide({ total, likes, items, gone }) {
         if (!Array.isArray(gone) || gone.length === 0) return;
         const hidden = readComments(items).filter(({ id }) => gone.includes(id));
-        this.#listeners.emit('change', { total, sampled: true, items: hidden, gone, counters: [] });
+        this.#listeners.emit('change', { total, likes, sampled: true, items: hidden, gone, counters: [] });
     }
 
     /** @param {any} frame `stale` */

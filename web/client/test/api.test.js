@@ -16,17 +16,20 @@ const soon = (promise) => http.soon(promise);
 test('reads pages with cursors, and ids that a double does not hold', async () => {
     http.answers = [
         [200, `{"items":[${JSON.stringify(item(5)).replace('"user":7', '"user":9007199254740993')}],"next":"5","complete":true,"version":"v"}`],
-        [200, '{"items":[{"user":9223372036854775807},{"user":3}],"next":9223372036854775807,"total":31}'],
-        [200, { items: [{ ...item(4), comments: 2 }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
+        [200, '{"items":[{"user":9223372036854775807,"name":"Ada","avatar_url":"","handle":"ada"},' +
+            '{"user":3,"name":null,"avatar_url":null,"handle":null}],"next":9223372036854775807,"total":31}'],
+        [200, { items: [{ ...item(4), comments: 2, likes: 3, liked: true }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
     ];
-    const page = await api.getFeed({ after: '9', limit: 50 });
-    assert.equal(asked[0].url, 'http://host:8080/v1/feed?after=9&limit=50');
+    const page = await api.getFeed({ from: 1, to: 8, after: '9', limit: 50 });
+    assert.equal(asked[0].url, 'http://host:8080/v1/feed?from=1&to=8&after=9&limit=50');
     assert.equal(asked[0].authorization, 'Bearer jwt1');
     assert.deepEqual([page.items[0].user, page.next, page.complete, page.version], ['9007199254740993', '5', true, 'v']);
-    assert.deepEqual(await api.getFollowing('7'), { items: ['9223372036854775807', '3'], next: '9223372036854775807', total: 31 });
+    assert.deepEqual(await api.getFollowing('7'), { items: [
+        { user: '9223372036854775807', name: 'Ada', avatarUrl: null, handle: 'ada' },
+        { user: '3', name: null, avatarUrl: null, handle: undefined }], next: '9223372036854775807', total: 31 });
     const { items, next } = await api.getPosts('7', { from: 1, to: 9 });
     assert.equal(asked[2].url, 'http://host:8080/v1/users/7/posts?from=1&to=9');
-    assert.deepEqual([items[0].comments, items[1].comments], [2, null]);
+    assert.deepEqual(items.map(({ comments, likes, liked }) => [comments, likes, liked]), [[2, 3, true], [null, null, null]]);
     assert.deepEqual([items[0].text, items[1].text, items[1].unavailable, next], ['post 4', null, true, null]);
 });
 
@@ -38,6 +41,19 @@ test('a post is said again under the same key until it is answered 201', async (
     assert.equal(new Set(asked.map(({ body }) => body.key)).size, 1);
     assert.match(asked[0].body.key, /^[ -~]{10,64}$/);
     assert.deepEqual(asked[3].body, { text: 'Good morning', media: ['https://img.example/a.jpg'], key: asked[0].body.key });
+});
+
+test('a post is liked, and no longer, until that is decided; and who likes it', async () => {
+    http.answers = [
+        [202, { state: 'pending' }], [200, { likes: 3, liked: true }], [200, { likes: 2, liked: false }],
+        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }, { user: 9, name: null, avatar_url: null, handle: null }], next: 9 }],
+    ];
+    assert.deepEqual([await soon(api.likePost('8')), await api.unlikePost('8')], [3, 2]);
+    const users = [{ user: '7', name: 'Ada', avatarUrl: null, handle: 'ada' }, { user: '9', name: null, avatarUrl: null, handle: undefined }];
+    assert.deepEqual(await api.getLikes('8', { after: '3', limit: 2 }), { items: users, next: '9' });
+    const paths = asked.map(({ method, url }) => `${method} ${new URL(url).pathname}${new URL(url).search}`);
+    const like = 'PUT /v1/posts/8/like';
+    assert.deepEqual(paths, [like, like, 'DELETE /v1/posts/8/like', 'GET /v1/posts/8/likes?after=3&limit=2']);
 });
 
 test('an id cannot choose another request', async () => {
@@ -95,16 +111,18 @@ test('whether somebody follows somebody is one question', async () => {
 });
 
 test('a user without a profile or counts', async () => {
-    http.answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', followers: 3, following: 2, posts: 1 }]];
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, handle: undefined, followers: 3, following: 2, posts: 1 });
+    http.answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', bio: 'Hi', url: 'https://a', followers: 3, following: 2, posts: 1 }]];
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, bio: null, url: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, bio: 'Hi', url: 'https://a', handle: undefined, followers: 3, following: 2, posts: 1 });
 });
 
 test('handles', async () => {
-    http.answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204]];
+    http.answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204],
+        [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }, { user: 7, name: null, avatar_url: null, handle: null }] }]];
     assert.deepEqual([(await api.getUserByHandle('@Ada')).handle, await soon(api.setHandle('Ada')), await api.dropHandle()], ['ada', 'ada', undefined]);
+    assert.deepEqual((await api.getUsers(['8', '7'])).map(({ user, name, handle }) => [user, name, handle]), [['8', 'Ben', 'ben'], ['7', null, undefined]]);
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
-        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle',
+        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle', 'GET /v1/users?ids=8%2C7',
     ]);
     assert.deepEqual(asked[1].body, { handle: 'Ada' });
 });
@@ -148,6 +166,7 @@ test('comments: pages with replies, 304 while nothing is new, and one with its s
         [304],
         [200, { items: [], next: null, total: 0, version: 0, closed: true, owner: null, pinned: [] }],
         [200, { items: [comment(4, { root: '1', reply_to: '3' })], next: null }],
+        [200, { items: [comment(4, { root: '1', reply_to: '3' })], next: null }],
         [200, comment(4)],
         [200, { item: comment(4, { root: '1', reply_to: '3' }), root: comment(1), around: [comment(3)] }],
     ];
@@ -162,12 +181,13 @@ test('comments: pages with replies, 304 while nothing is new, and one with its s
     const empty = await api.getComments('post:7');
     assert.deepEqual([empty.owner, empty.closed, empty.etag, asked[2].etag], [null, true, null, undefined]);
     assert.equal((await api.getReplies('post:7', '1', { after: 'd', liked: true })).items[0].replyTo, '3');
+    assert.equal((await api.getAnswers('post:7', '3', { limit: 5 })).items[0].replyTo, '3');
     assert.equal((await api.getComment('post:7', '4')).id, '4');
     const { item: found, root, around } = await api.getCommentAround('post:7', '4', { around: 5 });
     assert.deepEqual([found.id, root.id, around.map(({ id }) => id)], ['4', '1', ['3']]);
     assert.deepEqual(asked.map(({ url }) => url.slice(16)), [
         '/v1/comments/post/7?sort=heat&limit=20&liked=true', '/v1/comments/post/7?sort=heat&limit=20&liked=true', '/v1/comments/post/7',
-        '/v1/comments/post/7/1/replies?after=d&liked=true', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5',
+        '/v1/comments/post/7/1/replies?after=d&liked=true', '/v1/comments/post/7/3/answers?limit=5', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5',
     ]);
     await assert.rejects(api.getComments('post/7'), RangeError);
     await assert.rejects(api.getComments('post:..'), RangeError);

@@ -21,12 +21,12 @@ const collect = async (items) => {
 };
 
 test('friends have names, and states', async () => {
-    http.answers = [[200, `{"items":[{"user":${BIG},"name":"Ada","avatar_url":"https://e.org/a","state":"friends","since":9,"rounded":true},` +
-        `{"user":7,"name":"","avatar_url":"","state":"requested","since":0}],"next":7}`]];
+    http.answers = [[200, `{"items":[{"user":${BIG},"name":"Ada","avatar_url":"https://e.org/a","handle":"ada","state":"friends","since":9,"rounded":true},` +
+        `{"user":7,"name":"","avatar_url":"","handle":null,"state":"requested","since":0}],"next":7}`]];
     assert.deepEqual(await api.getFriends({ state: 'all', limit: 2 }), {
         items: [
-            { user: BIG, name: 'Ada', avatarUrl: 'https://e.org/a', state: 'friends', since: 9, rounded: true },
-            { user: '7', name: null, avatarUrl: null, state: 'requested', since: null, rounded: false },
+            { user: BIG, name: 'Ada', avatarUrl: 'https://e.org/a', handle: 'ada', state: 'friends', since: 9, rounded: true },
+            { user: '7', name: null, avatarUrl: null, handle: undefined, state: 'requested', since: null, rounded: false },
         ],
         next: '7',
     });
@@ -82,13 +82,13 @@ test('reports carry their times, the same ones when they are said again', async 
 
 test('profile and sharing', async () => {
     http.answers = [
-        [200, { user: 7, name: 'Ada', avatar_url: '' }], [200, { user: 8, name: 'Ben', avatar_url: 'https://e.org/b' }],
+        [200, { user: 7, name: 'Ada', avatar_url: '' }], [200, { user: 8, name: 'Ben', avatar_url: 'https://e.org/b', bio: 'Hi', url: 'https://b' }],
         [503, {}], [200, { user: 7, name: 'Eve', avatar_url: '' }], [200, { user: 7, mode: 'off' }], [200, { user: 7, mode: 'friends', until: 99 }],
     ];
-    assert.deepEqual(await api.getProfile(), { user: '7', name: 'Ada', avatarUrl: null });
-    assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b' });
-    assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null }))).name, 'Eve');
-    assert.deepEqual(asked.at(-1).body, { name: 'Eve' });
+    assert.deepEqual(await api.getProfile(), { user: '7', name: 'Ada', avatarUrl: null, bio: null, url: null });
+    assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b', bio: 'Hi', url: 'https://b' });
+    assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null, bio: 'B', url: '' }))).name, 'Eve');
+    assert.deepEqual(asked.at(-1).body, { name: 'Eve', bio: 'B' });
     assert.deepEqual(await api.getSharing(), { mode: 'off', until: null });
     assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99 });
     assert.deepEqual(asked.at(-1).body, { mode: 'friends', until: 99 });
@@ -121,7 +121,7 @@ test('a list that cannot be read to its end throws, and one that is left is not 
     await assert.rejects(collect(api.all(api.getFollowers('7'))), ServerUnavailable); // the first page is asked for once
     http.answers = [[200, { items: [{ user: 1 }, { user: 2 }], next: 2, total: 9 }]];
     for await (const user of api.all(await api.getFollowers('7'))) {
-        assert.equal(user, '1');
+        assert.equal(user.user, '1');
         break;
     }
     assert.equal(http.answers.length, 0);

@@ -33,7 +33,7 @@ const comment = (id) => ({
 });
 
 function say(since, version, more = {}) {
-    const nothing = { total: 1, sampled: false, items: [], gone: [], counters: [] };
+    const nothing = { total: 1, likes: 9, sampled: false, items: [], gone: [], counters: [] };
     FakeSocket.last.say({ type: 'comments', subject: 'post:1', since, version, ...nothing, ...more });
 }
 
@@ -55,7 +55,7 @@ test('changes from our version on, or from before it, are passed on', () => {
     say(7, 9, { items: [comment('5')], gone: ['4'], counters: [{ id: '3', likes: 2, reply_count: 1 }], total: 4 });
     const [{ items, ...rest }] = changes;
     assert.deepEqual(items.map(({ id, text, name }) => [id, text, name]), [['5', 'hello', 'Ben']]);
-    assert.deepEqual(rest, { total: 4, sampled: false, gone: ['4'], counters: [{ id: '3', likes: 2, replyCount: 1 }] });
+    assert.deepEqual(rest, { total: 4, likes: 9, sampled: false, gone: ['4'], counters: [{ id: '3', likes: 2, replyCount: 1 }] });
     say(8, 11); // happens twice, in part
     say(8, 11);
     assert.equal(changes.length, 2);
@@ -74,7 +74,7 @@ test('what is gone is told at once, also when changes before it are missing', ()
     say(9, 10, { items: [comment('5'), hidden], gone: ['4'], counters, total: 4 });
     const [{ items, ...rest }] = changes;
     assert.deepEqual(items.map(({ id, text, state }) => [id, text, state]), [['4', null, 'hidden']]);
-    assert.deepEqual(rest, { total: 4, sampled: true, gone: ['4'], counters: [] });
+    assert.deepEqual(rest, { total: 4, likes: 9, sampled: true, gone: ['4'], counters: [] });
     assert.equal(thread.version, 7);
     say(10, 11, { items: [comment('6')] });
     assert.equal(changes.length, 1);

@@ -133,7 +133,7 @@ class Article {
     }
 
     update(post, position, size, now) {
-        if (post !== this.#post) this.thread.heard(post.comments);
+        if (post !== this.#post) this.thread.heard(post);
         this.#post = post;
         this.element.setAttribute('aria-posinset', String(position));
         this.element.setAttribute('aria-setsize', String(size));

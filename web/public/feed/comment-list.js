@@ -6,6 +6,7 @@ const LONGEST = 100; // roots that are read again at once
 const FIRST_REPLIES = 3;
 const MOST_REPLIES = 20; // that come along with each root
 const AROUND = 3;
+const MOST_ANSWERS = 1000; // to one reply
 const FIRST_PAGE = { after: null, before: 0 }; // its cursor, and how many roots are listed before it
 
 /** @typedef {import('../../client/index.js').Comment} Comment */
@@ -21,7 +22,8 @@ export class CommentList {
     /** The cursors from which the replies of roots are read on. @type {Map<string, string | null>} */
     #replyCursors = new Map();
     #target = null; // the comment around which the list is
-    #page = { total: 0, closed: false, owner: null, version: '0' };
+    #answers = false; // the list is the target and what answers it
+    #page = { total: 0, likes: null, closed: false, owner: null, version: '0' };
     #tag = { query: '', etag: null };
     #lastPage = FIRST_PAGE;
     #readAt = 0;
@@ -57,6 +59,10 @@ export class CommentList {
     get total() {
         return this.#page.total;
     }
+    /** How many like the subject itself; null: not read yet. */
+    get likes() {
+        return this.#page.likes;
+    }
     get closed() {
         return this.#page.closed;
     }
@@ -79,6 +85,11 @@ export class CommentList {
     /** @param {string} id @returns {Comment | undefined} */
     find(id) {
         return this.#roots.flatMap((root) => [root, ...root.replies]).find((comment) => comment.id === id);
+    }
+
+    /** The answers to a reply can be listed. @param {Comment} reply */
+    hasAnswers(reply) {
+        return reply.root !== null && reply.replyCount > 0 && !(this.#answers && this.#target === reply.id);
     }
 
     /** @param {Comment} root */
@@ -106,16 +117,16 @@ export class CommentList {
         this.#again(lately, page.version);
     }
 
-    /** Lists a comment with those around it. @param {string} id */
-    beginAt(id) {
-        return this.#ask((lately) => this.#beginAtNow(id, lately));
+    /** Lists a comment with those around it; or, with `answers`, a reply with those that answer it. @param {string} id */
+    beginAt(id, answers = false) {
+        return this.#ask((lately) => this.#beginAtNow(id, answers, lately));
     }
 
-    async #beginAtNow(id, lately) {
+    async #beginAtNow(id, answers, lately) {
         const turn = (this.#turn += 1);
-        const [items, page] = await this.#around(id);
+        const [items, page] = await (answers ? this.#under(id) : this.#around(id));
         if (turn !== this.#turn) return;
-        this.#replace('floor', items, id);
+        this.#replace('floor', items, id, answers);
         this.#page = page;
         this.#again(lately, page.version);
     }
@@ -131,7 +142,7 @@ export class CommentList {
         const turn = this.#turn;
         const merged = this.#merged;
         if (this.#target !== null) {
-            const [items, page] = await this.#around(this.#target);
+            const [items, page] = await this.#near(this.#target);
             if (turn !== this.#turn) return;
             const whole = this.#isAll(items, 0);
             this.#merge(items);
@@ -212,7 +223,7 @@ export class CommentList {
 
     /** @param {string} id */
     async #walkAround(id) {
-        const [items, page] = await this.#around(id);
+        const [items, page] = await this.#near(id);
         return { items, pages: [page], lastPage: FIRST_PAGE, replies: 0 };
     }
 
@@ -262,8 +273,8 @@ export class CommentList {
     }
 
     /** @param {import('../../client/index.js').ThreadChange} change */
-    #happens({ total, items, counters }) {
-        this.#page = { ...this.#page, total };
+    #happens({ total, likes, items, counters }) {
+        this.#page = { ...this.#page, total, likes };
         for (const comment of items) this.#came(comment);
         for (const { id, likes, replyCount } of counters) this.#change(id, { likes, replyCount });
     }
@@ -298,7 +309,8 @@ export class CommentList {
         const known = this.find(comment.id) !== undefined;
         if (comment.root !== null) {
             const next = root && !this.hasMoreReplies({ ...root, replyCount: root.replyCount - (known ? 1 : 0) });
-            if (root && (known || next)) this.#put({ ...root, replies: [comment] });
+            const answer = this.#answers && comment.replyTo === this.#target;
+            if (root && (known || next || answer)) this.#put({ ...root, replies: [comment] });
         } else if (known) {
             this.#put({ ...comment, replies: [] });
         } else if (this.#target === null && this.#sort === 'floor' && this.#next === null) {
@@ -360,6 +372,19 @@ export class CommentList {
         return [root ? [{ ...root, replies: near }] : near, page];
     }
 
+    /** The same of a reply and those that answer it. @param {string} id @returns {Promise<[Comment[], any]>} */
+    async #under(id) {
+        const page = await this.#settings();
+        const { item, root } = await this.#api.getCommentAround(this.#subject, id, { around: 0, liked: true });
+        const { items } = await this.#api.getAnswers(this.#subject, id, { limit: MOST_ANSWERS, liked: true });
+        return [[{ ...root, replies: [item, ...items] }], page];
+    }
+
+    /** @param {string} target */
+    #near(target) {
+        return this.#answers ? this.#under(target) : this.#around(target);
+    }
+
     /** The thread as it is now. Its version is not above that of a page which is asked for later. */
     #settings() {
         return this.#api.getComments(this.#subject, { limit: 1, replies: 0 });
@@ -405,10 +430,11 @@ export class CommentList {
 
     // ---- the list ----
 
-    #replace(sort, items, target) {
+    #replace(sort, items, target, answers = false) {
         const before = new Map(this.#roots.map((root) => [root.id, root]));
         this.#sort = sort;
         this.#target = target;
+        this.#answers = answers;
         this.#roots = this.#ordered(items.map((root) => fuller(root, before.get(root.id), false)));
         this.#next = null;
         this.#lastPage = FIRST_PAGE;

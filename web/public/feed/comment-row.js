@@ -24,12 +24,13 @@ export class CommentRow {
     #problem = make('p', 'problem');
     #replies = make('ol', 'replies');
     #more = this.#button('', () => this.#run(() => this.#acts.moreReplies(this.#comment)), 'more-replies');
+    #answers = this.#button('', () => this.#run(() => this.#acts.answers(this.#comment)), 'show-answers');
     /** @type {Map<string, CommentRow>} */
     #rows = new Map();
 
     /**
      * @param {any} comment
-     * @param {{like: Function, remove: Function, report: Function, moreReplies: Function, answerForm: Function}} acts each given
+     * @param {{like: Function, remove: Function, report: Function, moreReplies: Function, answers: Function, answerForm: Function}} acts each given
      *        the comment; answerForm: (comment, close) => LineForm. All but that throw errors of the API.
      */
     constructor(comment, acts) {
@@ -48,13 +49,13 @@ export class CommentRow {
         const head = make('div', 'comment-head');
         head.append(this.#avatar, this.#name, this.#to, this.#time);
         this.element.append(head, this.#text, this.#buttons, this.#problem, this.#form);
-        if (comment.root === null) this.element.append(this.#replies, this.#more);
+        this.element.append(...(comment.root === null ? [this.#replies, this.#more] : [this.#answers]));
     }
 
     /**
      * @param {any} comment
-     * @param {{answers: any, mine: boolean, mayDelete: boolean, mayWrite: boolean, target: boolean, more: boolean}} now
-     *        answers: the reply that is answered; more: more replies can be listed
+     * @param {{answers: any, mine: boolean, mayDelete: boolean, mayWrite: boolean, target: boolean, more: boolean, answered: boolean}} now
+     *        answers: the reply that is answered; more: more replies can be listed; answered: its answers can be
      * @param {(reply: any) => object} nowOf the same of a reply
      */
     update(comment, now, nowOf) {
@@ -73,6 +74,8 @@ export class CommentRow {
         this.#offer(now);
         setText(this.#more, words.moreReplies(comment.replyCount - comment.replies.filter((one) => one.state === 'visible').length));
         this.#more.hidden = !now.more;
+        setText(this.#answers, words.showAnswers(comment.replyCount));
+        this.#answers.hidden = !now.answered;
         showRows(this.#replies, this.#rows, comment.replies, this.#acts, nowOf);
         this.#replies.hidden = comment.replies.length === 0;
     }

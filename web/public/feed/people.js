@@ -4,8 +4,9 @@ import { setText } from '../dom.js';
 import { Finder } from '../finder.js';
 import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
 import { reason, words } from '../words.js';
+import { showText } from './said.js';
 
-const MOST_MET = 50;
+const MOST_MET = 500;
 
 export class People {
     #input = document.getElementById('person');
@@ -59,19 +60,16 @@ export class People {
         return this.#followed;
     }
 
-    /** Asks who they are, one after the other, when somebody is about to be looked for. */
+    /** Asks who they are when somebody is about to be looked for. */
     async #meetFollowed() {
         const api = this.#api;
         if (api === null || this.#met === api) return;
         this.#met = api;
         try {
             const { items } = await api.getFollowing(this.#me, { limit: MOST_MET });
-            for (const user of items) {
-                const person = await api.getUser(user);
-                if (api !== this.#api) return;
-                this.#followed.push(person);
-                this.#finder.show();
-            }
+            if (api !== this.#api) return;
+            this.#followed = items;
+            this.#finder.show();
         } catch {
             // They are found by handle and number all the same.
         }
@@ -124,6 +122,7 @@ export class People {
         setText(avatar, initials(person));
         setText(this.#card.querySelector('.name'), displayName(person));
         setText(this.#card.querySelector('.ago'), mine ? words.myself : words.personLine(person));
+        for (const name of ['bio', 'url']) showText(this.#card.querySelector(`.${name}`), person[name] ?? '');
         this.#card.dataset.user = person.user;
         this.#button.hidden = mine;
         setText(this.#button, this.#following ? words.unfollow : words.follow);

@@ -1,4 +1,4 @@
-// The thread below a post: a button with the number of comments, and behind it the comments. While it is open, the server says what
+// The thread below a post: a button with the number of comments, the post's like, and behind the button the comments. While it is open, the server says what
 // happens under the post, and they are read again once in a while.
 
 import { drawKey } from '../../client/index.js';
@@ -7,6 +7,7 @@ import { displayName } from '../format.js';
 import { reason, refusal, words } from '../words.js';
 import { CommentList } from './comment-list.js';
 import { showRows } from './comment-row.js';
+import { LikeButton } from './like-button.js';
 import { LineForm } from './line-form.js';
 
 const EVERY_MS = 60_000; // what is lost on the way is found within three minutes even so
@@ -19,6 +20,7 @@ export class Thread {
     #post;
     #parts;
     #list;
+    #like;
     #count = null;
     #away = false; // comments cannot be read
     #opened = false;
@@ -49,11 +51,12 @@ export class Thread {
             if (this.#live && Number(this.#list.version) < this.#live.version) this.#live.read(this.#list.version);
             this.#show(first);
         },
+        answers: (comment) => this.#read(() => this.#findAt(comment.id, true)),
         answerForm: (comment, close) => this.#writeForm(comment, close),
     };
 
     /**
-     * @param {{id: string, user: string, name: string | null, comments: number | null}} post
+     * @param {import('../../client/index.js').Post} post
      * @param {{api: any, user: string, serverNow: () => number, drafts: import('./drafts.js').Drafts,
      *          watch: (subject: string) => import('../../client/index.js').LiveThread | null}} parts
      */
@@ -62,6 +65,7 @@ export class Thread {
         this.#count = post.comments;
         this.#parts = parts;
         this.#list = new CommentList(parts.api, `post:${post.id}`, parts.serverNow);
+        this.#like = new LikeButton(post, parts.api);
         this.#body.id = `thread-${(made += 1)}`;
         this.#body.hidden = true;
         this.#body.setAttribute('role', 'group');
@@ -73,7 +77,9 @@ export class Thread {
         this.#order.setAttribute('aria-label', words.order);
         this.#order.append(...Object.entries(words.orders).map(([value, label]) => new Option(label, value)));
         this.#body.append(this.#order, this.#slot, this.#problem, this.#note, this.#all, this.#waiting, this.#comments, this.#more, this.#end);
-        this.element.append(this.#toggle, this.#body);
+        const acts = make('div', 'post-acts');
+        acts.append(this.#toggle, this.#like.button);
+        this.element.append(acts, this.#like.problem, this.#body);
         this.#toggle.addEventListener('click', () => (this.#opened ? this.close() : this.open()));
         this.#order.addEventListener('change', () => {
             const { value } = this.#order;
@@ -94,16 +100,18 @@ export class Thread {
         return !this.#opened && this.#count === null;
     }
 
-    /** @param {number | null} count null: comments cannot be read */
-    counted(count) {
+    /** @param {number | null} count null: comments cannot be read @param {number | null} [likes] null: not known */
+    counted(count, likes = null) {
+        this.#like.heard({ likes });
         this.#count = count;
         this.#away = count === null;
         this.#render();
     }
 
-    /** The post was read again. @param {number | null} count null: it says nothing */
-    heard(count) {
-        if (count !== null && !this.#opened) this.counted(count);
+    /** The post was read again. @param {import('../../client/index.js').Post} post */
+    heard(post) {
+        this.#like.heard(post);
+        if (post.comments !== null && !this.#opened) this.counted(post.comments);
     }
 
     /** Shows the comments. @param {string | null} [at] and moves to that one */
@@ -144,14 +152,15 @@ export class Thread {
 
     #happened(change) {
         this.#list.apply(change, this.#live.version);
+        this.#like.heard(change);
         this.#count = this.#list.total;
         this.#render();
     }
 
     // ---- what is done ----
 
-    async #findAt(id) {
-        const missing = await this.#list.beginAt(id).then(() => null, (error) => error);
+    async #findAt(id, answers = false) {
+        const missing = await this.#list.beginAt(id, answers).then(() => null, (error) => error);
         if (missing === null) return id;
         if (missing.code !== 'no_comment') throw missing;
         await this.#list.begin();
@@ -183,6 +192,7 @@ export class Thread {
         }
         this.#away = false;
         if (!error) {
+            this.#like.heard(this.#list);
             this.#count = this.#list.total;
             this.#live?.read(this.#list.version);
         }
@@ -291,6 +301,7 @@ export class Thread {
             mayWrite: !list.closed,
             target: comment.id === list.target,
             more: comment.root === null && list.hasMoreReplies(comment),
+            answered: list.hasAnswers(comment),
         };
     }
 

@@ -90,8 +90,8 @@ export class Threads {
         this.#askNext();
     }
 
-    #answered(thread, { error, total }) {
-        if (!error) return thread.counted(total);
+    #answered(thread, { error, total, likes }) {
+        if (!error) return thread.counted(total, likes);
         if (!isAway(error)) return;
         thread.counted(null);
         if (error.status !== 404) return;

@@ -1,4 +1,4 @@
-// The feed beside the map: my home timeline and my own posts, and what can be done with them.
+// The feed beside the map: my home timeline, that of a day, and my own posts, and what can be done with them.
 
 import { compareIds } from '../../client/index.js';
 import { reveal, setText } from '../dom.js';
@@ -7,8 +7,8 @@ import { reason, words } from '../words.js';
 import { Articles } from './articles.js';
 import { Compose } from './compose.js';
 import { Held } from './held.js';
-import { OwnPosts } from './own-posts.js';
 import { People } from './people.js';
+import { ReadPosts } from './read-posts.js';
 import { Threads } from './threads.js';
 
 const $ = (id) => document.getElementById(id);
@@ -19,6 +19,7 @@ export class FeedView {
     #api = null;
     #live = null;
     #mine = null;
+    #day = null; // the posts of a day
     #serverNow = () => Date.now();
     #askForToken;
     #told;
@@ -27,7 +28,7 @@ export class FeedView {
     #compose = new Compose((post) => this.#post(post));
     #people;
     #showing = 'home';
-    #scrolled = { home: 0, mine: 0 };
+    #scrolled = { home: 0, mine: 0, day: 0 };
     #loading = false;
     #stuck = ''; // why older posts did not come; only a click tries again
     #end = new IntersectionObserver((seen) => seen.at(-1).isIntersecting && this.#older(false), {
@@ -39,6 +40,7 @@ export class FeedView {
     #articles = {
         home: new Articles($('home'), (post) => this.#actOf(post), this.#threads),
         mine: new Articles($('mine'), (post) => this.#actOf(post), this.#threads),
+        day: new Articles($('of-day'), (post) => this.#actOf(post), this.#threads),
         linked: new Articles($('linked-post'), () => null, this.#threads),
     };
     #me = '';
@@ -53,6 +55,7 @@ export class FeedView {
         this.#askForToken = askForToken;
         this.#told = told;
         for (const name of ['home', 'mine']) $(`show-${name}`).addEventListener('click', () => this.#choose(name));
+        $('day').addEventListener('change', () => this.#chooseDay($('day').value));
         $('news').addEventListener('click', () => this.#release());
         $('older').addEventListener('click', () => this.#older(true));
         $('feed-retry').addEventListener('click', () => this.#retry());
@@ -74,7 +77,7 @@ export class FeedView {
         this.#me = user;
         this.#serverNow = () => client.serverNow();
         this.#threads.signIn(api, client, user, this.#serverNow);
-        this.#mine = new OwnPosts(api, user, () => this.#render());
+        this.#mine = new ReadPosts((query) => api.getPosts(user, query), () => this.#render());
         this.#live = client.watchFeed(api);
         this.#live.on('change', () => this.#changed());
         this.#live.on('error', (error) => this.#failed(error));
@@ -90,11 +93,11 @@ export class FeedView {
 
     signOut() {
         this.#live?.close();
-        this.#live = this.#mine = this.#api = null;
+        this.#live = this.#mine = this.#day = this.#api = null;
         this.#linked = null;
         this.#made = [];
         this.#held = new Held();
-        this.#scrolled = { home: 0, mine: 0 };
+        this.#scrolled = { home: 0, mine: 0, day: 0 };
         this.#stuck = '';
         this.#note('');
         this.#compose.signIn('');
@@ -167,6 +170,7 @@ export class FeedView {
         });
         this.#made = this.#made.filter((post) => post.id !== id);
         mine.remove(id);
+        this.#day?.remove(id);
         this.#note(words.removed);
     }
 
@@ -217,7 +221,19 @@ export class FeedView {
         else this.#live?.refresh();
     }
 
+    /** @param {string} day as 2026-11-27, here; empty: none any more */
+    #chooseDay(day) {
+        const from = new Date(`${day}T00:00`);
+        const to = new Date(from.getFullYear(), from.getMonth(), from.getDate() + 1);
+        if (!(from.getTime() >= 0) || !this.#api) return this.#choose('home');
+        const api = this.#api;
+        this.#day = new ReadPosts((query) => api.getFeed({ ...query, from: from.getTime(), to: to.getTime() }), () => this.#render());
+        this.#choose('day');
+        $('feed-scroll').scrollTop = 0;
+    }
+
     #choose(name) {
+        if (name !== 'day') $('day').value = '';
         this.#scrolled[this.#showing] = $('feed-scroll').scrollTop;
         this.#showing = name;
         this.#stuck = '';
@@ -232,7 +248,7 @@ export class FeedView {
 
     /** Reads older posts if the reader is at the end of what is shown, or as soon as that is so. */
     #readOn() {
-        if (this.#showing === 'mine' && !this.#mine?.complete) return void this.#older(false);
+        if (this.#showing !== 'home' && !this.#source?.complete) return void this.#older(false);
         // An observer tells of changes only, unless it has just begun: the end may have been out of sight and back in one frame.
         this.#end.unobserve($('older'));
         this.#end.observe($('older'));
@@ -261,7 +277,7 @@ export class FeedView {
     // ---- what is shown --------------------------------------------------------------------------------------------
 
     get #source() {
-        return this.#showing === 'home' ? this.#live : this.#mine;
+        return { home: this.#live, mine: this.#mine, day: this.#day }[this.#showing];
     }
 
     get #home() {
@@ -279,12 +295,13 @@ export class FeedView {
     }
 
     #render() {
-        const { home, mine, linked } = this.#articles;
+        const { home, mine, day, linked } = this.#articles;
         const source = this.#source;
         const now = this.#serverNow();
         const posts = this.#home;
         home.show(posts, this.#live?.hasMore ?? false, now);
         mine.show(this.#mine?.list ?? [], this.#mine?.hasMore ?? false, now);
+        day.show(this.#day?.list ?? [], this.#day?.hasMore ?? false, now);
         linked.show(this.#linked && this.#linked !== GONE ? [this.#linked] : [], false, now);
         $('linked').hidden = this.#linked === null;
         $('linked-gone').hidden = this.#linked !== GONE;
@@ -292,12 +309,13 @@ export class FeedView {
         this.#articles[this.#showing].busy(this.#loading);
         $('home').hidden = this.#showing !== 'home' || posts.length === 0;
         $('mine').hidden = this.#showing !== 'mine' || !this.#mine?.list.length;
+        $('of-day').hidden = this.#showing !== 'day' || !this.#day?.list.length;
         const news = this.#held.count;
         $('news').hidden = news === 0 || this.#showing !== 'home';
         setText($('news'), words.newPosts(news));
         this.#told(news);
         const empty = (this.#showing === 'home' ? posts.length : (source?.list.length ?? 0)) === 0;
-        const read = source !== null && (this.#showing === 'mine' ? source.complete : source.version !== null);
+        const read = source !== null && (this.#showing === 'home' ? source.version !== null : source.complete);
         $('older').hidden = !read || !source.hasMore;
         $('older').setAttribute('aria-disabled', String(this.#loading));
         setText($('older'), this.#loading ? words.loading : words.older);
@@ -312,7 +330,7 @@ export class FeedView {
         if (!read || source.hasMore) return '';
         if (!source.complete) return words.gathering;
         if (!empty) return words.end;
-        return this.#showing === 'home' ? words.emptyHome : words.emptyMine;
+        return { home: words.emptyHome, mine: words.emptyMine, day: words.emptyDay }[this.#showing];
     }
 
     #showFailure() {

@@ -8,6 +8,8 @@ import java.util.Map;
 public final class CommentPage extends Page<Comment> {
     /** Visible comments and replies of the subject. */
     public final long total;
+    /** Users who like the subject itself. */
+    public final long likes;
     /** Of comments, states, likes, pins and settings; never falls. For {@link LiveThread#read}. */
     public final long version;
     /** Nobody can write any more. */
@@ -22,6 +24,7 @@ public final class CommentPage extends Page<Comment> {
     CommentPage(Map<String, Object> answer, String etag) {
         super(Comment.readAll(answer.get("items")), answer.get("next"));
         total = Json.asLong(answer.get("total"), 0);
+        likes = Json.asLong(answer.get("likes"), 0);
         version = Json.asLong(answer.get("version"), 0);
         closed = Boolean.TRUE.equals(answer.get("closed"));
         owner = answer.get("owner") instanceof Long ? (Long) answer.get("owner") : null;

@@ -6,7 +6,7 @@ import java.util.List;
 public final class FeedPage extends Page<Post> {
     /** False: posts may be missing; the same question has them a moment later. */
     public final boolean complete;
-    /** To be compared, and nothing else; empty on later pages. */
+    /** To be compared, and nothing else; empty on later pages, and on those of some time. */
     public final String version;
 
     FeedPage(List<Post> items, Object next, boolean complete, String version) {

@@ -6,6 +6,8 @@ import java.util.Map;
 
 /** Somebody of my friends, requests, invitations or blocks. Answers to a change of mine have no name. */
 public final class Friendship extends Profile {
+    /** Null: none, or not known just now. */
+    public final String handle;
     /** friends, requested (I have asked), invited (I was asked, and addFriend accepts), blocked, or none any more. */
     public final String state;
     /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
@@ -14,6 +16,7 @@ public final class Friendship extends Profile {
     private Friendship(Map<String, Object> item) {
         super(item);
         long time = Json.asLong(item.get("since"), 0);
+        handle = Json.asText(item.get("handle"));
         state = Json.asText(item.get("state"));
         since = time > 0 ? time : null;
     }

@@ -2,7 +2,7 @@ package starling.client;
 
 import java.util.List;
 
-/** A page of users, of whom only the id is told. */
+/** A page of users, of whom profile and handle are told. */
 public final class People extends Page<User> {
     /** Of all pages. */
     public final long total;

@@ -24,6 +24,10 @@ public final class Post {
     public final boolean unavailable;
     /** How many comments it has, a few seconds ago at most; null: not known. */
     public final Long comments;
+    /** How many like it, a few seconds ago at most; null: not known. */
+    public final Long likes;
+    /** Whether I like it; null: not known. */
+    public final Boolean liked;
 
     private Post(String id, long user, Map<String, Object> item) {
         this.id = id;
@@ -35,6 +39,8 @@ public final class Post {
         time = Json.asLong(item.get("time"), 0);
         unavailable = text == null;
         comments = item.get("comments") instanceof Long ? (Long) item.get("comments") : null;
+        likes = item.get("likes") instanceof Long ? (Long) item.get("likes") : null;
+        liked = item.get("liked") instanceof Boolean ? (Boolean) item.get("liked") : null;
     }
 
     /** Returns null if it is unusable. */

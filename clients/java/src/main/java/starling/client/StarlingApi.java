@@ -2,6 +2,7 @@ package starling.client;
 
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -79,6 +80,22 @@ public final class StarlingApi {
         decided("DELETE", null, "posts", post);
     }
 
+    /** Returns how many like it now. */
+    public long likePost(String post) throws ApiException {
+        return Json.asLong(decided("PUT", null, "posts", post, "like").get("likes"), 0);
+    }
+
+    /** Returns how many like it now. */
+    public long unlikePost(String post) throws ApiException {
+        return Json.asLong(decided("DELETE", null, "posts", post, "like").get("likes"), 0);
+    }
+
+    /** Who likes a post, by user id, rising. Whom I have blocked is left out. */
+    public Page<User> getLikes(String post, String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(requests.path("posts", post, "likes"), after, limit));
+        return new Page<>(users(page), page.get("next"));
+    }
+
     /** A page of a user's posts, newest first. fromMs, toMs: null: of any time. */
     public Page<Post> getPosts(long user, Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
         HttpUrl.Builder url = requests.path("users", Long.toString(user), "posts");
@@ -88,7 +105,13 @@ public final class StarlingApi {
 
     /** A page of my home timeline, newest first. */
     public FeedPage getFeed(String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(requests.path("feed"), after, limit));
+        return getFeed(null, null, after, limit);
+    }
+
+    /** The same of its posts from one time (inclusive) to another (exclusive), in ms since the epoch, or null. */
+    public FeedPage getFeed(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
+        HttpUrl.Builder url = Requests.with(Requests.with(requests.path("feed"), "from", fromMs), "to", toMs);
+        Map<String, Object> page = get(paged(url, after, limit));
         Object version = page.get("version");
         return new FeedPage(Post.readAll(page.get("items")), page.get("next"), Boolean.TRUE.equals(page.get("complete")),
                 version == null ? "" : version.toString());
@@ -135,9 +158,12 @@ public final class StarlingApi {
 
     /** The replies of a root, the oldest first. liked: says which ones I like. */
     public Page<Comment> getReplies(String subject, String root, String after, Integer limit, boolean liked) throws ApiException {
-        HttpUrl.Builder url = comments(subject).addPathSegment(root).addPathSegment("replies");
-        Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
-        return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
+        return comments(comments(subject).addPathSegment(root).addPathSegment("replies"), after, limit, liked);
+    }
+
+    /** The replies that answer a reply, the oldest first; of a root, all its replies. liked: says which ones I like. */
+    public Page<Comment> getAnswers(String subject, String comment, String after, Integer limit, boolean liked) throws ApiException {
+        return comments(comments(subject).addPathSegment(comment).addPathSegment("answers"), after, limit, liked);
     }
 
     public Comment getComment(String subject, String comment, boolean liked) throws ApiException {
@@ -273,9 +299,14 @@ public final class StarlingApi {
         return profile(get(requests.path("profiles", Long.toString(user))));
     }
 
-    /** avatarUrl: null: none. */
+    /** avatarUrl: null: none. There is neither a bio nor a URL any more. */
     public Profile setProfile(String name, String avatarUrl) throws ApiException {
-        return profile(decided("PUT", Json.object("name", name, "avatar_url", avatarUrl), "profile"));
+        return setProfile(name, avatarUrl, null, null);
+    }
+
+    /** avatarUrl, bio (500 code points at most), url: null: none. */
+    public Profile setProfile(String name, String avatarUrl, String bio, String url) throws ApiException {
+        return profile(decided("PUT", Json.object("name", name, "avatar_url", avatarUrl, "bio", bio, "url", url), "profile"));
     }
 
     public Sharing getSharing() throws ApiException {
@@ -301,6 +332,15 @@ public final class StarlingApi {
 
     public User getUser(long user) throws ApiException {
         return user(get(requests.path("users", Long.toString(user))));
+    }
+
+    /** Profiles and handles of 1 to 100 users, in this order. */
+    public List<User> getUsers(Collection<Long> users) throws ApiException {
+        StringBuilder ids = new StringBuilder();
+        for (long user : users) {
+            ids.append(ids.length() == 0 ? "" : ",").append(user);
+        }
+        return users(get(Requests.with(requests.path("users"), "ids", ids)));
     }
 
     /** With or without an @ in front; capital letters count as small ones. */
@@ -407,6 +447,11 @@ public final class StarlingApi {
         return requests.path("comments", subject.substring(0, colon), subject.substring(colon + 1));
     }
 
+    private Page<Comment> comments(HttpUrl.Builder url, String after, Integer limit, boolean liked) throws ApiException {
+        Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
+        return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
+    }
+
     private static HttpUrl.Builder likedIf(HttpUrl.Builder url, boolean liked) {
         return Requests.with(url, "liked", liked ? "true" : null);
     }
@@ -434,14 +479,18 @@ public final class StarlingApi {
 
     private People people(HttpUrl.Builder url) throws ApiException {
         Map<String, Object> page = get(url);
+        return new People(users(page), page.get("next"), Json.asLong(page.get("total"), 0));
+    }
+
+    private static List<User> users(Map<String, Object> page) {
         List<User> users = new ArrayList<>();
         for (Object item : Json.asList(page.get("items"))) {
             Map<String, Object> one = Json.asObject(item);
-            if (one != null && one.get("user") instanceof Long) {
+            if (Profile.isOne(one)) {
                 users.add(new User(one));
             }
         }
-        return new People(users, page.get("next"), Json.asLong(page.get("total"), 0));
+        return users;
     }
 
     private static Profile profile(Map<String, Object> answer) throws ApiException {

@@ -22,6 +22,8 @@ public final class ThreadChange extends Shown {
 
     /** Visible comments and replies of the subject. */
     public final long total;
+    /** Users who like the subject itself. */
+    public final long likes;
     /** Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. onStale follows. */
     public final boolean sampled;
     /** New comments, and those whose state has changed; roots and replies. Their replies are empty: keep what was known. */
@@ -31,8 +33,9 @@ public final class ThreadChange extends Shown {
     /** Of other comments, also of ones that are not listed. */
     public final List<Counters> counters;
 
-    private ThreadChange(long total, boolean sampled, List<Comment> items, List<String> gone, List<Counters> counters) {
-        this.total = total;
+    private ThreadChange(Map<String, Object> frame, boolean sampled, List<Comment> items, List<String> gone, List<Counters> counters) {
+        total = Json.asLong(frame.get("total"), 0);
+        likes = Json.asLong(frame.get("likes"), 0);
         this.sampled = sampled;
         this.items = Collections.unmodifiableList(items);
         this.gone = Collections.unmodifiableList(gone);
@@ -48,7 +51,7 @@ public final class ThreadChange extends Shown {
                 counters.add(new Counters((String) one.get("id"), Json.asLong(one.get("likes"), 0), Json.asLong(one.get("reply_count"), 0)));
             }
         }
-        return new ThreadChange(Json.asLong(frame.get("total"), 0), Boolean.TRUE.equals(frame.get("sampled")),
+        return new ThreadChange(frame, Boolean.TRUE.equals(frame.get("sampled")),
                 Comment.readAll(frame.get("items")), Json.asTexts(frame.get("gone")), counters);
     }
 
@@ -61,6 +64,6 @@ public final class ThreadChange extends Shown {
                 hidden.add(comment);
             }
         }
-        return new ThreadChange(Json.asLong(frame.get("total"), 0), true, hidden, gone, Collections.<Counters>emptyList());
+        return new ThreadChange(frame, true, hidden, gone, Collections.<Counters>emptyList());
     }
 }

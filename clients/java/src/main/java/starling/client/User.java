@@ -9,6 +9,10 @@ public final class User extends Shown {
     public final String name;
     /** Null: none. */
     public final String avatarUrl;
+    /** Null: none. Lists do not tell it. */
+    public final String bio;
+    /** Null: none. Lists do not tell it. */
+    public final String url;
     /** Null: the user has none. */
     public final String handle;
     public final Long followers;
@@ -19,6 +23,8 @@ public final class User extends Shown {
         user = Json.asLong(answer.get("user"), 0);
         name = Json.asText(answer.get("name"));
         avatarUrl = Json.asText(answer.get("avatar_url"));
+        bio = Json.asText(answer.get("bio"));
+        url = Json.asText(answer.get("url"));
         handle = Json.asText(answer.get("handle"));
         followers = count(answer.get("followers"));
         following = count(answer.get("following"));

@@ -174,7 +174,7 @@ public final class LiveTest {
     }
 
     private static String comments(long since, long version, boolean sampled, String items, String gone) {
-        return "{'type':'comments','subject':'post:5','since':" + since + ",'version':" + version + ",'total':12,'sampled':" + sampled
+        return "{'type':'comments','subject':'post:5','since':" + since + ",'version':" + version + ",'total':12,'likes':6,'sampled':" + sampled
                 + ",'items':[" + items + "],'gone':[" + gone + "],'counters':[{'id':'3','likes':2,'reply_count':1},{}]}";
     }
 
@@ -188,7 +188,7 @@ public final class LiveTest {
         line.say(comments(50, 57, false, fresh, "")); // an old one
         line.say(comments(56, 58, false, fresh + "," + hidden, "'8'"));
         ThreadChange change = heard.next(ThreadChange.class);
-        assertEquals(Arrays.<Object>asList(12L, 2, "8", 1, "3", 2L, 1L), Arrays.<Object>asList(change.total, change.items.size(),
+        assertEquals(Arrays.<Object>asList(12L, 6L, 2, "8", 1, "3", 2L, 1L), Arrays.<Object>asList(change.total, change.likes, change.items.size(),
                 change.gone.get(0), change.counters.size(), change.counters.get(0).id, change.counters.get(0).likes, change.counters.get(0).replyCount));
         assertEquals(58, (long) thread.getVersion());
         line.say(comments(60, 61, false, fresh + "," + hidden, "'8'")); // something is missing before it

@@ -21,7 +21,8 @@ import org.junit.Test;
 
 /** The HTTP API against a server that the test plays. */
 public final class StarlingApiTest {
-    private static final String POST = "{'id':'5','user':9007199254740993,'name':'','avatar_url':'','text':'','media':['m'],'time':3,'comments':2}";
+    private static final String POST = "{'id':'5','user':9007199254740993,'name':'','avatar_url':'','text':'','media':['m'],'time':3,'comments':2,"
+            + "'likes':4,'liked':true}";
 
     private final OkHttpClient http = new OkHttpClient();
     private final LinkedBlockingQueue<MockResponse> answers = new LinkedBlockingQueue<>();
@@ -70,8 +71,9 @@ public final class StarlingApiTest {
         answer(503, "{'code':'unavailable','detail':'Not now.'}");
         answer(201, POST);
         Post post = api.createPost("Grüße", Collections.singletonList("m"), "k");
-        assertEquals(Arrays.<Object>asList("5", 9007199254740993L, null, "", Collections.singletonList("m"), false, 2L),
-                Arrays.<Object>asList(post.id, post.user, post.name, post.text, post.media, post.unavailable, post.comments));
+        assertEquals(Arrays.<Object>asList("5", 9007199254740993L, null, "", Collections.singletonList("m"), false, 2L, 4L, true),
+                Arrays.<Object>asList(post.id, post.user, post.name, post.text, post.media, post.unavailable, post.comments, post.likes,
+                        post.liked));
         assertEquals(3, edge.requests.size());
         for (RecordedRequest request : edge.requests) {
             assertEquals("Bearer token", request.getHeader("Authorization"));
@@ -189,23 +191,32 @@ public final class StarlingApiTest {
     @Test
     public void everyCallAsksWhatItShould() throws Exception {
         String comment = "{'id':'8','user':42,'state':'visible'}";
-        String[] said = {POST, "{}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
+        String[] said = {POST, "{}", "{'likes':3,'liked':true}", "{'likes':2,'liked':false}",
+            "{'items':[{'user':7,'name':'Ada','handle':'ada'},{}],'next':7}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
+            "{'items':[],'version':'v','complete':true}",
             "{'items':[{'id':'1','what':'reply','user':2,'subject':'post:5','comment':'8','time':4},{'what':7}]}",
-            "{'items':[" + comment + "],'next':'x'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
+            "{'items':[" + comment + "],'next':'x'}", "{'items':[" + comment + "],'next':'z'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
             "{'user':7}", "{'handle':'ben'}", "{}", "{'following':true}", "{'following':false}", "{'muted':true}", "{'muted':false}",
             "{'muted':true}", "{'muted':false}", "{'rounded':true}", "{'rounded':false}",
-            "{'items':[{'user':3}],'total':9,'next':'3'}", "{'items':[{'user':4}]}", "{'items':[{'user':5}]}", "{'a':[1.5,null]}"};
+            "{'items':[{'user':3}],'total':9,'next':'3'}", "{'items':[{'user':4}]}", "{'items':[{'user':5}]}",
+            "{'items':[{'user':8,'name':'Ben','avatar_url':'','handle':'ben'},{'user':7,'name':null,'handle':null}]}", "{'a':[1.5,null]}"};
         for (String text : said) {
             answer(200, text);
         }
         assertEquals("5", api.getPost("5").id);
         api.deletePost("5");
+        assertEquals(5, api.likePost("5") + api.unlikePost("5"));
+        Page<User> likes = api.getLikes("5", "3", 1);
+        assertEquals(Arrays.<Object>asList(1, "Ada", "ada", "7"), Arrays.<Object>asList(likes.items.size(), likes.items.get(0).name,
+                likes.items.get(0).handle, likes.next));
         assertEquals(1, api.getPosts(7, 1L, 2L, "c", 3).items.size());
         assertEquals("v", api.getFeed(null, 20).version);
+        assertEquals("v", api.getFeed(1L, 2L, "c", 20).version);
         Page<Notice> notices = api.getNotices();
         assertEquals(Arrays.asList("5", "8"), Arrays.asList(notices.items.get(0).post, notices.items.get(0).comment));
         assertEquals("x", api.getReplies("post:5", "8", "y", 4, true).next);
+        assertEquals("z", api.getAnswers("post:5", "8", null, 4, false).next);
         assertEquals(42, api.getComment("post:5", "8", false).user);
         assertEquals(1, api.getCommentAround("post:5", "8", 3, false).around.size());
         api.postComment("post:5", "Hi", "7", "k");
@@ -224,28 +235,33 @@ public final class StarlingApiTest {
         assertEquals(Arrays.asList(3L, 9L), Arrays.asList(followers.items.get(0).user, followers.total));
         assertTrue(followers.toString(), followers.toString().matches("People\\{.*total=9.*") && followers.toString().contains("[User{user=3, "));
         assertTrue(api.follows(7, 4) && !api.follows(7, 4));
+        List<User> users = api.getUsers(Arrays.asList(8L, 7L));
+        assertEquals(Arrays.<Object>asList(8L, "Ben", "ben", 7L, null), Arrays.<Object>asList(users.get(0).user, users.get(0).name, users.get(0).handle,
+                users.get(1).user, users.get(1).handle));
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
         answer(202, "{}");
         api.reportComment("post:5", "8", "spam");
-        assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
-                "GET /v1/feed?limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
-                "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
+        assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "PUT /v1/posts/5/like", "DELETE /v1/posts/5/like",
+                "GET /v1/posts/5/likes?after=3&limit=1", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
+                "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
+                "GET /v1/comments/post/5/8/answers?limit=4", "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
                 "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%2Fn",
                 "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",
                 "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "PUT /v1/friends/7/rounded",
                 "DELETE /v1/friends/7/rounded", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
-                "GET /v1/users/7/following?after=3&limit=1", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
+                "GET /v1/users/7/following?after=3&limit=1", "GET /v1/users?ids=8%2C7", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
     }
 
     @Test
     public void friendsPlacesAndTheAccount() throws Exception {
-        String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','state':'friends','since':9},{'user':7,'name':'',"
+        String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','handle':'ada','state':'friends','since':9},{'user':7,'name':'',"
                 + "'state':'requested','since':0},{}],'next':7}", "{'user':8,'state':'requested'}", "{'user':8,'state':'none'}",
             "{'user':8,'state':'blocked','since':6}", "{'user':8,'state':'none'}",
             "{'items':[{'user':7,'name':'Ada','lat':1.5,'lng':2,'time':9,'distance_m':12.5},{'user':8}],'next':null,'time':8}",
             "{'items':[{'user':7,'near':true}],'next':8,'mode':'friends','visible':true}", "{'accepted':2,'sharing_off':1}",
-            "{'items':[{'lat':1,'lng':2,'time':3,'accuracy':null,'received':4}],'next':'c'}", "{'user':5,'name':'Me'}", "{'user':7,'name':'Ada'}",
+            "{'items':[{'lat':1,'lng':2,'time':3,'accuracy':null,'received':4}],'next':'c'}", "{'user':5,'name':'Me'}",
+            "{'user':7,'name':'Ada','bio':'Hi','url':'https://a'}", "{'user':7,'name':'Ada','bio':'Hi','url':'https://a'}",
             "{'user':5,'name':'I'}", "{'mode':'off','until':null}", "{'mode':'public','until':99}",
             "{'kind':'posts','items':[{'id':'1'}],'next':'likes'}", "{'removed':{'posts':3}}", "{'items':[{'user':7}],'next':null}", "{'items':[]}"};
         for (String text : said) {
@@ -253,8 +269,8 @@ public final class StarlingApiTest {
         }
         Page<Friendship> friends = api.getFriends("all", "3", 2);
         Friendship first = friends.items.get(0);
-        assertEquals(Arrays.<Object>asList(Long.MAX_VALUE, "Ada", "a", "friends", 9L, 2, "7"), Arrays.<Object>asList(first.user, first.name,
-                first.avatarUrl, first.state, first.since, friends.items.size(), friends.next));
+        assertEquals(Arrays.<Object>asList(Long.MAX_VALUE, "Ada", "a", "ada", "friends", 9L, 2, "7"), Arrays.<Object>asList(first.user,
+                first.name, first.avatarUrl, first.handle, first.state, first.since, friends.items.size(), friends.next));
         assertNull(friends.items.get(1).since);
         assertEquals(Arrays.asList("requested", "none", "blocked", "none"), Arrays.asList(api.addFriend(8).state, api.removeFriend(8).state,
                 api.block(8).state, api.unblock(8).state));
@@ -270,7 +286,12 @@ public final class StarlingApiTest {
         Page<Place> history = api.getHistory(1L, 9L, null, 1);
         assertEquals(Arrays.<Object>asList(1.0, 3L, null, 4L, "c"), Arrays.<Object>asList(history.items.get(0).lat, history.items.get(0).time,
                 history.items.get(0).accuracy, history.items.get(0).received, history.next));
-        assertEquals(Arrays.asList("Me", "Ada", "I"), Arrays.asList(api.getProfile().name, api.getProfileOf(7).name, api.setProfile("I", null).name));
+        assertEquals("Me", api.getProfile().name);
+        Profile ada = api.getProfileOf(7);
+        User same = api.getUser(7);
+        assertEquals(Arrays.asList("Ada", "Hi", "https://a", "Hi", "https://a"), Arrays.asList(ada.name, ada.bio, ada.url, same.bio, same.url));
+        assertEquals("I", api.setProfile("I", null, "B", null).name);
+        assertTrue(edge.requests.get(12).getBody().readUtf8().contains("\"bio\":\"B\""));
         assertNull(api.getSharing().until);
         assertEquals(99, (long) api.setSharing("public", 99L).until);
         ExportPage page = api.getExport("posts", 5);
@@ -279,7 +300,7 @@ public final class StarlingApiTest {
         assertTrue(api.mutesNearby(7) && !api.mutesNearby(0));
         assertEquals(Arrays.asList("GET /v1/friends?state=all&after=3&limit=2", "PUT /v1/friends/8", "DELETE /v1/friends/8", "PUT /v1/blocks/8",
                 "DELETE /v1/blocks/8", "GET /v1/nearby?since=8", "GET /v1/audience?after=3", "POST /v1/locations",
-                "GET /v1/history?from=1&to=9&limit=1", "GET /v1/profile", "GET /v1/profiles/7", "PUT /v1/profile", "GET /v1/sharing",
+                "GET /v1/history?from=1&to=9&limit=1", "GET /v1/profile", "GET /v1/profiles/7", "GET /v1/users/7", "PUT /v1/profile", "GET /v1/sharing",
                 "PUT /v1/sharing", "GET /v1/export?after=posts&limit=5", "DELETE /v1/me", "GET /v1/nearby/mutes?after=6&limit=1",
                 "GET /v1/nearby/mutes?limit=1"), asked());
         assertThrows(IllegalArgumentException.class, () -> new Report(91, 0));

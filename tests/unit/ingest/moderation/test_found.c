@@ -1,0 +1,67 @@
+/* Found comments as clients see them. */
+#include "ingest/moderation/found.h"
+#include "moderation/searches.h"
+#include "unit/kit/kit.h"
+#include "unit/lib/users/some_profiles.h"
+
+static void expect_page(const char *page, bool own, const char *expected) {
+    struct some_profiles some;
+    FREED_BUFFER body = {.size = 0};
+    FREED_JSON *reply = json_parse(page, strlen(page), NULL);
+    assert_non_null(reply);
+    some_profiles_open(&some);
+    some_profiles_name(&some, 7, "Ada");
+    bool good = found_page_put(&body, reply, some.profiles, own);
+    assert_int_equal(good, expected != NULL);
+    if (expected) assert_string_equal(buffer_cstring(&body), expected);
+    some_profiles_close(&some);
+}
+
+#define COMMENT(user, state)                                                                                           \
+    "{\"id\":\"12\",\"user\":" user                                                                                    \
+    ",\"text\":\"t\",\"time\":5,\"floor\":2,\"root\":null,\"reply_to\":\"9\",\"likes\":1,"                             \
+    "\"reply_count\":0,\"replies\":[],\"state\":\"" state "\",\"subject\":\"post:1\",\"reports\":3}"
+
+TEST(moderators_see_everything_and_names) {
+    expect_page(
+        "{\"items\":[" COMMENT("7", "hidden") "],\"next\":\"12\"}", false,
+        "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"t\",\"time\":5,\"floor\":2,"
+        "\"root\":null,\"reply_to\":\"9\",\"likes\":1,\"reply_count\":0,\"replies\":[],\"state\":\"hidden\",\"subject\":"
+        "\"post:1\",\"reports\":3}],\"next\":\"12\"}");
+}
+
+TEST(users_see_no_hidden_text_and_no_reports) {
+    expect_page(
+        "{\"items\":[" COMMENT("8", "hidden") "," COMMENT("8", "held") "],\"next\":null}", true,
+        "{\"items\":[{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":5,\"floor\":2,"
+        "\"root\":null,\"reply_to\":\"9\",\"likes\":1,\"reply_count\":0,\"replies\":[],\"state\":\"hidden\",\"subject\":"
+        "\"post:1\"},{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":\"t\",\"time\":5,\"floor\":2,"
+        "\"root\":null,\"reply_to\":\"9\",\"likes\":1,\"reply_count\":0,\"replies\":[],\"state\":\"held\",\"subject\":"
+        "\"post:1\"}],\"next\":null}");
+}
+
+TEST(a_comment_that_lacks_something_is_not_shown) {
+    expect_page("{\"items\":[{\"id\":\"1\"}],\"next\":null}", false, NULL);
+    expect_page("{\"items\":[{\"id\":\"1\",\"user\":1,\"state\":\"held\"}],\"next\":null}", false, NULL);
+    expect_page("{\"items\":[],\"next\":7}", false, NULL);
+    expect_page("{\"items\":[]}", false, NULL);
+}
+
+/* A moderation process writes what the gateway reads. */
+TEST(both_ends_agree) {
+    FREED_BUFFER page = {.size = 0};
+    buffer_string(&page, "{\"items\":[");
+    found_json_put(&page, &(struct comment_wide){.id = 12,
+                                                 .subject = {"post:1", 6},
+                                                 .user = 7,
+                                                 .state = COMMENT_WIDE_DELETED,
+                                                 .text = {"\"", 1},
+                                                 .root = 9,
+                                                 .answers = 10});
+    buffer_string(&page, "],\"next\":null}");
+    expect_page(
+        buffer_cstring(&page), false,
+        "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":0,\"floor\":0,"
+        "\"root\":\"9\",\"reply_to\":\"10\",\"likes\":0,\"reply_count\":0,\"replies\":[],\"state\":\"deleted\",\"subject\":"
+        "\"post:1\",\"reports\":0}],\"next\":null}");
+}

@@ -1,0 +1,166 @@
+/* The HTTP client: what it sends, and what it says when there is no answer. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "unit/kit/kit.h"
+#include "unit/lib/service/world.h"
+
+SET_UP() { return world_new((struct http_server_options){.max_body = 1024 * 1024}); }
+
+static struct answer fetch(struct world *world, const char *url, const char *token, int timeout_ms) {
+    struct answer answer = {.count = 0};
+    http_fetch(world->client, "GET", url, token, NULL, timeout_ms, answer_take, &answer);
+    assert_int_equal(answer.count, 0); // never from within
+    world_until(world, answer.count);
+    return answer;
+}
+
+TEST(method_body_and_token_are_sent, struct world *world) {
+    FREED_BUFFER body = {.size = 0};
+    buffer_string(&body, "{\"a\":1}");
+    static const char *const METHODS[] = {"POST", "PUT", "DELETE", "GET"};
+    for (size_t i = 0; i < 4; i++) {
+        struct answer answer = world_fetch(world, METHODS[i], "/x?a=1", &body);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "%s|/x|1|(none)|{\"a\":1}", METHODS[i]);
+        assert_int_equal(answer.status, 200);
+        assert_string_equal(answer.text, wanted);
+        assert_string_equal(world_fetch(world, METHODS[i], "/y", NULL).status == 200 ? "ok" : "", "ok");
+    }
+    FREED char *url = world_url(world, "/bearer");
+    assert_string_equal(fetch(world, url, "the-token", 5000).text, "the-token");
+    struct answer refused = fetch(world, url, NULL, 5000);
+    assert_int_equal(refused.code, 0);
+    assert_int_equal(refused.status, 401);
+}
+
+/* A large body must not wait for "100 Continue". */
+TEST(large_body_is_sent_at_once, struct world *world) {
+    FREED_BUFFER body = {.size = 0};
+    size_t size = 1000 * 1024;
+    memset(buffer_reserve(&body, size), 'x', size);
+    buffer_commit(&body, size);
+    int64_t started_us = clock_monotonic_us();
+    assert_int_equal(world_fetch(world, "POST", "/", &body).status, 200);
+    assert_true(clock_monotonic_us() - started_us < 900000);
+}
+
+TEST(silent_server_times_out, struct world *world) {
+    FREED char *url = world_url(world, "/hold");
+    int64_t started_us = clock_monotonic_us();
+    struct answer answer = fetch(world, url, NULL, 80);
+    int64_t took_ms = (clock_monotonic_us() - started_us) / 1000;
+    assert_int_equal(answer.code, -ETIMEDOUT);
+    assert_int_equal(answer.status, 0);
+    assert_true(took_ms >= 75 && took_ms < 2000);
+    // The server does not mind, and the client goes on.
+    assert_int_equal(world->held_count, 1);
+    http_reply(world->held[0], 200, "text/plain", "late", 4, NULL, 0);
+    assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
+    assert_int_equal(answer.count, 1);
+}
+
+/* A bound port that nobody listens on, or that only accepts (listening). */
+static int local_socket(bool listening, char *url, size_t size) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    if (listening) assert_int_equal(listen(fd, 5), 0);
+    getsockname(fd, (struct sockaddr *)&address, &length);
+    snprintf(url, size, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    return fd;
+}
+
+TEST(nobody_there_is_refused, struct world *world) {
+    char url[64];
+    FREED_BY(kit_close) int fd = local_socket(false, url, sizeof url);
+    assert_int_equal(fetch(world, url, NULL, 5000).code, -ECONNREFUSED);
+    assert_int_equal(fetch(world, "http://host.invalid/", NULL, 5000).code, -ECONNREFUSED);
+}
+
+TEST(broken_answers_are_errors, struct world *world) {
+    assert_int_equal(fetch(world, "no url at all", NULL, 5000).code, -EIO);
+    assert_int_equal(fetch(world, "file:///etc/passwd", NULL, 5000).code, -EIO);
+    FREED char *url = world_url(world, "/huge");
+    assert_int_equal(fetch(world, url, NULL, 9000).code, -EIO);
+
+    static const char *const REPLIES[] = {"", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "garbage\r\n\r\n"};
+    for (size_t i = 0; i < sizeof REPLIES / sizeof *REPLIES; i++) {
+        char raw_url[64];
+        struct answer answer = {.count = 0};
+        int listener = local_socket(true, raw_url, sizeof raw_url), fd;
+        http_fetch(world->client, "GET", raw_url, NULL, NULL, 5000, answer_take, &answer);
+        world_until(world, (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0);
+        char request[4096];
+        world_until(world, recv(fd, request, sizeof request, 0) > 0);
+        assert_int_equal(send(fd, REPLIES[i], strlen(REPLIES[i]), 0), strlen(REPLIES[i]));
+        close(fd);
+        world_until(world, answer.count);
+        assert_int_equal(answer.code, -EIO);
+        close(listener);
+    }
+}
+
+/* The environment's proxies are for the world outside, not for peers. */
+TEST(proxies_are_not_used, struct world *world) {
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
+    unsetenv("http_proxy");
+}
+
+TEST(freed_client_cancels, struct world *world) {
+    struct answer answers[3] = {{.count = 0}};
+    FREED char *url = world_url(world, "/hold");
+    for (int i = 0; i < 3; i++) http_fetch(world->client, "GET", url, NULL, NULL, 5000, answer_take, &answers[i]);
+    world_until(world, world->held_count == 3);
+    http_client_free(world->client);
+    world->client = NULL;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(answers[i].count, 1);
+        assert_int_equal(answers[i].code, -ECANCELED);
+        http_reply(world->held[i], 200, "text/plain", "x", 1, NULL, 0);
+    }
+}
+
+struct chain {
+    struct world *world;
+    char *url;
+    int left, canceled;
+    bool free_client;
+};
+
+static void next_of_chain(void *context, int code, unsigned status, const char *reply, size_t size) {
+    struct chain *chain = context;
+    chain->canceled += code == -ECANCELED;
+    if (chain->free_client) {
+        chain->free_client = false;
+        http_client_free(chain->world->client);
+        // A question to a client that is going away is answered, too.
+        http_fetch(chain->world->client, "GET", chain->url, NULL, NULL, 5000, next_of_chain, chain);
+        chain->world->client = NULL;
+    } else if (code == 0 && --chain->left > 0)
+        http_fetch(chain->world->client, "GET", chain->url, NULL, NULL, 5000, next_of_chain, chain);
+}
+
+TEST(done_may_fetch_again, struct world *world) {
+    struct chain chain = {.world = world, .url = world_url(world, "/"), .left = 20};
+    http_fetch(world->client, "GET", chain.url, NULL, NULL, 5000, next_of_chain, &chain);
+    world_until(world, chain.left == 0);
+    assert_int_equal(world->handled, 20);
+    free(chain.url);
+}
+
+TEST(done_may_free_the_client, struct world *world) {
+    struct answer answer = {.count = 0};
+    struct chain chain = {.world = world, .url = world_url(world, "/"), .free_client = true};
+    FREED char *hold = world_url(world, "/hold");
+    http_fetch(world->client, "GET", hold, NULL, NULL, 5000, answer_take, &answer);
+    world_until(world, world->held_count == 1);
+    http_fetch(world->client, "GET", chain.url, NULL, NULL, 5000, next_of_chain, &chain);
+    world_until(world, answer.count);
+    assert_int_equal(answer.code, -ECANCELED);
+    assert_int_equal(chain.canceled, 1);
+    http_reply(world->held[0], 200, "text/plain", "x", 1, NULL, 0);
+    free(chain.url);
+}

@@ -1,0 +1,176 @@
+/* Printed by tokens.py. The tokens' keys exist no more. */
+// clang-format off
+#define TOKENS_NOW_MS INT64_C(1800000000000)
+#define TOKENS_SECRET "a secret of these tests, longer than 32 bytes"
+static const char TOKENS_PUBLIC_KEY[] =
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEArzughdSq9eMR0XDNyoVR\n"
+    "aPJmyaBmQkfcUVEM/jyE4ZzF6KfxQyTbIDGrXgLDURAQcsktSGErMYfjur4YaWCD\n"
+    "Ormz30acIg31p6dUxsPMYn4jLPI/Nd0xFQaauCyUp/mNNMYITE4hluU0eMNiWh7R\n"
+    "ezKVKN7oZeTFlbIT4DRJovVoGZ7g/2wfifOv1pCZoK9tMMfT7sNI1M0GzmeQunm6\n"
+    "oYVrLJMB0jTYXvXvsQtjcZM9h9/cdbpcTr2E6QzV9GCS7I4NjYjz4OU8sXe0+kwY\n"
+    "WI8I9vDELy+j+TXb/+qZp0QycRRALIf5pkiOX24c/NZ6xUx+UK4i6FEy2Lz0hag9\n"
+    "TQIDAQAB\n"
+    "-----END PUBLIC KEY-----\n";
+#define TOKEN_HS256 \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1W" \
+    "LQ4nD856cW3V2GzjWYEy3SdKmig8"
+#define TOKEN_RS256 \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.X6Yx_Vhv4T1gwje" \
+    "lTJyWQ3LmNeE4ykKKu56YImj2LusJW-67EpA5_oEashTjjWrUnbTe9rlVuDOtMQbMtviUb2_1vi1wVKzznNtr0fDDGPUxh1DMhIa" \
+    "NeWCX7ASRguydCE2vjBC0DeJBJNeP0n_IwwStFaTfyojD1-Z2MSqava7OkJ2LXEpVsp9NwgST4I4kvRnSiyVuUMtEYHif7jrSps_" \
+    "cWjBdtS4BL-KsMeTauH4tCL8R9Cq0YGeaVTmHwZb9dru-7gGOmH1qyoKsyiYkip_fRn6S6MITx_3etorh3XljpVYOEx6qfiYinXY" \
+    "leOd13XObpcUGwxOp6XUQREhGKQ"
+#define TOKEN_RS256_OTHER_KEY \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.WpG7_AkkBkDd-Vk" \
+    "0jr62FlXL90wfmSZVGiIKa42R87Cc8hlkgSwHB9mTzlfbJnM8vvYMbGMLojC9ymMUC1alA5gYmGEM_7Gf0DJiOi3LF_ALpsxL-9q" \
+    "Hx8X2jbiXVDYxxAUzvH6gXJ2cnkNi4T8keVkXsIaXqjHREImuMYh8haFFqXsWobv8d4hRWTq7O39WwmXYZDYEz-tmFtzFQ35tNah" \
+    "32wjOsKouOpfrBtXsvEiNzK08Itxfw3N42_BpeGzZoA4ffZ3_gSHKTM3l112OUX-7TA-COuGiSZEByY1-xeL_YVAmVrlE-uEMGyB" \
+    "zyKdxq3Eu97y9_IkaJXvj3nmmww"
+#define TOKEN_RS256_TAMPERED \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.X6Yx_Vhv4T1gwje" \
+    "lTJyWQ3LmNeE4ykKKu56YImj2LusJW-67EpA5_oEashTjjWrUnbTe9rlVuDOtMQbMtviUb2_1vi1wVKzznNtr0fDDGPUxh1DMhIa" \
+    "NeWCX7ASRguydCE2vjBC0DeJBJNeP0n_IwwStFaTfyojD1-Z2MSqava7OkJ2LXEpVsp9NwgST4I4kvRnSiyVuUMtEYHif7jrSps_" \
+    "cWjBdtS4BL-KsMeTauH4tCL8R9Cq0YGeaVTmHwZb9dru-7gGOmH1qyoKsyiYkip_fRn6S6MITx_3etorh3XljpVYOEx6qfiYinXY" \
+    "leOd13XObpcUGwxOp6XUQREhGKQ"
+#define TOKEN_HS256_OTHER_SECRET \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.RdqTCTE69J-_zSR" \
+    "Wzk9cDyabFN5GMvQPB9M9XVLb0YY"
+#define TOKEN_HS256_TAMPERED \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1W" \
+    "LQ4nD856cW3V2GzjWYEy3SdKmig8"
+#define TOKEN_HS256_UNSIGNED \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
+#define TOKEN_HS256_TWO_PARTS \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0"
+#define TOKEN_FORGED_PUBLIC_KEY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.LD2_Q5EELjUHRxK" \
+    "H1iZHo5RFQe_lxLWJumT97pnJFq0"
+#define TOKEN_FORGED_PUBLIC_KEY_NO_NEWLINE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.GU8-pp8Hmx_U1_x" \
+    "iaRQlm5DIMOBhSQajhBE-XafvbvM"
+#define TOKEN_NONE \
+    "eyJhbGciOiAibm9uZSJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
+#define TOKEN_NONE_NO_DOT \
+    "eyJhbGciOiAibm9uZSJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0"
+#define TOKEN_NONE_CAPITALS \
+    "eyJhbGciOiAiTk9ORSIsICJ0eXAiOiAiSldUIn0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
+#define TOKEN_NONE_SIGNED \
+    "eyJhbGciOiAibm9uZSIsICJ0eXAiOiAiSldUIn0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.zj7ICwbEKxQYDPmt" \
+    "1kmobUep5zSSmpYLNPCLsyCTX-M"
+#define TOKEN_NO_ALG \
+    "eyJ0eXAiOiAiSldUIn0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1WLQ4nD856cW3V2GzjWYEy3" \
+    "SdKmig8"
+#define TOKEN_HS256_LOWER_CASE \
+    "eyJhbGciOiAiaHMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.-wdr4TorFZvS2hS" \
+    "6k4EVUwW2SAjScZT9-_hyUtGGpkE"
+#define TOKEN_HS512 \
+    "eyJhbGciOiAiSFM1MTIiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.H8FwQ9FbwDqUvWA" \
+    "KPfZMVzX_7zrb4aoAzJW8wYZ50okp-_Mw5P2FRhL3xkOgW087KrkT7VtgGduOfjGAYyZYuQ"
+#define TOKEN_RS256_SAYS_HS256 \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.EHJT9jUh7cYh4xO" \
+    "ZJRdRvF2nVEuenvlFR_-WXqgjdvl4rXapB5ZccjDJz2aPKfrqAi9_NsFgscxEAU-UVB2a8F4pkH5TWWrHS8eJH-fHedCBx8Q7Yky" \
+    "xCSOAAZijvu5wg4FJNrIX6sKYzvr8lQE23AmRNQkWJwDU_2iWUsBQrHWKgvQJSEZphSJVq80caMNVla0BbXHvfZgpz3vQ8_bs8Hu" \
+    "ydAGqgbx_e8cesBBD3mRl2wwwnT4VG7GrDwejrtTm9RfBL5P7AQGC46cmGtUT2SFW9Ed0kXssfY60Us4lRO8Zf4GMxu7gk1RvLjF" \
+    "OAhjzPwgijwtDTIdQtz7djeEIOQ"
+#define TOKEN_HS256_SAYS_RS256 \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.ZX2bkefSRRkAFF5" \
+    "5o6nvkUOQ_PTHEQrrWOmTkBzgD1Q"
+#define TOKEN_CRITICAL \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCIsICJjcml0IjogWyJleHAiXX0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAw" \
+    "MDYwMH0.DTLu3BiUIySZA9T7LKDAoiPApZHPlC5npJB0EU8759g"
+#define TOKEN_EXPIRES_NOW \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDAwMH0.domAggZMJgMaCa4" \
+    "FqGcW8AV-RPbuMLPo1mAj5TWjLMY"
+#define TOKEN_EXPIRES_IN_FRACTION \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDAwMC41fQ.oEcAYYxUa8nG" \
+    "K6WDoen6jFSkckVwwzCj_EvULIq_Cp0"
+#define TOKEN_NO_EXP \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIifQ.EsZKWjdXwoaspGBrmhJpHIND6ecXODbMxrrj7QVK" \
+    "1iU"
+#define TOKEN_EXP_TEXT \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogIjE4MDAwMDA2MDAifQ.fA-hR8o1npcr" \
+    "9aF-UlBj8uSxPFQPa_f_0HrD0y7XYEg"
+#define TOKEN_EXP_NEGATIVE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogLTF9.nkRbMt3CwCtoZiJNj9HNvVNQS3" \
+    "WAIP8ENnaQpIgVDe4"
+#define TOKEN_EXP_HUGE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMWUrMzAwfQ.cHCqEJ8c9nr-NRvmv9ep" \
+    "gEoWcOgiFCNU5Uz39C0Z6VE"
+#define TOKEN_NBF_PAST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6IDE3OTk" \
+    "5OTk5OTV9.O4T0ZQYQMsnJ4InIZCrB6jjlUuXeiBntOsvUCi1ZMB8"
+#define TOKEN_NBF_LEEWAY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6IDE4MDA" \
+    "wMDAwNjB9.GgaWj9OJuFyfWFO1x-sIALUd1jdb9GxCKkxwVYGAKHo"
+#define TOKEN_NBF_FUTURE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6IDE4MDA" \
+    "wMDAwNjF9.ljzJy5jLGtys9Uscn1PlGONjnrSk_1JCXU_21XlL_hI"
+#define TOKEN_NBF_TEXT \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6ICIwIn0" \
+    ".ADNjqeKKyaL6JkkFBnwEv6B-IzqxEk0u1GdaA_RjzvA"
+#define TOKEN_SUB_ZERO \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiMCIsICJleHAiOiAxODAwMDAwNjAwfQ.oEAYNSU3gkbpSzVq" \
+    "KV24zPFjInn_gcWFnITekH7b63g"
+#define TOKEN_SUB_LARGEST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiOTIyMzM3MjAzNjg1NDc3NTgwNyIsICJleHAiOiAxODAwMDA" \
+    "wNjAwfQ.BtlAOfGIiPSIyLVYbODQixWINN0P0iEgfXqf_ipsZCk"
+#define TOKEN_SUB_TOO_LARGE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiOTIyMzM3MjAzNjg1NDc3NTgwOCIsICJleHAiOiAxODAwMDA" \
+    "wNjAwfQ.TdgZCg6p4wpjhAqMkISrTafkFmNbNrd9b0bi5QBZMXA"
+#define TOKEN_SUB_LONG \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTE" \
+    "xMTExMSIsICJleHAiOiAxODAwMDAwNjAwfQ.c08WeJF4J3v4kgWZGhAAIq-TejmTex1TSqzghsyqt2o"
+#define TOKEN_SUB_NEGATIVE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiLTEiLCAiZXhwIjogMTgwMDAwMDYwMH0.uwjVmbDS4nDZLfn" \
+    "70b5EQQVvCdznhdcILiV6NbGk1dA"
+#define TOKEN_SUB_LEADING_ZERO \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiMDQyIiwgImV4cCI6IDE4MDAwMDA2MDB9.kWIzNwdxK2E3h8" \
+    "2mzdBiMpNGo67_T4d1mgpQz4o1nmY"
+#define TOKEN_SUB_SPACE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIgIiwgImV4cCI6IDE4MDAwMDA2MDB9.1ZqAD03IENL9M5" \
+    "318Nfq1q3kGWrWKlBFhj-UBkLEW3A"
+#define TOKEN_SUB_WORD \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiYWxpY2UiLCAiZXhwIjogMTgwMDAwMDYwMH0.569RCiYCeyP" \
+    "cM7t7LPfiHUdLYJU57CuWUOw3GxCj5i4"
+#define TOKEN_SUB_EMPTY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiIiwgImV4cCI6IDE4MDAwMDA2MDB9.9Bu_tjxARLMpoKVZ2F" \
+    "xDorfRH5VtF-1J4LznT2Yp86E"
+#define TOKEN_SUB_NUMBER \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiA0MiwgImV4cCI6IDE4MDAwMDA2MDB9.USRyELOqnIlkdhNl-m" \
+    "bmdeMVb8rMe86ONjUXA2rlseE"
+#define TOKEN_SUB_NONE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJleHAiOiAxODAwMDAwNjAwfQ.CsMp-Y2rexlA7s70wm_FsxMj7irX2E3A" \
+    "qvcBWB9SHg4"
+#define TOKEN_GATEWAY_WORD \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiYXBwIiwgImV4cCI6IDE4MDAwMDA2MDAsICJzY29wZSI6ICJ" \
+    "nYXRld2F5In0.0Nuchq8tIhFy7iy_UoNS4h067HnHX5w-Bl2WCKJwyB8"
+#define TOKEN_GATEWAY_NO_SUB \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJleHAiOiAxODAwMDAwNjAwLCAic2NvcGUiOiAiZ2F0ZXdheSJ9.I-XlAI" \
+    "e25xBmXfxU5qcIP07hN8cMgM-dRiIRbI8ZIws"
+#define TOKEN_GATEWAY_USER \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogInJ" \
+    "lYWQgZ2F0ZXdheSB3cml0ZSJ9.oX8ef6rh30C9swA5WDNYiENq3AUIUKJp6_qdDF-bUgw"
+#define TOKEN_GATEWAY_NEARLY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogImd" \
+    "hdGV3YXlzIHN1YmdhdGV3YXkifQ.Ot7h6hhHF4HE62UEhRrNyst2KwUMN0J8UihSoL9AkI8"
+#define TOKEN_MODERATOR \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogInJ" \
+    "lYWQgbW9kZXJhdG9yIiwgImxldmVsIjogM30.t-YvlX0HGBo_bV3m1Fljw4bml1sPncQKQluvSahoVKw"
+#define TOKEN_MODERATOR_WORD \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiYXBwIiwgImV4cCI6IDE4MDAwMDA2MDAsICJzY29wZSI6ICJ" \
+    "tb2RlcmF0b3IifQ.iOZ3_ZpeokAWfQ_LDQyetS4nXaW10Y2UoZC0o-I8XD0"
+#define TOKEN_MODERATOR_NEARLY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogIm1" \
+    "vZGVyYXRvcnMiLCAibGV2ZWwiOiAtMX0.Ad4kNSt66mDyBH9Ik4msm_ZP9ARb5BCw7AutWOTDWMU"
+#define TOKEN_LEVEL_TEXT \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgImxldmVsIjogIjM" \
+    "ifQ.88DLV2z40cfROD07LzIf_9L9pOUmDlNUXMwFlkvRMU0"
+#define TOKEN_LEVEL_LARGE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgImxldmVsIjogMjE" \
+    "0NzQ4MzY0OH0.9ISlks-LFPbtMm0Hji22EsOv7H14ZdxCfBLEQczbPr4"
+#define TOKEN_SCOPE_LIST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogWyJ" \
+    "nYXRld2F5Il19.0hurB-hQVw8bt9iTxbn82CDCoPqsDupc8EWXRtd-cBU"
+#define TOKEN_CLAIMS_LIST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.WzEsIDJd.yZGd3F03MuF8AsXsQqbUa2dx0ODFbCLDLYx96nkS7iw"

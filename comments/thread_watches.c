@@ -144,15 +144,16 @@ static void keep_text(struct thread_watches *watches, int64_t id, const struct e
 }
 
 /* The size of a comment's text, which is kept until the thread is told; -1: it is not read yet. Comments are asked for by rising id. */
-static int64_t text_size(void *context, const struct watched_thread *thread, int64_t id) {
+static int64_t text_size(void *context, const struct watched_thread *thread, const struct thread_change *change) {
     struct thread_watches *watches = context;
     struct event_text subject = text_of(watched_thread_subject(thread));
     struct comment_text text;
     struct error error;
-    int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, id, &text, &error);
+    int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, change->id, &text,
+                            &error);
     if (code < 0) tasks_store_failed(watches->options.tasks, watched_thread_partition(thread), code, &error);
-    if (code != 1 || !text.text.size) return -1;
-    keep_text(watches, id, &text.text);
+    if (code != 1 || !text.text.size || text.version < change->now.version) return -1;
+    keep_text(watches, change->id, &text.text);
     return (int64_t)text.text.size;
 }
 
@@ -174,7 +175,9 @@ static struct changed_comment item_of(const struct thread_change *change) {
                                     .root = comment->root,
                                     .answers = comment->answers,
                                     .likes = comment->likes,
-                                    .replies = comment->replies};
+                                    .replies = comment->replies,
+                                    .version = comment->version,
+                                    .edited = comment->edited};
 }
 
 static void put_items(struct thread_watches *watches, const struct thread_news *news) {

@@ -25,6 +25,11 @@ static void hot_gone(void *context, int64_t author, int64_t id) {
     if (feed->watches) watches_hot_gone(feed->watches, author, id);
 }
 
+static void was_edited(void *context, int64_t id) {
+    struct feed *feed = context;
+    if (feed->watches) watches_edited(feed->watches, id);
+}
+
 /* The group is joined when what was hot is known: a page without it would lack posts. */
 static void hot_is_read(void *context) {
     struct feed *feed = context;
@@ -101,6 +106,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .on_ready = hot_is_read,
         .on_post = hot_came,
         .on_gone = hot_gone,
+        .on_edit = was_edited,
     };
     return hot_posts_new(&hot, &feed->hot, error);
 }
@@ -128,6 +134,7 @@ static void make_timelines(struct feed *feed) {
         .relations = feed->relations,
         .inboxes = feed->inboxes,
         .hot = hot_posts_lists(feed->hot),
+        .edited = hot_posts_edited(feed->hot),
         .effects = feed->effects,
         .outbox = feed->outbox,
     });
@@ -138,6 +145,7 @@ static void make_timelines(struct feed *feed) {
         .partitions = feed->partitions,
         .relations = feed->relations,
         .hot = hot_posts_lists(feed->hot),
+        .edited = hot_posts_edited(feed->hot),
         .timelines = feed->timelines,
         .outbox = feed->outbox,
         .tasks = feed->tasks,
@@ -161,6 +169,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .names = feed->names,
         .transactional_id = id,
         .partitions = feed->partitions,
+        .subject_partitions = feed->subject_partitions,
         .batch = (size_t)feed->settings->commands_batch,
         .following_max = (size_t)feed->settings->following_max,
         .tasks = feed->tasks,
@@ -202,6 +211,7 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .timelines = feed->timelines,
+        .edited = hot_posts_edited(feed->hot),
         .names = feed->names,
         .notices = feed->notices,
         .refusals = feed->refusals,

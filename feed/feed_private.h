@@ -22,7 +22,7 @@ struct feed {
     struct service *service;
     const struct feed_settings *settings;
     const struct owner_settings *owning;
-    int32_t partitions, routes;
+    int32_t partitions, subject_partitions, routes;
     struct epochs *epochs;
     struct stores *stores; /* of the next two */
     struct relation_lists *relations;

@@ -14,12 +14,13 @@ enum { EXPIRE_AUTHORS = 100000 }; /* a second */
 struct hot_posts {
     struct hot_posts_options options;
     struct hot *lists;
+    struct edited *edited;
     struct copies *copies;
     struct timeline_reader *reader;
     struct metric *ids, *bytes;
 };
 
-static void apply_to(struct hot_posts *posts, int64_t author, const struct timeline_item *item) {
+static void apply_to(struct hot_posts *posts, int64_t author, int64_t time_ms, const struct timeline_item *item) {
     const struct hot_posts_options *options = &posts->options;
     if (item->kind == TIMELINE_ITEM_HOT) {
         bool first = !hot_newest(posts->lists, author);
@@ -28,12 +29,15 @@ static void apply_to(struct hot_posts *posts, int64_t author, const struct timel
     } else if (item->kind == TIMELINE_ITEM_HOT_GONE) {
         hot_remove(posts->lists, author, item->hot_gone.id);
         options->on_gone(options->context, author, item->hot_gone.id);
+    } else if (item->kind == TIMELINE_ITEM_EDITED &&
+               edited_put(posts->edited, item->edited.id, item->edited.version, time_ms, clock_wall_ms())) {
+        options->on_edit(options->context, item->edited.id);
     }
 }
 
 static int apply_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
                       const struct timeline_item *item, struct error *error) {
-    for (size_t i = 0; i < envelope->recipient_count; i++) apply_to(context, envelope->recipients[i], item);
+    for (size_t i = 0; i < envelope->recipient_count; i++) apply_to(context, envelope->recipients[i], record->timestamp, item);
     return 0;
 }
 
@@ -57,6 +61,7 @@ int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **ou
     struct hot_posts *posts = MEM_NEW(&(struct hot_posts){
         .options = *options,
         .lists = hot_new(),
+        .edited = edited_new(),
         .reader = timeline_reader_new(options->kafka->tracer),
         .ids = metrics_gauge(options->metrics, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
         .bytes = metrics_gauge(options->metrics, "starling_feed_hot_bytes", "Memory that they take.", NULL),
@@ -87,6 +92,7 @@ void hot_posts_free(struct hot_posts *posts) {
     if (!posts) return;
     copies_free(posts->copies);
     hot_free(posts->lists);
+    edited_free(posts->edited);
     timeline_reader_free(posts->reader);
     free(posts);
 }
@@ -94,6 +100,8 @@ void hot_posts_free(struct hot_posts *posts) {
 struct hot *hot_posts_lists(struct hot_posts *posts) {
     return posts->lists;
 }
+
+const struct edited *hot_posts_edited(const struct hot_posts *posts) { return posts->edited; }
 
 void hot_posts_second(struct hot_posts *posts) {
     hot_expire(posts->lists, ids_first_at(clock_wall_ms() - posts->options.keep_ms), EXPIRE_AUTHORS);

@@ -1,7 +1,9 @@
-/* Reads the topic `hot-posts`, all partitions, from the beginning, into the lists of hot posts (feed/hot.h). Loop's thread. */
+/* Reads the topic `hot-posts`, all partitions, from the beginning, into the lists of hot posts (feed/hot.h), and edits of all posts into
+ * those that were edited lately (feed/edited.h). Loop's thread. */
 #pragma once
 
 #include "copies/copies.h"
+#include "feed/edited.h"
 #include "feed/hot.h"
 
 struct hot_posts;
@@ -19,10 +21,12 @@ struct hot_posts_options {
     /* A post has come into the lists, or gone from them. first: its author had none before. */
     void (*on_post)(void *context, int64_t author, int64_t id, bool first);
     void (*on_gone)(void *context, int64_t author, int64_t id);
+    void (*on_edit)(void *context, int64_t id);
 };
 
 int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **posts, struct error *error);
 void hot_posts_free(struct hot_posts *posts); /* NULL is fine */
 struct hot *hot_posts_lists(struct hot_posts *posts);
+const struct edited *hot_posts_edited(const struct hot_posts *posts); /* lives as long */
 
 void hot_posts_second(struct hot_posts *posts); /* forgets what is too old */

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "ingest/edits.h"
 
 /* ---- refusals ---- */
 
@@ -39,7 +40,10 @@ void comment_refused(struct http_request *request, const char *refusal, enum ans
         http_problem(request, bad ? 400 : found->status, found->code, found->detail, retry_s);
         return;
     }
-    http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
+    if (strcmp(refusal, "old_version") == 0 || strcmp(refusal, "edits") == 0)
+        edit_refused(request, refusal);
+    else
+        http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
 }
 
 /* ---- outcomes ---- */

@@ -47,6 +47,7 @@ bool shown_comment(struct shown_comments *shown, struct json_bytes comment, cons
 bool shown_one(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_page(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+bool shown_edits(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_around(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 
 /* For whom an answer is. Both lists rise. */

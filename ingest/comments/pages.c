@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ids/ids.h"
 #include "ingest/comments/etag.h"
+#include "ingest/edits.h"
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, REPLIES_MAX = 20, REPLIES_DEFAULT = 3 };
 enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */ };
@@ -292,9 +293,23 @@ static void get_comment(void *state, const struct call *call) {
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
+static void get_edits(void *state, const struct call *call) {
+    int64_t limit = EDITS_LIMIT_DEFAULT, after = -1;
+    struct read_request wanted;
+    if (!begin(state, call, &wanted) || !call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) ||
+        !call_query_int(call, "after", &after))
+        return;
+    wanted.user = -1; // there are no likes in it
+    wanted.show = shown_edits;
+    ask(&wanted, &ASK_EDITS,
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
+                   RPC_INT(USER, call->claims.user), RPC_INT(AFTER, after)));
+}
+
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/comments/{type:text}/{id:text}", get_page, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}", get_comment, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/replies", get_replies, NEEDS_TOKEN},
+    {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/edits", get_edits, NEEDS_TOKEN},
 };
 const struct endpoint_list COMMENT_PAGES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

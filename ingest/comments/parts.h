@@ -1,8 +1,8 @@
 /* The state that all endpoints of comments share. Loop's thread.
  *
- *     pages.c    comments that are read: a page of a thread, the replies of a root, one comment with those around it
+ *     pages.c    comments that are read: a page of a thread, the replies of a root, one comment with those around it, or its edits
  *     writing.c  comments that are written: POST, and GET of the outcome
- *     acts.c     acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered
+ *     acts.c     acts on comments and subjects: edited, deleted, liked, pinned, reported, moderated; registered
  */
 #pragma once
 

@@ -87,7 +87,7 @@ static int feed_start(const struct product_options *options, void **state, struc
                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
     gateway->texts = home_texts_new(gateway, service_loop(options->service));
-    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
+    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &POST_EDITS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
                                                  &HOME_ENDPOINTS,  &HANDLES_ENDPOINTS, &NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
     *state = gateway;

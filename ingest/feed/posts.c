@@ -1,4 +1,4 @@
-#include "ingest/feed/parts.h"
+#include "ingest/feed/post_request.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 enum { PEER_TIMEOUT_MS = 3000 };
 
-static void reply_post(struct feed_gateway *gateway, struct http_request *request, unsigned status,
+void post_reply(struct feed_gateway *gateway, struct http_request *request, unsigned status,
                        const json_t *post) {
     struct buffer body = {0};
     if (post_put(&body, post, user_copies_profiles(gateway->copies))) {
@@ -30,7 +30,7 @@ static void reply_post(struct feed_gateway *gateway, struct http_request *reques
     buffer_free(&body);
 }
 
-static void no_post(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
+void post_none(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
 
 /* ---- new ones ---- */
 
@@ -58,7 +58,7 @@ static void posted(void *context, struct http_request *request, unsigned status,
                    struct json_bytes text) {
     struct new_post *new_post = context;
     if (status == 200)
-        reply_post(new_post->gateway, request, 201, reply);
+        post_reply(new_post->gateway, request, 201, reply);
     else if (status == 404)
         http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
     else
@@ -136,14 +136,6 @@ static void post_post(void *state, const struct call *call) {
 
 /* ---- one that is there ---- */
 
-/* A request about a post, while its author's owner is asked who wrote it, and then how many comments it has. */
-struct post_request {
-    struct feed_gateway *gateway;
-    struct http_request *request;
-    int64_t user, id; /* user: the caller, who deletes it; -1: it is read */
-    json_t *post;     /* that is read, from its owner's answer on */
-};
-
 /* A post that is being deleted. */
 struct deletion {
     struct feed_gateway *gateway;
@@ -166,16 +158,16 @@ static void deleted(void *context, struct http_request *request, unsigned status
 
 static void write_deletion(const struct post_request *asked) {
     struct post_command command = {
-        .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
+        .kind = POST_COMMAND_DELETE, .user = asked->claims.user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
     *deletion = (struct deletion){asked->gateway, asked->id};
     event_encode_post_command(&record, &command);
-    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(POST, asked->id));
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_INT(POST, asked->id));
     feed_write_start(asked->gateway, &(struct command_write){
                                          .request = asked->request,
                                          .topic = &TOPIC_POST_COMMANDS,
-                                         .user = asked->user,
+                                         .user = command.user,
                                          .record = &record,
                                          .question = rpc_path(&ASK_GONE, values),
                                          .answer = deleted,
@@ -185,66 +177,81 @@ static void write_deletion(const struct post_request *asked) {
     buffer_free(&record);
 }
 
-static void delete_found(const struct post_request *asked, const json_t *post) {
+void post_not_yours(struct http_request *request) {
+    http_problem(request, 403, "not_your_post", "somebody else has written this post", 0);
+}
+
+static void delete_found(struct post_request *asked, json_t *post) {
     int64_t author;
     if (json_is_null(post))
         http_reply(asked->request, 204, NULL, NULL, 0, NULL, 0);
     else if (json_want_int(post, "user", 0, INT64_MAX, &author, NULL))
         feed_owner_away(asked->request);
-    else if (author != asked->user)
-        http_problem(asked->request, 403, "not_your_post", "somebody else has written this post", 0);
+    else if (author != asked->claims.user)
+        post_not_yours(asked->request);
     else
         write_deletion(asked);
+    free(asked);
 }
 
 static void counted(void *context) {
     struct post_request *asked = context;
-    reply_post(asked->gateway, asked->request, 200, asked->post);
+    post_reply(asked->gateway, asked->request, 200, asked->post);
     json_decref(asked->post);
     free(asked);
+}
+
+static void read_found(struct post_request *asked, json_t *post) {
+    if (json_is_null(post)) {
+        post_none(asked->request);
+        free(asked);
+        return;
+    }
+    asked->post = json_incref(post);
+    comment_counts_ask(asked->gateway->counts, &asked->id, 1, asked, counted);
 }
 
 static void found(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     json_t *post = json_array_get(json_object_get(reply, "items"), 0);
-    if (!post)
+    if (post) {
+        asked->found(asked, post);
+    } else {
         feed_owner_away(asked->request);
-    else if (asked->user >= 0)
-        delete_found(asked, post);
-    else if (json_is_null(post))
-        no_post(asked->request);
-    else
-        asked->post = json_incref(post);
-    json_decref(reply);
-    if (asked->post)
-        comment_counts_ask(asked->gateway->counts, &asked->id, 1, asked, counted);
-    else
         free(asked);
+    }
+    json_decref(reply);
 }
 
-static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {
+void post_ask(struct feed_gateway *gateway, const struct call *call,
+                    void (*done)(struct post_request *asked, json_t *post)) {
     struct post_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct post_request){.gateway = gateway, .request = request, .user = user, .id = id};
-    rpc_ask(gateway->owners, &ASK_POSTS, RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id)),
-            PEER_TIMEOUT_MS, found, asked);
+    *asked = (struct post_request){.gateway = gateway,
+                                   .request = call->request,
+                                   .claims = call->claims,
+                                   .id = call->values[0].id,
+                                   .found = done};
+    rpc_ask(gateway->owners, &ASK_POSTS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), PEER_TIMEOUT_MS, found,
+            asked);
+}
+
+bool post_may_be_there(const struct feed_gateway *gateway, const struct call *call) {
+    return ids_partition(call->values[0].id) < gateway->partitions;
 }
 
 static void get_post(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    int64_t id = call->values[0].id;
-    if (ids_partition(id) < gateway->partitions)
-        ask_for(gateway, call->request, id, -1);
+    if (post_may_be_there(state, call))
+        post_ask(state, call, read_found);
     else
-        no_post(call->request);
+        post_none(call->request);
 }
 
-/* A post that no process can ever have made is gone already. */
+/* A post that never was is gone already. */
 static void delete_post(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    int64_t id = call->values[0].id;
-    if (ids_partition(id) < gateway->partitions)
-        ask_for(gateway, call->request, id, call->claims.user);
+    if (post_may_be_there(state, call))
+        post_ask(state, call, delete_found);
     else
         http_reply(call->request, 204, NULL, NULL, 0, NULL, 0);
 }

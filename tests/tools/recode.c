@@ -210,7 +210,7 @@ static void show_follow_refusal(struct buffer *out, const struct follow_refusal 
 }
 
 static void show_post_command(struct buffer *out, const struct post_command *record) {
-    static const char *const kinds[] = {"POST", "DELETE", "FORGET"};
+    static const char *const kinds[] = {"POST", "DELETE", "FORGET", "EDIT"};
     put_symbol(out, "kind", kinds, record->kind);
     put_long(out, "user", record->user);
     put_long(out, "id", record->id);
@@ -219,6 +219,9 @@ static void show_post_command(struct buffer *out, const struct post_command *rec
     put_texts(out, "media", record->media);
     put_long(out, "time", record->time);
     put_longs(out, "mentions", record->mentions);
+    put_long(out, "version", record->version);
+    put_long(out, "editor", record->editor);
+    put_text(out, "reason", record->reason);
 }
 
 static void show_post(struct buffer *out, const struct post *record) {
@@ -231,6 +234,10 @@ static void show_post(struct buffer *out, const struct post *record) {
 static void show_post_text(struct buffer *out, const struct post_text *record) {
     put_text(out, "text", record->text);
     put_texts(out, "media", record->media);
+    put_long(out, "version", record->version);
+    put_long(out, "edited", record->edited);
+    put_long(out, "editor", record->editor);
+    put_longs(out, "mentions", record->mentions);
 }
 
 static void show_name_command(struct buffer *out, const struct name_command *record) {
@@ -279,7 +286,8 @@ static void show_answer(struct buffer *out, const struct timeline_answer *answer
 }
 
 static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
-    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot", "Gone", "HotGone"};
+    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot", "Gone", "HotGone",
+                                        "Edited"};
     buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case TIMELINE_ITEM_PUSH:
@@ -303,6 +311,10 @@ static void show_timeline_item(struct buffer *out, const struct timeline_item *i
         put_long(out, "id", item->gone.id);
         break;
     case TIMELINE_ITEM_HOT_GONE: put_long(out, "id", item->hot_gone.id); break;
+    case TIMELINE_ITEM_EDITED:
+        put_long(out, "id", item->edited.id);
+        put_long(out, "version", item->edited.version);
+        break;
     }
     close_object(out);
     buffer_string(out, "}, ");
@@ -314,6 +326,7 @@ static void show_feed_change(struct buffer *out, const struct feed_change *chang
         buffer_string(out, i ? ", {" : "{");
         put_long(out, "author", change->posts.items[i].author);
         put_long(out, "id", change->posts.items[i].id);
+        put_long(out, "version", change->posts.items[i].version);
         close_object(out);
     }
     buffer_string(out, "], ");

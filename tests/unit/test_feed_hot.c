@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "feed/edited.h"
 #include "feed/hot.h"
 #include "feed/id_table.h"
 #include "feed_items.h"
@@ -215,9 +216,30 @@ static void test_table(void **state) {
     }
 }
 
+static void test_edits_are_known_for_an_hour(void **state) {
+    enum { HOUR = EDITED_KEPT_MS };
+    const int64_t begin = INT64_C(1780000000000);
+    struct edited *edited = edited_new();
+    assert_int_equal(edited_version(edited, 5), 1);
+    assert_true(edited_put(edited, 5, 2, begin, begin));
+    assert_false(edited_put(edited, 5, 2, begin, begin)); // once more
+    assert_true(edited_put(edited, 5, 4, begin, begin));
+    assert_false(edited_put(edited, 5, 3, begin, begin)); // late
+    assert_int_equal(edited_version(edited, 5), 4);
+    assert_false(edited_put(edited, 6, 2, begin - HOUR - 1, begin)); // long ago
+    assert_true(edited_put(edited, 7, 2, begin + HOUR, begin + HOUR));
+    assert_int_equal(edited_version(edited, 5), 4);
+    assert_true(edited_put(edited, 8, 2, begin + 2 * HOUR, begin + 2 * HOUR));
+    assert_int_equal(edited_version(edited, 5), 1);
+    assert_int_equal(edited_version(edited, 7), 2);
+    assert_int_equal(edited_count(edited), 2);
+    edited_free(edited);
+    edited_free(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories), cmocka_unit_test(test_bounds),
                                        cmocka_unit_test(test_an_id_takes_sixteen_bytes_at_most),
-                                       cmocka_unit_test(test_table)};
+                                       cmocka_unit_test(test_table), cmocka_unit_test(test_edits_are_known_for_an_hour)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "feed/posts.h"
+#include "edits/edits.h"
 #include "feed/rules.h"
 
 /* A text of so many copies of a character. */
@@ -224,6 +225,36 @@ static void posts_are_decided(void **state) {
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day), POST_FORGET);
 }
 
+static void edits_are_decided(void **state) {
+    struct post_now now = {.exists = true, .version = 3, .read = 3};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.read = 2;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.read = 4;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.version = now.read = EDIT_VERSIONS_MAX;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.version = now.read = EDIT_VERSIONS_MAX - 1;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.deleted = 1;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now = (struct post_now){.exists = false, .read = 1};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    struct post_command edit = {.kind = POST_COMMAND_EDIT, .user = 1, .id = 2, .version = 1, .text = {"new", 3}};
+    assert_null(post_command_complaint(&edit));
+    edit.text.size = 0;
+    assert_non_null(post_command_complaint(&edit));
+    edit.text.size = 3;
+    edit.version = 0;
+    assert_non_null(post_command_complaint(&edit));
+    edit.version = 1;
+    edit.id = 0;
+    assert_non_null(post_command_complaint(&edit));
+    edit.id = 2;
+    edit.kind = POST_COMMAND_DELETE;
+    assert_non_null(post_command_complaint(&edit));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_must_be_two),
@@ -236,6 +267,7 @@ int main(void) {
         cmocka_unit_test(follows_are_decided),
         cmocka_unit_test(a_block_ends_no_later_follow),
         cmocka_unit_test(posts_are_decided),
+        cmocka_unit_test(edits_are_decided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@ struct world {
     struct some_profiles profiles;
     struct post_owners owners;
     struct texts *texts;
+    int64_t version; /* that the next ones want */
     struct asker askers[MOST];
     size_t asker_count;
     int answers;
@@ -38,7 +39,7 @@ struct world {
 
 static struct asker *get(struct world *w, int64_t id) {
     struct asker *asker = &w->askers[w->asker_count++];
-    *asker = (struct asker){.text = texts_get(w->texts, id)};
+    *asker = (struct asker){.text = texts_get(w->texts, id, w->version)};
     if (text_state_of(asker->text) == TEXT_ASKED) text_await(asker->text, &asker->wait);
     return asker;
 }
@@ -169,10 +170,10 @@ static void names_are_those_of_now(void **state) {
     until_asked(w, 1);
     post_owners_answer(&w->owners, 0);
     char *nobody = mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":null,\"avatar_url\":null,\"text\":\"text of %lld\","
-                              "\"media\":[],\"time\":%lld}",
+                              "\"media\":[],\"time\":%lld,\"version\":1,\"edited\":null}",
                               (long long)id, (long long)id, (long long)ids_time_ms(id));
     char *ada = mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"text of %lld\","
-                           "\"media\":[],\"time\":%lld}",
+                           "\"media\":[],\"time\":%lld,\"version\":1,\"edited\":null}",
                            (long long)id, (long long)id, (long long)ids_time_ms(id));
     assert_shows(w, asker, nobody);
     some_profiles_name(&w->profiles, 7, "Ada");
@@ -277,6 +278,45 @@ static void a_deleted_post_is_forgotten(void **state) {
     assert_int_equal(texts_stats_of(w->texts).kept, 1);
     texts_forget(w->texts, id);
     texts_forget(w->texts, id_of(1, 77)); /* unknown */
+    assert_int_equal(texts_stats_of(w->texts).kept, 0);
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_ASKED);
+    end(w);
+}
+
+static void an_edited_post_is_asked_for_again(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t id = id_of(1, 0);
+    struct buffer shown = {.size = 0};
+    get(w, id);
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_THERE);
+    w->version = 2;
+    struct asker *asker = get(w, id);
+    assert_int_equal(text_state_of(asker->text), TEXT_ASKED);
+    until_asked(w, 2);
+    char *reply = mem_format("{\"items\":[{\"id\":\"%lld\",\"user\":7,\"text\":\"new\",\"media\":[],\"time\":5,\"version\":2,"
+                             "\"edited\":6}]}",
+                             (long long)id);
+    post_owners_say(&w->owners, 1, 0, 200, reply);
+    free(reply);
+    text_put(w->texts, asker->text, &shown);
+    assert_non_null(strstr(buffer_cstring(&shown), "\"text\":\"new\",\"media\":[],\"time\":5,\"version\":2,\"edited\":6}"));
+    buffer_free(&shown);
+    w->version = 1; // whoever has not heard of the edit gets it all the same
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_THERE);
+    end(w);
+}
+
+static void a_former_text_that_is_under_way_is_not_kept(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t id = id_of(1, 0);
+    struct asker *before = get(w, id);
+    until_asked(w, 1);
+    w->version = 2;
+    struct asker *after = get(w, id);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(before->settled + after->settled, 2);
     assert_int_equal(texts_stats_of(w->texts).kept, 0);
     assert_int_equal(text_state_of(get(w, id)->text), TEXT_ASKED);
     end(w);
@@ -456,7 +496,7 @@ static void what_is_kept_is_as_the_model_says(void **state) {
                 model_asked(&model, w, id, true);
                 model_drop(&model, id);
             } else if (rand() % 2) {
-                struct shared_text *text = texts_get(w->texts, id);
+                struct shared_text *text = texts_get(w->texts, id, 1);
                 assert_int_equal(text_state_of(text) == TEXT_THERE, model_has(&model, id));
                 text_give(text);
                 while (!model_has(&model, id) && !model_asked(&model, w, id, false)) uv_run(&w->loop, UV_RUN_NOWAIT);
@@ -483,6 +523,8 @@ int main(void) {
         cmocka_unit_test(no_answer_in_time),
         cmocka_unit_test(answers_that_are_none),
         cmocka_unit_test(a_deleted_post_is_forgotten),
+        cmocka_unit_test(an_edited_post_is_asked_for_again),
+        cmocka_unit_test(a_former_text_that_is_under_way_is_not_kept),
         cmocka_unit_test(nobody_has_that_partition),
         cmocka_unit_test(owners_that_answer_at_once),
         cmocka_unit_test(who_waits_no_more_is_not_told),

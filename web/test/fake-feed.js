@@ -1,5 +1,7 @@
 // The feed's part of the fake server: posts and follows of one user's world, and what its edge says of them.
 
+import { edit, marksOf, versionsOf } from './fake-edits.js';
+
 const FIRST_ID = 250181845507911757n;
 const MINUTE_MS = 60_000;
 const SAID = [
@@ -64,6 +66,13 @@ export class FakeFeed {
         this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
     }
 
+    /** Its author edits it, and those who watch are told. */
+    edit(post, body) {
+        let refused = null;
+        this.changed(() => (refused = edit(post, body)));
+        return refused;
+    }
+
     remove(id) {
         this.#change([], [id], () => (this.posts = this.posts.filter((post) => post.id !== id)));
     }
@@ -80,7 +89,9 @@ export class FakeFeed {
     }
 
     get version() {
-        return `v${this.timeline.slice(0, 20).map(({ id }) => id).join().length}-${this.timeline[0]?.id}-${this.timeline.length}`;
+        const newest = this.timeline.slice(0, 20);
+        const edits = newest.reduce((sum, post) => sum + marksOf(post).version, 0);
+        return `v${newest.map(({ id }) => id).join().length}-${edits}-${this.timeline[0]?.id}-${this.timeline.length}`;
     }
 
     watch(say, version) {
@@ -106,7 +117,7 @@ export class FakeFeed {
             return [200, { ...page, complete: this.complete, version: after === null ? this.version : '' }];
         }
         if (what === 'posts' && method === 'POST') return this.#make(body);
-        if (what === 'posts') return this.#one(method, id);
+        if (what === 'posts') return this.#one(method, id, list, body);
         if (what === 'notices') {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
             return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
@@ -146,13 +157,15 @@ export class FakeFeed {
         return post ? [201, this.#shown(post)] : [409, { code: 'post_deleted', detail: 'the post that this key made was deleted' }];
     }
 
-    #one(method, id) {
+    #one(method, id, list, body) {
         const post = this.posts.find((one) => one.id === id);
         if (method === 'DELETE') {
             if (post) this.remove(id);
             return [204];
         }
         if (!post) return [404, { code: 'no_post', detail: 'there is no such post' }];
+        if (method === 'PUT') return this.edit(post, body) ?? [200, this.#shown(post)];
+        if (list === 'edits') return [200, { items: versionsOf(post), next: null }];
         return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
     }
 
@@ -167,8 +180,10 @@ export class FakeFeed {
         return { items: items.map((post) => this.#shown(post)), next: older.length > limit ? items.at(-1).id : null };
     }
 
-    #shown({ id, user, text, media, time, away }) {
-        return away ? { id, user, time, unavailable: true } : { id, user, ...this.profile(user), text, media, time, ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
+    #shown(post) {
+        const { id, user, text, media, time, away } = post;
+        if (away) return { id, user, time, unavailable: true };
+        return { id, user, ...this.profile(user), text, media, time, ...marksOf(post), ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
     }
 
     /** The author's part of a post or comment. @param {number} user */

@@ -4,6 +4,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -108,3 +109,23 @@ def test_the_browser_runs_a_page(browser):
     page.set_content('<p id=x></p><script>document.getElementById("x").textContent = 6 * 7</script>')
     assert page.text_content('#x') == '42'
     page.close()
+
+
+def test_a_paused_process_stands_still(tmp_path):
+    spin = 'import threading\nfor _ in range(4): threading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()'
+    process = Process('spinner', [sys.executable, '-c', spin], tmp_path / 'log')
+
+    def used_ns() -> list[str]:
+        return [path.read_text().split()[0] for path in pathlib.Path(f'/proc/{process.pid}/task').glob('*/schedstat')]
+
+    process.launch()
+    try:
+        for _ in range(20):
+            process.pause()
+            used = used_ns()
+            time.sleep(0.03)
+            assert used_ns() == used
+            process.resume()
+            time.sleep(0.02)
+    finally:
+        process.kill()

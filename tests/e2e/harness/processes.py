@@ -7,6 +7,8 @@ import signal
 import subprocess
 import time
 
+from .waiting import eventually
+
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -22,6 +24,13 @@ def die_with_parent():
 def clean_environment() -> dict:
     """Ours without STARLING_...: to a daemon that is configuration, and STARLING_BUILD is not meant as that."""
     return {name: value for name, value in os.environ.items() if not name.startswith('STARLING_')}
+
+
+def stopped(task: pathlib.Path) -> bool:
+    try:
+        return (task / 'stat').read_text().rpartition(') ')[2].startswith('T')
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
+        return True
 
 
 class Place:
@@ -102,7 +111,11 @@ class Process:
             self._child.wait()
 
     def pause(self):
+        """Returns when no thread of it runs any more: the signal stops all of them only once one of them is given a processor."""
         self.signal(signal.SIGSTOP)
+        if self.alive():
+            tasks = pathlib.Path(f'/proc/{self.pid}/task')
+            eventually(lambda: all(stopped(task) for task in tasks.iterdir()), what=f'{self.name} stands still')
 
     def resume(self):
         self.signal(signal.SIGCONT)

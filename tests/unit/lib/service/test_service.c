@@ -459,7 +459,7 @@ TEST(reloads_and_goes_on) {
     wait_for(shared->started);
     int before = shared->reloaded;
     kill(child.pid, SIGHUP);
-    wait_for(shared->reloaded == before + 1);
+    wait_for(shared->reloaded > before); /* by two, where the first one came late */
     expect(child.ops_port, "/healthz", HTTP_OK);
     stops(&child);
 }

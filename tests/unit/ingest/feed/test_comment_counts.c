@@ -105,9 +105,17 @@ static void until_asked(struct world *w, size_t count) {
     assert_int_equal(asked_count, count);
 }
 
-/* At once, of as many processes as have some. */
-static void until_some_are_asked(struct world *w) {
-    while (!asked_count) uv_run(&w->loop, UV_RUN_ONCE);
+static size_t posts_asked(void) {
+    size_t count = 0;
+    for (size_t i = 0; i < asked_count; i++)
+        for (const char *at = asked[i].path; (at = strstr(at, "post:")); at++) count++;
+    return count;
+}
+
+/* Until so many posts are asked for, of as many processes as have some: each is asked at a time of its own. */
+static void until_posts_are_asked(struct world *w, size_t count) {
+    while (posts_asked() < count) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(posts_asked(), count);
 }
 
 static void expect(struct world *w, int64_t post, int64_t reader, const char *expected) {
@@ -184,11 +192,7 @@ TEST(a_readers_likes_are_asked_for_each_time, struct world *w) {
     page_of(w, 8, 2, 4);
     page_of(w, 8, 2, 5);
     page_of(w, 8, 2, 5); // once
-    until_some_are_asked(w);
-    size_t items = 0;
-    for (size_t i = 0; i < asked_count; i++)
-        for (const char *at = asked[i].path; (at = strstr(at, "post:")); at++) items++;
-    assert_int_equal(items, 4);
+    until_posts_are_asked(w, 4);
     answer_all(0, NULL);
     assert_int_equal(w->pages, 3);
     expect(w, 8, 4, "{,\"comments\":1,\"likes\":3,\"liked\":true}");
@@ -199,7 +203,7 @@ TEST(a_readers_likes_are_asked_for_each_time, struct world *w) {
     assert_int_equal(w->pages, 4);
     page_of(w, 8, 2, 4);
     assert_int_equal(w->pages, 4);
-    until_some_are_asked(w);
+    until_posts_are_asked(w, 2);
     answer_all(0, NULL);
     assert_int_equal(w->pages, 5);
     page_of(w, 14, 1, 4); // nobody has ever commented or liked

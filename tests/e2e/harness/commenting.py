@@ -105,15 +105,20 @@ class Commenting:
         return {**{key: value for key, value in comment.items() if key not in ('name', 'avatar_url', 'liked')},
                 'replies': [cls.bare(reply) for reply in comment['replies']]}
 
+    @staticmethod
+    def difference(found: list, wanted: list) -> str:
+        """The first place in which two lists of comments differ, and how many each has."""
+        place = next((at for at, (one, other) in enumerate(zip(found, wanted)) if one != other), min(len(found), len(wanted)))
+        return f'{len(found)} for {len(wanted)}; at {place}: {found[place:place + 1]} for {wanted[place:place + 1]}'
+
     def check(self, subject, user=1, limit=7, sorts=('floor', 'newest', 'heat')):
         for sort in sorts:
             pages = self.pages(user, subject, sort, limit)
             wanted = self.threads.page(subject, sort, limit=10**9)
             found = [self.bare(item) for page in pages for item in page['items']]
-            assert found == wanted['items']
+            assert found == wanted['items'], f'{subject} by {sort}: {self.difference(found, wanted["items"])}'
             for page in pages:
                 assert (page['total'], page['likes']) == (wanted['total'], wanted['likes']) and [self.bare(one) for one in page['pinned']] == wanted['pinned']
-
 
     def check_answers(self, subject, user=1, limit=3):
         """Of each comment: the answers to a reply, and all replies of a root."""

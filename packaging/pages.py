@@ -61,7 +61,7 @@ def roff(text):
 class Page:
     def __init__(self, name, section, version, date, title):
         self.lines = [f'.TH {name.upper()} {section} {date} "starling {version}" "starling"',
-                      '.\\" Generated from the tables of the programs.', '.ad l', '.SH NAME', f'{roff(name)} \\- {roff(title)}']
+                      '.\\" Generated from the tables of the programs.', '.ad l', '.ds AD l', '.SH NAME', f'{roff(name)} \\- {roff(title)}']
 
     def head(self, title):
         self.lines.append(f'.SH {title}')

@@ -252,11 +252,19 @@ static int descriptors(void) {
     return count;
 }
 
-TEST(no_descriptor_is_left) {
+/* How many descriptors stay open after a world whose clients open so many connections and close them. */
+static int left_after(int connections) {
     int before = descriptors();
     struct ws_world *world = ws_world_new(NULL, NULL);
-    for (int i = 0; i < 20; i++) close(wire_open(world, 0));
-    ws_world_until(world, &world->at_server.closed, 20);
+    for (int i = 0; i < connections; i++) close(wire_open(world, 0));
+    ws_world_until(world, &world->at_server.closed, connections);
     ws_world_free(world);
-    assert_int_equal(descriptors(), before);
+    return descriptors() - before;
+}
+
+/* libwebsockets 4.3.5 itself leaves an eventfd of each context that lives on another's loop; 4.1.6 leaves none. */
+TEST(no_descriptor_is_left) {
+    int of_the_library = left_after(0);
+    assert_in_range(of_the_library, 0, 1);
+    assert_int_equal(left_after(20), of_the_library);
 }

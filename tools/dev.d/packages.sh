@@ -4,7 +4,7 @@
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkgconf python3
     librdkafka-dev libmicrohttpd-dev libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libjansson-dev libjwt-dev libssl-dev
     libcurl4-openssl-dev libavro-dev libsnappy-dev librocksdb-dev libsqlite3-dev libutf8proc-dev zlib1g-dev)
-TEST_PACKAGES=(libcmocka-dev python3-venv chromium man-db systemd iproute2)
+TEST_PACKAGES=(libcmocka-dev python3-venv chromium man-db systemd iproute2 openssl curl jq)
 CHECK_PACKAGES=(clang clang-format clang-tidy cppcheck shellcheck git)
 FUZZ_PACKAGES=(clang llvm libclang-rt-dev)
 CERTIFICATES=/etc/ssl/certs/ca-certificates.crt

@@ -248,7 +248,7 @@ command_up() {
     done
 
     lock
-    need_packages "${BUILD_PACKAGES[@]}" java maven nodejs npm ca-certificates openssl
+    need_packages "${BUILD_PACKAGES[@]}" java maven nodejs npm ca-certificates openssl curl
     build_release
     check_settings
     build_web

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
 #include "router/graph_private.h"
 #include "router/join.h"
 #include "router/telling.h"
@@ -30,9 +30,7 @@ static int discard(void *context, int32_t route, const void *bytes, size_t size,
 static void hear(void *context, const struct graph_change *change) {}
 
 static void must(int code, const struct error *error) {
-    if (!code) return;
-    fprintf(stderr, "bench-bigusers: %s\n", error->text);
-    exit(1);
+    if (code) bench_fail(error->text);
 }
 
 static struct location report(int64_t user, int64_t time) {
@@ -52,11 +50,6 @@ static double now_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Users base..base+USERS-1 with the first `friends` of all ids below base as their friends. */
@@ -89,7 +82,7 @@ static void measure(struct world *world, int64_t base, size_t friends, FILE *jso
         took[i] = now_us() - begun;
         if (world->list.count != friends) must(-1, &(struct error){.text = "a list is not what it should be"});
     }
-    qsort(took, JOINS, sizeof *took, by_size);
+    bench_sort(took, JOINS);
     printf("%8zu %10.1f %10.1f %10.1f\n", friends, took[JOINS / 2], took[JOINS * 99 / 100], took[JOINS - 1]);
     if (json)
         fprintf(json, "%s{\"friends\":%zu,\"p50_us\":%.2f,\"p99_us\":%.2f,\"max_us\":%.2f}", first ? "" : ",", friends,
@@ -99,13 +92,14 @@ static void measure(struct world *world, int64_t base, size_t friends, FILE *jso
 
 int main(int argc, char **argv) {
     static const int64_t FRIENDS[] = {0, 400, 5000};
-    FILE *json = argc == 3 && !strcmp(argv[1], "--json") ? fopen(argv[2], "we") : NULL;
-    char folder[] = "/tmp/starling-bigusers-XXXXXX";
+    FILE *json = NULL;
+    const struct argument known[] = {ARGUMENT("--json", &json)};
+    if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 1) bench_fail("it knows --json FILE alone");
+    char *folder = bench_folder();
     size_t sent = 0;
     struct world world = {.presence = presence_new(), .time = NOW};
     struct error error;
     int64_t from;
-    if (!mkdtemp(folder)) return 1;
     struct graph_options graph = {
         .path = folder, .partitions = 1, .cap = 5000, .max_age_ms = INT64_MAX / 4, .on_change = hear};
     world.epochs = epochs_new();
@@ -145,8 +139,6 @@ int main(int argc, char **argv) {
     epochs_free(world.epochs);
     presence_free(world.presence);
     graph_close(world.graph);
-    char *remove = mem_format("rm -rf %s", folder);
-    int code = system(remove);
-    free(remove);
-    return code ? 1 : 0;
+    bench_folder_remove(folder);
+    return 0;
 }

@@ -24,7 +24,6 @@
 #include "base/text.h"
 #include "bench/arguments.h"
 #include "bench/comments_world.h"
-#include "bench/machine.h"
 #include "bench/sender.h"
 #include "comments/heat.h"
 #include "comments/threads.h"
@@ -42,8 +41,6 @@ struct options {
     int64_t from, count, subjects, partitions;
 };
 
-static void fail(const char *what, const struct error *error) { sender_fail(what, error->text); }
-
 /* ---- commands ---- */
 
 struct known_comment {
@@ -54,11 +51,11 @@ static struct known_comment *read_comments(const char *path, size_t *count) {
     FILE *file = fopen(path, "r");
     struct known_comment *all = NULL;
     *count = 0;
-    if (!file || fseek(file, 0, SEEK_END)) sender_fail(path, strerror(errno));
+    if (!file || fseek(file, 0, SEEK_END)) bench_die(path, strerror(errno));
     *count = (size_t)ftell(file) / sizeof *all;
     rewind(file);
     all = mem_alloc((*count + 1) * sizeof *all);
-    if (!*count || fread(all, sizeof *all, *count, file) != *count) sender_fail(path, "it holds no comments");
+    if (!*count || fread(all, sizeof *all, *count, file) != *count) bench_die(path, "it holds no comments");
     fclose(file);
     return all;
 }
@@ -123,9 +120,9 @@ static void take(struct filler *filler, enum threads_state state, const struct e
                                         .key_size = subject_key_write(key, &parts),
                                         .value = filler->value.data,
                                         .value_size = filler->value.size};
-    if (threads_take(filler->threads, state, &record, &reason, &error)) fail("the store", &error);
-    if (reason) sender_fail("a record", reason);
-    if (++filler->gathered % BATCH == 0 && threads_write(filler->threads, &error)) fail("the store", &error);
+    if (threads_take(filler->threads, state, &record, &reason, &error)) bench_die("the store", error.text);
+    if (reason) bench_die("a record", reason);
+    if (++filler->gathered % BATCH == 0 && threads_write(filler->threads, &error)) bench_die("the store", error.text);
     buffer_clear(&filler->value);
 }
 
@@ -184,10 +181,10 @@ static void load_store(const struct options *options) {
     struct store *store;
     int64_t now = clock_wall_ms(), first = options->count / FIRST_SHARE,
             each = (options->count - first) / (options->subjects - 1);
-    if (store_open(options->path, &how, &store, &error)) fail(options->path, &error);
+    if (store_open(options->path, &how, &store, &error)) bench_die(options->path, error.text);
     filler.threads = threads_new(store, filler.partitions);
     for (int32_t p = 0; p < filler.partitions; p++)
-        if (threads_open(filler.threads, p, now, 0, &error)) fail(options->path, &error);
+        if (threads_open(filler.threads, p, now, 0, &error)) bench_die(options->path, error.text);
     take_subjects(&filler, 0, 1, first, false);
     for (int64_t from = 1; from < options->subjects; from += TOGETHER) {
         int64_t left = options->subjects - from;
@@ -195,9 +192,9 @@ static void load_store(const struct options *options) {
     }
     for (int32_t p = 0; p < filler.partitions; p++) {
         for (int s = 0; s < THREADS_STATES; s++) threads_lost(filler.threads, p, (enum threads_state)s);
-        if (threads_touch(filler.threads, p, clock_wall_ms(), &error)) fail(options->path, &error);
+        if (threads_touch(filler.threads, p, clock_wall_ms(), &error)) bench_die(options->path, error.text);
     }
-    if (threads_write(filler.threads, &error)) fail(options->path, &error);
+    if (threads_write(filler.threads, &error)) bench_die(options->path, error.text);
     printf("{\"comments\":%" PRId64 ",\"first\":%" PRId64 ",\"cpu_s\":%.3f}\n", filler.number, first, bench_cpu_s());
     buffer_free(&filler.value);
     threads_free(filler.threads);
@@ -231,7 +228,7 @@ static void dump_sql(const struct options *options) {
     free(roots);
     free(floors);
     free(replies);
-    if (fclose(index) || fclose(contents) || fclose(subjects)) sender_fail(options->path, strerror(errno));
+    if (fclose(index) || fclose(contents) || fclose(subjects)) bench_die(options->path, strerror(errno));
 }
 
 /* ---- tokens ---- */
@@ -242,7 +239,7 @@ static double check_all(struct auth *auth, char **tokens, size_t count, size_t r
     double before = bench_cpu_s();
     for (size_t i = 0; i < count * rounds; i++) {
         const char *token = tokens[i % count];
-        if (auth_verify(auth, token, strlen(token), clock_wall_ms(), &claims, &error)) fail("a token", &error);
+        if (auth_verify(auth, token, strlen(token), clock_wall_ms(), &claims, &error)) bench_die("a token", error.text);
     }
     return (bench_cpu_s() - before) / (double)(count * rounds) * 1e6;
 }
@@ -254,14 +251,14 @@ static void check_tokens(const struct options *options) {
     char line[LINE], **tokens = NULL;
     size_t count = 0;
     FILE *file = fopen(options->tokens, "r");
-    if (!file) sender_fail(options->tokens, strerror(errno));
+    if (!file) bench_die(options->tokens, strerror(errno));
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         tokens = mem_resize(tokens, count + 1, sizeof *tokens);
         tokens[count++] = mem_string(line);
     }
     fclose(file);
-    if (auth_new(&how, &auth, &error)) fail(options->path, &error);
+    if (auth_new(&how, &auth, &error)) bench_die(options->path, error.text);
     double first = check_all(auth, tokens, count, 1), kept = check_all(auth, tokens, count, KEPT_ROUNDS);
     printf("{\"first_us\":%.3f,\"kept_us\":%.4f}\n", first, kept);
     auth_free(auth);
@@ -269,43 +266,36 @@ static void check_tokens(const struct options *options) {
     free(tokens);
 }
 
-/* ---- arguments ---- */
+/* ---- */
 
-static void arguments(int argc, char **argv, struct options *options) {
-    const struct argument known[] = {
-        {"--from", &options->from, NULL},           {"--count", &options->count, NULL},
-        {"--subjects", &options->subjects, NULL},   {"--partitions", &options->partitions, NULL},
-        {"--bootstrap", NULL, &options->bootstrap}, {"--prefix", NULL, &options->prefix},
-        {"--path", NULL, &options->path},           {"--tokens", NULL, &options->tokens}};
-    arguments_read(argc, argv, known, ARRAY_SIZE(known));
+static void load_posts(const struct options *options, struct sender *sender) {
+    load_commands(options, sender, COMMENT_COMMAND_POST, false);
 }
 
-static bool without_kafka(const char *what, const struct options *options) {
-    if (strcmp(what, "store") == 0)
-        load_store(options);
-    else if (strcmp(what, "sql") == 0)
-        dump_sql(options);
-    else if (strcmp(what, "token") == 0)
-        check_tokens(options);
-    else
-        return false;
-    return true;
+static void load_replies(const struct options *options, struct sender *sender) {
+    load_commands(options, sender, COMMENT_COMMAND_REPLY, true);
 }
+
+static void load_likes(const struct options *options, struct sender *sender) {
+    load_commands(options, sender, COMMENT_COMMAND_LIKE, true);
+}
+
+static void load_subject_likes(const struct options *options, struct sender *sender) {
+    load_commands(options, sender, COMMENT_COMMAND_LIKE, false);
+}
+
+static const struct loader LOADERS[] = {{"posts", .send = load_posts},   {"replies", .send = load_replies},
+                                        {"likes", .send = load_likes},   {"subject-likes", .send = load_subject_likes},
+                                        {"store", .alone = load_store},  {"sql", .alone = dump_sql},
+                                        {"token", .alone = check_tokens}};
 
 int main(int argc, char **argv) {
-    struct options options = {.subjects = 2};
-    struct sender sender;
-    if (argc < 2) sender_fail("comments-load", "its head says which arguments there are");
-    arguments(argc, argv, &options);
-    const char *what = argv[1];
-    if (without_kafka(what, &options)) return 0;
-    const struct kafka_settings settings = {
-        .topics = &TOPICS_ALL, .bootstrap = options.bootstrap, .prefix = options.prefix, .client_id = "bench-comments"};
-    sender_open(&sender, &settings);
-    if (strcmp(what, "posts") == 0) load_commands(&options, &sender, COMMENT_COMMAND_POST, false);
-    if (strcmp(what, "replies") == 0) load_commands(&options, &sender, COMMENT_COMMAND_REPLY, true);
-    if (strcmp(what, "likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE, true);
-    if (strcmp(what, "subject-likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE, false);
-    sender_close(&sender);
+    struct options o = {.subjects = 2};
+    const struct argument known[] = {ARGUMENT("--from", &o.from),           ARGUMENT("--count", &o.count),
+                                     ARGUMENT("--subjects", &o.subjects),   ARGUMENT("--partitions", &o.partitions),
+                                     ARGUMENT("--bootstrap", &o.bootstrap), ARGUMENT("--prefix", &o.prefix),
+                                     ARGUMENT("--path", &o.path),           ARGUMENT("--tokens", &o.tokens)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    loader_run(LOADERS, ARRAY_SIZE(LOADERS), argc == 2 ? argv[1] : "", &o, o.bootstrap, o.prefix);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "bench/sender.h"
 #include "event/codec.h"
 #include "subjects/subject.h"
 
@@ -44,10 +45,7 @@ static inline struct event_text comments_world_name(int64_t subject, char name[S
 }
 
 static inline struct event_text comments_world_text(int64_t number, char text[COMMENTS_TEXT + 1]) {
-    snprintf(text, COMMENTS_TEXT + 1, "comment %" PRId64 " ", number);
-    for (size_t i = strlen(text); i < COMMENTS_TEXT; i++)
-        text[i] = i % 7 == 6 ? ' ' : (char)('a' + hash_u64((uint64_t)number << 8 | i) % 26);
-    text[COMMENTS_TEXT] = '\0';
+    sender_words("comment", number, text, COMMENTS_TEXT);
     return (struct event_text){text, COMMENTS_TEXT};
 }
 

@@ -178,40 +178,18 @@ int main(int argc, char **argv) {
     read_ranges(bench, argv[7]);
     bench->kept = calloc((size_t)bench->count * (size_t)bench->partitions, sizeof *bench->kept);
     if (!bench->kept) bench_fail("no memory");
-    const char *const reading[] = {"bootstrap.servers",
-                                   bench->bootstrap,
-                                   "group.id",
-                                   "bench-deciding-floor",
-                                   "enable.auto.commit",
-                                   "false",
-                                   "isolation.level",
-                                   "read_committed",
-                                   "enable.partition.eof",
-                                   "true",
-                                   "fetch.wait.max.ms",
-                                   "50",
-                                   "socket.nagle.disable",
-                                   "true",
-                                   NULL};
-    const char *const writing[] = {"bootstrap.servers",
-                                   bench->bootstrap,
-                                   "acks",
-                                   "all",
-                                   "enable.idempotence",
-                                   "true",
-                                   "transactional.id",
-                                   "bench-deciding-floor",
-                                   "linger.ms",
-                                   "100",
-                                   "queue.buffering.max.messages",
-                                   "10000000",
-                                   "queue.buffering.max.kbytes",
-                                   "65536",
-                                   "socket.nagle.disable",
-                                   "true",
-                                   NULL};
-    rd_kafka_t *consumer = floor_client(RD_KAFKA_CONSUMER, reading),
-               *producer = floor_client(RD_KAFKA_PRODUCER, writing);
+    rd_kafka_t *consumer =
+        floor_client(RD_KAFKA_CONSUMER,
+                     floor_settings("bootstrap.servers=%s group.id=bench-deciding-floor enable.auto.commit=false "
+                                    "isolation.level=read_committed enable.partition.eof=true fetch.wait.max.ms=50 "
+                                    "socket.nagle.disable=true",
+                                    bench->bootstrap));
+    rd_kafka_t *producer = floor_client(
+        RD_KAFKA_PRODUCER,
+        floor_settings("bootstrap.servers=%s acks=all enable.idempotence=true transactional.id=bench-deciding-floor "
+                       "linger.ms=100 queue.buffering.max.messages=10000000 queue.buffering.max.kbytes=65536 "
+                       "socket.nagle.disable=true",
+                       bench->bootstrap));
     rd_kafka_poll_set_consumer(consumer);
     check(rd_kafka_init_transactions(producer, TIMEOUT_MS));
     double before = bench_cpu_s();

@@ -14,17 +14,17 @@
  * report when its user moves, and gets a Digest. Prints one JSON object.
  */
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "base/bytes.h"
 #include "base/loop.h"
+#include "bench/arguments.h"
 #include "bench/people.h"
 #include "bench/phones.h"
+#include "bench/sender.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
-#include "kafka/producer.h"
 #include "router/telling.h"
 #include "ws/internal.h"
 
@@ -67,50 +67,7 @@ struct city {
 
 /* ---- arguments ---- */
 
-static void usage(void) {
-    fprintf(stderr, "usage: see the head of bench/edge.c\n");
-    exit(2);
-}
-
-enum kind { FLAG, TEXT, WHOLE, COUNT, SIZE, REAL }; /* bool, const char *, int, unsigned, size_t, double */
-
-static const struct argument {
-    const char *name;
-    enum kind kind;
-    size_t offset; /* in struct options */
-} ARGUMENTS[] = {
-    {"--scattered", FLAG, offsetof(struct options, scattered)},
-    {"--reports", FLAG, offsetof(struct options, reports)},
-    {"--tls", FLAG, offsetof(struct options, tls)},
-    {"--bootstrap", TEXT, offsetof(struct options, bootstrap)},
-    {"--prefix", TEXT, offsetof(struct options, prefix)},
-    {"--key-file", TEXT, offsetof(struct options, key_file)},
-    {"--listen", TEXT, offsetof(struct options, listen)},
-    {"--hello", TEXT, offsetof(struct options, hello)},
-    {"--pid", WHOLE, offsetof(struct options, pid)},
-    {"--partitions", WHOLE, offsetof(struct options, partitions)},
-    {"--routes", WHOLE, offsetof(struct options, routes)},
-    {"--seconds", WHOLE, offsetof(struct options, seconds)},
-    {"--feed", WHOLE, offsetof(struct options, feed)},
-    {"--source", WHOLE, offsetof(struct options, source)},
-    {"--friends", COUNT, offsetof(struct options, friends)},
-    {"--sessions", SIZE, offsetof(struct options, sessions)},
-    {"--warm-s", REAL, offsetof(struct options, warm_s)},
-    {"--report-s", REAL, offsetof(struct options, report_s)},
-    {"--compress", REAL, offsetof(struct options, compress)},
-};
-
-static void take(struct options *options, const struct argument *argument, const char *value) {
-    void *at = (char *)options + argument->offset;
-    switch (argument->kind) {
-    case FLAG: *(bool *)at = true; break;
-    case TEXT: *(const char **)at = value; break;
-    case WHOLE: *(int *)at = atoi(value); break;
-    case COUNT: *(unsigned *)at = (unsigned)atoi(value); break;
-    case SIZE: *(size_t *)at = (size_t)atoi(value); break;
-    case REAL: *(double *)at = atof(value); break;
-    }
-}
+static const char USAGE[] = "its head says which modes and arguments there are";
 
 static struct options parse(int argc, char **argv) {
     struct options o = {.sessions = 15000,
@@ -122,22 +79,30 @@ static struct options parse(int argc, char **argv) {
                         .routes = 4,
                         .warm_s = 3,
                         .source = 1};
-    if (argc < 2) usage();
+    const struct argument known[] = {ARGUMENT("--scattered", &o.scattered),
+                                     ARGUMENT("--reports", &o.reports),
+                                     ARGUMENT("--tls", &o.tls),
+                                     ARGUMENT("--bootstrap", &o.bootstrap),
+                                     ARGUMENT("--prefix", &o.prefix),
+                                     ARGUMENT("--key-file", &o.key_file),
+                                     ARGUMENT("--listen", &o.listen),
+                                     ARGUMENT("--hello", &o.hello),
+                                     ARGUMENT("--pid", &o.pid),
+                                     ARGUMENT("--partitions", &o.partitions),
+                                     ARGUMENT("--routes", &o.routes),
+                                     ARGUMENT("--seconds", &o.seconds),
+                                     ARGUMENT("--feed", &o.feed),
+                                     ARGUMENT("--source", &o.source),
+                                     ARGUMENT("--friends", &o.friends),
+                                     ARGUMENT("--sessions", &o.sessions),
+                                     ARGUMENT("--warm-s", &o.warm_s),
+                                     ARGUMENT("--report-s", &o.report_s),
+                                     ARGUMENT("--compress", &o.compress)};
+    if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 2) bench_fail(USAGE);
     o.mode = argv[1];
-    for (int i = 2; i < argc; i++) {
-        const struct argument *found = NULL;
-        for (size_t j = 0; j < ARRAY_SIZE(ARGUMENTS); j++)
-            if (!strcmp(ARGUMENTS[j].name, argv[i])) found = &ARGUMENTS[j];
-        if (!found || (found->kind != FLAG && ++i == argc)) usage();
-        take(&o, found, argv[i]);
-    }
-    if (o.reports && o.tls) usage(); /* reports are said from another thread than the phones' */
+    if (o.reports && o.tls)
+        bench_fail("reports are said from another thread than the phones', which TLS does not allow");
     return o;
-}
-
-static void die(const char *what, const struct error *error) {
-    fprintf(stderr, "bench-edge: %s: %s\n", what, error->text);
-    exit(1);
 }
 
 /* ---- Kafka ---- */
@@ -158,17 +123,6 @@ static void wait_for_room(struct city *city, size_t most) {
     while (kafka_producer_pending(city->producer) > most) pump(city, 0);
 }
 
-static void produce(struct city *city, const struct topic *topic, int32_t partition, int64_t user,
-                    const struct buffer *value) {
-    uint8_t key[8];
-    bool keyed = partition == KAFKA_PARTITION_BY_KEY;
-    bytes_put_be64(key, (uint64_t)user);
-    wait_for_room(city, PENDING_MAX);
-    int code = kafka_producer_send(city->producer, topic, partition, keyed ? key : NULL, keyed ? sizeof key : 0,
-                                   value->data, value->size, NULL);
-    if (code) die("produce", &(struct error){.text = "refused"});
-}
-
 static int send_batch(void *context, int32_t route, const void *bytes, size_t size, uint64_t epoch) {
     struct city *city = context;
     (void)epoch;
@@ -176,40 +130,35 @@ static int send_batch(void *context, int32_t route, const void *bytes, size_t si
     return kafka_producer_send(city->producer, &TOPIC_DELIVERIES, route, NULL, 0, bytes, size, NULL);
 }
 
-static void prepare_friendships(struct city *city, struct buffer *value) {
-    struct people people = people_new(city->options.sessions, city->options.friends);
+static void prepare_friendships(const struct options *options, struct sender *sender) {
+    struct people people = people_new(options->sessions, options->friends);
     for (size_t i = 0; i < people.count; i++) {
         for (unsigned k = 0; k < people.friends; k++) {
             uint8_t key[16];
             bytes_put_be64(key, (uint64_t)people_user(i));
             bytes_put_be64(key + 8, (uint64_t)people_user(people_friend(&people, i, k)));
-            buffer_clear(value);
-            event_encode_friendship(value, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 1});
-            wait_for_room(city, PENDING_MAX);
-            kafka_producer_send(city->producer, &TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                                value->data, value->size, NULL);
+            event_encode_friendship(&sender->value, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 1});
+            sender_send(sender, &TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, sizeof key);
         }
     }
     free(people.distances);
 }
 
-static void prepare(struct city *city) {
-    struct buffer value = {0};
-    if (city->options.friends) prepare_friendships(city, &value);
-    for (size_t i = 0; i < city->options.sessions; i++) {
+static void prepare(const struct options *options) {
+    struct sender sender;
+    sender_open(&sender, options->bootstrap, options->prefix, SENDER_LINGER_MS);
+    if (options->friends) prepare_friendships(options, &sender);
+    for (size_t i = 0; i < options->sessions; i++) {
         char name[32], avatar[64];
-        buffer_clear(&value);
-        event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS});
-        produce(city, &TOPIC_SHARING, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
+        event_encode_sharing(&sender.value, &(struct sharing){.mode = SHARING_FRIENDS});
+        sender_send_user(&sender, &TOPIC_SHARING, people_user(i));
         int name_size = snprintf(name, sizeof name, "Person Number %zu", i);
         int avatar_size = snprintf(avatar, sizeof avatar, "https://img.example.org/~%" PRId64 ".jpg", people_user(i));
-        buffer_clear(&value);
-        event_encode_profile(
-            &value, &(struct profile){.name = {name, (size_t)name_size}, .avatar_url = {avatar, (size_t)avatar_size}});
-        produce(city, &TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
+        event_encode_profile(&sender.value, &(struct profile){.name = {name, (size_t)name_size},
+                                                              .avatar_url = {avatar, (size_t)avatar_size}});
+        sender_send_user(&sender, &TOPIC_PROFILES, people_user(i));
     }
-    wait_for_room(city, 0);
-    buffer_free(&value);
+    sender_close(&sender);
 }
 
 static void saw_locations(void *context, const struct kafka_record *records, size_t count) {
@@ -235,7 +184,7 @@ static void start_kafka(struct city *city) {
             &(struct kafka_producer_options){
                 .loop = city->loop, .settings = &city->kafka, .context = city, .on_delivered = acknowledged},
             &city->producer, &error))
-        die("producer", &error);
+        bench_die("producer", error.text);
 }
 
 static void read_joins(struct city *city) {
@@ -245,10 +194,11 @@ static void read_joins(struct city *city) {
             &(struct kafka_consumer_options){
                 .loop = city->loop, .settings = &city->kafka, .context = city, .on_records = saw_locations},
             &city->consumer, &error))
-        die("consumer", &error);
+        bench_die("consumer", error.text);
     for (int i = 0; i < city->options.partitions; i++)
         positions[i] = (struct kafka_position){&TOPIC_LOCATIONS, i, KAFKA_OFFSET_BEGINNING};
-    if (kafka_consumer_read(city->consumer, positions, (size_t)city->options.partitions, &error)) die("read", &error);
+    if (kafka_consumer_read(city->consumer, positions, (size_t)city->options.partitions, &error))
+        bench_die("read", error.text);
 }
 
 /* ---- the city ---- */
@@ -275,7 +225,7 @@ static void city_new(struct city *city) {
 static void make_hellos(struct city *city) {
     struct token_issuer *issuer;
     struct error error;
-    if (token_issuer_new(city->options.key_file, &issuer, &error)) die("key", &error);
+    if (token_issuer_new(city->options.key_file, &issuer, &error)) bench_die("key", error.text);
     for (size_t i = 0; i < city->options.sessions; i++) {
         city->times[i] = clock_wall_ms();
         city->phones.all[i].hello = people_hello(issuer, i, city->times[i]);
@@ -348,7 +298,7 @@ static void feed_flush(struct city *city) {
     size_t done = 0;
     while (done < city->fed.size) {
         ssize_t sent = send(city->feed, city->fed.data + done, city->fed.size - done, MSG_NOSIGNAL);
-        if (sent <= 0) die("feed", &(struct error){.text = "the peer has gone"});
+        if (sent <= 0) bench_die("feed", "the peer has gone");
         done += (size_t)sent;
     }
     buffer_clear(&city->fed);
@@ -448,7 +398,7 @@ static void connect_phones(struct city *city) {
     city->memory_before = memory_of(city->options.pid);
     phones_start(&city->phones);
     if (!phones_wait(&city->phones.open, city->options.sessions, SETUP_S))
-        die("connecting", &(struct error){.text = "not all phones are connected"});
+        bench_die("connecting", "not all phones are connected");
 }
 
 static void prepare_phones(struct city *city, const char *subprotocol, unsigned page_frame) {
@@ -471,12 +421,12 @@ static void drive(struct city *city) {
     connect_phones(city);
     int64_t until = clock_monotonic_us() + SETUP_S * INT64_C(1000000);
     while (city->joined < city->options.sessions && clock_monotonic_us() < until) pump(city, 0);
-    if (city->joined < city->options.sessions) die("joining", &(struct error){.text = "not all sessions have joined"});
+    if (city->joined < city->options.sessions) bench_die("joining", "not all sessions have joined");
     kafka_consumer_free(city->consumer);
     city->consumer = NULL;
     send_rosters(city);
     if (!phones_wait(&city->phones.paged, city->options.sessions, SETUP_S))
-        die("first pages", &(struct error){.text = "not all phones have their page"});
+        bench_die("first pages", "not all phones have their page");
     while (city->phones.marks < (uint64_t)city->options.sessions * city->people.friends) pump(city, 0);
     city->moving_since_us = clock_monotonic_us();
     city->moving = true;
@@ -491,7 +441,7 @@ static void connect_feed(struct city *city) {
     snprintf(address, sizeof address, "127.0.0.1:%d", city->options.feed);
     struct sockaddr_in to = phones_address(address);
     city->feed = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(city->feed, (struct sockaddr *)&to, sizeof to)) die("feed", &(struct error){.text = "nobody listens"});
+    if (connect(city->feed, (struct sockaddr *)&to, sizeof to)) bench_die("feed", "nobody listens");
 }
 
 /* A floor that makes its load itself, or a peer that is fed. */
@@ -501,7 +451,7 @@ static void plain(struct city *city) {
         city->phones.all[i].hello = mem_string(city->options.hello);
     connect_phones(city);
     if (city->options.hello && !phones_wait(&city->phones.paged, city->options.sessions, SETUP_S))
-        die("hello", &(struct error){.text = "not all phones were answered"});
+        bench_die("hello", "not all phones were answered");
     if (city->options.feed) {
         city_new(city);
         connect_feed(city);
@@ -525,23 +475,26 @@ static void sizes(void) {
 
 int main(int argc, char **argv) {
     struct city city = {.options = parse(argc, argv), .loop = mem_alloc(sizeof(uv_loop_t))};
+    const char *mode = city.options.mode;
+    bool plainly = !strcmp(mode, "plain");
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!strcmp(city.options.mode, "sizes")) {
+    if (!strcmp(mode, "sizes")) {
         sizes();
         return 0;
     }
+    if (!strcmp(mode, "prepare")) {
+        prepare(&city.options);
+        return 0;
+    }
+    if (!city.options.listen || (!plainly && strcmp(mode, "drive") != 0)) bench_fail(USAGE);
     uv_loop_init(city.loop);
     struct loop_timer *ticker = loop_timer_new(city.loop, TICK_MS, TICK_MS, tick, &city);
-    if (!city.options.listen && strcmp(city.options.mode, "prepare") != 0) usage();
-    if (strcmp(city.options.mode, "plain") != 0) start_kafka(&city);
-    if (!strcmp(city.options.mode, "prepare"))
-        prepare(&city);
-    else if (!strcmp(city.options.mode, "drive"))
-        drive(&city);
-    else if (!strcmp(city.options.mode, "plain"))
+    if (plainly) {
         plain(&city);
-    else
-        usage();
+    } else {
+        start_kafka(&city);
+        drive(&city);
+    }
     loop_timer_free(ticker);
     kafka_producer_free(city.producer, 1000);
     deliver_free(city.outbox);

@@ -13,6 +13,7 @@
  */
 #include <inttypes.h>
 
+#include "bench/arguments.h"
 #include "bench/people.h"
 #include "bench/phones.h"
 
@@ -25,7 +26,7 @@ struct live {
     int64_t *sent_us;          /* by user's index: its last report */
     atomic_int_fast64_t *time; /* its time; 0: seen by somebody */
     _Atomic uint32_t *waits;   /* friends who have not seen it */
-    float *latencies;          /* us */
+    double *latencies;         /* us */
     size_t seen, room;
     atomic_size_t done;
     atomic_bool measuring;
@@ -48,18 +49,9 @@ static void on_frame(void *context, size_t phone, const char *text, size_t size)
         if ((time = number_after(at, end, "\"time\":", 7, &at)) < 0) return;
         size_t index = people_index(user);
         if (index >= live->people.count || live->time[index] != time) continue;
-        if (live->seen < live->room) live->latencies[live->seen++] = (float)(now - live->sent_us[index]);
+        if (live->seen < live->room) live->latencies[live->seen++] = (double)(now - live->sent_us[index]);
         if (atomic_fetch_sub(&live->waits[index], 1) == 1) live->done++;
     }
-}
-
-static int by_size(const void *left, const void *right) {
-    float a = *(const float *)left, b = *(const float *)right;
-    return (a > b) - (a < b);
-}
-
-static double quantile(float *values, size_t count, double q) {
-    return count ? (double)values[(size_t)((double)(count - 1) * q)] : 0;
 }
 
 static void report(struct live *live, size_t index, uint64_t step) {
@@ -92,12 +84,12 @@ static void measure(struct live *live, double rate) {
     usleep(SETTLE_MS * 1000);
     live->measuring = false;
     usleep(50000);
-    qsort(live->latencies, live->seen, sizeof *live->latencies, by_size);
+    bench_sort(live->latencies, live->seen);
     printf("{\"rate\":%.0f,\"sent\":%" PRIu64 ",\"done_per_s\":%.1f,\"seen\":%zu,\"expected\":%" PRIu64
            ",\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f}\n",
            rate, sent, (double)done / seconds, live->seen, sent * live->people.friends,
-           quantile(live->latencies, live->seen, .5), quantile(live->latencies, live->seen, .99),
-           quantile(live->latencies, live->seen, .999));
+           bench_quantile(live->latencies, live->seen, .5), bench_quantile(live->latencies, live->seen, .99),
+           bench_quantile(live->latencies, live->seen, .999));
 }
 
 static void paged_times(struct live *live, int64_t since_us, const char *name) {
@@ -106,16 +98,16 @@ static void paged_times(struct live *live, int64_t since_us, const char *name) {
     for (size_t i = 0; i < live->phones.count; i++) {
         const struct phone *phone = &live->phones.all[i];
         if (!phone->paged_us || phone->started_us < since_us) continue;
-        live->latencies[count++] = (float)(phone->paged_us - since_us);
+        live->latencies[count++] = (double)(phone->paged_us - since_us);
         if (phone->opened_us > opened) opened = phone->opened_us;
         if (phone->paged_us > paged) paged = phone->paged_us;
     }
-    qsort(live->latencies, count, sizeof *live->latencies, by_size);
+    bench_sort(live->latencies, count);
     printf("{\"%s\":%zu,\"open_s\":%.3f,\"paged_s\":%.3f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"refused\":%" PRIu64
            ",\"closed\":%" PRIu64 "}\n",
            name, count, (double)(opened - since_us) / 1e6, (double)(paged - since_us) / 1e6,
-           quantile(live->latencies, count, .5), quantile(live->latencies, count, .99), (uint64_t)live->phones.refused,
-           (uint64_t)live->phones.closed);
+           bench_quantile(live->latencies, count, .5), bench_quantile(live->latencies, count, .99),
+           (uint64_t)live->phones.refused, (uint64_t)live->phones.closed);
 }
 
 static void storm(struct live *live, bool kill, int idle_s) {
@@ -138,56 +130,31 @@ static void storm(struct live *live, bool kill, int idle_s) {
     paged_times(live, gone, "back");
 }
 
-static void latency(struct live *live, char *rates) {
+static void latency(struct live *live, const char *rates) {
     live->phones.connecting = 256;
     live->phones.on_frame = on_frame;
     phones_start(&live->phones);
     if (!phones_wait(&live->phones.paged, live->phones.count, WAIT_S)) exit(1);
     sleep(3);
-    for (char *rest = rates, *rate; (rate = strsep(&rest, ","));) {
+    for (const char *rate = rates; rate; rate = strchr(rate, ',') ? strchr(rate, ',') + 1 : NULL) {
         measure(live, atof(rate));
         sleep(1);
     }
 }
 
 int main(int argc, char **argv) {
-    const char *key_file = NULL, *listen = NULL;
-    char *rates = NULL, nothing[] = "0";
+    const char *key_file = NULL, *listen = NULL, *rates = "0";
     size_t sessions = 2000;
     unsigned friends = 40;
     int source = 1, idle_s = 0;
     bool kill = false;
     struct live live = {.seconds = 8};
-    for (int i = 2; i < argc; i++) {
-        char *value = i + 1 < argc ? argv[i + 1] : nothing;
-        if (!strcmp(argv[i], "--kill")) {
-            kill = true;
-            continue;
-        }
-        if (!strcmp(argv[i], "--key-file"))
-            key_file = value;
-        else if (!strcmp(argv[i], "--listen"))
-            listen = value;
-        else if (!strcmp(argv[i], "--sessions"))
-            sessions = (size_t)atoi(value);
-        else if (!strcmp(argv[i], "--friends"))
-            friends = (unsigned)atoi(value);
-        else if (!strcmp(argv[i], "--seconds"))
-            live.seconds = atoi(value);
-        else if (!strcmp(argv[i], "--source"))
-            source = atoi(value);
-        else if (!strcmp(argv[i], "--idle-s"))
-            idle_s = atoi(value);
-        else if (!strcmp(argv[i], "--rates"))
-            rates = value;
-        else
-            argc = 0;
-        i++;
-    }
-    if (argc < 2 || !key_file || !listen) {
-        fprintf(stderr, "usage: see the head of bench/edge_live.c\n");
-        return 2;
-    }
+    const struct argument known[] = {
+        ARGUMENT("--kill", &kill),         ARGUMENT("--key-file", &key_file), ARGUMENT("--listen", &listen),
+        ARGUMENT("--sessions", &sessions), ARGUMENT("--friends", &friends),   ARGUMENT("--seconds", &live.seconds),
+        ARGUMENT("--source", &source),     ARGUMENT("--idle-s", &idle_s),     ARGUMENT("--rates", &rates)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    if (argc != 2 || !key_file || !listen) bench_fail("its head says which arguments there are");
     setvbuf(stdout, NULL, _IOLBF, 0);
     live.people = people_new(sessions, friends);
     live.room = sessions > 4000000 ? sessions : 4000000;
@@ -203,16 +170,13 @@ int main(int argc, char **argv) {
     live.phones.context = &live;
     struct token_issuer *issuer;
     struct error error;
-    if (token_issuer_new(key_file, &issuer, &error)) {
-        fprintf(stderr, "%s\n", error.text);
-        return 1;
-    }
+    if (token_issuer_new(key_file, &issuer, &error)) bench_die(key_file, error.text);
     for (size_t i = 0; i < sessions; i++) live.phones.all[i].hello = people_hello(issuer, i, clock_wall_ms());
     token_issuer_free(issuer);
     if (!strcmp(argv[1], "storm"))
         storm(&live, kill, idle_s);
     else
-        latency(&live, rates ? rates : nothing);
+        latency(&live, rates);
     phones_stop(&live.phones);
     phones_free(&live.phones);
     return 0;

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "bench/arguments.h"
 #include "bench/feed_world.h"
-#include "bench/machine.h"
+#include "bench/stores.h"
 #include "feed/inboxes.h"
 
 enum {
@@ -34,22 +35,17 @@ struct bench {
     int64_t *authors; /* FOLLOWING a reader */
 };
 
-static void fail(const char *what, const struct error *error) {
-    fprintf(stderr, "bench-feed-inboxes: %s: %s\n", what, error->text);
-    exit(1);
-}
-
 static void open_inboxes(struct bench *bench, const char *folder) {
     struct error error;
     struct store_options store = {.memory_bytes = MEMORY, .point_lookups = true};
-    if (store_open(folder, &store, &bench->store, &error)) fail(folder, &error);
+    if (store_open(folder, &store, &bench->store, &error)) bench_die(folder, error.text);
     bench->inboxes = inboxes_new(&(struct inboxes_options){.store = bench->store,
                                                            .partitions = PARTITIONS,
                                                            .max = INBOX_MAX,
                                                            .memory_bytes = MEMORY,
                                                            .away_ms = 30 * DAY_MS});
     for (int32_t p = 0; p < PARTITIONS; p++) {
-        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) fail(folder, &error);
+        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) bench_die(folder, error.text);
     }
 }
 
@@ -76,7 +72,7 @@ static void write_all(struct bench *bench, int64_t offset) {
     int code;
     for (int32_t p = 0; p < PARTITIONS; p++) inboxes_read_to(bench->inboxes, p, offset);
     while ((code = inboxes_write(bench->inboxes, SIZE_MAX, &error)) > 0) continue;
-    if (code) fail("writing", &error);
+    if (code) bench_die("writing", error.text);
 }
 
 static int64_t posts_of(int64_t person) { return LEAST + (int64_t)(hash_u64((uint64_t)person) % SPREAD); }
@@ -98,29 +94,19 @@ static int64_t fill(struct bench *bench) {
 }
 
 static uint64_t bytes_on_disk(struct bench *bench) {
-    struct error error;
-    for (int32_t p = 0; p < PARTITIONS; p++) {
-        char *name = mem_format("inbox-%d", p);
-        struct store_family *family = NULL;
-        if (store_family(bench->store, name, &family, &error)) fail(name, &error);
-        store_compact(bench->store, family);
-        free(name);
-    }
+    stores_merge_inboxes(bench->store, PARTITIONS);
     return store_usage(bench->store).sst_files;
 }
 
 int main(int argc, char **argv) {
     struct bench bench = {.readers = 2000, .batch = 5, .world = {.people = 10000000, .partitions = PARTITIONS}};
-    char folder[] = "/tmp/bench-feed-XXXXXX", command[128];
     FILE *json = NULL;
-    struct error error = {.text = ""};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--readers") == 0) bench.readers = atoll(argv[i + 1]);
-        if (strcmp(argv[i], "--batch") == 0) bench.batch = atoll(argv[i + 1]);
-        if (strcmp(argv[i], "--json") == 0) json = fopen(argv[i + 1], "w");
-    }
+    const struct argument known[] = {ARGUMENT("--readers", &bench.readers), ARGUMENT("--batch", &bench.batch),
+                                     ARGUMENT("--json", &json)};
+    if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 1)
+        bench_fail("its head says which arguments there are");
     bench.world.begin_ms = clock_wall_ms() - 2 * DAY_MS;
-    if (!mkdtemp(folder)) fail(folder, &error);
+    char *folder = bench_folder();
     bench.authors = mem_alloc((size_t)(bench.readers * FOLLOWING) * sizeof *bench.authors);
     for (int64_t i = 0; i < bench.readers * FOLLOWING; i++) bench.authors[i] = feed_world_author(&bench.world, i);
     open_inboxes(&bench, folder);
@@ -139,6 +125,6 @@ int main(int argc, char **argv) {
     inboxes_free(bench.inboxes);
     store_close(bench.store);
     free(bench.authors);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command) != 0;
+    bench_folder_remove(folder);
+    return 0;
 }

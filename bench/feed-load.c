@@ -16,13 +16,12 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "adjacency/private.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "bench/arguments.h"
 #include "bench/feed_world.h"
-#include "bench/machine.h"
 #include "bench/sender.h"
+#include "bench/stores.h"
 #include "deliver/deliver.h"
 #include "event/codec.h"
 #include "event/delivery.h"
@@ -31,14 +30,7 @@
 #include "feed/posts.h"
 #include "feed/relations.h"
 
-enum {
-    LISTS_A_BATCH = 500,
-    BATCH_BYTES = 65536,
-    TEXT_BYTES = 140,
-    CLIENT_KEY_BYTES = 32,
-    INBOX_MAX = 800,
-    PACE_US = 2000
-};
+enum { BATCH_BYTES = 65536, TEXT_BYTES = 140, CLIENT_KEY_BYTES = 32, INBOX_MAX = 800, PACE_US = 2000 };
 #define MEMORY ((size_t)1 << 30)
 
 struct options {
@@ -46,8 +38,6 @@ struct options {
     const char *bootstrap, *prefix, *path;
     int64_t from, count, rate;
 };
-
-static void fail(const char *what, const struct error *error) { sender_fail(what, error->text); }
 
 /* ---- follows ---- */
 
@@ -73,7 +63,7 @@ static struct followers followers_of_all(const struct feed_world *world) {
         for (size_t i = 0; i < count; i++) all.ids[all.ends[feed_world_person(ids[i])]++] = feed_world_id(person);
     }
     for (size_t i = 0, begin = 0; i < people; begin = all.ends[i++])
-        qsort(all.ids + begin, all.ends[i] - begin, sizeof *all.ids, feed_world_rising);
+        qsort(all.ids + begin, all.ends[i] - begin, sizeof *all.ids, sorted_order);
     free(ids);
     return all;
 }
@@ -85,51 +75,28 @@ static void followers_free(struct followers *all) {
     free(all->ends);
 }
 
-static void put_list(struct store_batch *batch, const struct adjacency *lists, int32_t partition, int64_t user,
-                     enum relation relation, int64_t *ids, size_t count) {
-    struct buffer bytes = {.data = NULL};
-    struct adjacency_key key = adjacency_root_key(user, (uint8_t)(relation - RELATION_FOLLOWING));
-    adjacency_root_encode(&bytes, &(struct id_list){.items = ids, .count = count});
-    store_batch_put(batch, lists->parts[partition].family, key.bytes, key.size, bytes.data, bytes.size);
-    buffer_free(&bytes);
-}
-
-/* Writes whole lists at once, without list_store_add, which sorts halves that come in no order. The store is the same. */
 static void load_lists(const struct options *options) {
     const struct feed_world *world = &options->world;
-    struct error error = {.text = ""};
+    struct error error;
     char *folder = mem_format("%s/follows", options->path);
     struct relation_lists_options how = {
         .path = folder, .partitions = world->partitions, .memory_bytes = MEMORY, .max_age_ms = ADJACENCY_DAY_MS};
     struct relation_lists *relations;
-    if (relation_lists_open(&how, &relations, &error)) fail(folder, &error);
-    struct adjacency *lists = relation_lists_adjacency(relations);
-    for (int32_t p = 0; p < world->partitions; p++) { // all of nothing is read
-        int64_t from, now = clock_wall_ms();
-        if (adjacency_attach(lists, p, now, &from, &error) || adjacency_apply(lists, p, 0, now, true, &error) ||
-            adjacency_finish(lists, p, now, &error))
-            fail(folder, &error);
-    }
+    if (relation_lists_open(&how, &relations, &error)) bench_die(folder, error.text);
+    stores_attach(relation_lists_adjacency(relations), world->partitions);
+    struct stores_lists lists = stores_lists_begin(relation_lists_adjacency(relations), world->partitions);
     struct followers followers = followers_of_all(world);
-    struct store_batch *batch = store_batch_new();
     int64_t *following = mem_alloc((size_t)world->following * sizeof *following);
     for (int64_t person = 0; person < world->people; person++) {
         int64_t user = feed_world_id(person);
-        int32_t partition = feed_world_partition(world, user);
         size_t begin = begin_of(&followers, person), count = followers.ends[person] - begin;
-        put_list(batch, lists, partition, user, RELATION_FOLLOWER, followers.ids + begin, count);
+        stores_lists_put(&lists, user, RELATION_FOLLOWER - RELATION_FOLLOWING, followers.ids + begin, count);
         count = feed_world_following(world, person, world->following, following);
-        put_list(batch, lists, partition, user, RELATION_FOLLOWING, following, count);
-        if (store_batch_count(batch) < LISTS_A_BATCH && person < world->people - 1) continue;
-        if (store_write(lists->store, batch, false, &error)) fail(folder, &error);
-        store_batch_clear(batch);
+        stores_lists_put(&lists, user, 0, following, count);
     }
-    for (int32_t p = 0; p < world->partitions; p++) {
-        if (store_compact(lists->store, lists->parts[p].family)) fail(folder, &error);
-    }
+    stores_lists_end(&lists);
     free(following);
     followers_free(&followers);
-    store_batch_free(batch);
     relation_lists_close(relations);
     free(folder);
 }
@@ -202,13 +169,6 @@ static void load_hot(const struct options *options, struct sender *sender) {
 
 /* ---- posts ---- */
 
-static void text_of(int64_t post, char text[TEXT_BYTES + 1]) {
-    snprintf(text, TEXT_BYTES + 1, "post %" PRId64 " ", post);
-    for (size_t i = strlen(text); i < TEXT_BYTES; i++)
-        text[i] = i % 7 == 6 ? ' ' : (char)('a' + hash_u64((uint64_t)post << 8 | i) % 26);
-    text[TEXT_BYTES] = '\0';
-}
-
 static void load_posts(const struct options *options, struct sender *sender) {
     const struct feed_world *world = &options->world;
     struct followers followers = followers_of_all(world);
@@ -225,7 +185,7 @@ static void load_posts(const struct options *options, struct sender *sender) {
         int64_t author = feed_world_author(world, i), person = feed_world_person(author);
         int32_t partition = feed_world_partition(world, author);
         post_key_write(key, author, feed_world_post_id(world, i));
-        text_of(i, words);
+        sender_words("post", i, words, TEXT_BYTES);
         const struct post_text text = {.text = {.data = words, .size = TEXT_BYTES}};
         event_encode_post_text(&sender->value, &text);
         sender_send(sender, &TOPIC_POST_TEXTS, partition, key, sizeof key);
@@ -239,18 +199,12 @@ static void load_posts(const struct options *options, struct sender *sender) {
 
 /* ---- commands, as a gateway writes them ---- */
 
-static void send_command(struct sender *sender, const struct topic *topic, int64_t user) {
-    uint8_t key[8];
-    bytes_put_be64(key, (uint64_t)user);
-    sender_send(sender, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key);
-}
-
 /* Their authors stand behind the world's people: nobody follows them. The keys look like those that a gateway chooses. */
 static void load_post_commands(const struct options *options, struct sender *sender) {
     const struct feed_world *world = &options->world;
     for (int64_t i = options->from; i < options->from + options->count; i++) {
         char words[TEXT_BYTES + 1], client[CLIENT_KEY_BYTES + 1];
-        text_of(i, words);
+        sender_words("post", i, words, TEXT_BYTES);
         snprintf(client, sizeof client, "%016" PRIx64 "%016" PRIx64, hash_u64((uint64_t)i), hash_u64(~(uint64_t)i));
         const struct post_command command = {
             .kind = POST_COMMAND_POST,
@@ -260,14 +214,14 @@ static void load_post_commands(const struct options *options, struct sender *sen
             .time = clock_wall_ms(),
         };
         event_encode_post_command(&sender->value, &command);
-        send_command(sender, &TOPIC_POST_COMMANDS, command.user);
+        sender_send_user(sender, &TOPIC_POST_COMMANDS, command.user);
     }
 }
 
 static void load_follow_commands(const struct options *options, struct sender *sender) {
     const struct feed_world *world = &options->world;
     int64_t end = options->from + options->count;
-    if (world->following + end / world->people >= world->people / 2) sender_fail("follows", "there are too few people");
+    if (world->following + end / world->people >= world->people / 2) bench_die("follows", "there are too few people");
     for (int64_t i = options->from; i < end; i++) {
         const struct follow_command command = {
             .kind = FOLLOW_COMMAND_FOLLOW,
@@ -276,7 +230,7 @@ static void load_follow_commands(const struct options *options, struct sender *s
             .time = clock_wall_ms(),
         };
         event_encode_follow_command(&sender->value, &command);
-        send_command(sender, &TOPIC_FOLLOW_COMMANDS, command.user);
+        sender_send_user(sender, &TOPIC_FOLLOW_COMMANDS, command.user);
     }
 }
 
@@ -290,30 +244,27 @@ static void count_inboxes(const struct options *options) {
     struct store *store;
     struct inbox inbox = {.request = -1};
     uint64_t entries = 0;
-    if (store_open(folder, &how, &store, &error)) fail(folder, &error);
+    if (store_open(folder, &how, &store, &error)) bench_die(folder, error.text);
     struct inboxes *inboxes = inboxes_new(&(struct inboxes_options){.store = store,
                                                                     .partitions = world->partitions,
                                                                     .max = INBOX_MAX,
                                                                     .memory_bytes = MEMORY,
                                                                     .away_ms = ADJACENCY_DAY_MS});
     for (int32_t p = 0; p < world->partitions; p++) {
-        char *name = mem_format("inbox-%d", p);
-        struct store_family *family = NULL;
-        if (inboxes_open(inboxes, p, 0, 0, &error) || store_family(store, name, &family, &error)) fail(folder, &error);
-        store_compact(store, family);
-        free(name);
+        if (inboxes_open(inboxes, p, 0, 0, &error)) bench_die(folder, error.text);
     }
+    stores_merge_inboxes(store, world->partitions);
     uint64_t all = store_usage(store).sst_files, others;
     for (int64_t person = 0; person < world->people; person++) {
         int64_t user = feed_world_id(person);
         if (inboxes_find(inboxes, feed_world_partition(world, user), user, SIZE_MAX, &inbox, &error))
-            fail(folder, &error);
+            bench_die(folder, error.text);
         entries += inbox.count;
     }
     for (int32_t p = 0; p < world->partitions; p++) {
         char *name = mem_format("inbox-%d", p);
         inboxes_close(inboxes, p);
-        if (store_family_drop(store, name, &error)) fail(folder, &error);
+        if (store_family_drop(store, name, &error)) bench_die(folder, error.text);
         free(name);
     }
     others = store_usage(store).sst_files;
@@ -337,59 +288,37 @@ static void dump_sql(const struct options *options) {
     }
     for (int64_t i = 0; i < options->count; i++) {
         char words[TEXT_BYTES + 1];
-        text_of(i, words);
+        sender_words("post", i, words, TEXT_BYTES);
         fprintf(posts, "%" PRId64 "\t%" PRId64 "\t%s\n", feed_world_author(world, i), feed_world_post_id(world, i),
                 words);
     }
     free(ids);
-    if (fclose(follows) || fclose(posts)) sender_fail(options->path, strerror(errno));
+    if (fclose(follows) || fclose(posts)) bench_die(options->path, strerror(errno));
 }
 
-/* ---- arguments ---- */
-
-static void arguments(int argc, char **argv, struct options *options) {
-    int64_t partitions = 0;
-    const struct argument known[] = {{"--people", &options->world.people, NULL},
-                                     {"--following", &options->world.following, NULL},
-                                     {"--partitions", &partitions, NULL},
-                                     {"--begin-ms", &options->world.begin_ms, NULL},
-                                     {"--step-us", &options->world.step_us, NULL},
-                                     {"--from", &options->from, NULL},
-                                     {"--count", &options->count, NULL},
-                                     {"--rate", &options->rate, NULL},
-                                     {"--bootstrap", NULL, &options->bootstrap},
-                                     {"--prefix", NULL, &options->prefix},
-                                     {"--path", NULL, &options->path}};
-    arguments_read(argc, argv, known, ARRAY_SIZE(known));
-    options->world.partitions = (int32_t)partitions;
-}
+static const struct loader LOADERS[] = {{"lists", .alone = load_lists},
+                                        {"inboxes", .alone = count_inboxes},
+                                        {"sql", .alone = dump_sql},
+                                        {"begins", .send = load_begins},
+                                        {"posts", .send = load_posts},
+                                        {"hot", .send = load_hot},
+                                        {"post-commands", .send = load_post_commands},
+                                        {"follow-commands", .send = load_follow_commands}};
 
 int main(int argc, char **argv) {
-    struct options options = {.from = 0};
-    struct sender sender;
-    if (argc < 2) sender_fail("feed-load", "its head says which arguments there are");
-    arguments(argc, argv, &options);
-    const char *what = argv[1];
-    if (strcmp(what, "lists") == 0) {
-        load_lists(&options);
-        return 0;
-    }
-    if (strcmp(what, "inboxes") == 0) {
-        count_inboxes(&options);
-        return 0;
-    }
-    if (strcmp(what, "sql") == 0) {
-        dump_sql(&options);
-        return 0;
-    }
-    const struct kafka_settings settings = {
-        .topics = &TOPICS_ALL, .bootstrap = options.bootstrap, .prefix = options.prefix, .client_id = "bench-feed"};
-    sender_open(&sender, &settings);
-    if (strcmp(what, "begins") == 0) load_begins(&options, &sender);
-    if (strcmp(what, "posts") == 0) load_posts(&options, &sender);
-    if (strcmp(what, "hot") == 0) load_hot(&options, &sender);
-    if (strcmp(what, "post-commands") == 0) load_post_commands(&options, &sender);
-    if (strcmp(what, "follow-commands") == 0) load_follow_commands(&options, &sender);
-    sender_close(&sender);
+    struct options o = {.from = 0};
+    const struct argument known[] = {ARGUMENT("--people", &o.world.people),
+                                     ARGUMENT("--following", &o.world.following),
+                                     ARGUMENT("--partitions", &o.world.partitions),
+                                     ARGUMENT("--begin-ms", &o.world.begin_ms),
+                                     ARGUMENT("--step-us", &o.world.step_us),
+                                     ARGUMENT("--from", &o.from),
+                                     ARGUMENT("--count", &o.count),
+                                     ARGUMENT("--rate", &o.rate),
+                                     ARGUMENT("--bootstrap", &o.bootstrap),
+                                     ARGUMENT("--prefix", &o.prefix),
+                                     ARGUMENT("--path", &o.path)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    loader_run(LOADERS, ARRAY_SIZE(LOADERS), argc == 2 ? argv[1] : "", &o, o.bootstrap, o.prefix);
     return 0;
 }

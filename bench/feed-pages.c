@@ -18,8 +18,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "bench/arguments.h"
 #include "bench/feed_world.h"
-#include "bench/machine.h"
+#include "bench/stores.h"
 #include "feed/inboxes.h"
 #include "feed/page.h"
 #include "feed/relations.h"
@@ -60,11 +61,6 @@ struct bench {
     uint64_t sum; /* of all that was found, so that nothing is left out */
 };
 
-static void fail(const char *what, const struct error *error) {
-    fprintf(stderr, "bench-feed-pages: %s: %s\n", what, error->text);
-    exit(1);
-}
-
 /* ---- the stores ---- */
 
 static void open_stores(struct bench *bench, size_t cache_bytes) {
@@ -76,8 +72,8 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
                                              .max_age_ms = DAY_MS,
                                              .cache_bytes = cache_bytes};
     struct store_options store = {.memory_bytes = MEMORY, .point_lookups = true};
-    if (relation_lists_open(&options, &bench->lists, &error)) fail(lists, &error);
-    if (store_open(posts, &store, &bench->store, &error)) fail(posts, &error);
+    if (relation_lists_open(&options, &bench->lists, &error)) bench_die(lists, error.text);
+    if (store_open(posts, &store, &bench->store, &error)) bench_die(posts, error.text);
     bench->inboxes = inboxes_new(&(struct inboxes_options){.store = bench->store,
                                                            .partitions = PARTITIONS,
                                                            .max = INBOX_MAX,
@@ -85,8 +81,9 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
                                                            .away_ms = (int64_t)30 * DAY_MS,
                                                            .cache_bytes = cache_bytes});
     for (int32_t p = 0; p < PARTITIONS; p++) {
-        if (list_store_open(relation_lists_store(bench->lists), p, clock_wall_ms(), 0, &error)) fail(lists, &error);
-        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) fail(posts, &error);
+        if (list_store_open(relation_lists_store(bench->lists), p, clock_wall_ms(), 0, &error))
+            bench_die(lists, error.text);
+        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) bench_die(posts, error.text);
     }
     free(lists);
     free(posts);
@@ -110,7 +107,7 @@ static void load_list(struct bench *bench, int64_t person, int64_t following, in
     }
     if (adjacency_queued(relation_lists_adjacency(bench->lists), partition) >= LOT &&
         list_store_apply(relation_lists_store(bench->lists), partition, *offset, clock_wall_ms(), true, &error))
-        fail("lists", &error);
+        bench_die("lists", error.text);
 }
 
 static void load_lists(struct bench *bench) {
@@ -121,7 +118,7 @@ static void load_lists(struct bench *bench) {
     for (int32_t p = 0; p < PARTITIONS; p++) {
         if (list_store_apply(relation_lists_store(bench->lists), p, offset, clock_wall_ms(), true, &error) ||
             adjacency_finish(relation_lists_adjacency(bench->lists), p, clock_wall_ms(), &error))
-            fail("lists", &error);
+            bench_die("lists", error.text);
     }
 }
 
@@ -138,13 +135,7 @@ static void write_inboxes(struct bench *bench) {
         inboxes_read_to(bench->inboxes, p, ++next);
     }
     while (inboxes_write(bench->inboxes, SIZE_MAX, &error) > 0) continue;
-    for (int32_t p = 0; p < PARTITIONS; p++) { // as most of a store is merged
-        char *name = mem_format("inbox-%d", p);
-        struct store_family *family = NULL;
-        if (store_family(bench->store, name, &family, &error)) fail(name, &error);
-        store_compact(bench->store, family);
-        free(name);
-    }
+    stores_merge_inboxes(bench->store, PARTITIONS); // as most of a store is
 }
 
 /* Everybody has an inbox that is complete; of the first `filled` readers it is full. */
@@ -193,18 +184,15 @@ static void make_page(struct bench *bench, const struct hot *hot, int64_t person
     int32_t partition = feed_world_partition(&bench->options->world, reader);
     struct error error;
     if (steps > 1 && inboxes_find(bench->inboxes, partition, reader, SPARE * PAGE, &bench->inbox, &error))
-        fail("an inbox", &error);
+        bench_die("an inbox", error.text);
     if (relation_lists_all(bench->lists, partition, reader, RELATION_FOLLOWING, &bench->following, &error) ||
         relation_lists_all(bench->lists, partition, reader, RELATION_MUTED, &bench->muted, &error))
-        fail("lists", &error);
+        bench_die("lists", error.text);
     bench->sum += bench->following.count;
     if (steps < 3) return;
     page_merge(bench->scratch, &bench->inbox, hot, bench->following.items, bench->following.count, bench->muted.items,
                bench->muted.count, 0, INT64_MAX, PAGE, &bench->page);
-    if (bench->page.count != PAGE || !inbox_complete(&bench->inbox)) {
-        fprintf(stderr, "bench-feed-pages: a page of %zu posts\n", bench->page.count);
-        exit(1);
-    }
+    if (bench->page.count != PAGE || !inbox_complete(&bench->inbox)) bench_fail("a page is not full");
     bench->sum += (uint64_t)bench->page.posts[0].id;
 }
 
@@ -235,14 +223,14 @@ static void load_store_floor(struct bench *bench, struct store_family **family) 
     struct error error;
     struct store_batch *batch = store_batch_new();
     uint8_t *value = mem_zero(INBOX_MAX, INBOX_BYTES);
-    if (store_family(bench->store, "floor", family, &error)) fail("floor", &error);
+    if (store_family(bench->store, "floor", family, &error)) bench_die("floor", error.text);
     for (int64_t i = 0; i < bench->options->readers; i++) {
         for (int64_t k = 0; k < 2; k++) {
             int64_t key = i * 2 + k;
             store_batch_put(batch, *family, &key, sizeof key, value, k ? INBOX_MAX * INBOX_BYTES : FEW * LIST_BYTES);
         }
         if (store_batch_count(batch) < 1000 && i < bench->options->readers - 1) continue;
-        if (store_write(bench->store, batch, false, &error)) fail("floor", &error);
+        if (store_write(bench->store, batch, false, &error)) bench_die("floor", error.text);
         store_batch_clear(batch);
     }
     store_batch_free(batch);
@@ -257,7 +245,8 @@ static double store_floor(struct bench *bench, struct store_family *family, int6
         for (int64_t k = 0; k < 2; k++) {
             int64_t key = (int64_t)(hash_u64(seed + (uint64_t)i) % (uint64_t)bench->options->readers) * 2 + k;
             struct store_pin pin = {.handle = NULL};
-            if (store_get_pinned(bench->store, family, &key, sizeof key, &pin, &error) != 1) fail("floor", &error);
+            if (store_get_pinned(bench->store, family, &key, sizeof key, &pin, &error) != 1)
+                bench_die("floor", error.text);
             bench->sum += pin.data[pin.size / 2];
             store_pin_release(&pin);
         }
@@ -267,13 +256,9 @@ static double store_floor(struct bench *bench, struct store_family *family, int6
 
 /* ---- rows ---- */
 
-static int by_value(const void *a, const void *b) {
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
 static double median(double *values, int count) {
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    return values[count / 2];
+    bench_sort(values, (size_t)count);
+    return bench_quantile(values, (size_t)count, .5);
 }
 
 struct row {
@@ -385,7 +370,7 @@ static void measure_all(struct bench *bench) {
     for (size_t i = 0; i < ROWS; i++) measure(bench, &rows[i], i == 0);
     close_stores(bench);
     open_stores(bench, CACHE);
-    if (store_family(bench->store, "floor", &family, &error)) fail("floor", &error);
+    if (store_family(bench->store, "floor", &family, &error)) bench_die("floor", error.text);
     for (size_t i = 0; i < ROWS; i++) {
         rows[i].name = CACHED[i];
         if (rows[i].family) rows[i].family = family;
@@ -396,34 +381,19 @@ static void measure_all(struct bench *bench) {
     hot_free(none);
 }
 
-static void arguments(int argc, char **argv, struct options *options) {
-    const struct {
-        const char *name;
-        int64_t *value;
-    } numbers[] = {{"--authors", &options->world.people},
-                   {"--posts", &options->posts},
-                   {"--readers", &options->readers},
-                   {"--pages", &options->pages}};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-            if (strcmp(argv[i], numbers[k].name) == 0) *numbers[k].value = atoll(argv[i + 1]);
-        if (strcmp(argv[i], "--json") == 0) options->json = fopen(argv[i + 1], "w");
-        if (strcmp(argv[i], "--rounds") == 0) options->rounds = atoi(argv[i + 1]);
-    }
-    if (options->rounds < 1 || options->rounds > ROUNDS_MAX) options->rounds = 5;
-}
-
 int main(int argc, char **argv) {
     struct options options = {.posts = 50000000,
                               .readers = 40000,
                               .pages = 40000,
                               .rounds = 7,
                               .world = {.people = 5000000, .partitions = PARTITIONS, .step_us = 12000}};
-    char folder[] = "/tmp/bench-feed-XXXXXX", command[128];
-    struct error error = {.text = ""};
-    arguments(argc, argv, &options);
+    const struct argument known[] = {ARGUMENT("--authors", &options.world.people), ARGUMENT("--posts", &options.posts),
+                                     ARGUMENT("--readers", &options.readers),      ARGUMENT("--pages", &options.pages),
+                                     ARGUMENT("--rounds", &options.rounds),        ARGUMENT("--json", &options.json)};
+    if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 1 || options.rounds < 1 || options.rounds > ROUNDS_MAX)
+        bench_fail("its head says which arguments there are");
+    char *folder = bench_folder();
     options.world.begin_ms = clock_wall_ms() - DAY_MS - options.posts * options.world.step_us / 1000;
-    if (!mkdtemp(folder)) fail(folder, &error);
     if (options.json) fputc('{', options.json);
     bench_print_machine(stdout, options.json, "feed pages");
     struct bench bench = {.options = &options,
@@ -444,6 +414,6 @@ int main(int argc, char **argv) {
     inbox_free(&bench.inbox);
     id_list_free(&bench.following);
     id_list_free(&bench.muted);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command) != 0;
+    bench_folder_remove(folder);
+    return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "ids/ids.h"
 
 enum { FEED_WORLD_ID_BITS = 27 };
@@ -34,11 +35,6 @@ static inline int32_t feed_world_partition(const struct feed_world *world, int64
     return hash_user_partition(id, world->partitions);
 }
 
-static inline int feed_world_rising(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whom a person draws: number 0 and so on; perhaps oneself, or somebody again. */
 static inline int64_t feed_world_drawn(const struct feed_world *world, int64_t person, int64_t number) {
     return (int64_t)(hash_u64((uint64_t)person << 20 | (uint64_t)number) % (uint64_t)world->people);
@@ -52,7 +48,7 @@ static inline size_t feed_world_following(const struct feed_world *world, int64_
         int64_t drawn = feed_world_drawn(world, person, i);
         if (drawn != person) ids[count++] = feed_world_id(drawn);
     }
-    qsort(ids, count, sizeof *ids, feed_world_rising);
+    qsort(ids, count, sizeof *ids, sorted_order);
     for (size_t i = 0; i < count; i++)
         if (!kept || ids[kept - 1] != ids[i]) ids[kept++] = ids[i];
     return kept;

@@ -2,26 +2,32 @@
 #pragma once
 
 #include <librdkafka/rdkafka.h>
+#include <stdarg.h>
 
 #include "bench/machine.h"
 
-/* settings: names and values, ended by NULL. */
-static inline void floor_configure(rd_kafka_conf_t *conf, const char *const *settings) {
-    char reason[256];
-    for (; *settings; settings += 2)
-        if (rd_kafka_conf_set(conf, settings[0], settings[1], reason, sizeof reason)) bench_fail(reason);
+/* "name=value name=value ...", as of printf. */
+__attribute__((format(printf, 1, 2))) static inline rd_kafka_conf_t *floor_settings(const char *format, ...) {
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    char *text, reason[256];
+    va_list values;
+    va_start(values, format);
+    if (vasprintf(&text, format, values) < 0) bench_fail("no memory");
+    va_end(values);
+    for (char *rest = text, *name; (name = strsep(&rest, " "));) {
+        char *value = strchr(name, '=');
+        if (!value) bench_die(name, "has no value");
+        *value = '\0';
+        if (rd_kafka_conf_set(conf, name, value + 1, reason, sizeof reason)) bench_fail(reason);
+    }
+    free(text);
+    return conf;
 }
 
 /* Takes conf. */
-static inline rd_kafka_t *floor_client_of(rd_kafka_type_t type, rd_kafka_conf_t *conf) {
+static inline rd_kafka_t *floor_client(rd_kafka_type_t type, rd_kafka_conf_t *conf) {
     char reason[256];
     rd_kafka_t *made = rd_kafka_new(type, conf, reason, sizeof reason);
     if (!made) bench_fail(reason);
     return made;
-}
-
-static inline rd_kafka_t *floor_client(rd_kafka_type_t type, const char *const *settings) {
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    floor_configure(conf, settings);
-    return floor_client_of(type, conf);
 }

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "bench/arguments.h"
 #include "bench/graph_data.h"
-#include "bench/machine.h"
 #include "router/graph_private.h"
 
 enum { PARTITIONS = 4, LOT = 65536, BATCH = 2000, LOOKUPS = 200000, WARM_USERS = 200, MEAN = 400, BYTES_A_USER = 1050 };
@@ -256,32 +256,18 @@ static void measure(const struct options *options, const char *folder) {
 
 int main(int argc, char **argv) {
     struct options options = {.memory_mb = 64, .times = 4, .changes = 300000};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--memory"))
-            options.memory_mb = (size_t)atoll(argv[i + 1]);
-        else if (!strcmp(argv[i], "--times"))
-            options.times = (size_t)atoll(argv[i + 1]);
-        else if (!strcmp(argv[i], "--changes"))
-            options.changes = (size_t)atoll(argv[i + 1]);
-        else if (!strcmp(argv[i], "--pairs"))
-            options.pairs = argv[i + 1];
-        else if (!strcmp(argv[i], "--json"))
-            options.json = fopen(argv[i + 1], "w");
-        else
-            bench_die(argv[i], "is not known");
-    }
-    if (argc % 2 == 0) bench_die(argv[argc - 1], "is not known, or says nothing");
+    const struct argument known[] = {ARGUMENT("--memory", &options.memory_mb), ARGUMENT("--times", &options.times),
+                                     ARGUMENT("--changes", &options.changes), ARGUMENT("--pairs", &options.pairs),
+                                     ARGUMENT("--json", &options.json)};
+    if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 1) bench_die(argv[1], "is not known");
     mallopt(M_ARENA_MAX, 2); // as the router does
-    char folder[] = "/tmp/bench-graph-XXXXXX";
-    if (!mkdtemp(folder)) bench_die(folder, "cannot be made");
+    char *folder = bench_folder();
     if (options.json) fputc('{', options.json);
     bench_print_machine(stdout, options.json, "graph");
     printf("synthetic: %d friends on average, ids below %d; %d partitions\n\n", MEAN, BENCH_IDS, PARTITIONS);
     if (options.pairs) measure_pairs(&options, folder);
     measure(&options, folder);
     if (options.json) fputs("}\n", options.json);
-    char *command = mem_format("rm -rf '%s'", folder);
-    int code = system(command);
-    free(command);
-    return code ? 1 : 0;
+    bench_folder_remove(folder);
+    return 0;
 }

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "bench/stores.h"
 #include "cli/cli.h"
 #include "router/graph.h"
 
@@ -27,11 +27,6 @@ struct bench_graph {
     struct bench_half *halves;
     size_t count, capacity, users;
 };
-
-static inline _Noreturn void bench_die(const char *what, const char *why) {
-    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
-    exit(1);
-}
 
 static inline void bench_silent(void *context, const struct graph_change *change) {}
 
@@ -51,10 +46,8 @@ static inline struct graph *bench_graph_open(const char *path, int32_t partition
                                     .on_excess = bench_too_many};
     struct graph *graph;
     struct error error;
-    int64_t from;
     if (graph_open(&options, &graph, &error)) bench_die("opening", error.text);
-    for (int32_t p = 0; p < partitions; p++)
-        if (adjacency_attach(graph_lists(graph), p, clock_wall_ms(), &from, &error)) bench_die("attaching", error.text);
+    stores_attach(graph_lists(graph), partitions);
     return graph;
 }
 

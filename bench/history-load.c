@@ -1,8 +1,8 @@
 /* The reports of `./dev bench history`, and the floors of what it measures.
  *
- *     bench-history-load fill BOOTSTRAP PREFIX [--NAME VALUE ...]    reports --from up to --to, into the topic `locations`
- *     bench-history-load read BOOTSTRAP PREFIX [--NAME VALUE ...]    reads and decodes that topic, and keeps nothing
- *     bench-history-load files FILE ...                              reads and decodes history files, and keeps nothing
+ *     bench-history-load fill --bootstrap --prefix [--NAME VALUE ...]    reports --from up to --to, into the topic `locations`
+ *     bench-history-load read --bootstrap --prefix [--NAME VALUE ...]    reads and decodes that topic, and keeps nothing
+ *     bench-history-load files FILE ...                                  reads and decodes history files, and keeps nothing
  *
  * The world's numbers: --users --partitions --begin (ms) --step (ms, between two reports of a user). read and files print how many rows
  * there were, and this program's CPU seconds.
@@ -12,21 +12,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
+#include "bench/feed_world.h"
 #include "bench/sender.h"
 #include "event/codec.h"
 #include "event/container.h"
 #include "event/topics.h"
-#include "kafka/consumer.h"
 
-enum { ID_BITS = 27, CITIES = 200, STRIDE = 16, MOST_PARTITIONS = 1024, TIMEOUT_MS = 10000 };
+enum { CITIES = 200, STRIDE = 16 };
 enum { DEGREE = 10000000, CITY = 1200000, WALK = 20000, DRIVE = 150000, NOISE = 500 }; /* 1e-7 degrees */
 
 struct options {
-    int64_t users, partitions, begin, step, from, to;
+    const char *bootstrap, *prefix;
+    int64_t users, begin, step, from, to;
+    int32_t partitions;
 };
 
 /* ---- the world ---- */
@@ -35,9 +36,6 @@ struct options {
 struct walker {
     int32_t lat, lng;
 };
-
-/* A bijection of 27 bits; never 0. bench/history.py has it too. */
-static int64_t user_id(int64_t index) { return (index * 0x9e3779b1 & ((1 << ID_BITS) - 1)) + 1; }
 
 /* Evenly from -most to most. */
 static int32_t around_zero(uint64_t random, int32_t most) {
@@ -68,7 +66,7 @@ static struct location report(const struct options *options, const struct walker
                               int64_t round) {
     uint64_t random = hash_u64((uint64_t)index << 24 ^ (uint64_t)round ^ UINT64_C(0x5bd1e995) << 32);
     return (struct location){
-        .user = user_id(index),
+        .user = feed_world_id(index), // bench/history.py has it too
         .lat = walker->lat + around_zero(random, NOISE),
         .lng = walker->lng + around_zero(random >> 32, NOISE),
         .time = options->begin + round * options->step + (int64_t)(random >> 20) % options->step,
@@ -82,34 +80,26 @@ static struct location report(const struct options *options, const struct walker
 
 /* ---- into the topic ---- */
 
-static void fill(const struct kafka_settings *settings, const struct options *options) {
+static void fill(const struct options *options, struct sender *sender) {
     struct walker *walkers = mem_zero((size_t)options->users, sizeof *walkers);
-    struct sender sender;
-    sender_open(&sender, settings);
     for (int64_t i = 0; i < options->users; i++) walkers[i] = at_home(i);
     for (int64_t number = 0; number < options->to; number++) {
         int64_t round = number / options->users, turn = number % options->users;
         int64_t index =
             (turn * 1000003 + round * 7919) % options->users; // the prime divides no sensible number of users
-        uint8_t key[8];
         walk(&walkers[index], index, round);
         if (number < options->from) continue;
         struct location location = report(options, &walkers[index], index, round);
-        bytes_put_be64(key, (uint64_t)location.user);
-        event_encode_location(&sender.value, &location);
-        sender_send(&sender, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, sizeof key);
+        event_encode_location(&sender->value, &location);
+        sender_send_user(sender, &TOPIC_LOCATIONS, location.user);
     }
-    sender_close(&sender);
     free(walkers);
 }
 
 /* ---- the floors ---- */
 
 struct reading {
-    uv_loop_t loop;
-    struct kafka_consumer *consumer;
     struct codec *codec;
-    int64_t ends[MOST_PARTITIONS];
     uint64_t rows, sum; /* sum: so that what was decoded is used */
 };
 
@@ -126,38 +116,14 @@ static void decode_records(void *context, const struct kafka_record *records, si
     }
 }
 
-static bool all_is_read(const struct reading *reading, int64_t partitions) {
-    for (int32_t p = 0; p < partitions; p++)
-        if (reading->ends[p] && kafka_consumer_position(reading->consumer, &TOPIC_LOCATIONS, p) < reading->ends[p])
-            return false;
-    return true;
-}
-
 static void print_floor(uint64_t rows, uint64_t sum) {
     printf("{\"rows\":%" PRIu64 ",\"cpu_s\":%.3f,\"sum\":%" PRIu64 "}\n", rows, bench_cpu_s(), sum);
 }
 
-static void read_topic(const struct kafka_settings *settings, const struct options *options) {
-    static struct reading reading;
-    struct kafka_position positions[MOST_PARTITIONS];
-    struct error error;
-    if (options->partitions > MOST_PARTITIONS) bench_fail("too many partitions");
-    reading.codec = codec_new();
-    uv_loop_init(&reading.loop);
-    struct kafka_consumer_options wanted = {
-        .loop = &reading.loop, .settings = settings, .context = &reading, .on_records = decode_records};
-    if (kafka_consumer_new(&wanted, &reading.consumer, &error)) bench_fail(error.text);
-    for (int32_t p = 0; p < options->partitions; p++) {
-        int64_t low;
-        positions[p] = (struct kafka_position){&TOPIC_LOCATIONS, p, KAFKA_OFFSET_BEGINNING};
-        if (kafka_consumer_watermarks(reading.consumer, &TOPIC_LOCATIONS, p, &low, &reading.ends[p], TIMEOUT_MS,
-                                      &error))
-            bench_fail(error.text);
-    }
-    if (kafka_consumer_read(reading.consumer, positions, (size_t)options->partitions, &error)) bench_fail(error.text);
-    while (!all_is_read(&reading, options->partitions)) uv_run(&reading.loop, UV_RUN_ONCE);
+static void read_topic(const struct options *options) {
+    struct reading reading = {.codec = codec_new()};
+    reader_read(options->bootstrap, options->prefix, &TOPIC_LOCATIONS, options->partitions, decode_records, &reading);
     print_floor(reading.rows, reading.sum);
-    kafka_consumer_free(reading.consumer);
     codec_free(reading.codec);
 }
 
@@ -188,41 +154,18 @@ static void read_files(char **paths, int count) {
     print_floor(rows, sum);
 }
 
-/* ---- arguments ---- */
-
-static bool take_option(struct options *options, const char *name, const char *value) {
-    const struct {
-        const char *name;
-        int64_t *number;
-    } numbers[] = {{"--users", &options->users}, {"--partitions", &options->partitions},
-                   {"--begin", &options->begin}, {"--step", &options->step},
-                   {"--from", &options->from},   {"--to", &options->to}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(name, numbers[i].name) != 0) continue;
-        *numbers[i].number = atoll(value);
-        return true;
-    }
-    return false;
-}
+static const struct loader LOADERS[] = {{"fill", .send = fill}, {"read", .alone = read_topic}};
 
 int main(int argc, char **argv) {
-    struct options options = {.users = 1000, .partitions = 12, .begin = 1, .step = 60000, .from = 0, .to = 0};
-    const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "files") == 0) {
+    struct options o = {.users = 1000, .partitions = 12, .begin = 1, .step = 60000, .from = 0, .to = 0};
+    const struct argument known[] = {ARGUMENT("--users", &o.users),         ARGUMENT("--partitions", &o.partitions),
+                                     ARGUMENT("--begin", &o.begin),         ARGUMENT("--step", &o.step),
+                                     ARGUMENT("--from", &o.from),           ARGUMENT("--to", &o.to),
+                                     ARGUMENT("--bootstrap", &o.bootstrap), ARGUMENT("--prefix", &o.prefix)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    if (argc > 2 && strcmp(argv[1], "files") == 0)
         read_files(argv + 2, argc - 2);
-        return 0;
-    }
-    if (argc < 4) bench_fail("its head says which arguments there are");
-    for (int i = 4; i < argc; i += 2)
-        if (i + 1 == argc || !take_option(&options, argv[i], argv[i + 1]))
-            bench_fail("no such option, or no value for it");
-    struct kafka_settings settings = {
-        .topics = &TOPICS_ALL, .bootstrap = argv[2], .prefix = argv[3], .client_id = "bench-history-load"};
-    if (strcmp(what, "fill") == 0)
-        fill(&settings, &options);
-    else if (strcmp(what, "read") == 0)
-        read_topic(&settings, &options);
     else
-        bench_fail("fill, read or files");
+        loader_run(LOADERS, ARRAY_SIZE(LOADERS), argc == 2 ? argv[1] : "", &o, o.bootstrap, o.prefix);
     return 0;
 }

@@ -67,9 +67,9 @@ class World:
         self.begin_ms = now_ms() - options.days * DAY_MS
 
     def load(self, what, **more) -> str:
-        values = {'users': self.users, 'partitions': self.options.partitions, 'begin': self.begin_ms, 'step': self.step_ms, **more}
-        return program(build_folder() / 'bench-history-load', what, self.cluster.broker.bootstrap, self.cluster.prefix,
-                       *(word for name, value in values.items() for word in (f'--{name}', value)))
+        values = {'users': self.users, 'partitions': self.options.partitions, 'begin': self.begin_ms, 'step': self.step_ms,
+                  'bootstrap': self.cluster.broker.bootstrap, 'prefix': self.cluster.prefix, **more}
+        return program(build_folder() / 'bench-history-load', what, *(word for name, value in values.items() for word in (f'--{name}', value)))
 
     def last_day(self) -> str:
         begin = self.begin_ms + (self.options.days - 1) * self.options.a_day * self.step_ms

@@ -146,14 +146,6 @@ static struct connection *idle_one(struct reader *reader) {
     return NULL;
 }
 
-static int by_value(const void *a, const void *b) {
-    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
-}
-
-static double quantile(const struct reader *reader, double share) {
-    return reader->answered ? reader->times_ms[(size_t)((double)(reader->answered - 1) * share)] : 0;
-}
-
 static void receive_some(struct reader *reader) {
     struct epoll_event events[EVENTS];
     int ready = epoll_wait(reader->poll, events, EVENTS, 1);
@@ -178,11 +170,12 @@ static struct reader *reader_of(char **words, size_t room) {
 }
 
 static void print(struct reader *reader, double seconds, double cpu) {
-    if (reader->answered) qsort(reader->times_ms, reader->answered, sizeof *reader->times_ms, by_value);
+    bench_sort(reader->times_ms, reader->answered);
     printf(
         "{\"answered\":%zu,\"bad\":%zu,\"bytes\":%.0f,\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"cpu_s\":%.3f}\n",
         reader->answered, reader->bad, reader->answered ? (double)reader->bytes / (double)reader->answered : 0,
-        (double)reader->answered / seconds, quantile(reader, 0.5), quantile(reader, 0.99), bench_cpu_s() - cpu);
+        (double)reader->answered / seconds, bench_quantile(reader->times_ms, reader->answered, 0.5),
+        bench_quantile(reader->times_ms, reader->answered, 0.99), bench_cpu_s() - cpu);
 } // the process ends, and all that it has with it
 
 /* The file, behind the end of a request's head. */

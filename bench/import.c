@@ -9,24 +9,18 @@
  *                                                         and reads those back
  */
 #include <inttypes.h>
-#include <librdkafka/rdkafka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
+#include "bench/floor.h"
 #include "bench/import_graph.h"
-#include "bench/machine.h"
 #include "router/graph.h"
 
 enum { BATCH = 10000, COMMAND_BYTES = 22, HALF_BYTES = 14, KEY_BYTES = 16 };
-
-static int fail(const char *what, const char *why) {
-    fprintf(stderr, "bench-import: %s: %s\n", what, why);
-    exit(1);
-}
 
 /* ---- the graph ---- */
 
@@ -35,9 +29,9 @@ static int write_graph(char **arguments) {
         bench_graph_new(atoll(arguments[0]), atoll(arguments[1]), strtoull(arguments[2], NULL, 10));
     FILE *file = fopen(arguments[3], "we");
     uint64_t a, b;
-    if (!file) return fail(arguments[3], "cannot be written");
+    if (!file) bench_die(arguments[3], "cannot be written");
     while (bench_graph_next(&graph, &a, &b)) fprintf(file, "%" PRIu64 " %" PRIu64 "\n", a, b);
-    if (fclose(file)) return fail(arguments[3], "cannot be written");
+    if (fclose(file)) bench_die(arguments[3], "cannot be written");
     bench_graph_free(&graph);
     return 0;
 }
@@ -59,14 +53,14 @@ static int check(char **arguments) {
     struct graph *graph;
     struct id_list list = {.items = NULL};
     struct error error;
-    if (graph_open(&options, &graph, &error)) return fail("the router's store", error.text);
+    if (graph_open(&options, &graph, &error)) bench_die("the router's store", error.text);
     for (int32_t p = 0; p < partitions; p++) {
         int64_t from;
-        if (adjacency_attach(graph_lists(graph), p, 0, &from, &error)) return fail("a partition", error.text);
+        if (adjacency_attach(graph_lists(graph), p, 0, &from, &error)) bench_die("a partition", error.text);
     }
     for (int64_t user = 0; user < users; user++) {
         if (graph_friends(graph, hash_user_partition(user, partitions), user, &list, &error))
-            return fail("a friend list", error.text);
+            bench_die("a friend list", error.text);
         for (size_t i = 0; i < list.count; i++) have += half_hash((uint64_t)user, (uint64_t)list.items[i]);
         halves += list.count;
         if (list.count > most) most = list.count;
@@ -88,19 +82,6 @@ struct floor {
     _Atomic int64_t produced, handled, read;
 };
 
-static rd_kafka_t *client(const struct floor *floor, rd_kafka_type_t type, const char *const (*settings)[2]) {
-    char reason[256];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "bootstrap.servers", floor->bootstrap, NULL, 0);
-    for (; (*settings)[0]; settings++) {
-        if (rd_kafka_conf_set(conf, (*settings)[0], (*settings)[1], reason, sizeof reason))
-            fail((*settings)[0], reason);
-    }
-    rd_kafka_t *made = rd_kafka_new(type, conf, reason, sizeof reason);
-    if (!made) fail("librdkafka", reason);
-    return made;
-}
-
 static rd_kafka_topic_t *topic(const struct floor *floor, rd_kafka_t *kafka, const char *name) {
     char full[128];
     snprintf(full, sizeof full, "%s%s", floor->prefix, name);
@@ -116,9 +97,9 @@ static void produce(rd_kafka_t *kafka, rd_kafka_topic_t *to, int32_t partition, 
 
 static void *produce_commands(void *context) {
     struct floor *floor = context;
-    static const char *const SETTINGS[][2] = {
-        {"acks", "all"}, {"enable.idempotence", "true"}, {"linger.ms", "20"}, {NULL, NULL}};
-    rd_kafka_t *kafka = client(floor, RD_KAFKA_PRODUCER, SETTINGS);
+    rd_kafka_t *kafka = floor_client(
+        RD_KAFKA_PRODUCER,
+        floor_settings("bootstrap.servers=%s acks=all enable.idempotence=true linger.ms=20", floor->bootstrap));
     rd_kafka_topic_t *commands = topic(floor, kafka, "friend-commands");
     struct bench_graph graph = bench_graph_new(floor->friendships, floor->users, floor->seed);
     uint64_t a, b;
@@ -136,6 +117,12 @@ static void *produce_commands(void *context) {
     return NULL;
 }
 
+static rd_kafka_t *reader(const struct floor *floor, const char *more) {
+    return floor_client(RD_KAFKA_CONSUMER,
+                        floor_settings("bootstrap.servers=%s enable.auto.commit=false fetch.wait.max.ms=50 %s",
+                                       floor->bootstrap, more));
+}
+
 static rd_kafka_queue_t *read_all(const struct floor *floor, rd_kafka_t *kafka, const char *name) {
     char full[128];
     snprintf(full, sizeof full, "%s%s", floor->prefix, name);
@@ -149,16 +136,15 @@ static rd_kafka_queue_t *read_all(const struct floor *floor, rd_kafka_t *kafka, 
 }
 
 static void good(rd_kafka_error_t *failure, const char *what) {
-    if (failure) fail(what, rd_kafka_error_string(failure));
+    if (failure) bench_die(what, rd_kafka_error_string(failure));
 }
 
 static void *handle_commands(void *context) {
     struct floor *floor = context;
-    static const char *const READING[][2] = {
-        {"group.id", "bench-floor"}, {"enable.auto.commit", "false"}, {"fetch.wait.max.ms", "50"}, {NULL, NULL}};
-    static const char *const WRITING[][2] = {{"acks", "all"}, {"transactional.id", "bench-floor"}, {NULL, NULL}};
-    rd_kafka_t *consumer = client(floor, RD_KAFKA_CONSUMER, READING);
-    rd_kafka_t *kafka = client(floor, RD_KAFKA_PRODUCER, WRITING);
+    rd_kafka_t *consumer = reader(floor, "group.id=bench-floor");
+    rd_kafka_t *kafka =
+        floor_client(RD_KAFKA_PRODUCER,
+                     floor_settings("bootstrap.servers=%s acks=all transactional.id=bench-floor", floor->bootstrap));
     rd_kafka_topic_t *halves = topic(floor, kafka, "friendships");
     rd_kafka_queue_t *queue = read_all(floor, consumer, "friend-commands");
     rd_kafka_message_t **messages = mem_alloc(BATCH * sizeof(rd_kafka_message_t *));
@@ -198,12 +184,7 @@ static void *handle_commands(void *context) {
 
 static void *read_back(void *context) {
     struct floor *floor = context;
-    static const char *const READING[][2] = {{"group.id", "bench-floor-reader"},
-                                             {"enable.auto.commit", "false"},
-                                             {"isolation.level", "read_committed"},
-                                             {"fetch.wait.max.ms", "50"},
-                                             {NULL, NULL}};
-    rd_kafka_t *consumer = client(floor, RD_KAFKA_CONSUMER, READING);
+    rd_kafka_t *consumer = reader(floor, "group.id=bench-floor-reader isolation.level=read_committed");
     rd_kafka_queue_t *queue = read_all(floor, consumer, "friendships");
     rd_kafka_message_t **messages = mem_alloc(BATCH * sizeof(rd_kafka_message_t *));
     while (floor->read < floor->friendships * 2) {
@@ -218,12 +199,6 @@ static void *read_back(void *context) {
     return NULL;
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int run_floor(char **arguments) {
     struct floor floor = {.bootstrap = arguments[0],
                           .prefix = arguments[1],
@@ -233,10 +208,10 @@ static int run_floor(char **arguments) {
                           .partitions = (int32_t)atoi(arguments[5])};
     static void *(*const PARTS[])(void *) = {produce_commands, handle_commands, read_back};
     pthread_t threads[3];
-    double before = seconds_now();
+    int64_t before = clock_monotonic_us();
     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, PARTS[i], &floor);
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-    printf("{\"seconds\":%.3f,\"cpu\":%.3f}\n", seconds_now() - before, bench_cpu_s());
+    printf("{\"seconds\":%.3f,\"cpu\":%.3f}\n", (double)(clock_monotonic_us() - before) / 1e6, bench_cpu_s());
     return 0;
 }
 
@@ -248,5 +223,5 @@ int main(int argc, char **argv) {
         bench_print_machine(stdout, NULL, "import");
         return 0;
     }
-    return fail("usage", "write | check | floor | machine: see bench/import");
+    bench_die("usage", "write | check | floor | machine: see bench/import");
 }

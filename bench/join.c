@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
 #include "router/join.h"
 
 enum { FRIENDS = 400, REPORTS = 20000, ROUTES = 64, NEIGHBOURS = 2000 };
@@ -130,14 +130,11 @@ static struct figures measure(size_t online) {
 int main(int argc, char **argv) {
     FILE *json = NULL;
     double millions[16] = {1, 4, 10};
-    int count = 3, given = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
-            json = fopen(argv[++i], "w");
-        else if (given < 16)
-            millions[given++] = atof(argv[i]);
-    }
-    if (given) count = given;
+    int count = 3;
+    const struct argument known[] = {ARGUMENT("--json", &json)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    if (argc > 1) count = argc - 1 < 16 ? argc - 1 : 16;
+    for (int i = 0; i < count && argc > 1; i++) millions[i] = atof(argv[i + 1]);
     if (json) fputc('{', json);
     bench_print_machine(stdout, json, "join");
     printf("%d friends, a tenth of them online and near; %d reports; CPU of one core\n\n", FRIENDS, REPORTS);

@@ -6,7 +6,6 @@
  * The topics must exist. Prints one JSON object a rate.
  */
 #include <inttypes.h>
-#include <librdkafka/rdkafka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,32 +16,22 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bench/floor.h"
 
 enum { VALUE_BYTES = 64, ROOM = 1000000, PARTITIONS = 4 };
 
 struct floor {
     const char *bootstrap, *topics[2];
     rd_kafka_t *producers[2], *consumers[2];
-    float *latencies;
+    double *latencies;
     atomic_size_t seen;
     atomic_bool stop;
 };
 
 static rd_kafka_t *client(const struct floor *floor, rd_kafka_type_t type) {
-    static const char *const SETTINGS[][2] = {{"enable.idempotence", "true"}, {"acks", "all"}, {"linger.ms", "0"}};
-    char reason[256];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "bootstrap.servers", floor->bootstrap, reason, sizeof reason);
-    rd_kafka_conf_set(conf, "socket.nagle.disable", "true", reason, sizeof reason);
-    for (size_t i = 0; type == RD_KAFKA_PRODUCER && i < 3; i++)
-        rd_kafka_conf_set(conf, SETTINGS[i][0], SETTINGS[i][1], reason, sizeof reason);
-    if (type == RD_KAFKA_CONSUMER) rd_kafka_conf_set(conf, "group.id", "floor", reason, sizeof reason);
-    rd_kafka_t *made = rd_kafka_new(type, conf, reason, sizeof reason);
-    if (!made) {
-        fprintf(stderr, "%s\n", reason);
-        exit(1);
-    }
-    return made;
+    const char *more = type == RD_KAFKA_PRODUCER ? "enable.idempotence=true acks=all linger.ms=0" : "group.id=floor";
+    return floor_client(type,
+                        floor_settings("bootstrap.servers=%s socket.nagle.disable=true %s", floor->bootstrap, more));
 }
 
 static void read_from_end(rd_kafka_t *consumer, const char *topic) {
@@ -80,17 +69,12 @@ static void *sink(void *context) {
         if (!message) continue;
         if (!message->err && message->len == VALUE_BYTES && floor->seen < ROOM) {
             memcpy(&sent, message->payload, sizeof sent);
-            floor->latencies[floor->seen] = (float)(clock_monotonic_us() - sent);
+            floor->latencies[floor->seen] = (double)(clock_monotonic_us() - sent);
             floor->seen++;
         }
         rd_kafka_message_destroy(message);
     }
     return NULL;
-}
-
-static int by_size(const void *left, const void *right) {
-    float a = *(const float *)left, b = *(const float *)right;
-    return (a > b) - (a < b);
 }
 
 static void measure(struct floor *floor, double rate, int seconds) {
@@ -108,21 +92,16 @@ static void measure(struct floor *floor, double rate, int seconds) {
     }
     usleep(500000);
     size_t seen = floor->seen;
-    qsort(floor->latencies, seen, sizeof *floor->latencies, by_size);
-    printf("{\"rate\":%.0f,\"sent\":%" PRIu64 ",\"seen\":%zu", rate, sent, seen);
-    if (seen)
-        printf(",\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f", (double)floor->latencies[seen / 2],
-               (double)floor->latencies[seen * 99 / 100], (double)floor->latencies[seen * 999 / 1000]);
-    printf("}\n");
+    bench_sort(floor->latencies, seen);
+    printf("{\"rate\":%.0f,\"sent\":%" PRIu64 ",\"seen\":%zu,\"p50_us\":%.0f,\"p99_us\":%.0f,\"p999_us\":%.0f}\n", rate,
+           sent, seen, bench_quantile(floor->latencies, seen, .5), bench_quantile(floor->latencies, seen, .99),
+           bench_quantile(floor->latencies, seen, .999));
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6) {
-        fprintf(stderr, "usage: bench-latency_floor BOOTSTRAP TOPIC1 TOPIC2 SECONDS RATE...\n");
-        return 2;
-    }
+    if (argc < 6) bench_fail("its head says which arguments there are");
     struct floor floor = {
-        .bootstrap = argv[1], .topics = {argv[2], argv[3]}, .latencies = mem_alloc(ROOM * sizeof(float))};
+        .bootstrap = argv[1], .topics = {argv[2], argv[3]}, .latencies = mem_alloc(ROOM * sizeof(double))};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
         floor.producers[i] = client(&floor, RD_KAFKA_PRODUCER);

@@ -17,15 +17,45 @@ static inline _Noreturn void bench_fail(const char *what) {
     exit(1);
 }
 
+static inline _Noreturn void bench_die(const char *what, const char *why) {
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
+    exit(1);
+}
+
 /* A new file in a folder. */
 static inline FILE *bench_file(const char *folder, const char *name) {
     char path[PATH_MAX];
     FILE *file = snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path ? fopen(path, "w") : NULL;
-    if (!file) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
-        exit(1);
-    }
+    if (!file) bench_die(path, strerror(errno));
     return file;
+}
+
+/* A new folder; bench_folder_remove removes it with all that is in it. */
+static inline char *bench_folder(void) {
+    char *folder = strdup("/tmp/starling-bench-XXXXXX");
+    if (!folder || !mkdtemp(folder)) bench_die("a folder", strerror(errno));
+    return folder;
+}
+
+static inline void bench_folder_remove(char *folder) {
+    char command[PATH_MAX];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) bench_die(folder, "cannot be removed");
+    free(folder);
+}
+
+static inline int bench_rising(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Sorts samples, for bench_quantile. */
+static inline void bench_sort(double *samples, size_t count) {
+    if (count) qsort(samples, count, sizeof *samples, bench_rising);
+}
+
+static inline double bench_quantile(const double *sorted, size_t count, double share) {
+    return count ? sorted[(size_t)((double)(count - 1) * share)] : 0;
 }
 
 /* User and system seconds of this process so far, all threads. */

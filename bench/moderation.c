@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
 #include "ids/ids.h"
 #include "moderation/search.h"
 
@@ -90,9 +89,7 @@ static struct comment_wide make(int64_t number, int64_t rows, struct buffer *tex
 }
 
 static void check(int code, const struct error *error) {
-    if (!code) return;
-    fprintf(stderr, "bench-moderation: %s\n", error->text);
-    exit(1);
+    if (code) bench_fail(error->text);
 }
 
 static void fill(struct index *index, int64_t rows) {
@@ -178,13 +175,8 @@ static struct search_query draw_query(int conditions, struct buffer *text, char 
     return query;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void print(FILE *json, const char *name, double *ms, double found) {
-    qsort(ms, TRIES, sizeof *ms, by_size);
+    bench_sort(ms, TRIES);
     printf("%-62s %8.2f %8.2f %8.2f %8.1f\n", name, ms[TRIES / 2], ms[TRIES * 99 / 100], ms[TRIES - 1], found);
     if (json)
         fprintf(json, ",\"%s\":{\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,\"found\":%.1f}", name, ms[TRIES / 2],
@@ -272,25 +264,16 @@ static void run(const char *path, int64_t rows, FILE *json) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const ENDS[] = {"", "-wal", "-shm", ".lock"};
-    char folder[] = "/tmp/bench-moderation-XXXXXX";
     int64_t rows = 1000000;
     FILE *json = NULL;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--rows")) rows = atoll(argv[i + 1]);
-        if (!strcmp(argv[i], "--json")) json = fopen(argv[i + 1], "we");
-    }
-    if (rows < 1 || !mkdtemp(folder)) return 1;
+    const struct argument known[] = {ARGUMENT("--rows", &rows), ARGUMENT("--json", &json)};
+    if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 1 || rows < 1)
+        bench_fail("its head says which arguments there are");
     if (json) fprintf(json, "{");
     bench_print_machine(stdout, json, "moderation");
-    char *path = mem_format("%s/comments.db", folder);
+    char *folder = bench_folder(), *path = mem_format("%s/comments.db", folder);
     run(path, rows, json);
-    for (size_t i = 0; i < ARRAY_SIZE(ENDS); i++) {
-        char *file = mem_format("%s%s", path, ENDS[i]);
-        unlink(file);
-        free(file);
-    }
-    rmdir(folder);
+    bench_folder_remove(folder);
     free(path);
     if (json) fprintf(json, "}\n");
     return json && fclose(json);

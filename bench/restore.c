@@ -14,16 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
+#include "bench/arguments.h"
 #include "bench/graph_data.h"
-#include "bench/machine.h"
+#include "bench/sender.h"
 #include "event/codec.h"
-#include "event/topics.h"
-#include "kafka/producer.h"
 #include "router/graph_private.h"
 
-enum { LOT = 65536, MANY = 100000 };
+enum { LOT = 65536, LINGER_MS = 50 };
 
 struct options {
     size_t users, partitions, build_mb;
@@ -42,10 +40,8 @@ static struct friendship old_half(size_t at) {
 }
 
 static struct figures restore(const struct bench_graph *data, const struct options *wanted, size_t build_bytes) {
-    char folder[] = "/tmp/bench-restore-XXXXXX", command[128];
     struct error error;
-    if (!mkdtemp(folder)) bench_die(folder, "cannot be made");
-    char *path = mem_format("%s/friends", folder);
+    char *folder = bench_folder(), *path = mem_format("%s/friends", folder);
     int32_t partitions = (int32_t)wanted->partitions;
     struct graph *graph = bench_graph_open(path, partitions, 0, build_bytes);
     double cpu = bench_cpu_s();
@@ -71,8 +67,7 @@ static struct figures restore(const struct bench_graph *data, const struct optio
     };
     graph_close(graph);
     free(path);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) bench_die(folder, "cannot be removed");
+    bench_folder_remove(folder);
     return figures;
 }
 
@@ -119,120 +114,48 @@ static int pure(struct options *options) {
 
 /* ---- into a topic ---- */
 
-static void on_delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
-                         int64_t offset) {
-    if (code) bench_die("producing", strerror(-code));
-}
-
 static int fill(const char *bootstrap, const char *prefix, const struct options *options) {
-    uv_loop_t loop;
-    struct error error;
-    struct kafka_settings settings = {
-        .topics = &TOPICS_ALL, .bootstrap = bootstrap, .prefix = prefix, .client_id = "bench-restore"};
-    struct kafka_producer_options wanted = {
-        .loop = &loop, .settings = &settings, .linger_ms = 50, .on_delivered = on_delivered};
-    struct kafka_producer *producer;
-    struct buffer value = {.data = NULL};
+    struct sender sender;
     struct bench_graph data = bench_graph_synthetic(options->users, options->friends, 1);
     bench_graph_shuffle(&data, 2);
-    uv_loop_init(&loop);
-    if (kafka_producer_new(&wanted, &producer, &error)) bench_die("producer", error.text);
+    sender_open(&sender, bootstrap, prefix, LINGER_MS);
     size_t friends = 0;
     for (size_t i = 0; i < data.count; i++) {
         uint8_t key[16];
         struct friendship half = old_half(i);
         bytes_put_be64(key, (uint64_t)data.halves[i].user);
         bytes_put_be64(key + 8, (uint64_t)data.halves[i].other);
-        buffer_clear(&value);
-        event_encode_friendship(&value, &half);
-        int32_t partition = hash_user_partition(data.halves[i].user, (int32_t)options->partitions);
-        int code;
-        while ((code = kafka_producer_send(producer, &TOPIC_FRIENDSHIPS, partition, key, sizeof key, value.data,
-                                           value.size, NULL)) == -EAGAIN)
-            uv_run(&loop, UV_RUN_ONCE);
-        if (code) bench_die("producing", strerror(-code));
-        if (i % MANY == 0) uv_run(&loop, UV_RUN_NOWAIT);
+        event_encode_friendship(&sender.value, &half);
+        sender_send(&sender, &TOPIC_FRIENDSHIPS, hash_user_partition(data.halves[i].user, (int32_t)options->partitions),
+                    key, sizeof key);
         friends += data.halves[i].user == data.halves[0].user;
     }
     printf("{\"half_edges\":%zu,\"user\":%" PRId64 ",\"friends\":%zu}\n", data.count, data.halves[0].user, friends);
-    kafka_producer_free(producer, 60000);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    buffer_free(&value);
+    sender_close(&sender);
     bench_graph_free(&data);
     return 0;
 }
 
-enum { MOST_PARTITIONS = 1024 };
-
-struct reading {
-    struct kafka_consumer *consumer;
-    int64_t ends[MOST_PARTITIONS];
-    size_t partitions, records;
-    uv_loop_t loop;
-};
-
 static void count_records(void *context, const struct kafka_record *records, size_t count) {
-    struct reading *reading = context;
-    reading->records += count;
-}
-
-static bool read_all(const struct reading *reading) {
-    for (size_t p = 0; p < reading->partitions; p++)
-        if (kafka_consumer_position(reading->consumer, &TOPIC_FRIENDSHIPS, (int32_t)p) < reading->ends[p]) return false;
-    return true;
+    *(size_t *)context += count;
 }
 
 static int read_topic(const char *bootstrap, const char *prefix, const struct options *options) {
-    static struct reading reading;
-    struct error error;
-    reading.partitions = options->partitions;
-    uv_loop_init(&reading.loop);
-    struct kafka_settings settings = {
-        .topics = &TOPICS_ALL, .bootstrap = bootstrap, .prefix = prefix, .client_id = "bench-restore"};
-    struct kafka_consumer_options wanted = {
-        .loop = &reading.loop, .settings = &settings, .batch = 1000, .context = &reading, .on_records = count_records};
+    size_t records = 0;
     double cpu = bench_cpu_s();
-    if (kafka_consumer_new(&wanted, &reading.consumer, &error)) bench_die("consumer", error.text);
-    struct kafka_position *positions = mem_zero(reading.partitions, sizeof *positions);
-    for (size_t p = 0; p < reading.partitions; p++) {
-        int64_t low;
-        positions[p] = (struct kafka_position){
-            .topic = &TOPIC_FRIENDSHIPS, .partition = (int32_t)p, .offset = KAFKA_OFFSET_BEGINNING};
-        if (kafka_consumer_watermarks(reading.consumer, &TOPIC_FRIENDSHIPS, (int32_t)p, &low, &reading.ends[p], 10000,
-                                      &error))
-            bench_die("ends", error.text);
-    }
-    if (kafka_consumer_read(reading.consumer, positions, reading.partitions, &error)) bench_die("reading", error.text);
-    while (!read_all(&reading)) uv_run(&reading.loop, UV_RUN_ONCE);
-    printf("{\"records\":%zu,\"cpu_s\":%.3f}\n", reading.records, bench_cpu_s() - cpu);
-    kafka_consumer_free(reading.consumer);
-    free(positions);
+    reader_read(bootstrap, prefix, &TOPIC_FRIENDSHIPS, (int32_t)options->partitions, count_records, &records);
+    printf("{\"records\":%zu,\"cpu_s\":%.3f}\n", records, bench_cpu_s() - cpu);
     return 0;
 }
 
 int main(int argc, char **argv) {
     struct options options = {.users = 40000, .partitions = 4, .build_mb = 256, .friends = 100};
-    const char *words[3] = {""};
-    int count = 0;
-    for (int i = 1; i < argc; i++) {
-        const char *next = i + 1 < argc ? argv[i + 1] : "";
-        if (!strcmp(argv[i], "--users"))
-            options.users = (size_t)atoll(next), i++;
-        else if (!strcmp(argv[i], "--friends"))
-            options.friends = atof(next), i++;
-        else if (!strcmp(argv[i], "--partitions"))
-            options.partitions = (size_t)atoll(next), i++;
-        else if (!strcmp(argv[i], "--build"))
-            options.build_mb = (size_t)atoll(next), i++;
-        else if (!strcmp(argv[i], "--json"))
-            options.json = fopen(next, "w"), i++;
-        else if (count < 3)
-            words[count++] = argv[i];
-    }
-    if (count == 1 && !strcmp(words[0], "pure")) return pure(&options);
-    if (count == 3 && !strcmp(words[0], "fill")) return fill(words[1], words[2], &options);
-    if (count == 3 && !strcmp(words[0], "read")) return read_topic(words[1], words[2], &options);
-    fprintf(stderr,
-            "usage: bench-restore pure | fill|read BOOTSTRAP PREFIX [--users N] [--friends MEAN] [--partitions P]\n");
-    return 2;
+    const struct argument known[] = {ARGUMENT("--users", &options.users), ARGUMENT("--friends", &options.friends),
+                                     ARGUMENT("--partitions", &options.partitions),
+                                     ARGUMENT("--build", &options.build_mb), ARGUMENT("--json", &options.json)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    if (argc == 2 && !strcmp(argv[1], "pure")) return pure(&options);
+    if (argc == 4 && !strcmp(argv[1], "fill")) return fill(argv[2], argv[3], &options);
+    if (argc == 4 && !strcmp(argv[1], "read")) return read_topic(argv[2], argv[3], &options);
+    bench_fail("its head says which words and arguments there are");
 }

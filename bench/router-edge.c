@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
@@ -71,21 +70,15 @@ static void take(void *context, const struct kafka_record *records, size_t count
     }
 }
 
-static size_t numbers(const char *text, int64_t *into) {
-    size_t count = 0;
-    for (const char *at = text; at && *at && count < PARTITIONS_MAX; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        into[count++] = atoll(at);
-    return count;
-}
-
 int main(int argc, char **argv) {
     struct edge edge = {.codec = codec_new(), .batches = deliver_reader_new(), .sessions = map_new()};
     struct error error;
     int64_t first[PARTITIONS_MAX];
     struct kafka_position positions[PARTITIONS_MAX];
     if (argc != 5) bench_fail("see its head for the arguments");
-    size_t count = numbers(argv[3], first);
-    if (numbers(argv[4], edge.last) != count) bench_fail("as many last offsets as first ones");
+    size_t count = arguments_numbers(argv[3], first, PARTITIONS_MAX);
+    if (arguments_numbers(argv[4], edge.last, PARTITIONS_MAX) != count)
+        bench_fail("as many last offsets as first ones");
     for (size_t p = 0; p < count; p++) {
         positions[p] = (struct kafka_position){.topic = &TOPIC_DELIVERIES, .partition = (int32_t)p, .offset = first[p]};
         edge.waited_for += first[p] < edge.last[p];

@@ -9,54 +9,31 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "bench/arguments.h"
 #include "bench/floor.h"
 
 enum { BATCH = 1000, PARTITIONS_MAX = 1024, WAIT_MS = 100, FLUSH_MS = 60000 };
 
-static int numbers(const char *text, int64_t *into) {
-    int count = 0;
-    for (const char *at = text; at && *at && count < PARTITIONS_MAX; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        into[count++] = atoll(at);
-    return count;
-}
-
 int main(int argc, char **argv) {
     int64_t first[PARTITIONS_MAX], last[PARTITIONS_MAX], wanted = 0, read = 0, sent = 0;
     if (argc != 9) bench_fail("see its head for the arguments");
-    const char *const reading[] = {"bootstrap.servers",
-                                   argv[1],
-                                   "group.id",
-                                   "bench-router-floor",
-                                   "enable.auto.commit",
-                                   "false",
-                                   "fetch.wait.max.ms",
-                                   "50",
-                                   "socket.nagle.disable",
-                                   "true",
-                                   NULL};
-    const char *const writing[] = {"bootstrap.servers",
-                                   argv[1],
-                                   "acks",
-                                   "all",
-                                   "enable.idempotence",
-                                   "true",
-                                   "linger.ms",
-                                   "0",
-                                   "queue.buffering.max.kbytes",
-                                   "65536",
-                                   "socket.nagle.disable",
-                                   "true",
-                                   NULL};
-    int count = numbers(argv[3], first);
-    if (numbers(argv[4], last) != count) bench_fail("as many last offsets as first ones");
+    int count = (int)arguments_numbers(argv[3], first, PARTITIONS_MAX);
+    if ((int)arguments_numbers(argv[4], last, PARTITIONS_MAX) != count)
+        bench_fail("as many last offsets as first ones");
     int32_t routes = atoi(argv[6]);
     int64_t batches = atoll(argv[7]);
     size_t bytes = (size_t)atoll(argv[8]);
     uint8_t *payload = calloc(bytes, 1);
     for (size_t i = 0; i < bytes; i++) payload[i] = (uint8_t)rand();
 
-    rd_kafka_t *consumer = floor_client(RD_KAFKA_CONSUMER, reading),
-               *producer = floor_client(RD_KAFKA_PRODUCER, writing);
+    rd_kafka_t *consumer = floor_client(
+        RD_KAFKA_CONSUMER, floor_settings("bootstrap.servers=%s group.id=bench-router-floor enable.auto.commit=false "
+                                          "fetch.wait.max.ms=50 socket.nagle.disable=true",
+                                          argv[1]));
+    rd_kafka_t *producer = floor_client(
+        RD_KAFKA_PRODUCER, floor_settings("bootstrap.servers=%s acks=all enable.idempotence=true linger.ms=0 "
+                                          "queue.buffering.max.kbytes=65536 socket.nagle.disable=true",
+                                          argv[1]));
     rd_kafka_topic_t *deliveries = rd_kafka_topic_new(producer, argv[5], NULL);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
     for (int p = 0; p < count; p++) {

@@ -18,16 +18,16 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
 #include "bench/router_world.h"
 #include "bench/sender.h"
+#include "bench/stores.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "adjacency/private.h"
 #include "router/graph_private.h"
 #include "router/join.h"
 
-enum { LISTS_A_BATCH = 500, MEMORY = 1 << 30 };
+enum { MEMORY = 1 << 30 };
 
 struct options {
     struct world world;
@@ -35,24 +35,13 @@ struct options {
     int64_t rounds;
 };
 
-static void fail(const char *what, const struct error *error) {
-    fprintf(stderr, "bench-router-load: %s: %s\n", what, error->text);
-    exit(1);
-}
-
 /* ---- to Kafka ---- */
-
-static void sender_put(struct sender *sender, const struct topic *topic, int64_t user) {
-    uint8_t key[8];
-    bytes_put_be64(key, (uint64_t)user);
-    sender_send(sender, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key);
-}
 
 static void load_sharing(const struct options *options, struct sender *sender) {
     const struct sharing sharing = {.mode = SHARING_FRIENDS};
     for (int64_t i = 0; i < options->world.present; i++) {
         event_encode_sharing(&sender->value, &sharing);
-        sender_put(sender, &TOPIC_SHARING, world_id(world_present_index(i)));
+        sender_send_user(sender, &TOPIC_SHARING, world_id(world_present_index(i)));
     }
 }
 
@@ -60,7 +49,7 @@ static void load_joins(const struct options *options, struct sender *sender) {
     for (int64_t i = 0; i < options->world.present; i++) {
         struct location event = world_location(&options->world, world_present_index(i), -1);
         event_encode_location(&sender->value, &event);
-        sender_put(sender, &TOPIC_LOCATIONS, event.user);
+        sender_send_user(sender, &TOPIC_LOCATIONS, event.user);
     }
 }
 
@@ -71,7 +60,7 @@ static void load_reports(const struct options *options, struct sender *sender) {
             int64_t index = world_reporter_index(world, world_speaker(world, round, turn));
             struct location event = world_location(world, index, round);
             event_encode_location(&sender->value, &event);
-            sender_put(sender, &TOPIC_LOCATIONS, event.user);
+            sender_send_user(sender, &TOPIC_LOCATIONS, event.user);
         }
     }
 }
@@ -87,50 +76,24 @@ static struct graph *lists_open(const struct options *options, char **folder) {
                                 .cap = WORLD_NEIGHBOURS,
                                 .max_age_ms = 86400000,
                                 .memory_bytes = MEMORY};
-    if (graph_open(&how, &graph, &error)) fail(*folder, &error);
-    for (int32_t p = 0; p < options->world.partitions; p++) {
-        int64_t from;
-        if (adjacency_attach(graph_lists(graph), p, clock_wall_ms(), &from, &error)) fail(*folder, &error);
-    }
+    if (graph_open(&how, &graph, &error)) bench_die(*folder, error.text);
+    stores_attach(graph_lists(graph), options->world.partitions);
     return graph;
 }
 
-/* Past adjacency_add, which sorts what comes in no order: here whole lists come. The written rows are the same. */
 static void load_lists(const struct options *options) {
     const struct world *world = &options->world;
-    struct error error = {.text = ""};
     char *folder;
     struct graph *graph = lists_open(options, &folder);
-    struct adjacency *lists = graph->lists;
-    struct store_batch *batch = store_batch_new();
-    struct buffer bytes = {.data = NULL};
+    struct stores_lists lists = stores_lists_begin(graph_lists(graph), world->partitions);
     int64_t friends[WORLD_NEIGHBOURS];
-    uint64_t halves = 0, total = 0;
-    for (int32_t p = 0; p < world->partitions; p++) { // all of nothing is read
-        if (adjacency_apply(graph_lists(graph), p, 0, clock_wall_ms(), true, &error) ||
-            adjacency_finish(graph_lists(graph), p, clock_wall_ms(), &error))
-            fail(folder, &error);
-    }
     for (int64_t i = 0; i < world->reporters; i++) {
-        int64_t index = world_reporter_index(world, i), user = world_id(index);
-        struct adjacency_key key = adjacency_root_key(user, 0);
-        size_t count = world_friend_ids(world, index, false, friends);
-        buffer_clear(&bytes);
-        adjacency_root_encode(&bytes, &(struct id_list){.items = friends, .count = count});
-        store_batch_put(batch, lists->parts[hash_user_partition(user, world->partitions)].family, key.bytes, key.size,
-                        bytes.data, bytes.size);
-        halves += count;
-        total += bytes.size;
-        if (store_batch_count(batch) < LISTS_A_BATCH && i < world->reporters - 1) continue;
-        if (store_write(lists->store, batch, false, &error)) fail(folder, &error);
-        store_batch_clear(batch);
+        int64_t index = world_reporter_index(world, i);
+        stores_lists_put(&lists, world_id(index), 0, friends, world_friend_ids(world, index, false, friends));
     }
-    for (int32_t p = 0; p < world->partitions; p++) {
-        if (store_compact(lists->store, lists->parts[p].family)) fail(folder, &error);
-    }
-    printf("%llu half-edges, %.2f bytes each\n", (unsigned long long)halves, (double)total / (double)halves);
-    store_batch_free(batch);
-    buffer_free(&bytes);
+    stores_lists_end(&lists);
+    printf("%llu half-edges, %.2f bytes each\n", (unsigned long long)lists.ids,
+           (double)lists.bytes / (double)lists.ids);
     graph_close(graph);
     free(folder);
 }
@@ -201,7 +164,7 @@ static double pass(struct floor *floor, enum depth depth) {
         if (depth < JOIN_PRESENT &&
             (graph_friends(floor->graph, partition, event.user, &floor->friends, &error) ||
              graph_roundings(floor->graph, partition, event.user, &floor->friends, &floor->roundings, &error)))
-            fail("a friend list", &error);
+            bench_die("a friend list", error.text);
         if (depth == AND_READ) continue;
         join_reserve(&floor->result, friends->count);
         join_friends(&floor->context, friends->items, friends->count, &floor->roundings, &floor->result);
@@ -252,75 +215,29 @@ static void measure_floor(const struct options *options) {
     free(folder);
 }
 
-/* ---- arguments ---- */
-
-static int64_t *number_of(struct options *options, const char *name) {
-    struct world *world = &options->world;
-    if (!strcmp(name, "--present")) return &world->present;
-    if (!strcmp(name, "--reporters")) return &world->reporters;
-    if (!strcmp(name, "--time")) return &world->time;
-    if (!strcmp(name, "--rounds")) return &options->rounds;
-    return NULL;
-}
-
-static bool take_option(struct options *options, const char *name, const char *value) {
-    struct world *world = &options->world;
-    int64_t *number = number_of(options, name);
-    if (number)
-        *number = atoll(value);
-    else if (!strcmp(name, "--seed"))
-        world->seed = strtoull(value, NULL, 10);
-    else if (!strcmp(name, "--partitions"))
-        world->partitions = atoi(value);
-    else if (!strcmp(name, "--routes"))
-        world->routes = atoi(value);
-    else if (!strcmp(name, "--bootstrap"))
-        options->bootstrap = value;
-    else if (!strcmp(name, "--prefix"))
-        options->prefix = value;
-    else if (!strcmp(name, "--path"))
-        options->path = value;
-    else
-        return false;
-    return true;
-}
-
-static int to_kafka(const struct options *options, void (*load)(const struct options *, struct sender *)) {
-    struct kafka_settings settings = {.topics = &TOPICS_ALL,
-                                      .bootstrap = options->bootstrap,
-                                      .prefix = options->prefix,
-                                      .client_id = "bench-router-load"};
-    struct sender sender;
-    sender_open(&sender, &settings);
-    load(options, &sender);
-    sender_close(&sender);
-    return 0;
-}
+static const struct loader LOADERS[] = {{"sharing", .send = load_sharing}, {"joins", .send = load_joins},
+                                        {"reports", .send = load_reports}, {"lists", .alone = load_lists},
+                                        {"dump", .alone = dump_lists},     {"floor", .alone = measure_floor}};
 
 int main(int argc, char **argv) {
-    struct options options = {
+    struct options o = {
         .world = {.seed = 1, .present = 1000000, .reporters = 200000, .partitions = 16, .routes = 64, .time = 1},
         .bootstrap = "127.0.0.1:9092",
         .prefix = "bench.",
         .path = ".",
         .rounds = 1,
     };
-    const char *what = argc > 1 ? argv[1] : "";
-    for (int i = 2; i < argc; i += 2) {
-        if (i + 1 < argc && take_option(&options, argv[i], argv[i + 1])) continue;
-        fprintf(stderr, "bench-router-load: %s: no such option, or no value for it\n", argv[i]);
-        return 2;
-    }
-    if (!strcmp(what, "sharing")) return to_kafka(&options, load_sharing);
-    if (!strcmp(what, "joins")) return to_kafka(&options, load_joins);
-    if (!strcmp(what, "reports")) return to_kafka(&options, load_reports);
-    if (!strcmp(what, "lists"))
-        load_lists(&options);
-    else if (!strcmp(what, "dump"))
-        dump_lists(&options);
-    else if (!strcmp(what, "floor"))
-        measure_floor(&options);
-    else
-        return fprintf(stderr, "bench-router-load: what: sharing, joins, reports, lists, dump or floor\n"), 2;
+    const struct argument known[] = {ARGUMENT("--present", &o.world.present),
+                                     ARGUMENT("--reporters", &o.world.reporters),
+                                     ARGUMENT("--partitions", &o.world.partitions),
+                                     ARGUMENT("--routes", &o.world.routes),
+                                     ARGUMENT("--seed", &o.world.seed),
+                                     ARGUMENT("--time", &o.world.time),
+                                     ARGUMENT("--bootstrap", &o.bootstrap),
+                                     ARGUMENT("--prefix", &o.prefix),
+                                     ARGUMENT("--path", &o.path),
+                                     ARGUMENT("--rounds", &o.rounds)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    loader_run(LOADERS, ARRAY_SIZE(LOADERS), argc == 2 ? argv[1] : "", &o, o.bootstrap, o.prefix);
     return 0;
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "event/records.h"
 
 enum { WORLD_NEIGHBOURS = 2000, WORLD_FRIEND_ONE_IN = 5, WORLD_ID_BITS = 27, WORLD_PRESENT_ONE_IN = 10 };
@@ -50,11 +51,6 @@ static inline bool world_friends(const struct world *world, int64_t a, int64_t b
     return hash_u64(world->seed ^ (low << 32 | high)) % WORLD_FRIEND_ONE_IN == 0;
 }
 
-static inline int world_by_id(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Ids of a user's friends in rising order; room for WORLD_NEIGHBOURS. present: only those. */
 static inline size_t world_friend_ids(const struct world *world, int64_t index, bool present, int64_t *ids) {
     int64_t first = index / WORLD_NEIGHBOURS * WORLD_NEIGHBOURS, last = first + WORLD_NEIGHBOURS;
@@ -63,7 +59,7 @@ static inline size_t world_friend_ids(const struct world *world, int64_t index, 
     if (last > world->present * WORLD_PRESENT_ONE_IN) last = world->present * WORLD_PRESENT_ONE_IN;
     for (int64_t other = first; other < last; other += step)
         if (other != index && world_friends(world, index, other)) ids[count++] = world_id(other);
-    qsort(ids, count, sizeof *ids, world_by_id);
+    qsort(ids, count, sizeof *ids, sorted_order);
     return count;
 }
 

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/arguments.h"
 #include "event/codec.h"
 #include "router/presence.h"
 #include "router/report_clock.h"
@@ -125,16 +125,11 @@ static struct row measure(int64_t online) {
 int main(int argc, char **argv) {
     FILE *json = NULL;
     double millions[ROWS_MAX] = {1, 10, 40};
-    int count = 3, given = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-            json = fopen(argv[++i], "w");
-            if (!json) bench_fail("the file of --json cannot be written");
-        } else if (given < ROWS_MAX) {
-            millions[given++] = atof(argv[i]);
-        }
-    }
-    if (given) count = given;
+    int count = 3;
+    const struct argument known[] = {ARGUMENT("--json", &json)};
+    argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
+    if (argc > 1) count = argc - 1 < ROWS_MAX ? argc - 1 : ROWS_MAX;
+    for (int i = 0; i < count && argc > 1; i++) millions[i] = atof(argv[i + 1]);
     if (json) fputc('{', json);
     bench_print_machine(stdout, json, "scale-observe");
     printf("%9s %12s %10s %8s %11s %13s %18s\n", "present", "us a report", "floor us", "ratio", "bytes/user",

@@ -53,44 +53,30 @@ static void on_failed(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
     if (message->err) bench_fail(rd_kafka_message_errstr(message));
 }
 
-/* settings: names and values, ended by NULL. */
-static void open_client(struct client *client, rd_kafka_type_t type, const char *bootstrap,
-                        const char *const *settings) {
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    const char *const common[] = {
-        "bootstrap.servers", bootstrap, "socket.nagle.disable", "true", "statistics.interval.ms", "500", NULL};
-    floor_configure(conf, common);
-    floor_configure(conf, settings);
+static void open_client(struct client *client, rd_kafka_type_t type, const char *bootstrap, const char *more) {
+    rd_kafka_conf_t *conf =
+        floor_settings("bootstrap.servers=%s socket.nagle.disable=true statistics.interval.ms=500 %s", bootstrap, more);
     rd_kafka_conf_set_stats_cb(conf, on_statistics);
     if (type == RD_KAFKA_PRODUCER) rd_kafka_conf_set_dr_msg_cb(conf, on_failed);
     rd_kafka_conf_set_opaque(conf, client);
-    *client = (struct client){.kafka = floor_client_of(type, conf)};
+    *client = (struct client){.kafka = floor_client(type, conf)};
 }
 
-static void open_writer(struct client *writer, const char *bootstrap, const char *topic, const char *records) {
-    char gather[16];
-    snprintf(gather, sizeof gather, "%d", atoi(records) > 1 ? GATHER_MS : 0);
-    const char *const settings[] = {
-        "acks", "all", "enable.idempotence", "true", "linger.ms", gather, "batch.num.messages", records, NULL};
+static void open_writer(struct client *writer, const char *bootstrap, const char *topic, int records) {
+    char settings[256];
+    snprintf(settings, sizeof settings, "acks=all enable.idempotence=true linger.ms=%d batch.num.messages=%d",
+             records > 1 ? GATHER_MS : 0, records);
     open_client(writer, RD_KAFKA_PRODUCER, bootstrap, settings);
     writer->topic = rd_kafka_topic_new(writer->kafka, topic, NULL);
 }
 
 static void open_reader(struct client *reader, const char *bootstrap, const char *topic, const char *wait_ms, int first,
                         int listed, int partitions) {
-    const char *const settings[] = {"group.id",
-                                    "bench-scale-requests",
-                                    "enable.auto.commit",
-                                    "false",
-                                    "isolation.level",
-                                    "read_committed",
-                                    "enable.partition.eof",
-                                    "true",
-                                    "fetch.wait.max.ms",
-                                    wait_ms,
-                                    "fetch.min.bytes",
-                                    "1",
-                                    NULL};
+    char settings[256];
+    snprintf(settings, sizeof settings,
+             "group.id=bench-scale-requests enable.auto.commit=false isolation.level=read_committed "
+             "enable.partition.eof=true fetch.wait.max.ms=%s fetch.min.bytes=1",
+             wait_ms);
     open_client(reader, RD_KAFKA_CONSUMER, bootstrap, settings);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(listed);
     for (int p = 0; p < listed; p++)
@@ -168,7 +154,7 @@ int main(int argc, char **argv) {
     int64_t began = clock_monotonic_us();
     for (int i = 0; i < count; i++) {
         if (i < writers)
-            open_writer(&clients[i], argv[1], argv[2], argv[7]);
+            open_writer(&clients[i], argv[1], argv[2], load.records);
         else
             open_reader(&clients[i], argv[1], argv[2], argv[11], (i - writers) * listed, listed, load.partitions);
     }

@@ -34,55 +34,26 @@ static bool well(rd_kafka_error_t *error, const char *doing) {
 }
 
 static void open_producer(struct bench *bench) {
-    char id[256];
-    snprintf(id, sizeof id, "%s-%s", bench->group, bench->member);
-    const char *const settings[] = {"bootstrap.servers",
-                                    bench->bootstrap,
-                                    "transactional.id",
-                                    id,
-                                    "transaction.timeout.ms",
-                                    "5000",
-                                    "linger.ms",
-                                    "100",
-                                    "message.max.bytes",
-                                    "1048000",
-                                    "socket.nagle.disable",
-                                    "true",
-                                    "reconnect.backoff.max.ms",
-                                    "1000",
-                                    NULL};
     do {
         if (bench->topic) rd_kafka_topic_destroy(bench->topic);
         if (bench->producer) rd_kafka_destroy(bench->producer);
-        bench->producer = floor_client(RD_KAFKA_PRODUCER, settings);
+        bench->producer = floor_client(
+            RD_KAFKA_PRODUCER,
+            floor_settings("bootstrap.servers=%s transactional.id=%s-%s transaction.timeout.ms=5000 linger.ms=100 "
+                           "message.max.bytes=1048000 socket.nagle.disable=true reconnect.backoff.max.ms=1000",
+                           bench->bootstrap, bench->group, bench->member));
         bench->topic = rd_kafka_topic_new(bench->producer, bench->out, NULL);
     } while (!well(rd_kafka_init_transactions(bench->producer, START_MS), "starting"));
 }
 
 static void open_consumer(struct bench *bench) {
-    const char *const settings[] = {"bootstrap.servers",
-                                    bench->bootstrap,
-                                    "group.id",
-                                    bench->group,
-                                    "enable.auto.commit",
-                                    "false",
-                                    "auto.offset.reset",
-                                    "earliest",
-                                    "isolation.level",
-                                    "read_committed",
-                                    "session.timeout.ms",
-                                    "6000",
-                                    "heartbeat.interval.ms",
-                                    "500",
-                                    "fetch.wait.max.ms",
-                                    "50",
-                                    "socket.nagle.disable",
-                                    "true",
-                                    "reconnect.backoff.max.ms",
-                                    "1000",
-                                    NULL};
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    bench->consumer = floor_client(RD_KAFKA_CONSUMER, settings);
+    bench->consumer = floor_client(
+        RD_KAFKA_CONSUMER,
+        floor_settings("bootstrap.servers=%s group.id=%s enable.auto.commit=false auto.offset.reset=earliest "
+                       "isolation.level=read_committed session.timeout.ms=6000 heartbeat.interval.ms=500 "
+                       "fetch.wait.max.ms=50 socket.nagle.disable=true reconnect.backoff.max.ms=1000",
+                       bench->bootstrap, bench->group));
     rd_kafka_poll_set_consumer(bench->consumer);
     bench->queue = rd_kafka_queue_get_consumer(bench->consumer);
     rd_kafka_topic_partition_list_add(list, bench->in, RD_KAFKA_PARTITION_UA);

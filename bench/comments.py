@@ -16,13 +16,13 @@ import time
 from confluent_kafka import Consumer, TopicPartition
 
 from harness.broker import Broker
-from harness.cluster import Cluster, build_folder
+from harness.cluster import Cluster
 
 from comments_cold import measure_cold, report_cold
 from comments_pages import measure_once, measure_pages, measure_stopped, report_once, report_pages, report_stopped
 from comments_peers import measure_peers, report_peers
 from deciding import Deciding, report_deciding, wait_decided
-from machine import in_folder_with_stack, kafka_version, machine, program
+from machine import in_folder_with_stack, kafka_version, load, machine
 
 STAGES = ('decide', 'pages', 'stopped', 'once', 'cold', 'peers')
 READ_BACK = ('comments', 'comment-texts', 'reactions', 'comment-refusals')
@@ -72,8 +72,7 @@ class World:
     def load(self, what, **more) -> str:
         values = {'subjects': self.options.subjects, 'partitions': self.options.partitions,
                   'bootstrap': self.cluster.broker.bootstrap, 'prefix': self.cluster.prefix, **more}
-        words = [part for name, value in values.items() for part in (f'--{name}', value)]
-        return program(build_folder() / 'bench-comments-load', what, *words)
+        return load('comments', what, **values)
 
     def command(self, what, count):
         self.load(what, **{'from': self.written, 'count': count, 'path': self.folder / 'comments'})

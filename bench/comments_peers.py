@@ -1,8 +1,7 @@
 """The peers of `./dev bench comments`: subjects, comments and their contents in three tables of PostgreSQL, and Redis with sorted sets before
 them; the same comments under the same subjects."""
 from feed_peers import Postgres, readable_folder, redis_program
-from harness.cluster import build_folder
-from machine import program
+from machine import load
 
 TABLES = '''
 CREATE TABLE subjects (id bigint, owner bigint, roots bigint, visible bigint, state int);
@@ -38,8 +37,7 @@ WHERE s.id = :o ORDER BY c.heat DESC, c.id DESC, r.floor;
 
 def measure_postgres(options, folder, say) -> dict:
     sql = readable_folder(folder)
-    program(build_folder() / 'bench-comments-load', 'sql', '--path', sql, '--count', options.peer_comments, '--subjects',
-            options.subjects)
+    load('comments', 'sql', path=sql, count=options.peer_comments, subjects=options.subjects)
     others = f'random(1, {options.subjects - 1})'
     draws = {'s': f'random(0, 1) * {others}', 'o': others, 'u': 'random(2, 1000001)', 'c': f'random(1, {options.peer_comments})'}
     times = max(options.peer_comments // 30, 200)

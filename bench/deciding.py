@@ -3,7 +3,6 @@ is librdkafka alone (deciding-floor.c)."""
 import json
 import time
 
-from harness.cluster import build_folder
 from harness.waiting import eventually
 
 from machine import cpu_s, metric, program, wait_quiet
@@ -35,7 +34,7 @@ class Deciding:
                 for topic in (commands, *self.read_back, *self.only_written)}
 
     def floor(self, commands, first, last, transactions) -> dict:
-        found = json.loads(program(build_folder() / 'bench-deciding-floor', self.cluster.broker.bootstrap, self.cluster.prefix,
+        found = json.loads(program('deciding-floor', self.cluster.broker.bootstrap, self.cluster.prefix,
                                    self.copies.prefix, self.cluster.partitions, transactions, _ranges(first, last, [commands]),
                                    f'{_ranges(first, last, self.read_back)} + {_ranges(first, last, self.only_written)}'))
         return found | {'cpu_s': found['commands_s'] + found['read_back_s'] + found['write_s']}

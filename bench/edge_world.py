@@ -18,6 +18,7 @@ from harness.broker import Broker
 from harness.cluster import Cluster, Daemon, build_folder
 from harness.ports import free_port
 from machine import machine as facts
+from machine import program
 
 FEW_FILES = 'this bench needs {} open files in a process, and the limit here is {} (ulimit -n)'
 
@@ -124,12 +125,7 @@ class World:
 
     def bench(self, mode: str, *arguments, timeout=600) -> str:
         """bench-edge in one of its modes; its output."""
-        command = [build_folder() / 'bench-edge', mode, '--bootstrap', self.broker.bootstrap, '--prefix',
-                   self.cluster.prefix, *arguments]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout)
-        if done.returncode:
-            raise RuntimeError(f'{" ".join(map(str, command))}: {done.returncode}\n{done.stdout}{done.stderr}')
-        return done.stdout
+        return program('edge', mode, '--bootstrap', self.broker.bootstrap, '--prefix', self.cluster.prefix, *arguments, timeout=timeout)
 
     def _next_source(self) -> int:
         """The phones' address: ports of the last ones may still be taken."""
@@ -195,28 +191,24 @@ class World:
         for _ in range(count):
             self.cluster.add('router', settings={'log.level': 'warn'})
 
-    def _live_command(self, mode: str, edge: Daemon, *arguments) -> list:
-        return [str(part) for part in (build_folder() / 'bench-edge_live', mode, '--key-file',
-                                       self.cluster.keys.secret_file, '--listen', edge.settings['edge.listen'],
-                                       '--sessions', self.sessions, '--source', self._next_source(), *arguments)]
+    def _live(self, mode: str, edge: Daemon, *arguments) -> list:
+        return [mode, '--key-file', self.cluster.keys.secret_file, '--listen', edge.settings['edge.listen'], '--sessions', self.sessions,
+                '--source', self._next_source(), *arguments]
 
     def live(self, mode: str, edge: Daemon, *arguments, timeout=300) -> list:
         """Phones on the whole pipeline; what they measured."""
-        command = self._live_command(mode, edge, *arguments)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-        if done.returncode:
-            raise RuntimeError(f'{" ".join(command)}: {done.returncode}\n{done.stdout}{done.stderr}')
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        found = program('edge_live', *self._live(mode, edge, *arguments), timeout=timeout)
+        return [json.loads(line) for line in found.splitlines()]
 
     @contextlib.contextmanager
     def live_process(self, mode: str, edge: Daemon, *arguments):
         """The same, to be watched while it runs."""
-        with subprocess.Popen(self._live_command(mode, edge, *arguments), stdout=subprocess.PIPE, text=True) as phones:
+        command = [build_folder() / 'bench-edge_live', *map(str, self._live(mode, edge, *arguments))]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as phones:
             try:
                 yield phones
             finally:
                 phones.kill()
 
     def sizes(self) -> str:
-        return subprocess.run([str(build_folder() / 'bench-edge'), 'sizes'], check=True, capture_output=True,
-                              text=True).stdout
+        return program('edge', 'sizes')

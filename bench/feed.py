@@ -23,7 +23,7 @@ from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
 from feed_peers import measure_peers, report_peers
-from machine import cpu_s, in_folder_with_stack, kafka_version, machine, metric, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, load, machine, metric, program, wait_quiet
 from offsets import ends
 
 LIVE = 4  # a partition's stage
@@ -69,11 +69,7 @@ class World:
         values = {'people': self.options.people, 'following': self.options.following,
                   'partitions': self.options.partitions, 'begin-ms': self.begin_ms, 'step-us': 300,
                   'bootstrap': self.cluster.broker.bootstrap, 'prefix': self.cluster.prefix, **more}
-        words = [part for name, value in values.items() for part in (f'--{name}', str(value))]
-        done = subprocess.run([build_folder() / 'bench-feed-load', what, *words], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f'bench feed: loading {what}: {done.stderr}')
-        return done.stdout
+        return load('feed', what, **values)
 
     def post(self, count, rate=0) -> int:
         """Returns how many inbox entries they lead to. rate: posts a second; 0: as fast as it goes."""
@@ -99,13 +95,9 @@ def wait_entries(feed, wanted):
 
 
 def floor_s(world, topic, first, last, out='timelines', batches=0, size=1) -> float:
-    done = subprocess.run([build_folder() / 'bench-router-floor', world.cluster.broker.bootstrap,
-                           world.cluster.prefix + topic, ','.join(map(str, first)), ','.join(map(str, last)),
-                           world.cluster.prefix + out, str(world.options.partitions), str(batches), str(size)],
-                          capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f'bench feed: {done.stderr}')
-    return json.loads(done.stdout)['cpu_s']
+    floor = program('router-floor', world.cluster.broker.bootstrap, world.cluster.prefix + topic, ','.join(map(str, first)),
+                    ','.join(map(str, last)), world.cluster.prefix + out, world.options.partitions, batches, size)
+    return json.loads(floor)['cpu_s']
 
 
 def push_round(world, feed) -> dict:

@@ -7,7 +7,7 @@ import time
 from harness.cluster import build_folder
 from harness.ports import free_port
 from harness.waiting import eventually
-from machine import spent, wait_quiet
+from machine import program, spent, wait_quiet
 
 CONNECTIONS = 16
 IDS_BYTES = 1000
@@ -15,9 +15,7 @@ PAGE = '/v1/feed?limit=20'
 
 
 def read(host, port, tokens, rate, seconds, path=PAGE) -> dict:
-    done = subprocess.run([build_folder() / 'bench-http', 'read', host, str(port), path, tokens, str(CONNECTIONS),
-                           str(rate), str(seconds)], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(program('http', 'read', host, port, path, tokens, CONNECTIONS, rate, seconds))
 
 
 def measure_floor(size, tokens, seconds, *, hops, asked=IDS_BYTES) -> dict:

@@ -22,7 +22,7 @@ from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.ports import free_port
 from harness.waiting import eventually, now_ms
-from machine import cpu_s, in_folder_with_stack, kafka_version, machine, program, spent, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, load, machine, program, spent, wait_quiet
 
 DAY_MS = 86_400_000
 TARGET_A_CORE, TARGET_DAY_MS = 250_000, 10
@@ -69,7 +69,7 @@ class World:
     def load(self, what, **more) -> str:
         values = {'users': self.users, 'partitions': self.options.partitions, 'begin': self.begin_ms, 'step': self.step_ms,
                   'bootstrap': self.cluster.broker.bootstrap, 'prefix': self.cluster.prefix, **more}
-        return program(build_folder() / 'bench-history-load', what, *(word for name, value in values.items() for word in (f'--{name}', value)))
+        return load('history', what, **values)
 
     def last_day(self) -> str:
         begin = self.begin_ms + (self.options.days - 1) * self.options.a_day * self.step_ms
@@ -118,7 +118,7 @@ def floors(world) -> dict:
     assert ours['rows'] == world.rows, f'{ours["rows"]} records in the topic instead of {world.rows}'
     topic = world.cluster.prefix + 'locations'
     ends = [end for _, end in sorted(world.cluster.topics.ends('locations').items())]
-    bare = program(build_folder() / 'bench-router-floor', world.cluster.broker.bootstrap, topic, ','.join('0' for _ in ends),
+    bare = program('router-floor', world.cluster.broker.bootstrap, topic, ','.join('0' for _ in ends),
                    ','.join(map(str, ends)), topic, 1, 0, 1)
     return {'decoding_cpu_s': ours['cpu_s'], 'librdkafka_cpu_s': json.loads(bare)['cpu_s']}
 
@@ -190,7 +190,7 @@ def ask(world, folder, address, paths, tokens, processes) -> dict:
     for name, lines in (('paths', paths), ('tokens', tokens)):
         (folder / name).write_text(''.join(f'{line}\n' for line in lines))
     found, cpu = spent(processes, lambda: json.loads(program(
-        build_folder() / 'bench-http', 'read', *address.split(':'), f'@{folder / "paths"}', folder / 'tokens', CONNECTIONS, options.rate,
+        'http', 'read', *address.split(':'), f'@{folder / "paths"}', folder / 'tokens', CONNECTIONS, options.rate,
         options.asked / options.rate)))
     assert found['answered'] and not found['bad'], found
     return found | {'users': max(len(set(paths)), len(set(tokens))),
@@ -228,7 +228,7 @@ def measure_restore(world, sink) -> dict:
     sink.stop()
     shutil.rmtree(sink.settings['data.dir'])
     files = sorted(world.cluster.history.glob('hours/date=*/hour=*/*.avro'))
-    floor = json.loads(program(build_folder() / 'bench-history-load', 'files', *files))
+    floor = json.loads(program('history-load', 'files', *files))
     assert floor['rows'] == world.total, f'{floor["rows"]} rows in merged files instead of {world.total}'
     found = started(sink, lambda sink: sink.ready(), world.total, **{'history.merge.s': 0})
     assert metric(sink, 'rebuilt_rows_total') == world.total

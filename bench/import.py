@@ -18,18 +18,11 @@ import time
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.processes import clean_environment
-from machine import cpu_s
+from machine import cpu_s, program
 
 
 def peak_mb(pid) -> float:
     return int(re.search(r'VmHWM:\s+(\d+)', pathlib.Path(f'/proc/{pid}/status').read_text())[1]) / 1024
-
-
-def helper(*arguments) -> str:
-    done = subprocess.run([build_folder() / 'bench-import', *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f'bench-import {arguments[0]}: {done.stdout}{done.stderr}')
-    return done.stdout
 
 
 class Child:
@@ -71,7 +64,7 @@ def run_import(options, folder, jars, graph):
             'applied': metrics.total('starling_router_friendships_applied_total'),
         }
         cluster.stop()
-        figures.update(json.loads(helper('check', options.friendships, options.users, options.seed, options.partitions,
+        figures.update(json.loads(program('import', 'check', options.friendships, options.users, options.seed, options.partitions,
                                          router.folder / 'data/friends')))
         figures['data_mb'] = sum(f.stat().st_size for f in (router.folder / 'data/friends').glob('*.sst')) / 1e6
         return figures
@@ -88,7 +81,7 @@ def run_floor(options, folder, jars):
     try:
         cluster.create_topics()
         before = cpu_s(broker.pid)
-        floor = json.loads(helper('floor', broker.bootstrap, cluster.prefix, options.friendships, options.users,
+        floor = json.loads(program('import', 'floor', broker.bootstrap, cluster.prefix, options.friendships, options.users,
                                   options.seed, options.partitions))
         return {**floor, 'broker_cpu': cpu_s(broker.pid) - before}
     finally:
@@ -131,11 +124,11 @@ def main():
     jars = pathlib.Path(os.environ['STARLING_KAFKA_LIB'])
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix='starling-import-'))
     folder.mkdir(exist_ok=True)
-    machine = helper('machine')
+    machine = program('import', 'machine')
     print(machine, end='')
     try:
         graph = folder / 'graph.txt'
-        helper('write', options.friendships, options.users, options.seed, graph)
+        program('import', 'write', options.friendships, options.users, options.seed, graph)
         figures = run_import(options, folder, jars, graph)
         floor = None if options.no_floor else run_floor(options, folder, jars)
     finally:

@@ -15,7 +15,7 @@ from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.ports import free_port
 from harness.waiting import eventually, now_ms
-from machine import in_folder_with_stack, kafka_version, machine, spent
+from machine import in_folder_with_stack, kafka_version, machine, program, spent
 
 HOME = 52.52, 13.405
 PATH = '/v1/locations'
@@ -58,10 +58,8 @@ def say(text):
 
 def post(address, tokens, body, options, rate=0, seconds=None) -> dict:
     host, port = address.split(':')
-    done = subprocess.run([str(word) for word in (
-        build_folder() / 'bench-http', 'post', host, port, PATH, tokens, options.connections, rate, seconds or options.seconds, body,
-        'application/json')], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(program('http', 'post', host, port, PATH, tokens, options.connections, rate, seconds or options.seconds, body,
+                              'application/json'))
 
 
 @contextlib.contextmanager

@@ -50,12 +50,17 @@ def machine() -> dict:
             'version': version.stdout.strip()}
 
 
-def program(*words) -> str:
-    """The output of a program of ours; it ends the bench if it fails."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+def program(name, *words, timeout=None) -> str:
+    """The output of bench-NAME; it ends the bench if it fails."""
+    done = subprocess.run([build_folder() / f'bench-{name}', *map(str, words)], capture_output=True, text=True, timeout=timeout)
     if done.returncode:
-        sys.exit(f'bench: {pathlib.Path(words[0]).name} {words[1]}: {done.stderr}')
+        sys.exit(f'bench-{name} {" ".join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}')
     return done.stdout
+
+
+def load(name, what, **values) -> str:
+    """The output of bench-NAME-load, which loads that."""
+    return program(f'{name}-load', what, *(word for key, value in values.items() for word in (f'--{key}', value)))
 
 
 def kafka_version() -> str:

@@ -17,17 +17,17 @@ import sys
 import threading
 import time
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from harness.broker import Broker
 from harness.cluster import Cluster
-from harness.records import decode, encode
+from harness.records import decode
 from harness.waiting import eventually
-from machine import in_folder, kafka_version, machine
+from machine import in_folder, kafka_version, machine, program
 from test_exact import Simulation, caught_up, city_truth, compare, read_lists
 from test_standby import settled
 
-BACKGROUND = 1 << 40  # ids of those who only have friends
+BACKGROUND = 10_000_000  # from this id on people only have friends (people.h)
 FRIENDS_EACH = 400
 CALM_S = 6
 TARGET_S, KILL_TARGET_S = 3, 10
@@ -47,44 +47,10 @@ def arguments():
     return parser.parse_args()
 
 
-# the background
-
-def murmur2(data: bytes) -> int:
-    """As Java's default partitioner has it."""
-    mask, m = 0xffffffff, 0x5bd1e995
-    h = (0x9747b28c ^ len(data)) & mask
-    for at in range(0, len(data), 4):  # keys are 8 bytes
-        k = int.from_bytes(data[at:at + 4], 'little') * m & mask
-        h = (h * m & mask) ^ ((k ^ k >> 24) * m & mask)
-    h = (h ^ h >> 13) * m & mask
-    return h ^ h >> 15
-
-
 def load_background(cluster, halves):
     """Friend lists of FRIENDS_EACH, and everybody in them opted in: straight into the topics."""
-    producer = Producer({'bootstrap.servers': cluster.broker.bootstrap, 'linger.ms': 50, 'batch.size': 1 << 19,
-                         'queue.buffering.max.messages': 1_000_000, 'compression.type': 'lz4'})
-    value = encode('friendship', {'state': 'FRIENDS', 'blocked_by_me': False, 'blocked_by_them': False, 'since': 1_700_000_000_000})
-    sharing = encode('sharing', {'mode': 'FRIENDS'})
-    users = max(1, halves // FRIENDS_EACH)
-    for user in range(BACKGROUND, BACKGROUND + users):
-        key = user.to_bytes(8, 'big')
-        partition = (murmur2(key) & 0x7fffffff) % cluster.partitions
-        for friend in range(FRIENDS_EACH):
-            other = BACKGROUND + (user - BACKGROUND + 1 + friend * 7) % max(users, FRIENDS_EACH * 8)
-            put(producer, cluster.prefix + 'friendships', key + other.to_bytes(8, 'big'), value, partition)
-        put(producer, cluster.prefix + 'sharing', key, sharing, partition)
-    assert producer.flush(120) == 0
-    return users
-
-
-def put(producer, topic, key, value, partition):
-    while True:
-        try:
-            producer.produce(topic, key=key, value=value, partition=partition)
-            return
-        except BufferError:
-            producer.poll(0.1)
+    program('edge', 'prepare', '--bootstrap', cluster.broker.bootstrap, '--prefix', cluster.prefix, '--friends', FRIENDS_EACH,
+            '--sessions', max(2 * FRIENDS_EACH, halves // FRIENDS_EACH))
 
 
 # what reports wait

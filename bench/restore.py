@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,14 +19,9 @@ sys.path.insert(0, str(ROOT / 'tests/e2e'))
 import requests
 
 from harness.broker import Broker
-from harness.cluster import Cluster, build_folder
+from harness.cluster import Cluster
 from harness.waiting import eventually
-from machine import cpu_s
-
-
-def bench(*arguments) -> str:
-    return subprocess.run([build_folder() / 'bench-restore', *map(str, arguments)], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
+from machine import cpu_s, program
 
 
 def started(router, **settings) -> dict:
@@ -63,8 +57,8 @@ def measure(options, folder) -> dict:
         stack.callback(cluster.kill)
         cluster.create_topics()
         size = ['--users', options.users, '--friends', options.friends, '--partitions', options.partitions]
-        filled = json.loads(bench('fill', broker.bootstrap, cluster.prefix, *size))
-        floor = json.loads(bench('read', broker.bootstrap, cluster.prefix, *size))
+        filled = json.loads(program('restore', 'fill', broker.bootstrap, cluster.prefix, *size))
+        floor = json.loads(program('restore', 'read', broker.bootstrap, cluster.prefix, *size))
         assert floor['records'] == filled['half_edges'], (floor, filled)
         router = cluster.add('router', start=False)
         checkpoints = folder / 'checkpoints'
@@ -105,7 +99,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix='starling-bench-') as folder:
         pure = pathlib.Path(folder) / 'pure.json'
-        print(bench('pure', '--users', options.users, '--friends', options.friends, '--partitions', options.partitions,
+        print(program('restore', 'pure', '--users', options.users, '--friends', options.friends, '--partitions', options.partitions,
                     '--json', pure), flush=True)
         result = measure(options, pathlib.Path(folder))
         table(result)

@@ -18,8 +18,8 @@ import time
 
 from confluent_kafka import Consumer, TopicPartition
 from harness.broker import Broker
-from harness.cluster import Cluster, build_folder
-from machine import cpu_s, in_folder, kafka_version, machine
+from harness.cluster import Cluster
+from machine import cpu_s, in_folder, kafka_version, load, machine, program
 from offsets import ends
 from router_peers import Redis, Streams
 
@@ -67,11 +67,7 @@ class World:
         names = ('present', 'reporters', 'partitions', 'routes', 'seed')
         values = {name: getattr(self.options, name) for name in names}
         values.update(bootstrap=self.cluster.broker.bootstrap, prefix=self.cluster.prefix, time=self.time, **more)
-        pairs = [part for name, value in values.items() for part in (f'--{name}', str(value))]
-        done = subprocess.run([build_folder() / 'bench-router-load', what, *pairs], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f'bench router: loading {what}: {done.stderr}')
-        return done.stdout
+        return load('router', what, **values)
 
     def ends(self, topic='locations') -> list[int]:
         return ends(self.cluster, topic, self.options.routes if topic == 'deliveries' else self.options.partitions)
@@ -145,25 +141,18 @@ def measure_router(world, router) -> dict:
 def measure_floor(world, router, found) -> dict:
     """Of Kafka's part, and of the join's; the router, which holds RocksDB's lock, has ended."""
     prefix = world.cluster.prefix
-    floor = subprocess.run([build_folder() / 'bench-router-floor', world.cluster.broker.bootstrap, prefix + 'locations',
-                            ','.join(map(str, found['first'])), ','.join(map(str, found['last'])),
-                            prefix + 'deliveries', str(world.options.routes), str(int(found['batches'])),
-                            str(int(found['batch_bytes'] / found['batches']))], capture_output=True, text=True)
-    if floor.returncode:
-        sys.exit(f'bench router: {floor.stderr}')
-    kafka = json.loads(floor.stdout)
+    kafka = json.loads(program(
+        'router-floor', world.cluster.broker.bootstrap, prefix + 'locations', ','.join(map(str, found['first'])),
+        ','.join(map(str, found['last'])), prefix + 'deliveries', world.options.routes, int(found['batches']),
+        int(found['batch_bytes'] / found['batches'])))
     join = json.loads(world.load('floor', path=router.settings['data.dir'], rounds=world.options.rounds))
     return {'kafka_us': kafka['cpu_s'] / kafka['reports'] * 1e6, **join}
 
 
 def measure_edge(world, found) -> float:
     """us a report of decoding the deliveries and finding out who is near, on top of what the router costs."""
-    done = subprocess.run([build_folder() / 'bench-router-edge', world.cluster.broker.bootstrap, world.cluster.prefix,
-                           ','.join(map(str, found['told_first'])), ','.join(map(str, found['told_last']))],
-                          capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f'bench router: {done.stderr}')
-    edge = json.loads(done.stdout)
+    edge = json.loads(program('router-edge', world.cluster.broker.bootstrap, world.cluster.prefix,
+                              ','.join(map(str, found['told_first'])), ','.join(map(str, found['told_last']))))
     assert edge['deliveries'] == found['deliveries'], 'the edge read other deliveries than the router wrote'
     return edge['cpu_s'] / found['reports'] * 1e6
 

@@ -13,7 +13,7 @@ import time
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
-from machine import cpu_s, in_folder_with_stack, kafka_version, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, load, wait_quiet
 
 ROUNDS, ROUTES = 4, 64
 
@@ -37,10 +37,7 @@ class Load:
         self.reports = self.values['reporters'] * ROUNDS
 
     def put(self, what, **more):
-        words = [part for name, value in (self.values | more).items() for part in (f'--{name}', str(value))]
-        done = subprocess.run([build_folder() / 'bench-router-load', what, *words], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f'bench scale: loading {what}: {done.stderr}')
+        load('router', what, **self.values, **more)
 
 
 def whole(options, folder, stack) -> dict:
@@ -53,9 +50,9 @@ def whole(options, folder, stack) -> dict:
     cluster = Cluster(broker, folder / 'cluster', partitions=1, delivery_partitions=ROUTES)
     stack.callback(cluster.kill)
     cluster.create_topics()
-    load = Load(options, cluster)
-    load.put('sharing')
-    load.put('joins')
+    world = Load(options, cluster)
+    world.put('sharing')
+    world.put('joins')
     settings = {'inactive.after.s': 3600, 'warm.first.s': 3600, 'kafka.session.timeout.ms': 240000, 'standby.replicas': 0}
     routers = [cluster.add('router', start=False, settings=settings) for _ in range(2)]
     for router in routers:
@@ -68,18 +65,18 @@ def whole(options, folder, stack) -> dict:
     wait_quiet(observer.pid)
     before, owned = observed(observer), observed(owner, 'owned')
     observer.pause()
-    load.put('reports', rounds=ROUNDS)
-    eventually(lambda: observed(owner, 'owned') - owned >= load.reports, 240, what='the owner has joined all reports')
+    world.put('reports', rounds=ROUNDS)
+    eventually(lambda: observed(owner, 'owned') - owned >= world.reports, 240, what='the owner has joined all reports')
     wait_quiet(owner.pid)
     cpu, broker_cpu = cpu_s(observer.pid), cpu_s(broker.pid)
     observer.resume()
-    eventually(lambda: observed(observer) - before >= load.reports, 240, what='the observer has read all reports')
+    eventually(lambda: observed(observer) - before >= world.reports, 240, what='the observer has read all reports')
     wait_quiet(observer.pid)
-    us = (cpu_s(observer.pid) - cpu) / load.reports * 1e6
-    broker_us = (cpu_s(broker.pid) - broker_cpu) / load.reports * 1e6
-    print(f'a whole router, {options.observed:,} present, {load.reports:,} reports of others: {us:.2f} us each, librdkafka included; '
+    us = (cpu_s(observer.pid) - cpu) / world.reports * 1e6
+    broker_us = (cpu_s(broker.pid) - broker_cpu) / world.reports * 1e6
+    print(f'a whole router, {options.observed:,} present, {world.reports:,} reports of others: {us:.2f} us each, librdkafka included; '
           f"the broker {broker_us:.2f}")
-    return {'kafka': kafka_version(), 'present': options.observed, 'reports': load.reports, 'us': us, 'broker_us': broker_us}
+    return {'kafka': kafka_version(), 'present': options.observed, 'reports': world.reports, 'us': us, 'broker_us': broker_us}
 
 
 def run(options, result):

@@ -8,7 +8,7 @@ import time
 from confluent_kafka import Producer
 
 from harness.broker import Broker
-from harness.cluster import Cluster, build_folder
+from harness.cluster import Cluster
 from harness.waiting import eventually
 from machine import cpu_s, in_folder_with_stack, program, wait_quiet
 
@@ -87,7 +87,7 @@ def small_batches(cluster, broker, partitions) -> dict:
 def friend_bytes(cluster, broker, folder, partitions) -> float:
     """Bytes of the topic friendships a half of a friendship, on the broker's disk, before compaction."""
     words = ['fill', broker.bootstrap, cluster.prefix, '--users', USERS, '--friends', FRIENDS, '--partitions', partitions]
-    halves = json.loads(program(build_folder() / 'bench-restore', *words))['half_edges']
+    halves = json.loads(program('restore', *words))['half_edges']
     files = (folder / 'kafka/data').rglob(f'{cluster.prefix}friendships-*/*.log')
     return sum(file.stat().st_size for file in files) / halves
 

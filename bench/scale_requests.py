@@ -14,7 +14,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from harness.broker import Broker
 from harness.brokers import Brokers
-from harness.cluster import build_folder
 from harness.processes import HERE
 from machine import cpu_s, in_folder_with_stack, kafka_version, program
 
@@ -85,7 +84,7 @@ class Bench:
         began, before = time.monotonic(), self.cpu_s()
         words = [self.bootstrap, name(copies, partitions), partitions, seconds, CLIENTS if rate else 0, rate, records, BYTES, readers, listed,
                  wait_ms]
-        found = json.loads(program(build_folder() / 'bench-scale-requests', *words))
+        found = json.loads(program('scale-requests', *words))
         return found | {'brokers_s': self.cpu_s() - before - self.idle * (time.monotonic() - began)}
 
 

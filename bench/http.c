@@ -1,4 +1,5 @@
-/* HTTP for `./dev bench feed`, `comments` and `ingest`: who reads pages or posts something, and a bare libmicrohttpd that answers.
+/* HTTP for `./dev bench feed`, `comments` and `ingest`: who reads pages or posts something, and a bare libmicrohttpd that answers. What
+ * tools/load/home_api.h asks by libcurl would cost more than the answer.
  *
  *     bench-http read HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS
  *     bench-http post HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS BODY TYPE

@@ -1,5 +1,6 @@
 /* Very many phones on one thread: raw sockets, epoll, and as little WebSocket as it takes, so that the benches measure the
- * server and not its clients. Header-only, for bench programs.
+ * server and not its clients: those of tools/load/handsets.h, which keep screens, cost more than the server's half. Header-only,
+ * for bench programs.
  *
  * A phone connects, upgrades, says its hello, and then reads whatever comes: text frames are counted, pings answered.
  * A "mark" is a byte '~' in a text frame: bench worlds put exactly one into each entry, so that entries are counted alike

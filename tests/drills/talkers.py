@@ -2,8 +2,8 @@
 import asyncio
 import random
 
-from harness.commenters import Commenters, path
-from harness.commenting import Commenting
+from harness.commenters import Commenters
+from harness.commenting import Commenting, path
 from harness.waiting import eventually
 
 from .acting import Acting

@@ -11,8 +11,8 @@ import urllib.parse
 
 import pytest
 
-from harness.commenters import Commenters, path
-from harness.commenting import Commenting
+from harness.commenters import Commenters
+from harness.commenting import Commenting, path
 from harness.links import Link, to_its_end
 from harness.thread_watcher import ThreadWatcher
 from harness.waiting import eventually
@@ -94,8 +94,7 @@ def wrong_list(threads, where, pages) -> str | None:
     wanted = threads.page(subject, query['sort'], limit=10**9, replies=int(query['replies']))
     found = items_of(pages)
     if found != wanted['items']:
-        at = next((n for n, (a, b) in enumerate(zip(found, wanted['items'])) if a != b), min(len(found), len(wanted['items'])))
-        return f'{where}: {len(found)} of {len(wanted["items"])}, from {at}: {found[at:at + 1]}, wanted {wanted["items"][at:at + 1]}'
+        return f'{where}: {Commenting.difference(found, wanted["items"])}'
     for page in pages:
         if (page['total'], page['likes'], items_of([page], 'pinned')) != (wanted['total'], wanted['likes'], wanted['pinned']):
             return f'{where}: total {page["total"]} instead of {wanted["total"]}, {page["likes"]} likes instead of {wanted["likes"]}, or other pins'

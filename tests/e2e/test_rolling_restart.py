@@ -1,65 +1,44 @@
 """Two edges are restarted one after the other while everybody reports: what the clients themselves see of it."""
-import asyncio
 import collections
 import random
-import threading
 import time
 
 import pytest
 
 from harness.geo import at
+from harness.ring import Ring
 from harness.waiting import eventually
-from starling_client import Change, StarlingClient, State, StateChange
+from starling_client import Change
 
 PEOPLE, FRIENDS = 60, 8
 REPORT_EVERY_S = 4
 SLACK_S = 0.5  # of a machine that does other things as well
 
 
-class Crowd(threading.Thread):
-    """People in a ring, each a friend of the next few on both sides, on an event loop of their own. All stand within the
-    radius of each other, so every friend belongs on every list, always.
+class Crowd(Ring):
+    """All stand within the radius of each other, so every friend belongs on every list, always.
 
     gaps: {(user, friend): the longest time that the friend was missing from the list, s}, once everybody was complete.
     """
 
     def __init__(self, cluster, people):
-        super().__init__(daemon=True)
-        self.people, self.gaps, self.oldest = people, collections.Counter(), 0.0
-        self.closes = collections.Counter()
-        self.friends = {me: {people[(i + k) % PEOPLE] for k in range(-FRIENDS // 2, FRIENDS // 2 + 1) if k}
-                        for i, me in enumerate(people)}
-        self._url, self._tokens = cluster.ws_url, {user: cluster.token(user) for user in people}
-        self._watching = False
-        self._missing = {}
-        self.clients = {}
-        self.loop = asyncio.new_event_loop()
+        super().__init__(cluster, people, FRIENDS)
+        self.gaps, self.oldest = collections.Counter(), 0.0
+        self._watching, self._missing = False, {}
 
-    def run(self):
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_until_complete(self._live())
+    def place(self, user):
+        return at(10 * self.people.index(user))
 
-    async def _live(self):
-        self._over = asyncio.Event()
-        for i, user in enumerate(self.people):
-            lat, lng = at(10 * i)
-            client = self.clients[user] = StarlingClient(self._url, self._tokens[user], lat, lng, prefetch=True,
-                                                         connect_options={'proxy': None}, rand=random.Random(user).random)
-            client.on_event(lambda event, me=user: self._heard(me, event))
-            client.connect()
-        while not self._over.is_set():
-            if self._watching:
-                self._look()
-            await asyncio.sleep(0.1)
-        await asyncio.gather(*(client.close() for client in self.clients.values()))
+    def options(self, user):
+        return {'connect_options': {'proxy': None}, 'rand': random.Random(user).random}
 
-    def _heard(self, user, event):
-        if isinstance(event, StateChange) and event.state is State.WAITING:
-            self.closes[event.code] += 1
+    def told(self, user, event):
         if isinstance(event, Change) and self._watching:
             self._look_at(user, time.monotonic())
 
-    def _look(self):
+    def turn(self):
+        if not self._watching:
+            return
         now = time.monotonic()
         for user in self.people:
             self._look_at(user, now)
@@ -76,28 +55,21 @@ class Crowd(threading.Thread):
                 self.gaps[user, friend] = max(self.gaps[user, friend], now - since)
 
     def complete(self):
-        return all({friend.user for friend in client.known} == self.friends[user] and client.state is State.ONLINE
-                   for user, client in self.clients.items())
+        return self.online() and all({friend.user for friend in client.known} == self.friends[user]
+                                     for user, client in self.clients.items())
 
     def watch(self):
         self._watching = True
-
-    def end(self):
-        self.loop.call_soon_threadsafe(self._over.set)
-        self.join(20)
 
 
 @pytest.mark.timeout(300)
 def test_a_rolling_restart_of_two_edges_loses_no_entry_for_longer_than_a_report(make_cluster, users):
     cluster = make_cluster(settings={'fanout:edge.report.every.s': REPORT_EVERY_S, 'fanout:edge.drain.s': 4})
     cluster.start(fanouts=2)
-    people = users(PEOPLE)
-    crowd = Crowd(cluster, people)
-    cluster.share(*people)
-    cluster.befriend(*{tuple(sorted((me, friend))) for me in people for friend in crowd.friends[me]})
+    crowd = Crowd(cluster, users(PEOPLE))
     crowd.start()
     try:
-        eventually(lambda: crowd.clients and crowd.complete(), 60, every=0.2, what='every list is complete')
+        eventually(crowd.complete, 60, every=0.2, what='every list is complete')
         assert all(edge.total('starling_edge_sessions') > 0 for edge in cluster.fanouts)
         crowd.watch()
         time.sleep(2 * REPORT_EVERY_S)

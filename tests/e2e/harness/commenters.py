@@ -1,16 +1,14 @@
-"""Hundreds of users who comment and like at once, whatever dies, and what the threads must therefore hold."""
+"""Hundreds of users who comment and like at once, whatever dies, and what the threads must therefore hold. `starling-load simulate` does so, too;
+here it is a client without any code of ours that judges."""
 import asyncio
 import collections
 import itertools
 import random
 
 from .asking import Asking
+from .commenting import path
 from .meanwhile import troubled
 from .threads import Threads
-
-
-def path(subject, *rest) -> str:
-    return '/'.join(['/v1/comments', *subject.split(':'), *map(str, rest)])
 
 
 class Made:

@@ -6,6 +6,8 @@ from .threads import Threads
 from .waiting import eventually
 
 
+def path(subject, *rest) -> str:
+    return '/'.join(['/v1/comments', *subject.split(':'), *map(str, rest)])
 
 
 class Commenting:
@@ -24,10 +26,7 @@ class Commenting:
     def http(self, user, **claims):
         return self.cluster.http(user, **claims)
 
-    @staticmethod
-    def path(subject, *rest) -> str:
-        kind, id = subject.split(':')
-        return '/'.join(['/v1/comments', kind, id, *map(str, rest)])
+    path = staticmethod(path)
 
     def _ask(self, http, method, path, wanted, timeout=30, **body):
         """Until it is answered with that status; others than 202 and 503 must not come."""

@@ -1,4 +1,5 @@
-"""Thousands of people at once over the HTTP API: a Feed whose requests go over connections that stay open."""
+"""Thousands of people at once over the HTTP API: a Feed whose requests go over connections that stay open. `starling-load simulate` checks
+pages, too; here it is a client without any code of ours that judges."""
 import concurrent.futures
 import http.client
 import json

@@ -76,9 +76,9 @@ static const struct config_property COMMON[] = {
          "The present time: the machine's clock, or the highest time in the stream of reports, for replays (the same for "
          "routers and fanouts)."},
     {"radius.m", CONFIG_DOUBLE, AT(radius_m), "8046.72", .min = 1, .max = 20037508,
-     .doc = "Friends within this distance, in metres, are near."},
+     .doc = "Friends within this distance, in metres, are near. The same for all daemons."},
     {"inactive.after.s", CONFIG_INT, AT(inactive_after_s), "600", .min = 1, .max = 604800,
-     .doc = "A friend whose last report is older, in seconds, is not shown."},
+     .doc = "A friend whose last report is older, in seconds, is not shown. The same for all daemons."},
     {"report.past.days", CONFIG_INT, AT(report_past_days), "366", .min = 0, .max = 36600,
      .doc =
          "Gateways and edges refuse a report that is older than so many days, as one whose time is in seconds seems to be; 0: "

@@ -48,7 +48,8 @@ SCRIPTS = {  # programs of tools/: what each does, and its exit status
 
 SOURCES = ('Settings come from, later ones winning: the defaults; files given by --config; the environment, where '
            '\\fIflush.window.ms\\fR is \\fISTARLING_FLUSH_WINDOW_MS\\fR; and --set. A key that starts with \\fIkafka.\\fR and is not '
-           'listed goes to librdkafka without that prefix; docs/CONFIGURATION.md has the defaults that differ from librdkafka\'s. An unknown key or a malformed value stops the start.')
+           'listed goes to librdkafka without that prefix; docs/CONFIGURATION.md has the defaults that differ from librdkafka\'s. An '
+           'unknown key or a malformed value stops the start.')
 
 
 def roff(text):

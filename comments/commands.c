@@ -40,6 +40,12 @@ static bool banned(void *context, int64_t user, int64_t now_ms) {
     return bans_has(((struct comment_commands *)context)->comments->bans, user, now_ms);
 }
 
+static struct event_text name_of(void *context, int64_t user) {
+    struct profile profile;
+    bool found = profiles_find(((struct comment_commands *)context)->comments->profiles, user, &profile);
+    return found ? profile.name : (struct event_text){"", 0};
+}
+
 static void handled(void *context) { tasks_decided(((struct comment_commands *)context)->comments->tasks); }
 static void reset(void *context) { tasks_commands_lost(((struct comment_commands *)context)->comments->tasks); }
 
@@ -83,6 +89,7 @@ int comment_commands_new(const struct comments *comments, struct comment_command
         .context = commands,
         .write = write_record,
         .banned = banned,
+        .name_of = name_of,
     };
     for (int s = 0; s < THREADS_STATES; s++)
         decisions.overlays[s] = decider_overlay(commands->decider, THREADS_TOPICS[s]);

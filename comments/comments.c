@@ -11,12 +11,12 @@
 enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000, STATE_BATCH = 4000 };
 enum { QUEUED = 250000, QUEUED_BYTES = 32 << 20 /* commands that are read ahead */ };
 
-static const char *const CONDITIONS[] = {"bans", "assigned", "restored", NULL};
+static const char *const CONDITIONS[] = {"copies", "assigned", "restored", NULL};
 
-/* The group is joined when bans are known: without them a banned user could write. */
-static void bans_are_read(void *context) {
+/* The group is joined when bans and profiles are known: without them a banned user could write, and authors in comments-wide lacked names. */
+static void copies_are_read(void *context) {
     struct comments *comments = context;
-    service_ready(comments->service, "bans", true);
+    service_ready(comments->service, "copies", true);
     tasks_may_join(comments->tasks);
 }
 
@@ -50,24 +50,42 @@ static void collect(void *context) {
 
 /* ---- the parts ---- */
 
-static int open_kafka(struct comments *comments, struct error *error) {
-    struct copy_definition bans = bans_copy(comments->bans);
-    int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(comments->service),
-                                                                   .settings = service_kafka(comments->service),
-                                                                   .metrics = service_metrics(comments->service)},
-                                  &comments->dead_letters, error);
+static void disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct comments *comments = context;
+    if (reason)
+        log_error(service_log(comments->service), "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(service_log(comments->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
+static int open_copies(struct comments *comments, struct error *error) {
+    int code = profiles_open(&(struct profiles_options){.data_dir = service_settings(comments->service)->data_dir,
+                                                        .partitions = comments->user_partitions,
+                                                        .log = service_log(comments->service)},
+                             &comments->profiles, error);
     if (code) return code;
+    const struct copy_definition definitions[] = {bans_copy(comments->bans), profiles_copy(comments->profiles)};
     return copies_new(&(struct copies_options){.loop = service_loop(comments->service),
                                                .settings = service_kafka(comments->service),
                                                .partitions = comments->user_partitions,
-                                               .definitions = &bans,
-                                               .count = 1,
+                                               .definitions = definitions,
+                                               .count = ARRAY_SIZE(definitions),
                                                .log = service_log(comments->service),
                                                .metrics = service_metrics(comments->service),
                                                .dead_letters = comments->dead_letters,
                                                .context = comments,
-                                               .on_ready = bans_are_read},
+                                               .on_ready = copies_are_read,
+                                               .on_disk = disk_told},
                       &comments->copies, error);
+}
+
+static int open_kafka(struct comments *comments, struct error *error) {
+    int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(comments->service),
+                                                                   .settings = service_kafka(comments->service),
+                                                                   .metrics = service_metrics(comments->service)},
+                                  &comments->dead_letters, error);
+    return code ? code : open_copies(comments, error);
 }
 
 static int make_watches(struct comments *comments, struct error *error) {
@@ -144,6 +162,7 @@ static void comments_free(void *state) {
     edges_free(comments->edges);
     kafka_producer_free(comments->dead_letters, SECOND_MS);
     bans_free(comments->bans);
+    profiles_close(comments->profiles);
     threads_free(comments->threads);
     checkpoints_free(comments->checkpoints);
     store_close(comments->store);

@@ -8,7 +8,7 @@
  *                             tombstones of the former ones
  *         reactions           of each like and report; comment 0: of a like of the subject itself
  *         comment-refusals    why a command was refused
- *         comments-wide       a comment that was made, edited or reported, or has changed its state, with its text
+ *         comments-wide       a comment that was made, edited or reported, or has changed its state, with its text and its author's name
  *         notices             to the users whom a comment answers or mentions, and to the subject's owner, once it is visible
  *         moderation-log      reports, and what moderators and subjects' owners did to comments
  *
@@ -50,6 +50,7 @@ struct decisions_options {
     int (*write)(void *context, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
                  const void *value, size_t value_size); /* as decider_write */
     bool (*banned)(void *context, int64_t user, int64_t now_ms);
+    struct event_text (*name_of)(void *context, int64_t user); /* valid until the next call; empty: none is known */
 };
 
 struct decisions;

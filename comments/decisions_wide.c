@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "comments/decisions_private.h"
-#include "edits/encode.h"
 #include "event/topics.h"
 
 enum { TEXTS_FEW = 1000 };
@@ -99,9 +98,13 @@ static int write_place(struct decisions *decisions, const struct decision *decid
     int code = decisions_text(decisions, decided, place->id, &text, error);
     if (code) return code;
     wide.text = text.text;
+    wide.level = text.level;
+    wide.name = comment->state == COMMENT_DELETED ? (struct event_text){"", 0}
+                                                  : options->name_of(options->context, comment->user);
     decisions_key(&key, &decided->command->subject, 1, place->id, 0);
+    // Never an older version: a table that takes records in by their fields would keep the name that a deletion empties.
     buffer_clear(&decisions->value);
-    edit_encode_comment_wide(&decisions->value, &wide);
+    event_encode_comment_wide(&decisions->value, &wide);
     code = options->write(options->context, &TOPIC_COMMENTS_WIDE, decided->slot->partition, key.bytes, key.size,
                           decisions->value.data, decisions->value.size);
     return code ? error_set(error, code, "a wide comment could not be written: %s", strerror(-code)) : 0;

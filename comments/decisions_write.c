@@ -155,7 +155,8 @@ static int write_made(struct decisions *decisions, const struct decision *decide
                                              .mentions = command->mentions,
                                              .rested_at = decided->thread.rested_at,
                                              .version = 1,
-                                             .editor = -1});
+                                             .editor = -1,
+                                             .level = command->level});
 }
 
 /* The newest text of the comment that the command is about is to be replaced: its key stays, so that a command that is repeated does not make
@@ -227,6 +228,7 @@ static int write_edit(struct decisions *decisions, const struct decision *decide
     text.text = command->text;
     text.mentions = (struct event_longs){.items = mentions.users, .count = mentions.count};
     text.editor = command->user;
+    text.level = command->user == text.user ? command->level : was.level;
     if (command->user == text.user && decided->thread.rested_at) text.rested_at = decided->thread.rested_at;
     return text_written(write_text(decisions, decided, about->id, &text), error);
 }

@@ -10,6 +10,7 @@
 #include "comments/thread_watches.h"
 #include "owner/checkpoints.h"
 #include "owner/settings.h"
+#include "users/profiles.h"
 
 struct comments {
     struct service *service;
@@ -22,7 +23,8 @@ struct comments {
     struct threads *threads;
     struct kafka_producer *dead_letters;
     struct bans *bans;
-    struct copies *copies; /* of bans */
+    struct profiles *profiles;
+    struct copies *copies; /* of the two */
     struct comment_commands *commands;
     struct edges *edges;
     struct thread_watches *watches;

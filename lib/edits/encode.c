@@ -12,11 +12,10 @@ enum {
     POST_COMMAND_V2 = 25,
     POST_COMMAND_V2_LACKS = 3,
     COMMENT_REFUSAL_V1 = 37,
-    COMMENT_WIDE_V1 = 40,
     COMMENT_CHANGE_V1 = 45,
     COMMENT_CHANGE_V1_LACKS = 1,
     COMMENT_TEXT_V2 = 46,
-    COMMENT_TEXT_V2_LACKS = 3,
+    COMMENT_TEXT_V2_LACKS = 4,
     COMMENT_COMMAND_V2 = 50,
     COMMENT_COMMAND_V2_LACKS = 2,
     COMMENT_V2 = 51,
@@ -40,14 +39,8 @@ void edit_encode_comment(struct buffer *out, const struct comment *comment) {
 void edit_encode_comment_text(struct buffer *out, const struct comment_text *text) {
     size_t start = out->size;
     event_encode_comment_text(out, text);
-    if (text->version == 1 && !text->edited && text->editor < 0)
+    if (text->version == 1 && !text->edited && text->editor < 0 && !text->level)
         become(out, start, COMMENT_TEXT_V2, COMMENT_TEXT_V2_LACKS);
-}
-
-void edit_encode_comment_wide(struct buffer *out, const struct comment_wide *wide) {
-    size_t start = out->size;
-    event_encode_comment_wide(out, wide);
-    if (wide->version == 1 && !wide->edited) become(out, start, COMMENT_WIDE_V1, VERSION_LACKS);
 }
 
 void edit_encode_comment_refusal(struct buffer *out, const struct comment_refusal *refusal) {

@@ -6,7 +6,6 @@
 
 void edit_encode_comment(struct buffer *out, const struct comment *comment);
 void edit_encode_comment_text(struct buffer *out, const struct comment_text *text);
-void edit_encode_comment_wide(struct buffer *out, const struct comment_wide *wide);
 void edit_encode_comment_refusal(struct buffer *out, const struct comment_refusal *refusal);
 void edit_encode_comment_command(struct buffer *out, const struct comment_command *command);
 void edit_encode_comment_change(struct buffer *out, const struct comment_change *change);

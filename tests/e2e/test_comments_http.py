@@ -144,6 +144,35 @@ def test_refusals_have_names(comments, subject, users):
     problem(http.post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
 
 
+def test_a_wide_record_has_the_authors_name_of_its_time_and_the_level_of_the_token(comments, subject, users):
+    _, name = subject
+    ada, ben, mod = users(3)
+    daemon, = comments.cluster.comments
+
+    def rename(user, called):
+        known = daemon.total('starling_copies_records_total', topic='profiles')
+        comments.http(user).ok('PUT', '/v1/profile', json={'name': called})
+        eventually(lambda: daemon.total('starling_copies_records_total', topic='profiles') > known)
+
+    def wide(made):
+        found, = (record for record in comments.cluster.topics.latest('comments-wide').values() if record['id'] == int(made['id']))
+        return found['state'], found['name'], found['level']
+
+    rename(ada, 'Ada')
+    one, bare = comments.write(name, ada, 'a', level=3), comments.write(name, ben, 'b')
+    assert wide(one) == ('VISIBLE', 'Ada', 3) and wide(bare) == ('VISIBLE', '', 0)
+    rename(ada, 'Ada Lovelace')
+    assert wide(one) == ('VISIBLE', 'Ada', 3)
+    assert wide(comments.write(name, ada, 'c')) == ('VISIBLE', 'Ada Lovelace', 0)
+    comments.moderate(name, one['id'], 'hidden', mod)
+    assert wide(one) == ('HIDDEN', 'Ada Lovelace', 3)
+    comments.moderate(name, one['id'], 'visible', mod)
+    comments.http(ada, level=5).ok('PUT', comments.path(name, one['id']), json={'text': 'aa', 'version': 1})
+    assert wide(one) == ('VISIBLE', 'Ada Lovelace', 5)
+    comments.delete(name, ada, one['id'])
+    assert wide(one) == ('DELETED', '', 0)
+
+
 DECIDED = 'comments', 'comment-texts', 'reactions', 'comments-wide', 'moderation-log'
 
 

@@ -11,7 +11,7 @@ from harness.cluster import build_folder
 from harness.releases import Missing, last_release
 
 # The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and edges before routers.
-TIERS = 'feed', 'comments', 'moderation', 'fanout', 'router', 'history-sink', 'ingest'
+TIERS = 'feed', 'moderation', 'comments', 'fanout', 'router', 'history-sink', 'ingest'
 WITHIN_S = 20  # lists, timelines, threads: as long as a kill may take
 CALM_S = 10
 BACK = 'comments'

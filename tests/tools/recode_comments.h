@@ -80,6 +80,7 @@ static void show_comment_text(struct buffer *out, const struct comment_text *rec
     put_long(out, "version", record->version);
     put_long(out, "edited", record->edited);
     put_long(out, "editor", record->editor);
+    put_long(out, "level", record->level);
 }
 
 static void show_comment_reaction(struct buffer *out, const struct comment_reaction *record) {
@@ -144,6 +145,8 @@ static void show_comment_wide(struct buffer *out, const struct comment_wide *rec
     put_long(out, "time", record->time);
     put_long(out, "version", record->version);
     put_long(out, "edited", record->edited);
+    put_text(out, "name", record->name);
+    put_long(out, "level", record->level);
 }
 
 static void show_changed_comments(struct buffer *out, const struct comment_change *record) {

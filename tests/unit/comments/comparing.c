@@ -121,6 +121,7 @@ static void compare_comment(const struct comparing *c, const struct model_commen
     check(c, "a wide record's state", (int64_t)wide->state, (int64_t)model->state);
     check(c, "a wide record's text", (int64_t)wide->text_size,
           model->state == COMMENT_DELETED ? 0 : (int64_t)model->versions[model->version_count - 1].text.size);
+    check(c, "a wide record's level", wide->level, model->level);
     check(c, "a wide record's reports", wide->reports, model_reports(model));
 }
 

@@ -163,6 +163,7 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .written = command->written,
         .floor = floor,
         .key = drawn->key,
+        .level = command->level,
         .versions = {{.text = command->text, .editor = -1}},
         .version_count = 1,
         .state = import                                               ? (enum comment_state)command->state
@@ -257,6 +258,7 @@ static int edit(struct model *model, const struct model_command *drawn, struct m
     assert(about->version_count < MODEL_VERSIONS_MAX);
     about->versions[about->version_count++] =
         (struct model_version){.text = command->text, .editor = command->user, .edited = drawn->time_ms};
+    if (command->user == about->user) about->level = command->level;
     for (int u = 0; held && u < MODEL_USERS; u++) about->mentioned[u] = false;
     for (size_t i = 0; i < command->mentions.count; i++) {
         int64_t user = command->mentions.items[i];
@@ -313,6 +315,7 @@ static int decide(struct model *model, const struct model_command *drawn, struct
     if (kind != COMMENT_COMMAND_DELETE) return moderate(model, drawn, about);
     if (!owns && !moderator && (service || command->user != about->user)) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state != COMMENT_DELETED) become(subject, about, COMMENT_DELETED);
+    about->level = 0;
     return DONE;
 }
 

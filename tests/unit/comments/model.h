@@ -16,7 +16,7 @@ struct model_version {
 
 struct model_comment {
     int64_t id, user, root, answers, written; /* written: 0: when its id says */
-    int floor, key;
+    int floor, key, level;                    /* level: the author's */
     enum comment_state state;
     struct model_version versions[MODEL_VERSIONS_MAX]; /* of its text, the newest last */
     size_t version_count;

@@ -70,6 +70,13 @@ struct world_wide *world_wide(struct comments_world *world, int64_t id) {
     return NULL;
 }
 
+/* Everybody has another name at each moment. */
+static struct event_text name_of(void *context, int64_t user) {
+    struct comments_world *world = ((struct world_process *)context)->world;
+    int size = snprintf(world->name, sizeof world->name, "%lld at %lld", (long long)user, (long long)world->now_ms);
+    return (struct event_text){world->name, (size_t)size};
+}
+
 static void take_wide(struct comments_world *world, const struct world_record *record) {
     struct comment_wide wide;
     struct error error;
@@ -78,8 +85,13 @@ static void take_wide(struct comments_world *world, const struct world_record *r
          &error);
     struct world_wide *place = world_wide(world, wide.id);
     if (!place) place = &world->wide[world->wide_count++];
-    *place =
-        (struct world_wide){.id = wide.id, .state = wide.state, .text_size = wide.text.size, .reports = wide.reports};
+    *place = (struct world_wide){
+        .id = wide.id, .state = wide.state, .text_size = wide.text.size, .reports = wide.reports, .level = wide.level};
+    struct event_text name =
+        wide.state == COMMENT_WIDE_DELETED ? (struct event_text){"", 0} : name_of(&world->processes[0], wide.user);
+    if (wide.name.size != name.size || memcmp(wide.name.data, name.data, name.size))
+        world_wrong(world, "a wide record says \"%.*s\", not \"%.*s\"", (int)wide.name.size, wide.name.data,
+                    (int)name.size, name.data);
 }
 
 static void take_notice(struct comments_world *world, int partition, const struct world_record *record) {
@@ -141,7 +153,8 @@ static void start(struct comments_world *world, struct world_process *process, b
                                         .rate = {MODEL_INTERVAL_MS, MODEL_BURST},
                                         .context = process,
                                         .write = write_record,
-                                        .banned = banned};
+                                        .banned = banned,
+                                        .name_of = name_of};
     memcpy(options.overlays, process->overlays, sizeof options.overlays);
     process->decisions = decisions_new(&options);
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {

@@ -26,7 +26,7 @@ struct world_wide {
     int64_t id;
     enum comment_wide_state state;
     size_t text_size;
-    int reports;
+    int reports, level;
 };
 
 struct world_process {
@@ -46,6 +46,7 @@ struct comments_world {
     uint64_t random;
     enum comments_rule without;
     int64_t now_ms;
+    char name[48];                                                 /* that was last asked for */
     struct world_log logs[THREADS_STATES][WORLD_PARTITIONS], open; /* open: of the transaction that is being written */
     int open_partition[8192];
     struct model_command commands[WORLD_COMMANDS_MAX]; /* in the order of the topic, over both partitions */

@@ -28,9 +28,8 @@ enum { ITEMS = 3 };
 static const int64_t USERS[] = {12, 1 << 20};
 static const struct event_text TEXTS[ITEMS] = {{"a", 1}, {"", 0}, {"友", 3}};
 
-TEST(a_comment_and_its_copies) {
+TEST(a_comment) {
     struct comment comment = {.user = 300, .floor = 1, .likes = 70, .time = 5, .version = 1};
-    struct comment_wide wide = {.subject = {"post:1", 6}, .id = 9, .text = TEXTS[0], .time = 5, .version = 1};
     struct comment_text text = {.text = TEXTS[2],
                                 .user = 300,
                                 .key = {"k", 1},
@@ -39,18 +38,18 @@ TEST(a_comment_and_its_copies) {
                                 .version = 1,
                                 .editor = -1};
     ASSERT_WRITTEN(comment, &comment, 51);
-    ASSERT_WRITTEN(comment_wide, &wide, 40);
     ASSERT_WRITTEN(comment_text, &text, 46);
-    comment.version = wide.version = text.version = 2;
+    comment.version = text.version = 2;
     ASSERT_WRITTEN(comment, &comment, COMMENT_SCHEMA_ID);
-    ASSERT_WRITTEN(comment_wide, &wide, COMMENT_WIDE_SCHEMA_ID);
     ASSERT_WRITTEN(comment_text, &text, COMMENT_TEXT_SCHEMA_ID);
-    comment.version = wide.version = text.version = 1;
-    comment.edited = wide.edited = text.edited = 5;
+    comment.version = text.version = 1;
+    comment.edited = text.edited = 5;
     ASSERT_WRITTEN(comment, &comment, COMMENT_SCHEMA_ID);
-    ASSERT_WRITTEN(comment_wide, &wide, COMMENT_WIDE_SCHEMA_ID);
     ASSERT_WRITTEN(comment_text, &text, COMMENT_TEXT_SCHEMA_ID);
     text.edited = 0;
+    text.level = 1;
+    ASSERT_WRITTEN(comment_text, &text, COMMENT_TEXT_SCHEMA_ID);
+    text.level = 0;
     text.editor = 0;
     ASSERT_WRITTEN(comment_text, &text, COMMENT_TEXT_SCHEMA_ID);
 }

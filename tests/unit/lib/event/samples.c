@@ -420,16 +420,16 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMENT_SUBJECT_V1_SCHEMA_ID: RECODE_OLDER(comment_subject, "\0"); // likes
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);
-    // mentions, rested_at, version, edited, editor
-    case COMMENT_TEXT_V1_SCHEMA_ID: RECODE_OLDER(comment_text, "\0\0\2\0\1");
-    case COMMENT_TEXT_V2_SCHEMA_ID: RECODE_OLDER(comment_text, "\2\0\1");
+    // mentions, rested_at, version, edited, editor, level
+    case COMMENT_TEXT_V1_SCHEMA_ID: RECODE_OLDER(comment_text, "\0\0\2\0\1\0");
+    case COMMENT_TEXT_V2_SCHEMA_ID: RECODE_OLDER(comment_text, "\2\0\1\0");
     case COMMENT_TEXT_SCHEMA_ID: RECODE(comment_text);
     case COMMENT_REACTION_SCHEMA_ID: RECODE(comment_reaction);
     case COMMENT_REFUSAL_V1_SCHEMA_ID: RECODE_OLDER(comment_refusal, "");
     case COMMENT_REFUSAL_SCHEMA_ID: RECODE(comment_refusal);
     case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
-    case COMMENT_WIDE_V1_SCHEMA_ID: RECODE_OLDER(comment_wide, "\2\0");
+    case COMMENT_WIDE_V1_SCHEMA_ID: RECODE_OLDER(comment_wide, "\2\0\0\0") /* version, edited, name, level */;
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);

@@ -283,6 +283,10 @@ static void get_bare_schema(void *state, const struct call *call) {
     if (schema) send_text(call, schema->json);
 }
 
+static void get_references(void *state, const struct call *call) {
+    if (schema_of_id(call)) send_text(call, "[]");
+}
+
 /* The subjects of an id; with its version in each, or without. */
 static void send_subjects(const struct registry *registry, const struct call *call, bool versions) {
     const struct event_schema *schema = schema_of_id(call);
@@ -324,6 +328,8 @@ static const struct endpoint ENDPOINTS[] = {
     {"GET", "/registry/schemas/ids/{number:text}/schema", get_bare_schema, NEEDS_NOTHING},
     {"GET", "/registry/schemas/ids/{number:text}/subjects", get_id_subjects, NEEDS_NOTHING},
     {"GET", "/registry/schemas/ids/{number:text}/versions", get_id_versions, NEEDS_NOTHING},
+    {"GET", "/registry/apis/registry/v2/ids/contentIds/{number:text}", get_bare_schema, NEEDS_NOTHING},
+    {"GET", "/registry/apis/registry/v2/ids/contentIds/{number:text}/references", get_references, NEEDS_NOTHING},
     {"GET", "/registry/schemas/types", get_types, NEEDS_NOTHING},
     {"GET", "/registry/config", get_compatibility, NEEDS_NOTHING},
     {"GET", "/registry/config/{subject:text}", get_compatibility, NEEDS_NOTHING},

@@ -7,6 +7,10 @@
  *     POST /subjects/S              the version that has the schema of the body
  *          /subjects/S/versions     its id; a schema that is not there cannot be added
  *
+ * Apicurio's converter for Kafka Connect asks for an id in another way, below /apis/registry/v2:
+ *
+ *     GET  /ids/contentIds/N   /ids/contentIds/N/references
+ *
  * A subject is TOPIC-value (with the prefix of topics) where all values of a topic are of one record, and TOPIC-RECORD for each of
  * several: the registry's strategies TopicName and TopicRecordName. Each record is a subject by its full name, too (RecordName).
  * Errors are the registry's: {"error_code":40401,"message":}. Loop's thread. */

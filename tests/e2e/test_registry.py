@@ -64,6 +64,8 @@ def test_every_schema_has_its_id(client, url):
         there = json.loads(client.get_schema(number).schema_str)
         assert fastavro.schema.to_parsing_canonical_form(there) == fastavro.schema.to_parsing_canonical_form(schema)
         assert requests.get(f'{url}/schemas/ids/{number}/schema', timeout=10).json() == there
+        apicurio = f'{url}/apis/registry/v2/ids/contentIds/{number}'
+        assert requests.get(apicurio, timeout=10).json() == there and requests.get(f'{apicurio}/references', timeout=10).json() == []
         for place in requests.get(f'{url}/schemas/ids/{number}/versions', timeout=10).json():
             assert client.get_version(place['subject'], place['version']).schema_id == number, name
 
@@ -81,6 +83,7 @@ def test_subjects_and_versions(cluster, client):
 
 
 @pytest.mark.parametrize('path, status, code', [
+    ('/apis/registry/v2/ids/contentIds/21', 404, 40403), ('/apis/registry/v2/ids/contentIds/21/references', 404, 40403),
     ('/schemas/ids/21', 404, 40403), ('/schemas/ids/x', 404, 40403), ('/schemas/ids/99999999999', 404, 40403),
     ('/subjects/nothing/versions', 404, 40401), ('/subjects/starling.Location/versions/99', 404, 40402),
     ('/subjects/starling.Location/versions/0', 422, 42202), ('/subjects/starling.Location/versions/newest', 422, 42202)])

@@ -25,15 +25,23 @@ def newest():
     return json.loads((ROOT / f'schemas/comment-wide-v{rows()[-1][2]}.avsc').read_text())
 
 
-@pytest.mark.parametrize('name', ['elasticsearch.json', 'opensearch.json'])
-def test_a_connector_reads_the_topic_and_deletes_by_key(name):
+SEARCH = ['elasticsearch.json', 'opensearch.json']
+
+
+@pytest.mark.parametrize('name', [*SEARCH, 'postgresql.json'])
+def test_a_connector_reads_what_is_committed_of_the_topic(name):
     config = load(name)['config']
     topics = (ROOT / 'lib/event/topics.def').read_text()
     assert config['topics'].removeprefix('starling.') in re.findall(r'^TOPIC\(\w+, "([^"]+)"', topics, re.MULTILINE)
-    assert config['behavior.on.null.values'] == 'delete' and config['key.ignore'] == 'false'
     assert config['consumer.override.isolation.level'] == 'read_committed'
-    assert config['key.converter.converter.encoding'] == 'ISO-8859-1'  # each byte of the key is a character: none are lost
     assert all(isinstance(value, str) for value in config.values())
+
+
+@pytest.mark.parametrize('name', SEARCH)
+def test_a_search_engines_connector_deletes_by_key(name):
+    config = load(name)['config']
+    assert config['behavior.on.null.values'] == 'delete' and config['key.ignore'] == 'false'
+    assert config['key.converter.converter.encoding'] == 'ISO-8859-1'  # each byte of the key is a character: none are lost
 
 
 def test_the_index_has_every_field_of_the_record():
@@ -48,7 +56,7 @@ def test_the_index_has_every_field_of_the_record():
     for use in 'analyzer', 'search_analyzer':
         assert mapped['text'][use] in analysis['analyzer']
     assert analysis['filter']['characters_and_pairs'] == {'type': 'cjk_bigram', 'output_unigrams': True}
-    for topic in (load(name)['config']['topics'] for name in ('elasticsearch.json', 'opensearch.json')):
+    for topic in (load(name)['config']['topics'] for name in SEARCH):
         assert any(pathlib.PurePath(topic).match(pattern) for pattern in load('index-template.json')['index_patterns'])
 
 

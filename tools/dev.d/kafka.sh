@@ -7,6 +7,8 @@ KAFKA_LIB=$CACHE/kafka-$(kafka_version)
 
 KAFKA_TOOLS_LIB=$CACHE/kafka-$(kafka_version)-tools
 
+KAFKA_CONNECT_LIB=$CACHE/kafka-$(kafka_version)-connect
+
 # fetch_jars FOLDER WHAT [MAVEN-ARGUMENT...]
 fetch_jars() {
     local folder=$1 what=$2
@@ -24,6 +26,9 @@ fetch_jars() {
 fetch_kafka() { fetch_jars "$KAFKA_LIB" "Apache Kafka"; }
 
 fetch_kafka_tools() { fetch_jars "$KAFKA_TOOLS_LIB" "Kafka's tools" -P tools; }
+
+# The one test of it is skipped where they cannot be had.
+fetch_kafka_connect() { (fetch_jars "$KAFKA_CONNECT_LIB" "Kafka Connect and a PostgreSQL for" -P connect) || true; }
 
 kafka_address() { property "$RUN/kafka/server.properties" advertised.listeners | sed 's:.*//::'; }
 

@@ -100,7 +100,7 @@ pytest_in() {
     shift
     (cd "$ROOT/tests/e2e" &&
         STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB STARLING_KAFKA_TOOLS_LIB=$KAFKA_TOOLS_LIB \
-            STARLING_PROMETHEUS=$PROMETHEUS "$VENV/bin/python" -m pytest "$@")
+            STARLING_CONNECT_LIB=$KAFKA_CONNECT_LIB STARLING_PROMETHEUS=$PROMETHEUS "$VENV/bin/python" -m pytest "$@")
 }
 
 # The attacks (test_abuse_*.py) have the machine to themselves: they hold how quickly others are served meanwhile.
@@ -137,6 +137,7 @@ prepare_e2e() {
     build_java
     fetch_kafka
     fetch_kafka_tools
+    fetch_kafka_connect
     fetch_prometheus
     need_venv
 }

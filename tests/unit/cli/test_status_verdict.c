@@ -144,47 +144,6 @@ TEST(gateways_and_edges_must_be_ready) {
     }
 }
 
-TEST(the_front_is_what_daemons_say) {
-    struct daemon_view views[5];
-    const struct daemon_view *pointers[5];
-    for (size_t i = 0; i < 5; i++) {
-        daemon_view_init(&views[i], "a:1");
-        pointers[i] = &views[i];
-    }
-    daemon_view_numbers(&views[0], "starling_build_info{daemon=\"starling-ingest\",version=\"1\"} 1\n", 1);
-    for (size_t i = 1; i < 3; i++)
-        daemon_view_numbers(
-            &views[i], "starling_build_info{daemon=\"starling-fanout\",version=\"1\"} 1\nstarling_edge_sessions 150\n",
-            1);
-    daemon_view_numbers(&views[3], "starling_build_info{daemon=\"starling-router\",version=\"1\"} 1\n", 1);
-    views[0].state = views[1].state = views[3].state = DAEMON_READY;
-    views[2].state = DAEMON_NOT_READY;
-    daemon_view_away(&views[4], "no connection");
-    struct status_front front = status_front_of(pointers, 5, false);
-    assert_true(front.known && !front.complete);
-    assert_int_equal(front.gateways, 1);
-    assert_int_equal(front.gateways_ready, 1);
-    assert_int_equal(front.edges, 2);
-    assert_int_equal(front.edges_ready, 1);
-    assert_int_equal(front.sessions, 300);
-    assert_int_equal(front.silent, 1);
-    FREED_BUFFER out = {.size = 0};
-    status_front_text(&out, &front);
-    assert_string_equal(buffer_cstring(&out), "\ngateways: 1 of 1 ready\nedges: 1 of 2 ready, 300 sessions\n"
-                                              "  at 1 of ops.addresses no daemon answers\n");
-    buffer_clear(&out);
-    status_front_json(&out, &front);
-    assert_string_equal(buffer_cstring(&out),
-                        "\"gateways\":{\"ready\":1,\"count\":1},\"edges\":{\"ready\":1,\"count\":2,"
-                        "\"sessions\":300},\"silent\":1");
-    buffer_clear(&out);
-    front = status_front_of(pointers + 4, 1, false);
-    status_front_json(&out, &front);
-    assert_string_equal(buffer_cstring(&out), "\"gateways\":null,\"edges\":null,\"silent\":1");
-    assert_true(status_front_of(pointers + 4, 1, true).known);
-    assert_false(status_front_of(pointers, 0, true).known);
-}
-
 TEST(refused_commands_are_told_for_a_while) {
     struct world world;
     set_up(&world);

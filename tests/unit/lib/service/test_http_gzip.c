@@ -1,4 +1,5 @@
 /* Answers that are packed with gzip: for whom, that they hold the body, and what they cost while a client takes its time. */
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/socket.h>
 #include <zlib.h>
@@ -254,4 +255,29 @@ TEST(a_handler_may_name_another_field) {
     http_problem(world->held[0], 406, "not_acceptable", "x", 0);
     FREED char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, "\r\nVary: Accept\r\n");
+}
+
+/* The next descriptor that the process gets: rises when one is kept. */
+static int next_descriptor(void) {
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+/* Sent to the end, in part, or not at all. */
+TEST(a_packed_file_is_closed) {
+    enum { SIZE = 2 * HTTP_GZIP_STEP };
+    char *folder = kit_folder(), out[4096];
+    FREED char *path = mem_format("%s/a.txt", folder);
+    int before = next_descriptor();
+    write_file(folder, "a.txt", SIZE);
+    for (int steps = 0; steps < 1000; steps += steps < 2 ? 1 : 998) {
+        struct http_body body = http_gzip_file(open(path, O_RDONLY | O_CLOEXEC), SIZE);
+        assert_true(next_descriptor() > before);
+        for (int i = 0; i < steps && http_packing_next(body.packing, out, sizeof out); i++) continue;
+        assert_true(http_body_held(&body) < HTTP_GZIP_STATE + 2 * HTTP_GZIP_STEP);
+        http_body_free(&body);
+        assert_int_equal(next_descriptor(), before);
+    }
 }

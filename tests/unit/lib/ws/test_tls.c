@@ -230,3 +230,15 @@ TEST(without_authorities_there_is_no_wss) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     assert_fails(ws_connect(world->clients, "wss://localhost:1/", NULL, &failure), -ENOTSUP, "wss://localhost:1/");
 }
+
+TEST(a_certificate_is_checked_with_its_key) {
+    char *good[2] = {file_with(certificate), file_with(key)}, *bad = file_with("no PEM");
+    FREED char *absent = mem_format("%s/absent", kit_folder());
+    assert_int_equal(ws_certificate_check(good[0], good[1], &failure), 0);
+    assert_fails(ws_certificate_check(good[0], bad, &failure), -EINVAL, bad);
+    assert_fails(ws_certificate_check(bad, good[1], &failure), -EINVAL, bad);
+    assert_fails(ws_certificate_check(absent, good[1], &failure), -EINVAL, absent);
+    assert_fails(ws_certificate_check(good[1], good[0], &failure), -EINVAL, good[1]); // the wrong way round
+    free(bad);
+    for (int i = 0; i < 2; i++) free(good[i]);
+}

@@ -1,4 +1,5 @@
-/* Lists of users with their handles. The owners and HTTP are played here: their functions are this file's own. */
+/* Tests user_lists.c and gather.c. Lists of users with their handles. The owners and HTTP are played here: their functions are this
+ * file's own. */
 #include "ingest/owners.h"
 #include "ingest/user_lists.h"
 #include "unit/kit/kit.h"

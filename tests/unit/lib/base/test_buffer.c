@@ -1,4 +1,4 @@
-/* Memory, buffers, reasons of failures, and text for others. */
+/* Tests buffer.c, error.c, mem.c and text.c. Memory, buffers, reasons of failures, and text for others. */
 #include <math.h>
 
 #include "base/text.h"
@@ -125,6 +125,12 @@ TEST(quote_escapes) {
     text_quote(&out, "a\0b", 3);
     assert_string_equal(buffer_cstring(&out), "\"a\\u0000b\"");
     buffer_free(&out);
+}
+
+TEST(paths_are_escaped) {
+    FREED_BUFFER path = {.size = 0};
+    text_escape(&path, "a b&c=%/~\xc3\xa4");
+    assert_string_equal(buffer_cstring(&path), "a%20b%26c%3D%25%2F~%C3%A4");
 }
 
 TEST(names_show_something) {

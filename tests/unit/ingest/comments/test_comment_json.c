@@ -1,80 +1,9 @@
-/* The pure parts of comments in the gateway: ETags, what is remembered, and comments as clients see them. */
-#include "base/text.h"
-#include "ingest/client_text.h"
+/* Comments as clients see them. */
 #include "ingest/comments/comment_json.h"
-#include "ingest/comments/etag.h"
 #include "ingest/comments/known.h"
+#include "json/json.h"
 #include "unit/kit/kit.h"
 #include "unit/lib/users/some_profiles.h"
-
-/* ---- ETags ---- */
-
-TEST(tags_are_of_versions_and_readers) {
-    char tag[ETAG_SIZE], own[ETAG_SIZE];
-    etag_of(12, 345, 7, 0xab, own);
-    assert_string_equal(own, "W/\"12.345.7-ab\"");
-    etag_of(12, 345, -1, 0, tag);
-    assert_string_equal(tag, "W/\"12.345\"");
-    etag_of(INT64_MAX, INT64_MAX, INT64_MAX, UINT64_MAX, own);
-    assert_int_equal(strlen(own), 3 + 3 * 19 + 2 + 1 + 16 + 1);
-}
-
-/* ---- what is remembered ---- */
-
-TEST(subjects_are_known_until_another_needs_the_place) {
-    struct known_subjects *known = known_subjects_new();
-    struct known_subject entry = {.subject = "post:1", .owner = 5, .author = 6, .heard_ms = 9};
-    assert_null(known_subjects_find(known, "post:1"));
-    known_subjects_put(known, &entry);
-    assert_int_equal(known_subjects_find(known, "post:1")->owner, 5);
-    size_t found = 0;
-    for (int i = 2; i < 20000; i++) {
-        snprintf(entry.subject, sizeof entry.subject, "post:%d", i);
-        entry.owner = i;
-        known_subjects_put(known, &entry);
-        assert_int_equal(known_subjects_find(known, entry.subject)->owner, i);
-    }
-    for (int i = 1; i < 20000; i++) {
-        snprintf(entry.subject, sizeof entry.subject, "post:%d", i);
-        const struct known_subject *one = known_subjects_find(known, entry.subject);
-        if (one && i > 1) assert_int_equal(one->owner, i);
-        found += one != NULL;
-    }
-    assert_true(found > 3000 && found <= 4096);
-    known_subjects_forget(known, "post:19999");
-    assert_null(known_subjects_find(known, "post:19999"));
-    known_subjects_free(known);
-}
-
-TEST(authors_are_known) {
-    struct known_authors *known = known_authors_new();
-    struct comment_authors authors;
-    int both = 0;
-    assert_false(known_authors_find(known, 1, &authors));
-    assert_false(known_authors_find(known, 0, &authors));
-    for (int64_t id = 1; id < 200000; id += 2) {
-        known_authors_put(known, id, id + 7, 0);
-        assert_true(known_authors_find(known, id, &authors) && authors.comment == id + 7 && authors.root == id + 7);
-        known_authors_put(known, id + 1, id + 8, id);
-        if (known_authors_find(known, id + 1, &authors)) both++;
-    }
-    assert_int_equal(both, 100000);
-    for (int64_t id = 1; id < 200000; id++)
-        if (known_authors_find(known, id, &authors))
-            assert_true(authors.comment == id + 7 && authors.root == (id % 2 ? id + 7 : id + 6));
-    known_authors_free(known);
-}
-
-/* Far fewer than there are places: keys that meet do not push each other out, or likes would be refused while an owner is away. */
-TEST(a_few_thousand_authors_are_all_known) {
-    struct known_authors *known = known_authors_new();
-    struct comment_authors authors;
-    for (int64_t id = 1; id <= 2000; id++) known_authors_put(known, id, id + 7, 0);
-    for (int64_t id = 1; id <= 2000; id++) assert_true(known_authors_find(known, id, &authors));
-    known_authors_free(known);
-}
-
-/* ---- comments as clients see them ---- */
 
 #define COMMENT(id, user, text, more, state)                                                                           \
     "{\"id\":\"" id "\",\"user\":" user ",\"text\":" text                                                              \
@@ -326,20 +255,4 @@ TEST(a_link_shows_what_is_around, struct comments_world *world) {
     assert_string_equal(json_string_value(json_object_get(json_object_get(found, "item"), "id")), "13");
     assert_string_equal(json_string_value(json_object_get(json_object_get(found, "root"), "id")), "11");
     assert_int_equal(json_array_size(json_object_get(found, "around")), 2);
-}
-
-/* ---- texts of clients ---- */
-
-TEST(keys_are_chosen_and_escaped) {
-    struct chance chance = chance_new();
-    char key[CLIENT_KEY_MAX + 1], other[CLIENT_KEY_MAX + 1];
-    client_key_choose(&chance, NULL, key);
-    client_key_choose(&chance, NULL, other);
-    assert_int_equal(strlen(key), 32);
-    assert_true(strcmp(key, other) != 0 && client_key_valid(key));
-    client_key_choose(&chance, "mine", key);
-    assert_string_equal(key, "mine");
-    FREED_BUFFER path = {.size = 0};
-    text_escape(&path, "a b&c=%/~\xc3\xa4");
-    assert_string_equal(buffer_cstring(&path), "a%20b%26c%3D%25%2F~%C3%A4");
 }

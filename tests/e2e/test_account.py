@@ -1,4 +1,4 @@
-"""A user's account as a whole: everything that is kept is exported."""
+"""A user's account as a whole: everything that is kept is exported. Covers ingest/account/account.c, ingest/account/export.c and cli/export.c."""
 import base64
 import json
 import time

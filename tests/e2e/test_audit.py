@@ -1,4 +1,4 @@
-"""What moderators and operators read of people is in the topic `audit` before they read it, and nowhere is what is not."""
+"""What moderators and operators read of people is in the topic `audit` before they read it, and nowhere is what is not. Covers cli/audit.c."""
 import getpass
 import json
 import socket

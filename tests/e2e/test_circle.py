@@ -1,4 +1,5 @@
-"""One's circle: who can see a user now, and for how long. The API's answers are held against what the friends' screens show."""
+"""One's circle: who can see a user now, and for how long. The API's answers are held against what the friends' screens show. Covers
+ingest/nearby/audience.c."""
 import itertools
 
 import pytest

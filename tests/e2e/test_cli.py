@@ -1,4 +1,5 @@
-"""The `starling` command against a real broker and real daemons."""
+"""The `starling` command against a real broker and real daemons. Covers cli/bulk.c, cli/bulk_export.c, cli/bulk_import.c, cli/extent.c, cli/graph.c,
+cli/history.c, cli/pace.c, cli/past.c, cli/phone.c, cli/reader.c, cli/replay.c, cli/setup.c, cli/status.c, cli/topics.c and cli/watch.c."""
 import contextlib
 import csv
 import datetime

@@ -1,4 +1,4 @@
-"""`starling dlq`: dead letters are counted, shown and sent again."""
+"""`starling dlq`: dead letters are counted, shown and sent again. Covers cli/dlq.c and cli/sender.c."""
 import json
 import subprocess
 

@@ -1,4 +1,5 @@
-"""`starling follows`, `posts` and `feed`, with one feed process that is well."""
+"""`starling follows`, `posts` and `feed`, with one feed process that is well. Covers cli/asking.c, cli/feed.c, cli/follows.c, cli/posts.c and
+cli/post_options.c."""
 import gzip
 import json
 import re

@@ -1,4 +1,4 @@
-"""`starling feed USER --follow`: new posts as they come, each once, whoever goes and comes back meanwhile."""
+"""`starling feed USER --follow`: new posts as they come, each once, whoever goes and comes back meanwhile. Covers cli/home_reading.c."""
 import contextlib
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`starling status --live`: the page in a terminal of its own, a pty."""
+"""`starling status --live`: the page in a terminal of its own, a pty. Covers cli/daemon_poll.c and cli/status_live.c."""
 import fcntl
 import os
 import pty

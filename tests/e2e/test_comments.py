@@ -1,4 +1,4 @@
-"""starling-comments: commands in, pages out, whatever dies."""
+"""starling-comments: commands in, pages out, whatever dies. Covers comments/commands.c, comments/comments.c and comments/topology.c."""
 import random
 import shutil
 

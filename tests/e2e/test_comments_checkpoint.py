@@ -1,4 +1,4 @@
-"""A comments process that has lost its disk starts from a checkpoint of its store and reads only what followed."""
+"""A comments process that has lost its disk starts from a checkpoint of its store and reads only what followed. Covers comments/comments_store.c."""
 import shutil
 
 from harness.commenting import Commenting

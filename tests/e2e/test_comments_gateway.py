@@ -1,4 +1,5 @@
-"""Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers."""
+"""Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers. Covers
+ingest/comments/acts.c, ingest/comments/comments.c, ingest/comments/pages.c, ingest/comments/parts.c and ingest/comments/writing.c."""
 import pytest
 
 from harness.commenting import Commenting

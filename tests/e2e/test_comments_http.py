@@ -1,4 +1,5 @@
-"""Comments over the HTTP API, decided by starling-comments: every page of every order is what a plain model says, whatever dies."""
+"""Comments over the HTTP API, decided by starling-comments: every page of every order is what a plain model says, whatever dies. Covers
+cli/comments.c."""
 import json
 import random
 

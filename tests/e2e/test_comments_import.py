@@ -1,4 +1,4 @@
-"""Comments move here and away: `starling comments import` and `export`."""
+"""Comments move here and away: `starling comments import` and `export`. Covers cli/comments_export.c and cli/comments_import.c."""
 import json
 import pathlib
 import subprocess

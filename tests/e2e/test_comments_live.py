@@ -1,4 +1,5 @@
-"""Comments over the WebSocket: what happens under a watched subject as it happens, and threads that are to be read again."""
+"""Comments over the WebSocket: what happens under a watched subject as it happens, and threads that are to be read again. Covers
+fanout/comments/product.c and comments/thread_watches.c."""
 import time
 
 import pytest

@@ -1,4 +1,4 @@
-"""Records that are no records and almost as large as Kafka takes: nothing that anybody can produce stops a partition."""
+"""Records that are no records and almost as large as Kafka takes: nothing that anybody can produce stops a partition. Covers lib/kafka/misplaced.c."""
 import os
 
 import pytest

@@ -1,4 +1,5 @@
-"""Strangers nearby (GET /v1/discover, `discover` on a socket): who is listed, and an attacker who asks from everywhere and learns the cell."""
+"""Strangers nearby (GET /v1/discover, `discover` on a socket): who is listed, and an attacker who asks from everywhere and learns the cell. Covers
+ingest/nearby/discover.c, fanout/discover/product.c and lib/users/strangers_json.c."""
 import functools
 import itertools
 import math

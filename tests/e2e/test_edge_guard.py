@@ -1,5 +1,5 @@
-"""Who is let in, who is kept out, and what the edge bears: TLS, rotating keys, origins, limits, floods, dead peers, overload,
-many processes, drain. Tests play the routers where one is needed."""
+"""Who is let in, who is kept out, and what the edge bears: TLS, rotating keys, origins, limits, floods, dead peers, overload, many processes, drain.
+Tests play the routers where one is needed. Covers lib/service/keys.c, fanout/door.c, fanout/edge.c, fanout/edge_parts.c and fanout/screens.c."""
 import base64
 import contextlib
 import functools

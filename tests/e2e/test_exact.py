@@ -1,6 +1,6 @@
-"""The main promise (docs/EXACTNESS.md): after everybody has reported twice more, every screen of an active user shows exactly the
-active friends within the radius. Held against brute force, on a real trace and graph where they are present, and on the
-simulated city everywhere."""
+"""The main promise (docs/EXACTNESS.md): after everybody has reported twice more, every screen of an active user shows exactly the active friends
+within the radius. Held against brute force, on a real trace and graph where they are present, and on the simulated city everywhere. Covers
+tools/load/city.c, tools/load/handsets.c and tools/load/trace.c."""
 import collections
 import csv
 import gzip

@@ -1,4 +1,5 @@
-"""The edge's protocol, item by item: the tests play the routers, and a phone says what it is shown."""
+"""The edge's protocol, item by item: the tests play the routers, and a phone says what it is shown. Covers fanout/deliveries.c, fanout/phones.c,
+fanout/nearby/items.c and fanout/nearby/product.c."""
 import time
 
 import pytest

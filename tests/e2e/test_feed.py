@@ -1,4 +1,7 @@
-"""The feed over the HTTP API: posts, follows, mutes, users and home timelines, with one feed process that is well."""
+"""The feed over the HTTP API: posts, follows, mutes, users and home timelines, with one feed process that is well. Covers ingest/feed/follows.c,
+ingest/feed/home.c, ingest/feed/posts.c, ingest/feed/users.c, feed/blocks.c, feed/commands.c, feed/commands_follows.c, feed/commands_posts.c,
+feed/consequences.c, feed/feed.c, feed/feed_parts.c, feed/outcomes.c, feed/replies.c, feed/replies_feed.c, feed/replies_posts.c,
+feed/replies_slow.c, feed/timelines.c and feed/topology.c."""
 import json
 
 import pytest

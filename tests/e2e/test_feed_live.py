@@ -1,4 +1,5 @@
-"""Home timelines over the WebSocket: new posts as they come, deletions, and pages that are to be read again."""
+"""Home timelines over the WebSocket: new posts as they come, deletions, and pages that are to be read again. Covers fanout/feed/product.c,
+feed/watches.c, feed/watches_tell.c and feed/keeping.c."""
 import random
 import time
 

@@ -1,4 +1,4 @@
-"""Home timelines against a model of what they must hold, at any threshold, also when processes die, freeze and come back."""
+"""Home timelines against a model of what they must hold, at any threshold, also when processes die, freeze and come back. Covers feed/hot_posts.c."""
 import random
 import time
 

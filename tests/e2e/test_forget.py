@@ -1,4 +1,5 @@
-"""Users who are forgotten: nothing of them is left, wherever one looks."""
+"""Users who are forgotten: nothing of them is left, wherever one looks. Covers cli/forget.c, ingest/account/erasing.c,
+ingest/account/erasing_commands.c, lib/kafka/keeping.c and lib/kafka/records.c."""
 import calendar
 import json
 import shutil

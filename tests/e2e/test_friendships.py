@@ -1,4 +1,4 @@
-"""Friendships under everything at once: both halves change, or neither, and every command counts exactly once."""
+"""Friendships under everything at once: both halves change, or neither, and every command counts exactly once. Covers router/commands.c."""
 import collections
 import itertools
 import random

@@ -1,4 +1,5 @@
-"""Handles over the HTTP API: each belongs to one user at a time, whoever wants it at once and whatever dies meanwhile."""
+"""Handles over the HTTP API: each belongs to one user at a time, whoever wants it at once and whatever dies meanwhile. Covers ingest/feed/handles.c,
+feed/name_commands.c and feed/replies_names.c."""
 import random
 import shutil
 import threading

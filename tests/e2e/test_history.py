@@ -1,5 +1,6 @@
-"""History: every REPORT and JOIN of `locations` is a row once, in files that follow each other, and in answers to queries,
-whatever happens to the sinks."""
+"""History: every REPORT and JOIN of `locations` is a row once, in files that follow each other, and in answers to queries, whatever happens to the
+sinks. Covers history-sink/history_sink.c, history-sink/look.c, history-sink/partitions.c, history-sink/query.c, history-sink/rebuild.c,
+history-sink/records.c and history-sink/sink.c."""
 import collections
 import datetime
 import json

@@ -1,4 +1,5 @@
-"""History of users who were forgotten: their rows leave store and files, and come back from nowhere; all others' stay, each once."""
+"""History of users who were forgotten: their rows leave store and files, and come back from nowhere; all others' stay, each once. Covers
+history-sink/wiping.c and history-sink/wiping_files.c."""
 import shutil
 
 from harness.waiting import eventually

@@ -1,4 +1,4 @@
-"""History: the files of finished hours are merged, and old ones go. Readers see each row once at any moment."""
+"""History: the files of finished hours are merged, and old ones go. Readers see each row once at any moment. Covers history-sink/merging.c."""
 import datetime
 import shutil
 

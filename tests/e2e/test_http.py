@@ -1,4 +1,5 @@
-"""What all paths of the HTTP API have in common: methods, pages of other origins, packing, entity tags, and lists in pages."""
+"""What all paths of the HTTP API have in common: methods, pages of other origins, packing, entity tags, and lists in pages. Covers
+ingest/description.c."""
 import gzip
 import re
 import subprocess

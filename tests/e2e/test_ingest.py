@@ -1,4 +1,6 @@
-"""The HTTP gateway: every endpoint, every named error, and what happens to it when Kafka or the owners are away."""
+"""The HTTP gateway: every endpoint, every named error, and what happens to it when Kafka or the owners are away. Covers ingest/call.c,
+ingest/gateway.c, ingest/limits.c, ingest/owners.c, ingest/products.c, ingest/write.c, ingest/nearby/friends.c, ingest/nearby/locations.c,
+ingest/nearby/nearby.c, ingest/nearby/parts.c, ingest/nearby/profiles.c, ingest/nearby/sharing.c and lib/users/user_copies.c."""
 import functools
 import re
 import socket

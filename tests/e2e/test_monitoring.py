@@ -1,4 +1,5 @@
-"""Dashboards and alerts of operators: every panel of the dashboards has data, rules hold, alerts are explained."""
+"""Dashboards and alerts of operators: every panel of the dashboards has data, rules hold, alerts are explained. Covers router/metrics.c and
+feed/feed_metrics.c."""
 import contextlib
 import json
 import re

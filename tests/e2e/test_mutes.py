@@ -1,4 +1,5 @@
-"""A friend who is muted is not on the list of near friends: live, over HTTP, on each device, and after restarts; and notices nothing."""
+"""A friend who is muted is not on the list of near friends: live, over HTTP, on each device, and after restarts; and notices nothing. Covers
+ingest/nearby/mutes.c."""
 import pytest
 
 from harness.geo import HOME, at

@@ -1,4 +1,5 @@
-"""GET /v1/nearby: the list of friends near, for who has no socket. It is the one that a socket shows."""
+"""GET /v1/nearby: the list of friends near, for who has no socket. It is the one that a socket shows. Covers ingest/nearby/near.c and
+router/near_pages.c."""
 import random
 import time
 

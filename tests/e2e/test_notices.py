@@ -1,4 +1,4 @@
-"""Users are told of new followers, and of posts that mention them by their handles."""
+"""Users are told of new followers, and of posts that mention them by their handles. Covers ingest/feed/feed.c and feed/replies_notices.c."""
 import random
 import shutil
 

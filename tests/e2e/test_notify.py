@@ -1,4 +1,5 @@
-"""notify.url: a user without a session is notified that a friend has come near, as the list of near friends would show it."""
+"""notify.url: a user without a session is notified that a friend has come near, as the list of near friends would show it. Covers
+router/notifying.c."""
 import hashlib
 import hmac
 import json

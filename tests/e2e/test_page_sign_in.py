@@ -1,4 +1,4 @@
-"""Signing in on the page without a token: with a real OpenID Connect provider, and as somebody of a demonstration."""
+"""Signing in on the page without a token: with a real OpenID Connect provider, and as somebody of a demonstration. Covers ingest/web_page.c."""
 import contextlib
 import json
 import subprocess

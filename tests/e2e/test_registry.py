@@ -1,4 +1,4 @@
-"""The Schema Registry API of the gateway, by the client that everybody uses: confluent-kafka's."""
+"""The Schema Registry API of the gateway, by the client that everybody uses: confluent-kafka's. Covers ingest/registry.c and ingest/schema_text.c."""
 import io
 import json
 

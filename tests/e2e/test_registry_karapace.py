@@ -1,4 +1,4 @@
-"""A schema registry that others wrote: the gateway looks its schemas up there, and clients read records by its URL."""
+"""A schema registry that others wrote: the gateway looks its schemas up there, and clients read records by its URL. Covers ingest/registry_sync.c."""
 import re
 
 import pytest

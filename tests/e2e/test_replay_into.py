@@ -1,5 +1,5 @@
-"""`starling replay --into`: a period again, for a second pipeline that makes the same lists and the same rows of it each time; and what
-else `starling replay` writes."""
+"""`starling replay --into`: a period again, for a second pipeline that makes the same lists and the same rows of it each time; and what else
+`starling replay` writes. Covers cli/progress.c, cli/record_container.c and cli/replay_into.c."""
 import io
 import os
 import pty

@@ -1,4 +1,5 @@
-"""A user chooses that a friend sees the user's place only rounded: what the friend is told, by whatever way, is the same for all places of a cell."""
+"""A user chooses that a friend sees the user's place only rounded: what the friend is told, by whatever way, is the same for all places of a cell.
+Covers router/rounding.c."""
 import math
 
 import pytest

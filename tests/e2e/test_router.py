@@ -1,5 +1,5 @@
-"""The router alone, spoken to through its topics: no gateway and no edge runs here, records are written and read by
-confluent-kafka and fastavro."""
+"""The router alone, spoken to through its topics: no gateway and no edge runs here, records are written and read by confluent-kafka and fastavro.
+Covers router/cap.c, router/peer.c, lib/owner/warmup.c, router/reports.c, router/router.c, router/router_parts.c and router/topology.c."""
 import itertools
 import json
 import random

@@ -1,4 +1,5 @@
-"""A cluster with TLS, passwords and ACLs: `starling topics acls` prints what each program needs, and nothing more than that."""
+"""A cluster with TLS, passwords and ACLs: `starling topics acls` prints what each program needs, and nothing more than that. Covers
+lib/kafka/refusals.c."""
 import collections
 import json
 

@@ -1,4 +1,5 @@
-"""`starling-load simulate` in threads: people comment, reply, like and delete; every page is checked, and one that is wrong is found."""
+"""`starling-load simulate` in threads: people comment, reply, like and delete; every page is checked, and one that is wrong is found. Covers
+tools/load/social_talk.c."""
 import collections
 import re
 

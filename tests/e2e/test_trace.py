@@ -1,5 +1,5 @@
-"""Traces: one request is followed through every record and process to the screen; the spans go to a collector, and `starling trace`
-reads the records."""
+"""Traces: one request is followed through every record and process to the screen; the spans go to a collector, and `starling trace` reads the
+records. Covers cli/traces.c and lib/service/traces.c."""
 import json
 import secrets
 import time

@@ -1,4 +1,5 @@
-/* Copies of compacted topics, by those of profiles (on disk) and sharing (in memory): read whole, followed, kept over restarts. */
+/* Tests lib/copies/copies.c. Copies of compacted topics, by those of profiles (on disk) and sharing (in memory): read whole, followed,
+ * kept over restarts. */
 #include <signal.h>
 #include <sys/resource.h>
 

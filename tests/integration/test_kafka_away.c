@@ -1,5 +1,5 @@
-/* The broker goes away and comes back. The test that runs this has the broker in hand: this prints "stop broker" and "start
- * broker", each on a line of its own, and goes on when it reads a line. */
+/* Tests health.c. The broker goes away and comes back. The test that runs this has the broker in hand: this prints "stop broker" and
+ * "start broker", each on a line of its own, and goes on when it reads a line. */
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

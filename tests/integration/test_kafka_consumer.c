@@ -1,4 +1,5 @@
-/* Reading without a group: positions, seeking, pausing, holding, ends, times, lost offsets. */
+/* Tests batches.c, conf.c, consumer.c, positions.c, queries.c, reading.c and wake.c. Reading without a group: positions, seeking,
+ * pausing, holding, ends, times, lost offsets. */
 #include "event/topics.h"
 #include "unit/kit/kit.h"
 #include "world.h"

@@ -1,4 +1,4 @@
-/* Consumer groups: what is owned, what is read, what is committed, through rebalances. */
+/* Tests groups.c and membership.c. Consumer groups: what is owned, what is read, what is committed, through rebalances. */
 #include "event/topics.h"
 #include "unit/kit/kit.h"
 #include "world.h"

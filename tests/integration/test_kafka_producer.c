@@ -1,4 +1,4 @@
-/* Sending: partitions, fates, tombstones, dead letters, limits. */
+/* Tests dead_letters.c, producer.c and settings.c. Sending: partitions, fates, tombstones, dead letters, limits. */
 #include <librdkafka/rdkafka.h>
 
 #include "base/bytes.h"

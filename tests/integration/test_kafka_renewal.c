@@ -1,4 +1,4 @@
-/* A producer whose client is of no use any more makes a new one. */
+/* Tests handles.c and renewal.c. A producer whose client is of no use any more makes a new one. */
 #include <librdkafka/rdkafka.h>
 
 #include "event/topics.h"

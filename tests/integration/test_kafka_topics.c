@@ -1,4 +1,4 @@
-/* Topics: made once, kept as they should be, and refused when they are not. */
+/* Tests admin.c, inspect.c, placing.c, topics.c and waiting.c. Topics: made once, kept as they should be, and refused when they are not. */
 #include <librdkafka/rdkafka.h>
 
 #include "base/bytes.h"

@@ -1,4 +1,4 @@
-/* Records that carry the context of a trace: who gets it, and which spans are made of it. */
+/* Tests traces.c. Records that carry the context of a trace: who gets it, and which spans are made of it. */
 #include "event/topics.h"
 #include "unit/kit/kit.h"
 #include "world.h"

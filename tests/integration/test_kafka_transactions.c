@@ -1,4 +1,4 @@
-/* Transactions: both or neither, with the offsets of a group, and fencing of who no longer owns them. */
+/* Tests transactions.c. Transactions: both or neither, with the offsets of a group, and fencing of who no longer owns them. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -9,7 +9,7 @@ command_check() {
     build_sanitized # makes compile_commands.json and the generated headers
     fetch_page_libraries # among them the linter
     local failed=() name
-    for name in include-law format docs commands version length names circles shell python javascript analysis; do
+    for name in include-law format docs commands version length names circles tests shell python javascript analysis; do
         say "Check: $name"
         "$ROOT/tools/check/$name" || failed+=("$name")
     done

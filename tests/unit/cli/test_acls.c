@@ -1,4 +1,4 @@
-/* Tests of what `starling topics acls` prints. */
+/* Tests acls.c and lib/event/programs.c: what `starling topics acls` prints. */
 #include "cli/acls.h"
 #include "event/topics.h"
 #include "json/json.h"

@@ -1,4 +1,4 @@
-/* Reading of /metrics and /readyz, and what is computed between two readings. */
+/* Tests daemon_view.c and metrics_text.c. Reading of /metrics and /readyz, and what is computed between two readings. */
 #include <math.h>
 
 #include "base/metrics.h"

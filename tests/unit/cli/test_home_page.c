@@ -1,3 +1,4 @@
+/* Tests home_page.c and post_lines.c. */
 #include "cli/home_page.h"
 #include "ids/ids.h"
 #include "unit/kit/kit.h"

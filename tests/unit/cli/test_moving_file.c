@@ -1,4 +1,4 @@
-/* Comments that move here: lines of JSON become the commands of an import. */
+/* Tests moving_file.c, comments_records.c and moving.c. Comments that move here: lines of JSON become the commands of an import. */
 #include "cli/comments_records.h"
 #include "cli/moving_file.h"
 #include "event/topics.h"

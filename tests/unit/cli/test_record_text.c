@@ -1,4 +1,4 @@
-/* What replay and history write. */
+/* Tests record_text.c and lib/tracks/page.c. What replay and history write. */
 #include "base/bytes.h"
 #include "cli/record_text.h"
 #include "deliver/envelope.h"

@@ -1,3 +1,4 @@
+/* Tests when.c and lib/base/instant.c. */
 #include "base/instant.h"
 #include "cli/when.h"
 #include "unit/kit/kit.h"

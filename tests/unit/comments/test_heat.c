@@ -1,4 +1,4 @@
-/* Heat against floating-point logarithms, and cursors of pages. */
+/* Tests heat.c and places.c. Heat against floating-point logarithms, and cursors of pages. */
 #include <math.h>
 
 #include "comments/heat.h"

@@ -1,5 +1,6 @@
-/* Comments through random histories (world.h): subjects, floors, counters, orders and pages end as a plain model has them; and
- * each rule of the spine is needed, because without it some do not. STARLING_HISTORIES: how many, if not 200. */
+/* Tests decisions.c, decisions_notices.c, decisions_wide.c, decisions_write.c, threads_many.c, threads_read.c and threads_take.c.
+ * Comments through random histories (world.h): subjects, floors, counters, orders and pages end as a plain model has them; and each rule
+ * of the spine is needed, because without it some do not. STARLING_HISTORIES: how many, if not 200. */
 #include "unit/comments/world.h"
 #include "unit/kit/kit.h"
 

@@ -1,5 +1,5 @@
-/* Answers of a comments process: how long a page becomes, and when an outcome may be told. The decider and HTTP are played here: their
- * functions are this file's own. */
+/* Tests replies.c, replies_of_user.c, replies_outcome.c and replies_pages.c. Answers of a comments process: how long a page becomes, and
+ * when an outcome may be told. The decider and HTTP are played here: their functions are this file's own. */
 #include "comments/replies.h"
 #include "event/topics.h"
 #include "json/json.h"

@@ -1,4 +1,5 @@
-/* The store of comments: when refusals are forgotten, what is read ahead, and what is of a user. */
+/* Tests threads.c, threads_ahead.c, threads_of_user.c and threads_refusals.c. The store of comments: when refusals are forgotten, what
+ * is read ahead, and what is of a user. */
 #include "comments/threads.h"
 #include "unit/kit/kit.h"
 

@@ -1,5 +1,6 @@
-/* Threads that are watched against plain pages: random histories of comments, and phones whose pages were read at any moment, also between
- * a slice's comments and its subject. When all is quiet, each phone must have the thread that a page has. */
+/* Tests watched_threads.c and watched_threads_news.c. Threads that are watched against plain pages: random histories of comments, and
+ * phones whose pages were read at any moment, also between a slice's comments and its subject. When all is quiet, each phone must have
+ * the thread that a page has. */
 #include "comments/watched_threads.h"
 #include "unit/kit/kit.h"
 

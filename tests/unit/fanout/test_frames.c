@@ -1,5 +1,5 @@
-/* What the edge says: every frame is read back by jansson, which wrote none of it. Names come from a real copy of the
- * profiles on disk; there is no broker. */
+/* Tests fanout/nearby/faces.c and fanout/nearby/frames.c. What the edge says: every frame is read back by jansson, which wrote none of
+ * it. Names come from a real copy of the profiles on disk; there is no broker. */
 #include <math.h>
 
 #include "base/bytes.h"

@@ -1,4 +1,4 @@
-/* What phones say: every frame that is good, and every way in which one is not. */
+/* Tests request.c and fanout/nearby/request.c. What phones say: every frame that is good, and every way in which one is not. */
 #include "fanout/nearby/request.h"
 #include "fanout/request.h"
 #include "unit/kit/kit.h"

@@ -1,5 +1,5 @@
-/* What the edge does for all its sessions when friends' moves are put down for later: that none is lost when there is no room, and
- * that whoever has something pending is told in time. */
+/* Tests sessions.c, sessions_flush.c and screen_set.c. What the edge does for all its sessions when friends' moves are put down for
+ * later: that none is lost when there is no room, and that whoever has something pending is told in time. */
 #include "unit/fanout/world.h"
 #include "unit/kit/kit.h"
 

@@ -1,4 +1,5 @@
-/* Hot posts against a plain list of them, and the table beneath against base/map.h: random histories. */
+/* Tests hot.c, hot_bounds.c and id_table.c. Hot posts against a plain list of them, and the table beneath against base/map.h: random
+ * histories. */
 #include "base/map.h"
 #include "feed/edited.h"
 #include "feed/hot.h"

@@ -1,4 +1,5 @@
-/* Inboxes against a plain one: random histories, applied directly, as bytes, joined, and again from somewhere on; and their bytes. */
+/* Tests inbox.c and inbox_log.c. Inboxes against a plain one: random histories, applied directly, as bytes, joined, and again from
+ * somewhere on; and their bytes. */
 #include "feed/inbox_log.h"
 #include "unit/feed/items.h"
 #include "unit/kit/kit.h"

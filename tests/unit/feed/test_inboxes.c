@@ -1,5 +1,5 @@
-/* The inboxes of partitions against plain ones that are folded over all records: random records, writes in slices, crashes, detaching
- * and attaching, and lost records. */
+/* Tests inboxes.c, inboxes_read.c, inboxes_write.c and inbox_lot.c. The inboxes of partitions against plain ones that are folded over
+ * all records: random records, writes in slices, crashes, detaching and attaching, and lost records. */
 #include "feed/inboxes.h"
 #include "unit/feed/items.h"
 #include "unit/kit/kit.h"

@@ -1,5 +1,6 @@
-/* Posts and their texts through random histories: records are taken in lots of any size, some of them twice; stores are closed with
- * records that were not written, reset, and opened again. Every door is compared with a table. And damaged stores. */
+/* Tests posts.c, posts_read.c, posts_records.c and posts_texts.c. Posts and their texts through random histories: records are taken in
+ * lots of any size, some of them twice; stores are closed with records that were not written, reset, and opened again. Every door is
+ * compared with a table. And damaged stores. */
 #include "feed/posts.h"
 #include "ids/ids.h"
 #include "unit/kit/kit.h"

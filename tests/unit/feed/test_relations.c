@@ -1,5 +1,6 @@
-/* The lists of relations, through random histories: halves are read in lots of any size, some of them twice; stores are closed
- * with halves that were not applied, reset, and opened again. After each lot every door is compared with a table. */
+/* Tests relations.c and lib/users/relation.c. The lists of relations, through random histories: halves are read in lots of any size,
+ * some of them twice; stores are closed with halves that were not applied, reset, and opened again. After each lot every door is
+ * compared with a table. */
 #include "unit/feed/relation_steps.h"
 #include "unit/kit/kit.h"
 

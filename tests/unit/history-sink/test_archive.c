@@ -1,4 +1,4 @@
-/* The folder of history files: names, what a scan finds, and who may publish. */
+/* Tests archive.c, archive_publish.c and archive_scan.c. The folder of history files: names, what a scan finds, and who may publish. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,5 @@
-/* Merging small files of closed hours: each row once, sorted; what is merged goes after a while; and it can end anywhere. */
+/* Tests merge.c and merge_rows.c. Merging small files of closed hours: each row once, sorted; what is merged goes after a while; and it
+ * can end anywhere. */
 #include <sys/stat.h>
 
 #include "history-sink/merge.h"

@@ -1,4 +1,4 @@
-/* Files on their way: published in their order by a worker, and none on top of one that failed. */
+/* Tests publishing.c and partition.c. Files on their way: published in their order by a worker, and none on top of one that failed. */
 #include "history-sink/partition.h"
 #include "history-sink/publishing.h"
 #include "unit/history-sink/world.h"

@@ -1,4 +1,5 @@
-/* The search index against brute force: what a search finds equals a plain scan of the comments, by the rules of words. */
+/* Tests index.c, database.c and search.c. The search index against brute force: what a search finds equals a plain scan of the comments,
+ * by the rules of words. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>

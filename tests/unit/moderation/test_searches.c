@@ -1,4 +1,5 @@
-/* Searches over HTTP, as a peer asks for them: how far a page goes, and how searches end that cannot be answered. */
+/* Tests searches.c and answers.c. Searches over HTTP, as a peer asks for them: how far a page goes, and how searches end that cannot be
+ * answered. */
 #include <fcntl.h>
 
 #include "json/json.h"

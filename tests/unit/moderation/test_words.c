@@ -1,4 +1,4 @@
-/* The terms of texts, and the expressions of queries. */
+/* Tests words.c and folding.c. The terms of texts, and the expressions of queries. */
 #include "moderation/words.h"
 #include "unit/kit/kit.h"
 

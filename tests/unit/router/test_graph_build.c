@@ -1,5 +1,5 @@
-/* Friend lists that are built from the beginning: random records against a table in memory, through runs in memory and on
- * disk, ends in the middle, partitions that go and come back while a worker is at it, excess, and what follows. */
+/* Tests lib/adjacency/build.c. Friend lists that are built from the beginning: random records against a table in memory, through runs in
+ * memory and on disk, ends in the middle, partitions that go and come back while a worker is at it, excess, and what follows. */
 #include <dirent.h>
 
 #include "router/graph_private.h"

@@ -1,5 +1,6 @@
-/* What strangers are told: random histories against brute force, and against the promises: no place is told before its delay, a router that
- * reads the reports again tells the same, moves within a cell and who asks change nothing, and a crowd costs no more than it may. */
+/* Tests strangers.c and cells.c. What strangers are told: random histories against brute force, and against the promises: no place is
+ * told before its delay, a router that reads the reports again tells the same, moves within a cell and who asks change nothing, and a
+ * crowd costs no more than it may. */
 #include "router/strangers.h"
 #include "unit/kit/kit.h"
 

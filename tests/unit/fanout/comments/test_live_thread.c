@@ -1,4 +1,5 @@
-/* Tests of the frames of a thread: changes that become one frame, sampled ones, what makes a page stale, and what phones send. */
+/* Tests live_thread.c, change.c and request.c. Tests of the frames of a thread: changes that become one frame, sampled ones, what makes
+ * a page stale, and what phones send. */
 #include "fanout/comments/live_thread.h"
 #include "fanout/comments/request.h"
 #include "ids/ids.h"

@@ -1,5 +1,5 @@
-/* The feed's screen with everything but sockets, Kafka and feed processes: sessions watch, an owner's deliveries come, texts are asked
- * for, and frames are owed and filled. */
+/* Tests feeds.c, request.c and fanout/screen_watch.c. The feed's screen with everything but sockets, Kafka and feed processes: sessions
+ * watch, an owner's deliveries come, texts are asked for, and frames are owed and filled. */
 #include "fanout/feed/feeds.h"
 #include "fanout/feed/request.h"
 #include "ids/ids.h"

@@ -1,5 +1,6 @@
-/* What a session's screen shows, against a plain model, under random operations; and a simulated phone, which knows only the
- * pages and updates that it is sent, against both. Then what digests ask for, case by case. */
+/* Tests nearby.c, id_set.c, lists.c, repair.c, table.c and view.c. What a session's screen shows, against a plain model, under random
+ * operations; and a simulated phone, which knows only the pages and updates that it is sent, against both. Then what digests ask for,
+ * case by case. */
 #include <math.h>
 
 #include "fanout/nearby/nearby.h"

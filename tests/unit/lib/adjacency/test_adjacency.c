@@ -1,5 +1,5 @@
-/* Lists on disk against plain sets in memory: random changes, pages, slices, restarts, rebuilding and ends in the middle, with chunks so
- * small that they split and join all the time, and several kinds of lists. */
+/* Tests apply.c, families.c, keys.c, marks.c and read.c. Lists on disk against plain sets in memory: random changes, pages, slices,
+ * restarts, rebuilding and ends in the middle, with chunks so small that they split and join all the time, and several kinds of lists. */
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-/* Very long lists: what one change of ten million ids reads and writes, building in pieces, and what is too many. */
+/* Tests chunks.c. Very long lists: what one change of ten million ids reads and writes, building in pieces, and what is too many. */
 #include "adjacency/private.h"
 #include "unit/kit/kit.h"
 

@@ -1,4 +1,5 @@
-/* Records sorted into runs: sorting, and merging in memory and from the file against a plain table, in pieces too. */
+/* Tests runs.c and sort.c. Records sorted into runs: sorting, and merging in memory and from the file against a plain table, in pieces
+ * too. */
 #include "adjacency/runs.h"
 #include "unit/kit/kit.h"
 

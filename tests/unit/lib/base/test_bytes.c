@@ -1,4 +1,4 @@
-/* Integers as bytes, hashes, and the clock. */
+/* Tests clock.c. Integers as bytes, hashes, and the clock. */
 #include "base/bytes.h"
 #include "unit/kit/kit.h"
 

@@ -1,4 +1,4 @@
-/* Configuration from every source, and its page. */
+/* Tests config.c, config_document.c and config_value.c. Configuration from every source, and its page. */
 #include <fcntl.h>
 
 #include "unit/kit/kit.h"

@@ -1,4 +1,4 @@
-/* Budgets: token buckets and what is held, by key; and the keys of networks. */
+/* Tests held.c, network.c, rates.c and tally.c. Budgets: token buckets and what is held, by key; and the keys of networks. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 

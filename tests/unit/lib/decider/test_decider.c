@@ -1,4 +1,5 @@
-/* The decider with a product of its own, counters, over a Kafka in memory: what it promises whatever fails. */
+/* Tests decider.c, queue.c, transactions.c and waiters.c. The decider with a product of its own, counters, over a Kafka in memory: what
+ * it promises whatever fails. */
 #include "decider/command_offset.h"
 #include "decider/decider.h"
 #include "fakes/kafka.h"

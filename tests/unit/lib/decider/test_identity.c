@@ -1,4 +1,4 @@
-/* The name of a process's transactions, and the offsets of commands as state. */
+/* Tests identity.c and command_offset.c. The name of a process's transactions, and the offsets of commands as state. */
 #include <signal.h>
 #include <sys/resource.h>
 

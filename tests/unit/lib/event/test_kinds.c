@@ -1,4 +1,4 @@
-/* Which records each topic holds: all topics and all schemas have their place. */
+/* Tests topics.c. Which records each topic holds: all topics and all schemas have their place. */
 #include "event/codec.h"
 #include "event/topics.h"
 #include "unit/kit/kit.h"

@@ -1,4 +1,4 @@
-/* Heads of requests, addresses and chunks, as two servers must read them alike. */
+/* Tests chunks.c, field.c, head.c and target.c. Heads of requests, addresses and chunks, as two servers must read them alike. */
 #include "http/chunks.h"
 #include "http/head.h"
 #include "http/target.h"

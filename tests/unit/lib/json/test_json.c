@@ -1,4 +1,4 @@
-/* JSON, read and written. */
+/* Tests json.c and place.c. JSON, read and written. */
 #include <math.h>
 
 #include "json/json.h"

@@ -1,4 +1,4 @@
-/* An owner with a real decider: where commands begin, and that each is decided once, whoever comes and goes. */
+/* Tests answers.c. An owner with a real decider: where commands begin, and that each is decided once, whoever comes and goes. */
 #include "decider/command_offset.h"
 #include "decider/decider.h"
 #include "fakes/kafka.h"

@@ -1,4 +1,5 @@
-/* An owner against scripted groups: what it attaches, restores, serves, hands on and commits, whoever comes and goes. */
+/* Tests owner.c, changelogs.c, commits.c, inputs.c, metrics.c and standby.c. An owner against scripted groups: what it attaches,
+ * restores, serves, hands on and commits, whoever comes and goes. */
 #include "fakes/kafka.h"
 #include "owner/owner.h"
 #include "unit/kit/kit.h"

@@ -1,4 +1,5 @@
-/* Texts of posts: that questions are gathered, what is kept and for how long, and what becomes of those without an answer. */
+/* Tests texts.c, texts_kept.c and post_json.c. Texts of posts: that questions are gathered, what is kept and for how long, and what
+ * becomes of those without an answer. */
 #include "ids/ids.h"
 #include "unit/kit/kit.h"
 #include "unit/lib/posts/post_owners.h"

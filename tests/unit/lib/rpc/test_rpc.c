@@ -1,5 +1,5 @@
-/* Questions between daemons: each is written, read again, and asked of and answered by the right process. HTTP and peers are played here:
- * their functions are this file's own. */
+/* Tests ask.c, questions.c and serve.c. Questions between daemons: each is written, read again, and asked of and answered by the right
+ * process. HTTP and peers are played here: their functions are this file's own. */
 #include "http/target.h"
 #include "rpc/ask.h"
 #include "rpc/serve.h"

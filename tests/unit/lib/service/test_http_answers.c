@@ -1,4 +1,5 @@
-/* The things that answers of the HTTP server depend on: pages of other origins, entity tags, and OPTIONS. */
+/* Tests http_cors.c and http_tag.c. The things that answers of the HTTP server depend on: pages of other origins, entity tags, and
+ * OPTIONS. */
 #include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
 

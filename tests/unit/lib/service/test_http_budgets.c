@@ -1,4 +1,4 @@
-/* What clients of the HTTP server may take: places, time, bytes of requests and of answers. */
+/* Tests http_places.c. What clients of the HTTP server may take: places, time, bytes of requests and of answers. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 

@@ -1,4 +1,5 @@
-/* Answers that are packed with gzip: for whom, that they hold the body, and what they cost while a client takes its time. */
+/* Tests http_gzip.c and http_body.c. Answers that are packed with gzip: for whom, that they hold the body, and what they cost while a
+ * client takes its time. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/socket.h>

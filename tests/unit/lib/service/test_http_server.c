@@ -1,4 +1,5 @@
-/* The HTTP server: answers now and later, clients that go away, limits, and static files. */
+/* Tests http_server.c, http_connection.c, http_reading.c, http_reply.c, http_request.c and http_writing.c. The HTTP server: answers now
+ * and later, clients that go away, limits, and static files. */
 #include "json/json.h"
 #include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"

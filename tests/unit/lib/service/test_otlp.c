@@ -1,4 +1,5 @@
-/* The exporter of spans: what it posts, what it tries again, and that a collector that is away costs spans and nothing else. */
+/* Tests otlp.c and poster.c. The exporter of spans: what it posts, what it tries again, and that a collector that is away costs spans
+ * and nothing else. */
 #include "service/otlp.h"
 #include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"

@@ -1,4 +1,5 @@
-/* The client for questions between processes: that connections are used again, and what it says when there is no answer. */
+/* Tests peer_client.c and peer_answer.c. The client for questions between processes: that connections are used again, and what it says
+ * when there is no answer. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 

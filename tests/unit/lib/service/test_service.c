@@ -1,5 +1,6 @@
-/* The daemon skeleton, run as a process of its own: command line, waiting for Kafka, readiness, peers, drain and end. Kafka is this
- * file's: it defines the functions of kafka/admin.h that the skeleton calls, and the linker takes these. */
+/* Tests service.c, broker.c, http_host.c, listen.c, ops.c and settings.c. The daemon skeleton, run as a process of its own: command
+ * line, waiting for Kafka, readiness, peers, drain and end. Kafka is this file's: it defines the functions of kafka/admin.h that the
+ * skeleton calls, and the linker takes these. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

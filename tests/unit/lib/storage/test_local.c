@@ -1,4 +1,5 @@
-/* A local directory as storage: files appear whole or not at all, one name is given once, and nothing stays of what failed. */
+/* Tests local.c and storage.c. A local directory as storage: files appear whole or not at all, one name is given once, and nothing stays
+ * of what failed. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

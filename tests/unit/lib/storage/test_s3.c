@@ -1,4 +1,5 @@
-/* Objects of a bucket against a server that says what the test wants: uploads that others end, and those that killed processes left. */
+/* Tests s3.c and s3_uploads.c. Objects of a bucket against a server that says what the test wants: uploads that others end, and those
+ * that killed processes left. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <sys/socket.h>

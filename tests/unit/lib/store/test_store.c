@@ -1,3 +1,4 @@
+/* Tests store.c, batch.c, checkpoint.c, cursor.c, file.c and options.c. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* Subjects, and the keys of records about them. */
+/* Tests subject.c, words.c and lib/users/sharing_words.c. Subjects, and the keys of records about them. */
 #include "base/text.h"
 #include "event/records.h"
 #include "subjects/subject.h"

@@ -1,4 +1,5 @@
-/* Tasks against a scripted group: what is opened, restored, emptied and read anew, and what the product hears of it. */
+/* Tests tasks.c and tasks_records.c. Tasks against a scripted group: what is opened, restored, emptied and read anew, and what the
+ * product hears of it. */
 #include "fakes/kafka.h"
 #include "tasks/tasks.h"
 #include "unit/kit/kit.h"

@@ -1,3 +1,4 @@
+/* Tests topic.c. */
 #include "topics/topic.h"
 #include "unit/kit/kit.h"
 

@@ -1,5 +1,5 @@
-/* The tracer and its queue: which records begin a trace, what is current, what is parked and for how long, and that a full queue drops
- * spans and counts them, whatever its reader does. */
+/* Tests tracer.c and lib/base/handoff.c. The tracer and its queue: which records begin a trace, what is current, what is parked and for
+ * how long, and that a full queue drops spans and counts them, whatever its reader does. */
 #include "trace/tracer.h"
 #include "unit/kit/kit.h"
 

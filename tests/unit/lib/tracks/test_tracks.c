@@ -1,4 +1,4 @@
-/* Reports as files of each kind. */
+/* Tests track.c. Reports as files of each kind. */
 #include "tracks/track.h"
 #include "unit/kit/kit.h"
 

@@ -1,4 +1,4 @@
-/* The copies of sharing and profiles, as the table entries that lib/copies calls. */
+/* Tests profiles.c, sharing_modes.c and user_json.c. The copies of sharing and profiles, as the table entries that lib/copies calls. */
 #include "base/bytes.h"
 #include "event/topics.h"
 #include "store/store.h"

@@ -1,4 +1,5 @@
-/* The edge's side of watching: what it writes, in which order and slices, and what it tells which session. */
+/* Tests edge.c, edge_replay.c, edge_telling.c, edge_writing.c and names.c. The edge's side of watching: what it writes, in which order
+ * and slices, and what it tells which session. */
 #include "unit/kit/kit.h"
 #include "watch/edge.h"
 #include "watch/records.h"

@@ -1,4 +1,5 @@
-/* The owner's side of watching: silence before it is live, answers, changes, roll calls, watchers that are gone, and slices. */
+/* Tests owner.c, owner_rolls.c, owner_table.c and owner_telling.c. The owner's side of watching: silence before it is live, answers,
+ * changes, roll calls, watchers that are gone, and slices. */
 #include "unit/kit/kit.h"
 #include "watch/owner.h"
 #include "watch/records.h"

@@ -1,4 +1,5 @@
-/* The bytes of watching: held to the codecs that are generated from schemas/, and to any bytes that somebody may send. */
+/* Tests records.c and version.c. The bytes of watching: held to the codecs that are generated from schemas/, and to any bytes that
+ * somebody may send. */
 #include "base/bytes.h"
 #include "unit/kit/kit.h"
 #include "unit/lib/event/samples.h"

@@ -1,4 +1,4 @@
-/* The pure parts of lib/ws: frames that are cut anywhere, and UTF-8 that is. */
+/* Tests frames.c and utf8.c. The pure parts of lib/ws: frames that are cut anywhere, and UTF-8 that is. */
 #include "base/text.h"
 #include "unit/kit/kit.h"
 #include "ws/frames.h"

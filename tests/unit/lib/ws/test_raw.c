@@ -1,4 +1,4 @@
-/* The server of lib/ws against bare sockets: what no well-behaved client sends, and exactly what goes over the wire. */
+/* Tests inbound.c. The server of lib/ws against bare sockets: what no well-behaved client sends, and exactly what goes over the wire. */
 #include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
 

@@ -1,4 +1,4 @@
-/* Server and clients of lib/ws on one loop. */
+/* Tests clients.c, connection.c, hub.c, server.c and stream.c. Server and clients of lib/ws on one loop. */
 #include "unit/kit/kit.h"
 #include "unit/lib/ws/world.h"
 

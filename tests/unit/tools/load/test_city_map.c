@@ -1,4 +1,4 @@
-/* The invented city's map, and that people are on its streets wherever they walk. */
+/* Tests city_map.c and streets.c. The invented city's map, and that people are on its streets wherever they walk. */
 #include <math.h>
 
 #include "json/json.h"

@@ -1,4 +1,5 @@
-"""Posts and comments that are edited, over the HTTP API: versions, former texts, who may, who is told, and that no copy shows the old text."""
+"""Posts and comments that are edited, over the HTTP API: versions, former texts, who may, who is told, and that no copy shows the old text. Covers
+ingest/edits.c, ingest/edits_written.c, ingest/feed/post_edits.c, feed/replies_edits.c and comments/replies_edits.c."""
 import shutil
 import time
 

@@ -1,5 +1,5 @@
-/* Tests hot.c, hot_bounds.c and id_table.c. Hot posts against a plain list of them, and the table beneath against base/map.h: random
- * histories. */
+/* Tests hot.c, hot_bounds.c, id_table.c and edited.c. Hot posts against a plain list of them, and the table beneath against base/map.h:
+ * random histories. */
 #include "base/map.h"
 #include "feed/edited.h"
 #include "feed/hot.h"

@@ -226,7 +226,7 @@ const struct cli_command STATUS_COMMAND = {
              "down (2): no broker answers, no daemon runs, a group has no member although its topics hold records,\n"
              "or no gateway or no edge is ready.\n\n"
              "healthy (0): else.\n\n"
-             "Exit code 3 is wrong usage: nothing is known.\n\n"
+             "Exit code 3 is wrong usage: nothing is known, and a typing error reports no deployment as down.\n\n"
              "Set ops.addresses to the addresses of all daemons. With its default, only gateways and edges that\n"
              "answer are judged. The lag of edges is in their metrics only. A partition has a line of its own\n"
              "where much waits, or nobody owns it, or nothing was ever committed.\n\n"

@@ -3,7 +3,7 @@
  * A session is a phone on its socket. It has no user until its hello was good (greeted). A user may have several.
  *
  *     its memory    | sessions.c's own | struct session | first screen's part | second screen's ...
- *                   ^ cache line         ^ cache line: what each delivery looks at
+ *                   ^ cache line         ^ cache line: what each delivery looks at; so screens that are not open have their parts, too
  *
  *     users         user ---> session ---> session (session_twin)      newest first
  *     all           session ---> session ---> ...                      newest first

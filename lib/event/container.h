@@ -3,6 +3,8 @@
  *
  *     header: "Obj" 1, {avro.codec, avro.schema, starling.end}, marker     block: rows, bytes, snappy(rows) and crc, marker     block ...
  *
+ * avro-c drops docs and `timestamp-millis`, has no place for metadata, leaks when a write fails, and allows one thread only.
+ *
  * One thread per writer or reader; any thread. Memory: two blocks each, of about 64 KiB in files of ours. */
 #pragma once
 

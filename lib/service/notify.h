@@ -1,5 +1,6 @@
 /* Tells a service manager about this process in systemd's protocol (sd_notify(3)): one datagram of KEY=VALUE lines to the socket that
- * NOTIFY_SOCKET names. Does nothing where NOTIFY_SOCKET is not set. A manager that does not listen is no failure. Loop's thread. */
+ * NOTIFY_SOCKET names. Does nothing where NOTIFY_SOCKET is not set. A manager that does not listen is no failure. Loop's thread.
+ * libsystemd would be one more library in every daemon, for one line of text, and its function waits when the manager's queue is full. */
 #pragma once
 
 #include "base/loop.h"

@@ -1,5 +1,6 @@
-/* The effects of relations, posts, inboxes that begin and requests, against tables and brute force; and pushes to many, which go
- * out in slices while followers come and go. All partitions are here, and each half of a relation changes by itself. */
+/* Tests effects.c, effects_requests.c and newest.c. The effects of relations, posts, inboxes that begin and requests, against tables and
+ * brute force; and pushes to many, which go out in slices while followers come and go. All partitions are here, and each half of a
+ * relation changes by itself. */
 #include "feed/effects.h"
 #include "ids/ids.h"
 #include "unit/feed/relation_steps.h"
@@ -721,7 +722,6 @@ TEST(a_request_of_thousands_is_answered_in_slices) {
     world_free(w);
 }
 
-/* Requests wait behind each other, and one that is dropped is asked for again from its record on. */
 /* An author's deleted posts stand before the live ones. */
 TEST(a_long_backlog_is_told_in_slices) {
     enum { DELETED = 2500, AUTHOR = 3, READER = 4 };
@@ -752,6 +752,7 @@ TEST(a_long_backlog_is_told_in_slices) {
     world_free(w);
 }
 
+/* Requests wait behind each other, and one that is dropped is asked for again from its record on. */
 TEST(requests_of_a_lost_partition_are_dropped) {
     static int64_t authors[NEAR];
     struct world *w = near_world(authors);
@@ -778,4 +779,54 @@ TEST(requests_of_a_lost_partition_are_dropped) {
     snprintf(text, sizeof text, "cut 0 %" PRId64 " by 7", id);
     assert_non_null(strstr(w->got.items[0], text));
     world_free(w);
+}
+
+/* ---- failures ---- */
+
+/* The partition whose posts cannot be read is named, and its request stays until it is carried out whole. */
+TEST(a_request_that_fails_begins_anew) {
+    static const int64_t REQUESTS[] = {5, -1};
+    for (size_t i = 0; i < ARRAY_SIZE(REQUESTS); i++) {
+        struct world *w = world_new(8, 4, 16);
+        int64_t author = 0, reader = 1, offset;
+        while (home(w, author) != 2) author++;
+        put_post(w, author, ids_make(7, 2), POST_LIVE);
+        effects_request(w->effects, 2, OFFSET, &author, 1, reader, REQUESTS[i]);
+        posts_close(w->posts, 2);
+        for (int turn = 0; turn < 2; turn++) {
+            assert_int_equal(effects_run(w->effects, WORK, &failure), -ESTALE);
+            assert_int_equal(effects_failed(w->effects), 2);
+            assert_int_equal(first_lowered(w, &offset), 2);
+            assert_int_equal(offset, OFFSET);
+            assert_int_equal(w->got.count, 0);
+        }
+        done(w, posts_open(w->posts, 2, 0, 0, &failure), &failure);
+        assert_int_equal(effects_run(w->effects, WORK, &failure), 0);
+        assert_int_equal(first_lowered(w, &offset), -1);
+        assert_int_equal(w->got.count, 1);
+        world_free(w);
+    }
+}
+
+TEST(a_push_that_fails_stays_as_it_was) {
+    struct crowd *crowd = crowd_new(6);
+    struct world *w = crowd->w;
+    post_all(crowd);
+    while (crowd->last != 0) run(crowd, 100);
+    int64_t author = 1, held = effects_held(w->effects, home(w, author));
+    int32_t partition = home(w, author);
+    size_t told = crowd->calls[author];
+    assert_true(held <= OFFSET + author);
+    posts_close(w->posts, partition);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(effects_run(w->effects, 100, &failure), -ESTALE);
+        assert_int_equal(effects_failed(w->effects), partition);
+        assert_int_equal(effects_held(w->effects, partition), held);
+    }
+    assert_int_equal(crowd->calls[author], told);
+    done(w, posts_open(w->posts, partition, 0, 0, &failure), &failure);
+    while (run(crowd, 700)) continue;
+    for (int64_t reader = 0; reader < MANY; reader++)
+        assert_int_equal(crowd->got[author][reader], crowd->always[author][reader] ? 1 : 0);
+    crowd_free(crowd);
 }

@@ -115,6 +115,7 @@ static int keep(void *context, const struct topic *topic, int32_t partition, con
 }
 
 static bool nobody_is_banned(void *context, int64_t user, int64_t now_ms) { return false; }
+static struct event_text no_name(void *context, int64_t user) { return (struct event_text){"", 0}; }
 
 SET_UP() {
     struct replies_world *world = kit_zero(sizeof *world);
@@ -124,7 +125,8 @@ SET_UP() {
                                         .rate = {INTERVAL_MS, 1},
                                         .context = world,
                                         .write = keep,
-                                        .banned = nobody_is_banned};
+                                        .banned = nobody_is_banned,
+                                        .name_of = no_name};
     world->folder = kit_folder();
     assert_int_equal(store_open(world->folder, &store, &world->store, &failure), 0);
     options.threads = world->threads = threads_new(world->store, 1);

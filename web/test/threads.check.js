@@ -179,7 +179,7 @@ test('my comment can be edited; all see that it was, and what it said', async ()
     await shows('.edits p', []);
     await page.fill(`[data-comment="${mine.id}"] textarea`, 'Edited here');
     await page.keyboard.press('Control+Enter');
-    await shows('.discussion .problem', ['The text has been edited elsewhere meanwhile. Look at it, and edit it again.']);
+    await shows('.comment .line-form .problem', ['The text has been edited elsewhere meanwhile. Look at it, and edit it again.']);
     assert.equal(mine.text, 'Edited on my phone');
     assert.deepEqual(complaints.filter((one) => !one.includes('409')), []);
 });

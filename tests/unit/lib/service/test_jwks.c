@@ -1,4 +1,5 @@
-/* JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in each run. */
+/* Tests jwks.c and auth.c. JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in
+ * each run. */
 #include <fcntl.h>
 #include <jwt.h>
 #include <openssl/bn.h>

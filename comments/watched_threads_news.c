@@ -195,16 +195,15 @@ static void take_read(struct watched_threads *threads, struct watched_thread *th
                       int64_t now_ms, watched_text_size *text, void *context) {
     int64_t *sizes = mem_zero(news->item_count + 1, sizeof *sizes);
     bool all = read_sizes(thread, news, sizes, text, context);
-    if (all && edits_size(news, sizes) > WATCHED_THREAD_TEXTS) {
+    bool late = thread->text_since_ms && now_ms >= thread->text_since_ms + WATCHED_THREAD_TEXT_MS;
+    if (all ? edits_size(news, sizes) > WATCHED_THREAD_TEXTS : late) {
         name(threads, thread, news);
     } else if (all) {
         thread->text_since_ms = 0;
         take(threads, thread, news, sizes, now_ms);
-    } else if (!thread->text_since_ms || now_ms < thread->text_since_ms + WATCHED_THREAD_TEXT_MS) {
+    } else {
         if (!thread->text_since_ms) thread->text_since_ms = now_ms;
         watched_threads_due_by(threads, thread, now_ms + WATCHED_THREAD_GATHER_MS / 10);
-    } else {
-        name(threads, thread, news);
     }
     free(sizes);
 }

@@ -30,6 +30,7 @@ TEST(test_reads_in_order_and_knows_the_position, struct world *world) {
     fill(world, &TOPIC_LOCATIONS, 1, 0, 100);
     reader_open(&reader, world, NULL, NULL);
     assert_int_equal(kafka_consumer_position(reader.consumer, &TOPIC_LOCATIONS, 1), KAFKA_OFFSET_NONE);
+    assert_int_equal(kafka_consumer_lag(reader.consumer, &TOPIC_LOCATIONS, 1), -1);
     reader_read(&reader, &TOPIC_LOCATIONS, 1, 10);
     assert_int_equal(kafka_consumer_position(reader.consumer, &TOPIC_LOCATIONS, 1), 10);
     reader_until(&reader, 90);
@@ -231,6 +232,7 @@ static void hold_for(struct world *world, int ms) {
     world_run(world, ms);
     assert_int_equal(reader.count, 7);
     assert_int_equal(kafka_consumer_position(reader.consumer, &TOPIC_LOCATIONS, 0), 7);
+    assert_int_equal(kafka_consumer_lag(reader.consumer, &TOPIC_LOCATIONS, 0), 93);
     kafka_consumer_hold(reader.consumer, false);
     reader_until(&reader, 100);
     assert_values(&reader, 0, 0, 100);

@@ -464,6 +464,7 @@ TEST(test_a_stand_by_takes_over_without_reading_again, struct world *w) {
     assert_true(owner_stands_by(w->owner, 0));
     fact(0, "b"); // while it stands by
     FAKE_UNTIL(&w->loop, w->restored[0] == 2);
+    FAKE_UNTIL(&w->loop, metrics_have(w, "test_partition_stage{partition=\"0\"} 2\n")); // measured once a second
     size_t fresh = w->fresh;
     fake_other_leaves("a-first-one");
     fact(0, "c"); // and one more before it owns the partition

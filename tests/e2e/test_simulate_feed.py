@@ -1,7 +1,6 @@
-"""`starling-load simulate` in the feed: people post, follow and read; every page is checked, and one that is wrong is found.
-Covers cli/setup.c, tools/load/home_api.c,
-tools/load/population.c, tools/load/simulate.c, tools/load/simulate_options.c, tools/load/social.c, tools/load/social_learn.c,
-tools/load/social_pages.c and tools/load/social_people.c."""
+"""`starling-load simulate` in the feed: people post, follow and read; every page is checked, and one that is wrong is found. Covers cli/setup.c,
+tools/load/home_api.c, tools/load/population.c, tools/load/simulate.c, tools/load/simulate_options.c, tools/load/social.c,
+tools/load/social_learn.c, tools/load/social_pages.c and tools/load/social_people.c."""
 import collections
 import contextlib
 import csv

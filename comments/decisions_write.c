@@ -144,7 +144,8 @@ static int write_text(struct decisions *decisions, const struct decision *decide
 
 static int write_made(struct decisions *decisions, const struct decision *decided) {
     const struct comment_command *command = decided->command;
-    int64_t id = decided->thread.made.id, tick = ids_tick_of(id);
+    const struct comment_place *made = &decided->thread.made;
+    int64_t id = made->id, tick = ids_tick_of(id);
     struct decisions_key key;
     decisions_tick_key(&key, decided->slot->partition);
     put(decisions, THREADS_COMMENTS, decided->slot->partition, &key, &tick, sizeof tick);
@@ -156,7 +157,8 @@ static int write_made(struct decisions *decisions, const struct decision *decide
                                              .rested_at = decided->thread.rested_at,
                                              .version = 1,
                                              .editor = -1,
-                                             .level = command->level});
+                                             // one that is imported as deleted has nothing of its author
+                                             .level = made->comment.state == COMMENT_DELETED ? 0 : command->level});
 }
 
 /* The newest text of the comment that the command is about is to be replaced: its key stays, so that a command that is repeated does not make

@@ -172,6 +172,7 @@ static int write_comment(struct model *model, const struct model_command *drawn,
     };
     subject->structure++;
     struct model_comment *made = &subject->comments[subject->count - 1];
+    if (made->state == COMMENT_DELETED) made->level = 0;
     mention(made, &command->mentions);
     if (made->state == COMMENT_VISIBLE && command->role != COMMENT_COMMAND_SERVICE)
         tell_all(model, subject, made, ids_time_ms(made->id));

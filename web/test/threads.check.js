@@ -254,9 +254,10 @@ test('an open thread is read again while it is shown: 304 while nothing is new, 
     await page.click('.waiting');
     await shows('.comment-text', ['Three', 'Two', 'A moderator has hidden this comment.']);
     await page.click(`${first} .thread-toggle`);
-    const closed = server.comments.asked.length;
+    const reads = () => server.comments.asked.filter((one) => one.endsWith(newest())).length; // counts of other posts are asked for, too
+    const closed = reads();
     await page.clock.fastForward(60_000);
-    assert.equal(server.comments.asked.length, closed, 'a closed thread is not read');
+    assert.equal(reads(), closed, 'a closed thread is not read');
 });
 
 test('a comment whose answers are lost or late is one comment, over a reload, too', async () => {

@@ -9,7 +9,7 @@ from harness.connect import Connect, Postgres, jars
 from harness.waiting import eventually
 
 LIB = jars()
-pytestmark = pytest.mark.skipif(LIB is None, reason='no Kafka Connect: `./dev test e2e` fetches it; there is no PostgreSQL for this kind of machine')
+pytestmark = [pytest.mark.timeout(360), pytest.mark.skipif(LIB is None, reason='no Kafka Connect, which `./dev test e2e` fetches, or no PostgreSQL for this machine')]
 
 
 def connector(cluster, postgres):
@@ -56,17 +56,17 @@ def test_rows_are_what_the_api_shows(make_cluster, tmp_path, users):
             assert found == listed
             return True
 
-        eventually(agree, 30)
+        eventually(agree, 120)  # the sink starts
         assert {row['id']: row['level'] for row in rows()} == {
             int(first['id']): 3, int(second['id']): 0, int(gone['id']): 1, int(hidden['id']): 0}
         assert {(row['subject'], row['owner'], row['likes'], row['reports']) for row in rows()} == {(subject, owner, 0, 0)}
         comments.edit(subject, ada, first['id'], 'hello again')
         comments.delete(subject, ben, gone['id'])
         comments.like(subject, ben, first['id'])
-        eventually(agree, 30)
+        eventually(agree, 60)
         comments.moderate(subject, hidden['id'], 'hidden', moderator=owner)
-        eventually(lambda: [(row['state'], row['text']) for row in rows()][2:] == [('DELETED', ''), ('HIDDEN', 'hidden')])
+        eventually(lambda: [(row['state'], row['text']) for row in rows()][2:] == [('DELETED', ''), ('HIDDEN', 'hidden')], 30)
         # A tombstone removes the row. starling writes none here: a deleted comment keeps its floor.
         key = {message.key for message in cluster.topics.read('comments-wide') if message.key.endswith(int(hidden['id']).to_bytes(8, 'big'))}
         cluster.topics.produce('comments-wide', *key, None)
-        eventually(lambda: [row['id'] for row in rows()] == [int(made['id']) for made in (first, second, gone)])
+        eventually(lambda: [row['id'] for row in rows()] == [int(made['id']) for made in (first, second, gone)], 30)

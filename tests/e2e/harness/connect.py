@@ -112,7 +112,7 @@ class Connect(Process):
             assert answer.status_code == 201, answer.text
             return True
 
-        eventually(added, 60, every=0.2, what='Kafka Connect takes the connector')
+        eventually(added, 120, every=0.2, what='Kafka Connect takes the connector')
 
     def check(self, name: str):
         """No task has failed."""

@@ -305,6 +305,7 @@ const struct cli_command REPLAY_COMMAND = {
                 "[TOPIC...] --into PREFIX --partitions N [--delivery-partitions N] [--placed-among N] [--from TIME]",
     .summary = "a topic as lines of JSON or as Avro, by Kafka's time; or topics copied into others",
     .notes = "Prints the committed records, in order within a partition; the range is of Kafka's timestamps.\n\n"
+             "A line has topic, partition, offset, timestamp (ms), key and value.\n\n"
              "key is a user, a name such as \"@handle\" or \"post:1\", or a list of such parts: [user, friend],\n"
              "[\"post:1\", \"id\"].\n\n"
              "value is Avro's JSON, in the version that was written; null for a tombstone. A value that cannot be\n"

@@ -63,7 +63,8 @@ void config_document(const struct config_section *sections, size_t count, FILE *
         "`kafka.client.id`, `kafka.group.id`, `kafka.group.instance.id`, `kafka.transactional.id`, `kafka.enable.auto.commit`,\n"
         "`kafka.enable.auto.offset.store` and `kafka.enable.partition.eof`; cooperative strategies are refused, too. To secure\n"
         "connections: `kafka.security.protocol`, `kafka.ssl.ca.location`, `kafka.sasl.mechanisms`, `kafka.sasl.username`, and for\n"
-        "certificates of clients `kafka.ssl.certificate.location` and `kafka.ssl.key.location`.\n",
+        "certificates of clients `kafka.ssl.certificate.location` and `kafka.ssl.key.location`.\n"
+        "[OPERATIONS](OPERATIONS.md#a-secured-cluster) has the steps, and the ACLs.\n",
         stream);
     for (size_t s = 0; s < count; s++) {
         fprintf(stream, "\n## %s\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n", sections[s].title);

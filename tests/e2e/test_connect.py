@@ -9,7 +9,8 @@ from harness.connect import Connect, Postgres, jars
 from harness.waiting import eventually
 
 LIB = jars()
-pytestmark = [pytest.mark.timeout(360), pytest.mark.skipif(LIB is None, reason='no Kafka Connect, which `./dev test e2e` fetches, or no PostgreSQL for this machine')]
+pytestmark = [pytest.mark.timeout(360), pytest.mark.skipif(
+    LIB is None, reason='no Kafka Connect, which `./dev test e2e` fetches, or no PostgreSQL for this machine')]
 
 
 def connector(cluster, postgres):
@@ -30,9 +31,8 @@ def shown(comment):
 
 
 def test_rows_are_what_the_api_shows(make_cluster, tmp_path, users):
-    cluster = make_cluster()
+    cluster = make_cluster().start(fanouts=0, sinks=0, feeds=1, comments=1)
     with Postgres(LIB, tmp_path) as postgres, Connect(LIB, cluster.broker.bootstrap, tmp_path / 'connect', Broker.java_options) as connect:
-        cluster.start(fanouts=0, sinks=0, feeds=1, comments=1)
         comments, (owner, ada, ben) = Commenting(cluster), users(3)
         for user, name in (ada, 'Ada'), (ben, '小本'):
             cluster.http(user).ok('PUT', '/v1/profile', json={'name': name})

@@ -84,7 +84,7 @@ def test_i_write_follow_unfollow_and_delete(feed, screen, users):
     screen.page.click('#show-mine')
     screen.page.wait_for_selector(f'#mine article[data-post="{mine[0]["id"]}"]')
     screen.page.click('#mine article .menu summary')
-    screen.page.click('#mine article .menu button')
+    screen.page.click('#mine article .menu button:last-of-type')
     screen.page.click('#mine article .danger')
     screen.page.wait_for_selector('#mine article', state='detached')
     assert feed.http(me).ok('GET', f'/v1/users/{me}/posts')['items'] == []

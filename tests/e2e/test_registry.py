@@ -79,7 +79,7 @@ def test_subjects_and_versions(cluster, client):
         latest = client.get_latest_version(subject)
         assert (latest.subject, latest.version) == (subject, versions[-1])
         assert client.lookup_schema(subject, latest.schema).schema_id == latest.schema_id
-    assert client.get_versions(f'{cluster.prefix}comment-commands-value') == [1, 2]
+    assert client.get_versions(f'{cluster.prefix}comment-commands-value') == [1, 2, 3]
 
 
 @pytest.mark.parametrize('path, status, code', [
@@ -135,9 +135,9 @@ def test_an_operators_registry_gets_the_schemas_with_their_ids(cluster, client):
         daemon.restart()  # everything is there
         assert registry.asked < first / 2 and set(registry.modes.values()) == {'READWRITE'}
         # An upgrade adds a version.
-        del registry.subjects[f'{cluster.prefix}comment-commands-value'][2]
+        del registry.subjects[f'{cluster.prefix}comment-commands-value'][3]
         daemon.restart()
-        assert sorted(registry.subjects[f'{cluster.prefix}comment-commands-value']) == [1, 2]
+        assert sorted(registry.subjects[f'{cluster.prefix}comment-commands-value']) == [1, 2, 3]
         daemon.stop()
 
 

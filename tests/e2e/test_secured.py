@@ -98,6 +98,7 @@ def test_comments_are_read_and_found(secured, users):
     post = Feed(secured).post(author, 'a post')
     subject = f'post:{post["id"]}'
     made = comments.write(subject, ada, 'unheard-of', owner=author)
+    Feed(secured).edit(moderator, post, 'an edited post', scope='moderator')
     comments.like(subject, author, made['id'])
     with ThreadWatcher(secured, author, subject) as watcher:
         def live():
@@ -136,7 +137,7 @@ def test_the_command_removes_letters(secured, ada):
         return secured.starling('dlq', 'show', 'profiles').stdout.count(f'"key":{ada},')
 
     secured.topics.produce('profiles', ada, b'\x07no record')
-    eventually(lambda: letters() == 2, 30, what="the edge's letter and the gateway's are there")
+    eventually(lambda: letters() == 3, 30, what="the letters of edge, gateway and comments are there")
     secured.starling('forget', ada, '--http', secured.http_url)
     assert letters() == 0
 

@@ -75,8 +75,14 @@ fetch_prometheus() {
     refresh_package_lists
     say "Fetching Prometheus"
     mkdir -p "$PROMETHEUS.part"
-    (cd "$PROMETHEUS.part" && quietly "Fetching Prometheus" apt-get download prometheus &&
-        quietly "Unpacking Prometheus" dpkg -x prometheus_*.deb .)
+    (
+        cd "$PROMETHEUS.part"
+        for package in prometheus promtool; do # Debian 12 has both in one
+            [ -n "$(apt-cache madison "$package" 2>/dev/null)" ] || continue
+            quietly "Fetching $package" apt-get download "$package"
+            quietly "Unpacking $package" dpkg -x "${package}"_*.deb .
+        done
+    )
     mv "$PROMETHEUS.part" "$PROMETHEUS"
 }
 

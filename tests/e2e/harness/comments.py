@@ -101,4 +101,4 @@ class Thread:
 
 def plain(comment):
     """A comment of a page without what the model does not know."""
-    return {k: v for k, v in comment.items() if k not in ('time', 'replies')}
+    return {k: v for k, v in comment.items() if k not in ('time', 'version', 'edited', 'replies')}

@@ -1,6 +1,7 @@
 """The last release, built: what an upgrade begins with."""
 import os
 import pathlib
+import shutil
 import subprocess
 
 from .broker import REPOSITORY
@@ -18,6 +19,8 @@ def last_tag() -> str:
     """Or the commit that STARLING_UPGRADE_FROM names."""
     if given := os.environ.get('STARLING_UPGRADE_FROM'):
         return given
+    if not shutil.which('git'):
+        raise Missing('there is no git here')
     found = subprocess.run(['git', '-C', REPOSITORY, 'describe', '--tags', '--abbrev=0', 'HEAD'], capture_output=True, text=True)
     if found.returncode:
         raise Missing('no release is tagged, or this clone does not have its tags: git fetch --tags --unshallow')

@@ -202,13 +202,15 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
              ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
              ('DELETE', '/v1/friends/5/rounded'),
-             ('POST', '/v1/posts'), ('PUT', '/v1/posts/5'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/posts/5/edits'), ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
+             ('POST', '/v1/posts'), ('PUT', '/v1/posts/5'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/posts/5/edits'),
+             ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
              ('GET', '/v1/posts/5/likes'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('GET', '/v1/export'), ('DELETE', '/v1/me')]
-OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('PUT', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/edits'), ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
+OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('PUT', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/edits'),
+               ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
                ('POST', '/{comment}/report')]
 TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_COMMENTS] + [

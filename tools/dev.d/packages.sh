@@ -76,7 +76,7 @@ fetch_prometheus() {
     say "Fetching Prometheus"
     mkdir -p "$PROMETHEUS.part"
     (
-        cd "$PROMETHEUS.part"
+        cd "$PROMETHEUS.part" || exit
         for package in prometheus promtool; do # Debian 12 has both in one
             [ -n "$(apt-cache madison "$package" 2>/dev/null)" ] || continue
             quietly "Fetching $package" apt-get download "$package"

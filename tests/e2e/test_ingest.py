@@ -571,7 +571,7 @@ def test_the_description_names_what_there_is():
 
     listed = set(re.search(r'enum: &codes\n((?: +- \w+\n)+)', text)[1].replace('-', ' ').split())
     ours = {'bad_token', 'shutting_down', 'bad_location', 'bad_method', 'bad_path', 'bad_request',  # not in that form, or in lib
-            'bad_text', 'bad_media', 'bad_key', 'bad_subject', 'bad_reply_to'}
+            'bad_text', 'bad_media', 'bad_key', 'bad_subject', 'bad_reply_to', 'bad_version'}
     ours |= codes('lib/http') | codes('lib/service') - {'unauthorized', 'bad_query', 'misdirected', 'forbidden'}  # of ops ports and peers
     assert codes('ingest') | ours == listed
 

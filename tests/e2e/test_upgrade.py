@@ -46,6 +46,7 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
         earlier.setenv('STARLING_BUILD', str(old))
         world.__enter__()
     assert all(is_of(daemon, old) for daemon in world.cluster.daemons)
+    world.authors.feed.of_times = False  # gateways of 0.1 do not know from and to
     pauses = {}
 
     def step(name, change):
@@ -73,6 +74,7 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
         step(f'{BACK} goes back to {tag}', lambda: [exchange(daemon, old) for daemon in tiers[BACK]])
         world.check()
         step(f'{BACK} again', lambda: upgrade(tiers[BACK]))
+        world.authors.feed.of_times = True
         print(f'compared: {world.check()}')
         world.end()
     finally:

@@ -107,10 +107,12 @@ class Commenting:
         return list(pages_of(lambda **cursor: self._ask(self.http(user), 'GET', self.path(subject), 200, params={
             'sort': sort, 'limit': limit, **query, **cursor})))
 
+    newer = ()  # what gateways of an older release do not say
+
     @classmethod
     def bare(cls, comment) -> dict:
         """Without the names, as the model has comments."""
-        return {**{key: value for key, value in comment.items() if key not in ('name', 'avatar_url', 'liked')},
+        return {**{key: value for key, value in comment.items() if key not in ('name', 'avatar_url', 'liked', *cls.newer)},
                 'replies': [cls.bare(reply) for reply in comment['replies']]}
 
     @staticmethod
@@ -123,10 +125,12 @@ class Commenting:
         for sort in sorts:
             pages = self.pages(user, subject, sort, limit)
             wanted = self.threads.page(subject, sort, limit=10**9)
+            items, pinned = ([self.bare(one) for one in wanted[name]] for name in ('items', 'pinned'))
             found = [self.bare(item) for page in pages for item in page['items']]
-            assert found == wanted['items'], f'{subject} by {sort}: {self.difference(found, wanted["items"])}'
+            assert found == items, f'{subject} by {sort}: {self.difference(found, items)}'
             for page in pages:
-                assert (page['total'], page['likes']) == (wanted['total'], wanted['likes']) and [self.bare(one) for one in page['pinned']] == wanted['pinned']
+                assert (page['total'], page['likes']) == (wanted['total'], wanted['likes'])
+                assert [self.bare(one) for one in page['pinned']] == pinned
 
     def check_answers(self, subject, user=1, limit=3):
         """Of each comment: the answers to a reply, and all replies of a root."""

@@ -6,6 +6,7 @@
  *     replies   commands to answer comments that are drawn from a file        --bootstrap --prefix --from --count --path
  *     likes     commands to like them                                         --bootstrap --prefix --from --count --path
  *     subject-likes   commands to like subjects themselves, as posts are      --bootstrap --prefix --from --count --subjects
+ *     edits     commands of a moderator to edit them, each once               --bootstrap --prefix --from --count --path --skip
  *     store     a store of starling-comments, before it starts                --path (its folder) --partitions --count --subjects
  *     sql       the same comments as `posts` for PostgreSQL's COPY            --path (a folder) --count --subjects
  *     token     prints what checking tokens takes                             --path (the key's file) --tokens (a file)
@@ -28,6 +29,7 @@
 #include "bench/sender.h"
 #include "comments/heat.h"
 #include "comments/threads.h"
+#include "edits/encode.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ids/ids.h"
@@ -39,7 +41,7 @@ enum { BATCH = 20000, TOGETHER = 500, FIRST_SHARE = 20, KEPT_ROUNDS = 1000, LINE
 
 struct options {
     const char *bootstrap, *prefix, *path, *tokens;
-    int64_t from, count, subjects, partitions;
+    int64_t from, count, subjects, partitions, skip;
 };
 
 static void fail(const char *what, const struct error *error) { sender_fail(what, error->text); }
@@ -73,7 +75,7 @@ static void send_command(struct sender *sender, int64_t number, int64_t subject,
     command->review = COMMENT_COMMAND_SAME_REVIEW;
     command->closing = COMMENT_COMMAND_SAME_CLOSING;
     command->time = clock_wall_ms();
-    event_encode_comment_command(&sender->value, command);
+    edit_encode_comment_command(&sender->value, command);
     sender_send(sender, &TOPIC_COMMENT_COMMANDS, KAFKA_PARTITION_BY_KEY, name, command->subject.size);
 }
 
@@ -95,6 +97,24 @@ static void load_commands(const struct options *options, struct sender *sender, 
         else
             command.text = comments_world_text(i, text);
         send_command(sender, i, about ? about->subject : comments_world_subject(i, options->subjects), &command);
+    }
+    free(all);
+}
+
+/* The first ones of the file were edited before. */
+static void load_edits(const struct options *options, struct sender *sender) {
+    size_t known;
+    struct known_comment *all = read_comments(options->path, &known);
+    if ((size_t)(options->skip + options->count) > known) sender_fail(options->path, "it holds too few comments");
+    for (int64_t i = 0; i < options->count; i++) {
+        const struct known_comment *about = &all[options->skip + i];
+        char text[COMMENTS_TEXT + 1];
+        struct comment_command command = {.kind = COMMENT_COMMAND_EDIT,
+                                          .role = COMMENT_COMMAND_MODERATOR,
+                                          .comment = about->id,
+                                          .version = 1,
+                                          .text = comments_world_text(options->from + i + 1, text)};
+        send_command(sender, options->from + i, about->subject, &command);
     }
     free(all);
 }
@@ -145,13 +165,17 @@ static void take_comment(struct filler *filler, int64_t subject, int64_t place, 
         .likes = comments_world_likes(number),
         .floors = answered,
         .replies = answered,
+        .version = 1,
     };
-    const struct comment_text written = {
-        .text = comments_world_text(number, text), .user = user, .key = comments_world_key(number, client)};
+    const struct comment_text written = {.text = comments_world_text(number, text),
+                                         .user = user,
+                                         .key = comments_world_key(number, client),
+                                         .version = 1,
+                                         .editor = -1};
     if (!reply) *root = id;
-    event_encode_comment_text(&filler->value, &written);
+    edit_encode_comment_text(&filler->value, &written);
     take(filler, THREADS_TEXTS, &of, 1, id);
-    event_encode_comment(&filler->value, &comment);
+    edit_encode_comment(&filler->value, &comment);
     take(filler, THREADS_COMMENTS, &of, 1, id);
 }
 
@@ -272,11 +296,15 @@ static void check_tokens(const struct options *options) {
 /* ---- arguments ---- */
 
 static void arguments(int argc, char **argv, struct options *options) {
-    const struct argument known[] = {
-        {"--from", &options->from, NULL},           {"--count", &options->count, NULL},
-        {"--subjects", &options->subjects, NULL},   {"--partitions", &options->partitions, NULL},
-        {"--bootstrap", NULL, &options->bootstrap}, {"--prefix", NULL, &options->prefix},
-        {"--path", NULL, &options->path},           {"--tokens", NULL, &options->tokens}};
+    const struct argument known[] = {{"--from", &options->from, NULL},
+                                     {"--count", &options->count, NULL},
+                                     {"--subjects", &options->subjects, NULL},
+                                     {"--partitions", &options->partitions, NULL},
+                                     {"--bootstrap", NULL, &options->bootstrap},
+                                     {"--prefix", NULL, &options->prefix},
+                                     {"--path", NULL, &options->path},
+                                     {"--tokens", NULL, &options->tokens},
+                                     {"--skip", &options->skip, NULL}};
     arguments_read(argc, argv, known, ARRAY_SIZE(known));
 }
 
@@ -304,6 +332,7 @@ int main(int argc, char **argv) {
     sender_open(&sender, &settings);
     if (strcmp(what, "posts") == 0) load_commands(&options, &sender, COMMENT_COMMAND_POST, false);
     if (strcmp(what, "replies") == 0) load_commands(&options, &sender, COMMENT_COMMAND_REPLY, true);
+    if (strcmp(what, "edits") == 0) load_edits(&options, &sender);
     if (strcmp(what, "likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE, true);
     if (strcmp(what, "subject-likes") == 0) load_commands(&options, &sender, COMMENT_COMMAND_LIKE, false);
     sender_close(&sender);

@@ -26,10 +26,10 @@ from machine import in_folder_with_stack, kafka_version, machine, program
 
 STAGES = ('decide', 'pages', 'stopped', 'once', 'cold', 'peers')
 READ_BACK = ('comments', 'comment-texts', 'reactions', 'comment-refusals')
-ONLY_WRITTEN = ('comments-wide', 'comment-offsets')
+ONLY_WRITTEN = ('comments-wide', 'comment-offsets', 'moderation-log')
 TARGETS = {'posts': 50_000, 'replies': 50_000, 'likes': 100_000}  # commands a second and core
 LIKES_TIMES_MOST = 1.2
-QUICK = {'posts': 5_000, 'replies': 5_000, 'likes': 10_000, 'subjects': 100, 'rounds': 1, 'size': 200_000, 'readers': 1_000,
+QUICK = {'posts': 5_000, 'replies': 5_000, 'likes': 10_000, 'edits': 5_000, 'subjects': 100, 'rounds': 1, 'size': 200_000, 'readers': 1_000,
          'seconds': 3, 'peer_comments': 20_000}
 
 
@@ -40,6 +40,7 @@ def arguments():
     parser.add_argument('--posts', type=int, default=100_000, help='roots that are written, a round')
     parser.add_argument('--replies', type=int, default=100_000, help='a round')
     parser.add_argument('--likes', type=int, default=200_000, help='a round')
+    parser.add_argument('--edits', type=int, default=100_000, help='by a moderator, a round; each of another comment')
     parser.add_argument('--subjects', type=int, default=2_000)
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--seconds', type=float, default=8, help='of each measurement over HTTP')
@@ -67,7 +68,7 @@ class World:
 
     def __init__(self, options, cluster, copies, folder):
         self.options, self.cluster, self.copies, self.folder = options, cluster, copies, folder
-        self.written = 0
+        self.written = self.edited = 0
 
     def load(self, what, **more) -> str:
         values = {'subjects': self.options.subjects, 'partitions': self.options.partitions,
@@ -76,8 +77,9 @@ class World:
         return program(build_folder() / 'bench-comments-load', what, *words)
 
     def command(self, what, count):
-        self.load(what, **{'from': self.written, 'count': count, 'path': self.folder / 'comments'})
+        self.load(what, **{'from': self.written, 'count': count, 'path': self.folder / 'comments', 'skip': self.edited})
         self.written += count
+        self.edited += count if what == 'edits' else 0
 
     def note_comments(self):
         """Writes the file of all comments so far: what is answered and liked."""
@@ -107,7 +109,7 @@ def measure_decide(world, process) -> dict:
         say(f'{what}, from command {world.written:,} on')
         world.command(what, count)
 
-    for what in ('posts', 'replies', 'likes', 'subject-likes'):
+    for what in ('posts', 'replies', 'likes', 'subject-likes', 'edits'):
         count = getattr(world.options, what.rpartition('-')[2])
         if what == 'replies':
             say('reading which comments there are')

@@ -6,6 +6,7 @@
  *     begins    everybody's inbox begins, complete                            --bootstrap --prefix
  *     posts     posts and their texts                                         --bootstrap --prefix --from --count [--rate a second]
  *     hot       the same posts for hot-posts, as an outbox sends them         --bootstrap --prefix --from --count
+ *     edit-commands   commands to edit posts of a file, each once                --bootstrap --prefix --from --count --path
  *     post-commands, follow-commands   commands to write posts, and to follow others than those of the lists; all can be accepted
  *                                                                             --bootstrap --prefix --from --count
  *     inboxes   prints the number of entries in the inboxes of a stopped process, and their bytes on disk    --path (its data.dir)
@@ -24,6 +25,7 @@
 #include "bench/machine.h"
 #include "bench/sender.h"
 #include "deliver/deliver.h"
+#include "edits/encode.h"
 #include "event/codec.h"
 #include "event/delivery.h"
 #include "event/topics.h"
@@ -226,8 +228,8 @@ static void load_posts(const struct options *options, struct sender *sender) {
         int32_t partition = feed_world_partition(world, author);
         post_key_write(key, author, feed_world_post_id(world, i));
         text_of(i, words);
-        const struct post_text text = {.text = {.data = words, .size = TEXT_BYTES}};
-        event_encode_post_text(&sender->value, &text);
+        const struct post_text text = {.text = {.data = words, .size = TEXT_BYTES}, .version = 1, .editor = -1};
+        edit_encode_post_text(&sender->value, &text);
         sender_send(sender, &TOPIC_POST_TEXTS, partition, key, sizeof key);
         event_encode_post(&sender->value, &live);
         sender_send(sender, &TOPIC_POSTS, partition, key, sizeof key);
@@ -259,9 +261,34 @@ static void load_post_commands(const struct options *options, struct sender *sen
             .text = {.data = words, .size = TEXT_BYTES},
             .time = clock_wall_ms(),
         };
-        event_encode_post_command(&sender->value, &command);
+        edit_encode_post_command(&sender->value, &command);
         send_command(sender, &TOPIC_POST_COMMANDS, command.user);
     }
+}
+
+/* A file of posts has an author and an id for each, as they lie in memory. */
+static void load_edit_commands(const struct options *options, struct sender *sender) {
+    FILE *file = fopen(options->path, "r");
+    int64_t post[2];
+    if (!file || fseek(file, options->from * (int64_t)sizeof post, SEEK_SET))
+        sender_fail(options->path, strerror(errno));
+    for (int64_t i = options->from; i < options->from + options->count; i++) {
+        char words[TEXT_BYTES + 1];
+        if (fread(post, sizeof post, 1, file) != 1) sender_fail(options->path, "it holds too few posts");
+        text_of(i + 1, words);
+        const struct post_command command = {
+            .kind = POST_COMMAND_EDIT,
+            .user = post[0],
+            .id = post[1],
+            .text = {.data = words, .size = TEXT_BYTES},
+            .time = clock_wall_ms(),
+            .version = 1,
+            .editor = -1,
+        };
+        edit_encode_post_command(&sender->value, &command);
+        send_command(sender, &TOPIC_POST_COMMANDS, command.user);
+    }
+    fclose(file);
 }
 
 static void load_follow_commands(const struct options *options, struct sender *sender) {
@@ -389,6 +416,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "posts") == 0) load_posts(&options, &sender);
     if (strcmp(what, "hot") == 0) load_hot(&options, &sender);
     if (strcmp(what, "post-commands") == 0) load_post_commands(&options, &sender);
+    if (strcmp(what, "edit-commands") == 0) load_edit_commands(&options, &sender);
     if (strcmp(what, "follow-commands") == 0) load_follow_commands(&options, &sender);
     sender_close(&sender);
     return 0;

@@ -235,7 +235,7 @@ static void take_entry(void *context, const struct kafka_record *record) {
         [MODERATION_ENTRY_REPORT] = "report",   [MODERATION_ENTRY_HIDE] = "hide",
         [MODERATION_ENTRY_RESTORE] = "restore", [MODERATION_ENTRY_APPROVE] = "approve",
         [MODERATION_ENTRY_DELETE] = "delete",   [MODERATION_ENTRY_BAN] = "ban",
-        [MODERATION_ENTRY_UNBAN] = "unban",
+        [MODERATION_ENTRY_UNBAN] = "unban",     [MODERATION_ENTRY_EDIT] = "edit",
     };
     struct user_export *export = context;
     struct moderation_entry entry;
@@ -302,7 +302,7 @@ static int run(struct cli *cli, int argc, char **argv) {
     struct user_export export = {.cli = cli, .sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, following, followers, muted, posts, notices, comments, likes, "
+         "only these: account, friends, following, followers, muted, posts, notices, comments, edits, likes, "
          "reports, history, decisions",
          &export.kinds, NULL},
     };

@@ -126,7 +126,8 @@ static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t s
         return false;
     case TIMELINE_ITEM_BEGIN:
     case TIMELINE_ITEM_HOT:
-    case TIMELINE_ITEM_HOT_GONE: return false; // they are about their recipient alone
+    case TIMELINE_ITEM_HOT_GONE:
+    case TIMELINE_ITEM_EDITED: return false; // they are about their recipient alone
     }
     return false;
 }
@@ -342,7 +343,8 @@ static bool names_user(struct codec *codec, const struct kafka_record *record, i
     if (record->topic == &TOPIC_COMMENTS)
         return !event_decode_comment(codec, value, size, &is.comment, NULL) && is.comment.user == user;
     if (record->topic == &TOPIC_COMMENT_TEXTS)
-        return !event_decode_comment_text(codec, value, size, &is.text, NULL) && is.text.user == user;
+        return !event_decode_comment_text(codec, value, size, &is.text, NULL) &&
+               (is.text.user == user || is.text.editor == user);
     if (record->topic == &TOPIC_COMMENT_REFUSALS)
         return !event_decode_comment_refusal(codec, value, size, &is.refusal, NULL) && is.refusal.user == user;
     if (record->topic == &TOPIC_MODERATION_LOG)

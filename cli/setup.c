@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/sender.h"
+#include "edits/encode.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "kafka/admin.h"
@@ -88,7 +89,7 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
 
 int setup_comment(struct setup *setup, const struct comment_command *command, struct error *error) {
     buffer_clear(&setup->value);
-    event_encode_comment_command(&setup->value, command);
+    edit_encode_comment_command(&setup->value, command);
     return sender_put(setup->sender, &TOPIC_COMMENT_COMMANDS, KAFKA_PARTITION_BY_KEY, command->subject.data,
                       command->subject.size, setup->value.data, setup->value.size, error);
 }

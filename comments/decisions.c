@@ -13,7 +13,7 @@
 
 const struct decider_state DECISIONS_STATES[THREADS_STATES] = {
     [THREADS_COMMENTS] = {&TOPIC_COMMENTS, SUBJECT_KEY_MAX, sizeof(struct subject_state)},
-    [THREADS_TEXTS] = {&TOPIC_COMMENT_TEXTS, DECISIONS_KEY_MAX, sizeof(struct pending_key)},
+    [THREADS_TEXTS] = {&TOPIC_COMMENT_TEXTS, DECISIONS_KEY_MAX, sizeof(int64_t)},
     [THREADS_REACTIONS] = {&TOPIC_REACTIONS, SUBJECT_KEY_MAX, sizeof(struct comment_reaction)},
     [THREADS_REFUSALS] = {&TOPIC_COMMENT_REFUSALS, DECISIONS_KEY_MAX, sizeof(enum comment_refusal_reason)},
 };
@@ -138,6 +138,8 @@ int decisions_is_read(struct decisions *decisions, int32_t partition, const stru
     if (pending(decisions, THREADS_TEXTS, &key)) return 0;
     decisions_key(&key, subject, 2, comment, user);
     if (pending(decisions, THREADS_REACTIONS, &key)) return 0;
+    decisions_key(&key, subject, 1, comment, 0);
+    if (comment && pending(decisions, THREADS_TEXTS, &key)) return 0;
     return subject_is_read(decisions, partition, subject, offset, error);
 }
 
@@ -172,6 +174,16 @@ static int64_t next_id(struct decisions *decisions, const struct decision *decid
     return ids_make(ids_tick(decided->arrived_ms, decided->slot->offset, last), decided->slot->partition);
 }
 
+/* Whether the newest text is the command's, by the same user's edit. */
+static int find_repeat(struct decisions *decisions, struct decision *decided, struct error *error) {
+    const struct comment_command *command = decided->command;
+    struct comment_text text;
+    int code = decisions_text(decisions, decided, decided->thread.about.id, &text, error);
+    decided->thread.repeats = !code && text.editor == command->user && text.text.size == command->text.size &&
+                              memcmp(text.text.data, command->text.data, text.text.size) == 0;
+    return code;
+}
+
 static int find_thread(struct decisions *decisions, struct decision *decided, struct error *error) {
     const struct comment_command *command = decided->command;
     const struct decisions_options *options = &decisions->options;
@@ -183,17 +195,20 @@ static int find_thread(struct decisions *decisions, struct decision *decided, st
     thread->registered = code;
     code = find_place(decisions, decided, command->comment, &thread->about, error);
     if (!code && thread->about.id) code = find_above(decisions, decided, error);
+    bool writes = comment_command_writes(command->kind), edits = command->kind == COMMENT_COMMAND_EDIT;
     bool there = thread->about.id || (thread->registered && comment_command_likes_subject(command));
-    if (!code && there && !comment_command_writes(command->kind))
+    if (!code && there && edits)
+        code = find_repeat(decisions, decided, error);
+    else if (!code && there && !writes)
         code = decisions_reaction(decisions, partition, &command->subject, command->comment, command->user, &reaction,
                                   error);
     if (code < 0) return code;
     thread->likes = reaction.likes;
     thread->reported = reaction.reported;
-    if (comment_command_writes(command->kind) || command->kind == COMMENT_COMMAND_LIKE)
+    if (writes || edits || command->kind == COMMENT_COMMAND_LIKE)
         thread->banned = options->banned(options->context, command->user, decided->arrived_ms);
-    if (comment_command_writes(command->kind)) {
-        thread->made.id = next_id(decisions, decided);
+    if (writes) thread->made.id = next_id(decisions, decided);
+    if (writes || edits) {
         thread->now_ms = decided->arrived_ms;
         thread->rate = options->rate;
         if (options->rate.interval_ms)

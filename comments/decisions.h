@@ -4,10 +4,11 @@
  *     commands of a slice --> state: overlays first, then the store --> rules.h --> overlays, and records:
  *
  *         comments            subjects and comments: once a slice each, however many commands changed them; comments first
- *         comment-texts       of a new comment; without its text when it is deleted
+ *         comment-texts       of a new comment, and of an edit with the former text beside it; when it is deleted, without its text, and
+ *                             tombstones of the former ones
  *         reactions           of each like and report; comment 0: of a like of the subject itself
  *         comment-refusals    why a command was refused
- *         comments-wide       a comment that was made, has changed its state or was reported, with its text
+ *         comments-wide       a comment that was made, edited or reported, or has changed its state, with its text
  *         notices             to the users whom a comment answers or mentions, and to the subject's owner, once it is visible
  *         moderation-log      reports, and what moderators and subjects' owners did to comments
  *
@@ -33,14 +34,10 @@ struct comment_item {
 /* The overlays hold state that is written and not read back yet, under the records' own keys and these:
  *
  *     comments     subject -> struct subject_state, comment -> struct comment, 1 partition -> the highest tick
- *     texts        comment -> struct pending_key, 1 subject NUL user key -> id, 1 subject NUL user -> when the user has rested
+ *     texts        comment -> id, 1 subject NUL user key -> id, 1 subject NUL user -> when the user has rested
  *     reactions    -> struct comment_reaction: neither likes nor reported: a tombstone
  *     refusals     1 subject NUL user key -> enum comment_refusal_reason
  */
-struct pending_key {
-    size_t size;
-    char bytes[COMMENT_CLIENT_KEY_MAX];
-};
 enum { DECISIONS_KEY_MAX = 1 + SUBJECT_KEY_MAX + COMMENT_CLIENT_KEY_MAX };
 extern const struct decider_state DECISIONS_STATES[THREADS_STATES]; /* in the order of THREADS_TOPICS */
 
@@ -92,7 +89,7 @@ int decisions_reaction(struct decisions *decisions, int32_t partition, const str
  * Else, or if it is forgotten already: THREAD_DONE. */
 int decisions_passing(const struct decisions *decisions, int32_t partition, int64_t offset, int64_t *wait_ms);
 
-/* Whether the store has what this command has changed: the subject and its comments, the comment of the key, and the user's reaction to
- * `comment` (0: to the subject). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */
+/* Whether the store has what this command has changed: the subject and its comments, the comment of the key, the text of `comment`, and the
+ * user's reaction to it (0: to the subject). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */
 int decisions_is_read(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t offset,
                       int64_t user, const struct event_text *key, int64_t comment, struct error *error);

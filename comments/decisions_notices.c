@@ -16,7 +16,7 @@ struct told {
     const struct decision *decided;
     const struct comment_place *place;
     int64_t time; /* when it became visible */
-    int64_t users[2 + COMMENT_MENTIONS_MAX];
+    int64_t users[2 + EDIT_TOLD_MAX];
     size_t count;
 };
 
@@ -61,6 +61,19 @@ static const struct comment_place *answered_by(const struct thread *thread, cons
     return thread->answered.id ? &thread->answered : &thread->root;
 }
 
+/* An edit is news to those whom no former version mentions; and who the comment answers has heard of it. */
+static int tell_edit(struct told *told, const struct event_longs *before) {
+    const struct thread *thread = &told->decided->thread;
+    const struct comment_place *answered = answered_by(thread, told->place);
+    struct edit_mentions all;
+    int code = 0;
+    edit_mentions_of(&all, before, &told->decided->command->mentions);
+    told->users[told->count++] = thread->subject.owner;
+    if (answered) told->users[told->count++] = answered->comment.user;
+    for (size_t i = all.told; !code && i < all.count; i++) code = tell(told, all.users[i], NOTICE_OF_MENTION);
+    return code;
+}
+
 /* Comments that services write, such as imported ones, are news to nobody. */
 int decisions_write_notices(struct decisions *decisions, const struct decision *decided, struct error *error) {
     const struct thread *thread = &decided->thread;
@@ -68,11 +81,12 @@ int decisions_write_notices(struct decisions *decisions, const struct decision *
     struct told told = {.decisions = decisions, .decided = decided, .time = decided->arrived_ms};
     struct comment_text text = {.mentions = command->mentions};
     int code = 0;
+    if (thread->edited && thread->about.comment.state != COMMENT_VISIBLE) return 0;
     if (thread->made.changed) {
         if (thread->made.comment.state != COMMENT_VISIBLE || command->role == COMMENT_COMMAND_SERVICE) return 0;
         told.place = &thread->made;
         told.time = ids_time_ms(thread->made.id);
-    } else if (thread->approved) {
+    } else if (thread->approved || thread->edited) {
         told.place = &thread->about;
         code = decisions_text(decisions, decided, thread->about.id, &text, error);
         if (code) return code;
@@ -80,6 +94,7 @@ int decisions_write_notices(struct decisions *decisions, const struct decision *
         return 0;
     }
     // The text is valid until the store is read again: nothing here does.
-    code = tell_all(&told, answered_by(thread, told.place), &text.mentions);
+    code = thread->edited ? tell_edit(&told, &text.mentions)
+                          : tell_all(&told, answered_by(thread, told.place), &text.mentions);
     return code ? error_set(error, code, "a notice could not be written: %s", strerror(-code)) : 0;
 }

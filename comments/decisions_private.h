@@ -21,10 +21,9 @@ struct decisions_change {
 struct pending_text {
     struct pending_text *next;
     struct decisions_key key;
-    size_t mention_count;
-    int64_t mentions[COMMENT_MENTIONS_MAX];
-    size_t size;
-    char bytes[];
+    struct comment_text text; /* what it points to follows */
+    int64_t mentions[EDIT_TOLD_MAX];
+    char client[COMMENT_CLIENT_KEY_MAX], bytes[];
 };
 
 /* A refusal that is no state. */
@@ -79,7 +78,7 @@ int decisions_write_notices(struct decisions *decisions, const struct decision *
 /* comments/decisions_wide.c */
 void decisions_keep_text(struct decisions *decisions, const struct decisions_key *key, int64_t id,
                          const struct comment_text *text);
-/* The text of a comment, and whom it mentions if it was held, as the next command finds it. Valid until the store is read again. */
+/* The text of a comment, as the next command finds it. Valid until the store is read again. */
 int decisions_text(struct decisions *decisions, const struct decision *decided, int64_t id, struct comment_text *text,
                    struct error *error);
 void decisions_forget_texts(struct decisions *decisions, bool all); /* else those that are read back */

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "comments/decisions_private.h"
+#include "edits/encode.h"
 #include "event/topics.h"
 
 enum { TEXTS_FEW = 1000 };
@@ -43,11 +44,15 @@ void decisions_forget_texts(struct decisions *decisions, bool all) {
 
 void decisions_keep_text(struct decisions *decisions, const struct decisions_key *key, int64_t id,
                          const struct comment_text *text) {
-    size_t size = text->text.size, mentions = text->mentions.count;
-    struct pending_text *kept = mem_alloc(sizeof *kept + size);
-    *kept = (struct pending_text){.next = decisions->newest_text, .key = *key, .mention_count = mentions, .size = size};
+    size_t mentions = text->mentions.count;
+    struct pending_text *kept = mem_alloc(sizeof *kept + text->text.size);
+    *kept = (struct pending_text){.next = decisions->newest_text, .key = *key, .text = *text};
     if (mentions) memcpy(kept->mentions, text->mentions.items, mentions * sizeof *kept->mentions);
-    memcpy(kept->bytes, text->text.data, size);
+    memcpy(kept->client, text->key.data, text->key.size);
+    memcpy(kept->bytes, text->text.data, text->text.size);
+    kept->text.mentions.items = kept->mentions;
+    kept->text.key.data = kept->client;
+    kept->text.text.data = kept->bytes;
     decisions->newest_text = kept;
     decisions->text_count++;
     *map_put(decisions->texts, (uint64_t)id, NULL) = (uint64_t)(uintptr_t)kept;
@@ -58,13 +63,13 @@ int decisions_text(struct decisions *decisions, const struct decision *decided, 
     const struct event_text *subject = &decided->command->subject;
     const struct pending_text *kept = map_pointer(decisions->texts, (uint64_t)id);
     if (kept && !is_read_back(decisions, kept)) {
-        *text =
-            (struct comment_text){.text = {kept->bytes, kept->size}, .mentions = {kept->mentions, kept->mention_count}};
+        *text = kept->text;
         return 0;
     }
     int code = threads_text(decisions->options.threads, decided->slot->partition, subject, id, text, error);
     if (code < 0) return code;
-    return code ? 0 : error_set(error, -EBADMSG, "a comment has no text");
+    bool good = code && text->key.size <= COMMENT_CLIENT_KEY_MAX && text->mentions.count <= EDIT_TOLD_MAX;
+    return good ? 0 : error_set(error, -EBADMSG, "a comment has no text");
 }
 
 /* ---- records ---- */
@@ -86,6 +91,8 @@ static int write_place(struct decisions *decisions, const struct decision *decid
         .replies = comment->replies,
         .reports = comment->reports,
         .time = comment_time(place->id, comment),
+        .version = comment->version,
+        .edited = comment->edited,
     };
     struct decisions_key key;
     struct comment_text text;
@@ -94,7 +101,7 @@ static int write_place(struct decisions *decisions, const struct decision *decid
     wide.text = text.text;
     decisions_key(&key, &decided->command->subject, 1, place->id, 0);
     buffer_clear(&decisions->value);
-    event_encode_comment_wide(&decisions->value, &wide);
+    edit_encode_comment_wide(&decisions->value, &wide);
     code = options->write(options->context, &TOPIC_COMMENTS_WIDE, decided->slot->partition, key.bytes, key.size,
                           decisions->value.data, decisions->value.size);
     return code ? error_set(error, code, "a wide comment could not be written: %s", strerror(-code)) : 0;

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "comments/decisions_private.h"
+#include "edits/encode.h"
 #include "event/topics.h"
 #include "ids/ids.h"
 
@@ -106,7 +107,7 @@ int decisions_write_slice(struct decisions *decisions) {
         const void *newest = overlay_find(decisions->options.overlays[THREADS_COMMENTS], key, changed->key_size, NULL);
         buffer_clear(&decisions->value);
         if (changed->comment)
-            event_encode_comment(&decisions->value, newest);
+            edit_encode_comment(&decisions->value, newest);
         else
             encode_subject(&decisions->value, newest);
         code = write_under(decisions, &TOPIC_COMMENTS, changed->partition, key, changed->key_size);
@@ -125,21 +126,19 @@ void decisions_forget_changes(struct decisions *decisions) {
 static int write_text(struct decisions *decisions, const struct decision *decided, int64_t id,
                       const struct comment_text *record) {
     static const struct event_text NO_KEY = {"", 0};
-    const struct event_text *subject = &decided->command->subject, *client = &record->key;
-    struct pending_key kept = {.size = client->size};
+    const struct event_text *subject = &decided->command->subject;
     struct decisions_key key, keyed, rested;
     int32_t partition = decided->slot->partition;
-    memcpy(kept.bytes, client->data, client->size);
     decisions_key(&key, subject, 1, id, 0);
-    decisions_client_key(&keyed, subject, record->user, client);
+    decisions_client_key(&keyed, subject, record->user, &record->key);
     decisions_client_key(&rested, subject, record->user, &NO_KEY);
-    put(decisions, THREADS_TEXTS, partition, &key, &kept, sizeof kept);
+    put(decisions, THREADS_TEXTS, partition, &key, &id, sizeof id);
     put(decisions, THREADS_TEXTS, partition, &keyed, &id, sizeof id);
     if (record->rested_at)
         put(decisions, THREADS_TEXTS, partition, &rested, &record->rested_at, sizeof record->rested_at);
     decisions_keep_text(decisions, &key, id, record);
     buffer_clear(&decisions->value);
-    event_encode_comment_text(&decisions->value, record);
+    edit_encode_comment_text(&decisions->value, record);
     return write_value(decisions, &TOPIC_COMMENT_TEXTS, partition, &key);
 }
 
@@ -149,41 +148,87 @@ static int write_made(struct decisions *decisions, const struct decision *decide
     struct decisions_key key;
     decisions_tick_key(&key, decided->slot->partition);
     put(decisions, THREADS_COMMENTS, decided->slot->partition, &key, &tick, sizeof tick);
-    bool held = decided->thread.made.comment.state == COMMENT_HELD;
     return write_text(decisions, decided, id,
                       &(struct comment_text){.text = command->text,
                                              .user = command->user,
                                              .key = command->key,
-                                             .mentions = held ? command->mentions : (struct event_longs){.count = 0},
-                                             .rested_at = decided->thread.rested_at});
+                                             .mentions = command->mentions,
+                                             .rested_at = decided->thread.rested_at,
+                                             .version = 1,
+                                             .editor = -1});
 }
 
-/* The text goes, its key stays: a command that is repeated does not make the comment anew. So does when the author has rested, as this may
- * be the author's newest record. */
-static int erase_text(struct decisions *decisions, const struct decision *decided, struct error *error) {
-    const struct event_text *subject = &decided->command->subject;
+/* The newest text of the comment that the command is about is to be replaced: its key stays, so that a command that is repeated does not make
+ * the comment anew. So does when the author has rested, as this may be the author's newest record. client: room for the key. */
+static int begin_text(struct decisions *decisions, const struct decision *decided, const struct comment_text *was,
+                      struct comment_text *text, char client[COMMENT_CLIENT_KEY_MAX], struct error *error) {
     const struct comment_place *about = &decided->thread.about;
-    struct pending_key kept = {.size = 0};
-    struct comment_text text;
+    *text = (struct comment_text){.text = {"", 0},
+                                  .user = about->comment.user,
+                                  .key = {client, was->key.size},
+                                  .version = about->comment.version,
+                                  .edited = about->comment.edited,
+                                  .editor = was->editor};
+    memcpy(client, was->key.data, was->key.size);
+    return decisions_rested(decisions, decided->slot->partition, &decided->command->subject, text->user,
+                            &text->rested_at, error);
+}
+
+/* former NULL: a tombstone. */
+static int write_former(struct decisions *decisions, const struct decision *decided, int64_t version,
+                        const struct comment_text *former) {
+    const struct decisions_options *options = &decisions->options;
     struct decisions_key key;
-    decisions_key(&key, subject, 1, about->id, 0);
-    const struct pending_key *newest =
-        overlay_find(decisions->options.overlays[THREADS_TEXTS], key.bytes, key.size, NULL);
-    if (newest) {
-        kept = *newest;
-    } else {
-        int code = threads_text(decisions->options.threads, decided->slot->partition, subject, about->id, &text, error);
-        if (code < 0) return code;
-        if (!code || text.key.size > sizeof kept.bytes) return error_set(error, -EBADMSG, "a comment has no text");
-        kept.size = text.key.size;
-        memcpy(kept.bytes, text.key.data, kept.size);
-    }
-    struct comment_text erased = {
-        .text = {"", 0}, .user = about->comment.user, .key = {kept.bytes, kept.size}, .mentions = {.count = 0}};
-    int code = decisions_rested(decisions, decided->slot->partition, subject, erased.user, &erased.rested_at, error);
+    decisions_key(&key, &decided->command->subject, 2, decided->thread.about.id, version);
+    buffer_clear(&decisions->value);
+    if (former) edit_encode_comment_text(&decisions->value, former);
+    return options->write(options->context, &TOPIC_COMMENT_TEXTS, decided->slot->partition, key.bytes, key.size,
+                          former ? decisions->value.data : NULL, decisions->value.size);
+}
+
+static int text_written(int code, struct error *error) {
+    return code ? error_set(error, code, "a text could not be written: %s", strerror(-code)) : 0;
+}
+
+static int erase_text(struct decisions *decisions, const struct decision *decided, struct error *error) {
+    const struct comment_place *about = &decided->thread.about;
+    char client[COMMENT_CLIENT_KEY_MAX];
+    struct comment_text was, erased;
+    int code = decisions_text(decisions, decided, about->id, &was, error);
+    if (!code) code = begin_text(decisions, decided, &was, &erased, client, error);
     if (code) return code;
-    code = write_text(decisions, decided, about->id, &erased);
-    return code ? error_set(error, code, "a text could not be deleted: %s", strerror(-code)) : 0;
+    for (int64_t version = 1; !code && version < about->comment.version; version++)
+        code = write_former(decisions, decided, version, NULL);
+    if (!code) code = write_text(decisions, decided, about->id, &erased);
+    return text_written(code, error);
+}
+
+/* A held comment tells nobody before it is approved, so only the newest text of it counts. */
+static int write_edit(struct decisions *decisions, const struct decision *decided, struct error *error) {
+    static const struct event_longs NOBODY = {.count = 0};
+    const struct comment_command *command = decided->command;
+    const struct comment_place *about = &decided->thread.about;
+    char client[COMMENT_CLIENT_KEY_MAX];
+    struct edit_mentions mentions;
+    struct comment_text was, text;
+    int code = decisions_text(decisions, decided, about->id, &was, error);
+    if (code) return code;
+    struct comment_text former = {.text = was.text,
+                                  .user = was.user,
+                                  .key = {"", 0},
+                                  .version = was.version,
+                                  .edited = was.edited,
+                                  .editor = was.editor};
+    code = text_written(write_former(decisions, decided, was.version, &former), error);
+    if (code) return code;
+    edit_mentions_of(&mentions, about->comment.state == COMMENT_HELD ? &NOBODY : &was.mentions, &command->mentions);
+    code = begin_text(decisions, decided, &was, &text, client, error);
+    if (code) return code;
+    text.text = command->text;
+    text.mentions = (struct event_longs){.items = mentions.users, .count = mentions.count};
+    text.editor = command->user;
+    if (command->user == text.user && decided->thread.rested_at) text.rested_at = decided->thread.rested_at;
+    return text_written(write_text(decisions, decided, about->id, &text), error);
 }
 
 /* ---- reactions, refusals, the log ---- */
@@ -213,7 +258,7 @@ int decisions_write_refusal(struct decisions *decisions, const struct decision *
     decisions_client_key(&keyed, &command->subject, command->user, &command->key);
     put(decisions, THREADS_REFUSALS, decided->slot->partition, &keyed, &reason, sizeof reason);
     buffer_clear(&decisions->value);
-    event_encode_comment_refusal(&decisions->value, &record);
+    edit_encode_comment_refusal(&decisions->value, &record);
     return write_value(decisions, &TOPIC_COMMENT_REFUSALS, decided->slot->partition, &key);
 }
 
@@ -228,6 +273,9 @@ static bool is_logged(const struct decision *decided, enum moderation_entry_what
     case COMMENT_COMMAND_DELETE:
         *what = MODERATION_ENTRY_DELETE;
         return command->user != decided->thread.about.comment.user;
+    case COMMENT_COMMAND_EDIT:
+        *what = MODERATION_ENTRY_EDIT;
+        return command->user != decided->thread.about.comment.user;
     default: return false;
     }
 }
@@ -238,14 +286,14 @@ static int write_entry(struct decisions *decisions, const struct decision *decid
         .user = command->user,
         .role = (enum moderation_entry_role)command->role,
         .author = decided->thread.about.comment.user,
-        .reason = command->text,
+        .reason = command->kind == COMMENT_COMMAND_EDIT ? command->reason : command->text,
         .time = decided->arrived_ms,
     };
     struct decisions_key key;
     if (!decided->thread.about.changed || !is_logged(decided, &entry.what)) return 0;
     decisions_key(&key, &command->subject, 2, command->comment, decided->slot->offset);
     buffer_clear(&decisions->value);
-    event_encode_moderation_entry(&decisions->value, &entry);
+    edit_encode_moderation_entry(&decisions->value, &entry);
     return write_value(decisions, &TOPIC_MODERATION_LOG, decided->slot->partition, &key);
 }
 
@@ -255,8 +303,8 @@ int decisions_write_changes(struct decisions *decisions, const struct decision *
     const struct thread *thread = &decided->thread;
     bool erased = thread->about.changed && decided->command->kind == COMMENT_COMMAND_DELETE;
     int code = erased ? erase_text(decisions, decided, error) : 0;
-    if (code) return code;
-    code = decisions_write_notices(decisions, decided, error);
+    if (!code) code = decisions_write_notices(decisions, decided, error);
+    if (!code && thread->edited) code = write_edit(decisions, decided, error);
     if (code) return code;
     if (thread->made.changed) code = write_made(decisions, decided);
     if (!code && thread->reaction_changed) code = write_reaction(decisions, decided);

@@ -163,6 +163,7 @@ static const struct rpc_handler HANDLERS[] = {
     {&ASK_OUTCOME, comment_replies_outcome, false},
     {&ASK_COUNTS, counts, false},
     {&ASK_OF_USER, comment_replies_of_user, false},
+    {&ASK_EDITS, comment_replies_edits, false},
 };
 
 int comment_replies_serves(const void *of, int32_t partition) {

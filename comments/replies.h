@@ -16,24 +16,29 @@
  *                                                                 (post:1,post:2:7) may be of other partitions: false where those are
  *                                                                 not served here. 421 if the path's partition is not. liked: only of a
  *                                                                 subject with a user behind it, whether that user likes it
+ *     GET /peer/comments/of/PARTITION?user&edits&limit&after      {items: [{subject, comment, version, text}], next}: the former texts of the
+ *                                                                 user's comments
  *     GET /peer/comments/of/PARTITION?user&likes&limit&after      {items: [{subject, comment, what: comment or like}], next}: of the user,
  *                                                                 those that are not deleted, or with `likes` only likes; comment null:
  *                                                                 the subject itself is liked. A page may have none and a next one
+ *     GET /peer/comments/edits/TYPE/ID/COMMENT?after&limit&user   {items: [{version, text, time, user}], next, user, complete}: the
+ *                                                                 versions of its text, the newest first; 404 unless the text is shown
  *     GET /peer/comments/outcome/TYPE/ID?user&key&comment&offset&wait_ms     what became of a command
  *
  *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible
- *     after     `next` of a page of the same sort; absent: the first page
+ *     after     `next` of a page of the same sort, or list; absent: the first page
  *     limit     1 to 1000, default 20;   replies: first replies that come along with each root, 0 to 20, default 3. A page ends early once
  *               it has about 2000 comments, replies among them, or 1 MiB: `next` says whether more follow
  *     around    the comment's neighbours on each side, by floor, 0 to 100, default 0: roots of a root, replies of the same root of a reply
- *     user      one: whoever asks, who sees the text of his own held comment; absent: nobody
+ *     user      one, edits: whoever asks, who sees the text of his own held comment; absent: nobody
  *     ids       up to 1100, separated by commas; subjects: the same
  *     version   the number of changes to the subject's comments, states, pins and settings; counters: of those to likes. Both never fall
  *     likes     of a subject: users who like the subject itself
  *     complete  false: the text of a visible comment is not read yet (text is null, state visible). Such an answer is not to be kept
  *
- * comment = {id, user, text, time, floor, root, reply_to, likes, reply_count, replies: [comment], state}: without the names. state:
- * visible | held | hidden | deleted; text is null unless the comment is visible. time: ms since 1970. reply_count: visible replies under a
+ * comment = {id, user, text, time, version, edited, floor, root, reply_to, likes, reply_count, replies: [comment], state}: without the names. state:
+ * visible | held | hidden | deleted; text is null unless the comment is visible. time: ms since 1970; edited: the same of its
+ * newest version, or null. reply_count: visible replies under a
  * root at any depth; of a reply, those that answer it. replies: of roots on a page; else empty. root and reply_to: null for roots.
  *
  * A subject that nobody registered has empty pages, of version 0, total 0 and owner null; /subject/ is 404 no-subject then. A comment
@@ -46,7 +51,7 @@
  *     200 {refused: null, comment: comment or null, subject: as above, pinned: bool}     comment: that of POST and REPLY, else `comment`
  *     200 {refused: "closed", comment: null, subject: null, pinned: false}               a name of enum comment_refusal_reason: no_subject,
  *                                                        no_comment, closed, banned, not_allowed, level, blocked, not_yours, not_visible,
- *                                                        no_root, pins
+ *                                                        no_root, pins, old_version, edits
  *     200 {refused: "too_fast" or "old_facts", wait_ms, ...}      nobody remembers these: the command may be sent again, too_fast after
  *                                                        wait_ms. old_facts: what the gateway knew of the subject is over
  *     202  in time, it was not decided, or what it made could not be read; or commands of the partition are not decided at the moment

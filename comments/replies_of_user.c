@@ -1,4 +1,4 @@
-/* The comments and likes of a user in one partition, or the reports: for whoever forgets the user, or exports what is kept. */
+/* The comments and likes of a user in one partition, or the reports, or the former texts of comments: for whoever forgets the user, or exports what is kept. */
 #include <inttypes.h>
 
 #include "comments/replies_private.h"
@@ -7,10 +7,28 @@
 enum { WORK = 4000 /* rows that an answer looks at: about 4 ms */ };
 
 struct of_user {
+    struct comment_question *question;
     struct buffer *body;
     size_t count, limit;
     const char *reaction; /* what reactions are that are found */
 };
+
+/* The former texts of a comment, the oldest first. */
+static bool put_former(void *context, const struct event_text *subject, int64_t comment, bool reaction) {
+    struct of_user *found = context;
+    struct threads *threads = found->question->replies->options.threads;
+    struct comment_text text;
+    struct error error;
+    for (int64_t version = 1; !reaction; version++, found->count++) {
+        if (threads_former(threads, found->question->partition, subject, comment, version, &text, &error) != 1) break;
+        buffer_string(found->body, found->count ? ",{\"subject\":" : "{\"subject\":");
+        json_put_text(found->body, subject->data, subject->size);
+        buffer_format(found->body, ",\"comment\":\"%" PRId64 "\",\"version\":%" PRId64 ",\"text\":", comment, version);
+        json_put_text(found->body, text.text.data, text.text.size);
+        buffer_byte(found->body, '}');
+    }
+    return found->count < found->limit && found->body->size < REPLIES_BODY_MAX;
+}
 
 static bool put_item(void *context, const struct event_text *subject, int64_t comment, bool reaction) {
     struct of_user *found = context;
@@ -48,13 +66,17 @@ static void put_place(struct buffer *body, const struct buffer *place) {
     buffer_byte(body, '"');
 }
 
-static void answer(struct comment_question *question, int64_t user, bool reports, size_t limit, struct buffer *place) {
+static void answer(struct comment_question *question, const struct rpc_asked *asked, struct buffer *place) {
+    bool reports = asked->texts[RPC_REPORTS], edits = asked->texts[RPC_EDITS];
     struct comment_replies *replies = question->replies;
-    struct of_user found = {.body = &replies->body, .limit = limit, .reaction = reports ? "report" : "like"};
+    struct of_user found = {.question = question,
+                            .body = &replies->body,
+                            .limit = (size_t)asked->numbers[RPC_LIMIT],
+                            .reaction = reports ? "report" : "like"};
     struct error error;
     buffer_string(&replies->body, "{\"items\":[");
-    int code = threads_of_user(replies->options.threads, question->partition, user, reports, place, WORK, put_item,
-                               &found, &error);
+    int code = threads_of_user(replies->options.threads, question->partition, asked->numbers[RPC_USER], reports, place,
+                               WORK, edits ? put_former : put_item, &found, &error);
     if (code) {
         comment_replies_failed(question, code, &error);
         return;
@@ -77,6 +99,6 @@ void comment_replies_of_user(void *context, struct http_request *request, const 
     if (after && !read_place(after, &place))
         rpc_bad_query(request);
     else
-        answer(&question, asked->numbers[RPC_USER], reports != NULL, (size_t)asked->numbers[RPC_LIMIT], &place);
+        answer(&question, asked, &place);
     buffer_free(&place);
 }

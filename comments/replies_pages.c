@@ -51,6 +51,8 @@ static void put_begin(struct comment_question *question, int64_t id, const struc
     buffer_string(body, ",\"text\":");
     put_text(question, text, shown);
     put_number(body, ",\"time\":", comment_time(id, comment));
+    buffer_byte(body, ',');
+    edit_put_state(body, comment->version, comment->edited);
     put_number(body, ",\"floor\":", comment->floor);
     buffer_string(body, ",\"root\":");
     put_id(body, comment->root);
@@ -115,6 +117,7 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     size_t count = 0;
     int code = shown ? threads_text(threads, question->partition, &question->subject, id, &text, error) : 0;
     if (code < 0) return code;
+    if (text.version < comment->version) text.text.size = 0; // it is not read yet
     put_begin(question, id, comment, &text.text, shown);
     code =
         comment->root || !first_replies ? 0 : find_replies(question, &root, 1, first_replies, &replies, &count, error);

@@ -44,6 +44,6 @@ void comment_replies_put_subject(struct buffer *body, const struct subject_state
 /* Each answers the question of its name. */
 typedef void comment_replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
 comment_replies_answer comment_replies_page, comment_replies_under, comment_replies_one, comment_replies_likes,
-    comment_replies_outcome, comment_replies_of_user;
+    comment_replies_outcome, comment_replies_of_user, comment_replies_edits;
 
 void comment_replies_waiting_free(struct comment_replies *replies);

@@ -9,11 +9,19 @@
 static const char *text_complaint(const struct comment_command *command) {
     int64_t points = text_utf8_points(command->text.data, command->text.size);
     if (points < 0) return "its text is not UTF-8";
-    if (!comment_command_writes(command->kind))
+    if (!comment_command_writes(command->kind) && command->kind != COMMENT_COMMAND_EDIT)
         return points > COMMENT_REASON_POINTS_MAX ? "its reason is longer than 1000 characters" : NULL;
     if (comment_command_imports(command) && command->state == COMMENT_COMMAND_DELETED)
         return points ? "a deleted comment has no text" : NULL;
     return points && points <= COMMENT_TEXT_POINTS_MAX ? NULL : "its text is empty or longer than 10000 characters";
+}
+
+static const char *edit_complaint(const struct comment_command *command) {
+    int64_t points = text_utf8_points(command->reason.data, command->reason.size);
+    if (command->kind == COMMENT_COMMAND_EDIT ? command->version < 1 : command->version || command->reason.size)
+        return "it edits no version, or one where there must be none";
+    if (points < 0) return "its reason is not UTF-8";
+    return points > COMMENT_REASON_POINTS_MAX ? "its reason is longer than 1000 characters" : NULL;
 }
 
 static bool names_a_comment(enum comment_command_kind kind) {
@@ -47,6 +55,7 @@ const char *comment_command_complaint(const struct comment_command *command) {
     if (command->written && !comment_command_imports(command)) return "only a service imports, and no negative times";
     if (command->written > EVENT_TIME_MAX) return "its time is out of range";
     const char *complaint = text_complaint(command);
+    if (!complaint) complaint = edit_complaint(command);
     return complaint ? complaint : mentions_complaint(&command->mentions);
 }
 
@@ -165,6 +174,7 @@ static void make(const struct comment_command *command, struct thread *thread) {
         .root = root ? root->id : 0,
         .answers = reply ? about->id : 0,
         .time = command->written,
+        .version = 1,
     };
     thread->made.changed = true;
     if (root) root->changed = true;
@@ -251,8 +261,12 @@ static int report(struct thread *thread) {
 
 /* ---- the subject's owner, authors and moderators ---- */
 
+static bool wrote(const struct comment_command *command, const struct thread *thread) {
+    return command->role != COMMENT_COMMAND_SERVICE && command->user == thread->about.comment.user;
+}
+
 static int delete_comment(const struct comment_command *command, struct thread *thread) {
-    bool author = command->role != COMMENT_COMMAND_SERVICE && command->user == thread->about.comment.user;
+    bool author = wrote(command, thread);
     if (!author && !owns(command, thread) && !moderates(command)) return COMMENT_REFUSAL_NOT_YOURS;
     if (thread->about.comment.state != COMMENT_DELETED) set_state(thread, COMMENT_DELETED);
     return THREAD_DONE;
@@ -284,6 +298,36 @@ static int moderate(const struct comment_command *command, struct thread *thread
     if (state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;
     if (state == COMMENT_HIDDEN && command->kind == COMMENT_COMMAND_APPROVE) return COMMENT_REFUSAL_NOT_VISIBLE;
     set_state(thread, wanted);
+    return THREAD_DONE;
+}
+
+/* What a moderator has approved, its author does not change any more. */
+static int may_edit(const struct comment_command *command, const struct thread *thread) {
+    enum comment_state state = thread->about.comment.state;
+    if (state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (moderates(command)) return THREAD_DONE;
+    if (!wrote(command, thread)) return COMMENT_REFUSAL_NOT_YOURS;
+    if (thread->banned) return COMMENT_REFUSAL_BANNED;
+    if (state == COMMENT_HIDDEN) return COMMENT_REFUSAL_NOT_VISIBLE;
+    bool approved = state == COMMENT_VISIBLE && thread->subject.review == COMMENT_SUBJECT_BEFORE;
+    return approved && !owns(command, thread) ? COMMENT_REFUSAL_NOT_ALLOWED : THREAD_DONE;
+}
+
+static int edit(const struct comment_command *command, struct thread *thread) {
+    struct comment *comment = &thread->about.comment;
+    int refused = may_edit(command, thread);
+    if (refused != THREAD_DONE) return refused;
+    if (thread->repeats && command->version + 1 == comment->version) return THREAD_DONE; // a client has sent it twice
+    switch (edit_decide(comment->version, command->version)) {
+    case EDIT_OLD_VERSION: return COMMENT_REFUSAL_OLD_VERSION;
+    case EDIT_TOO_MANY: return COMMENT_REFUSAL_EDITS;
+    case EDIT_DONE: break;
+    }
+    if (!take_turn(command, thread)) return THREAD_TOO_FAST;
+    comment->version++;
+    comment->edited = thread->now_ms;
+    thread->edited = thread->about.changed = true;
+    change_structure(thread);
     return THREAD_DONE;
 }
 
@@ -333,6 +377,7 @@ int thread_decide(const struct comment_command *command, struct thread *thread) 
     case COMMENT_COMMAND_HIDE:
     case COMMENT_COMMAND_RESTORE:
     case COMMENT_COMMAND_APPROVE: return moderate(command, thread);
+    case COMMENT_COMMAND_EDIT: return edit(command, thread);
     case COMMENT_COMMAND_CLOSE:
     case COMMENT_COMMAND_OPEN: return close_subject(command, thread);
     case COMMENT_COMMAND_POST:
@@ -355,6 +400,8 @@ const char *comment_refusal_name(int refused) {
         [COMMENT_REFUSAL_NOT_VISIBLE] = "not_visible",
         [COMMENT_REFUSAL_NO_ROOT] = "no_root",
         [COMMENT_REFUSAL_PINS] = "pins",
+        [COMMENT_REFUSAL_OLD_VERSION] = "old_version",
+        [COMMENT_REFUSAL_EDITS] = "edits",
     };
     if (refused == THREAD_TOO_FAST) return "too_fast";
     return refused == THREAD_OLD_FACTS ? "old_facts" : NAMES[refused];

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "edits/edits.h"
 #include "event/codec.h"
 #include "ids/ids.h"
 #include "subjects/subject.h"
@@ -53,7 +54,9 @@ struct thread {
     bool likes, reported, reaction_changed; /* the user's reaction to about, or the user's like of the subject */
     bool banned;                            /* the user */
     bool approved;                          /* about was held, and has become visible */
-    /* POST, REPLY: */
+    bool repeats;                           /* EDIT: the newest text is the command's, and this user's edit */
+    bool edited;                            /* about has a new version, and the command has its text */
+    /* POST, REPLY, EDIT: */
     struct comment_rate rate;
     int64_t now_ms, rested_at; /* of the user; 0: has never written here */
     int64_t wait_ms;           /* THREAD_TOO_FAST: so long the user has to wait */
@@ -63,7 +66,7 @@ struct thread {
  * a negative user, more than ten mentions, or a comment where there must be none, or none where there must be one. */
 const char *comment_command_complaint(const struct comment_command *command);
 
-/* Whether the command writes a comment. */
+/* Whether the command makes a comment. */
 static inline bool comment_command_writes(enum comment_command_kind kind) {
     return kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY;
 }

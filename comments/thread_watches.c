@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sorted.h"
 #include "comments/parts.h"
 #include "comments/watched_threads.h"
+#include "edits/encode.h"
 #include "watch/owner.h"
 
 enum {
@@ -17,8 +17,6 @@ enum {
     THREADS = 40,  /* of which one turn tells edges */
     WATCHES = 500, /* that lib/watch looks at in one turn */
 };
-
-enum { CHANGE_V1 = 45, CHANGE_V1_LACKS = 1 /* byte at the end */ };
 
 static const char PREFIX[] = "comments:";
 enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
@@ -149,15 +147,16 @@ static void keep_text(struct thread_watches *watches, int64_t id, const struct e
 }
 
 /* The size of a comment's text, which is kept until the thread is told; -1: it is not read yet. Comments are asked for by rising id. */
-static int64_t text_size(void *context, const struct watched_thread *thread, int64_t id) {
+static int64_t text_size(void *context, const struct watched_thread *thread, const struct thread_change *change) {
     struct thread_watches *watches = context;
     struct event_text subject = text_of(watched_thread_subject(thread));
     struct comment_text text;
     struct error error;
-    int code = threads_text(watches->comments->threads, watched_thread_partition(thread), &subject, id, &text, &error);
+    int code =
+        threads_text(watches->comments->threads, watched_thread_partition(thread), &subject, change->id, &text, &error);
     if (code < 0) tasks_store_failed(watches->comments->tasks, watched_thread_partition(thread), code, &error);
-    if (code != 1 || !text.text.size) return -1;
-    keep_text(watches, id, &text.text);
+    if (code != 1 || !text.text.size || text.version < change->now.version) return -1;
+    keep_text(watches, change->id, &text.text);
     return (int64_t)text.text.size;
 }
 
@@ -179,7 +178,9 @@ static struct changed_comment item_of(const struct thread_change *change) {
                                     .root = comment->root,
                                     .answers = comment->answers,
                                     .likes = comment->likes,
-                                    .replies = comment->replies};
+                                    .replies = comment->replies,
+                                    .version = comment->version,
+                                    .edited = comment->edited};
 }
 
 static void put_items(struct thread_watches *watches, const struct thread_news *news) {
@@ -202,7 +203,6 @@ static void put_counters(struct thread_watches *watches, const struct thread_new
             .id = news->counters[i].id, .likes = news->counters[i].now.likes, .replies = news->counters[i].now.replies};
 }
 
-/* Older edges cannot read version 2. Where nobody likes the subject, as before any gateway lets users do so, version 1 says all. */
 static void put_content(struct thread_watches *watches, const struct thread_news *news) {
     size_t gone = 0;
     put_items(watches, news);
@@ -219,10 +219,7 @@ static void put_content(struct thread_watches *watches, const struct thread_news
                                           .counters = {.items = watches->counters, .count = news->counter_count},
                                           .likes = news->likes};
     buffer_clear(&watches->content);
-    event_encode_comment_change(&watches->content, &change);
-    if (news->likes) return;
-    bytes_put_be32(watches->content.data + 1, CHANGE_V1);
-    watches->content.size -= CHANGE_V1_LACKS;
+    edit_encode_comment_change(&watches->content, &change);
 }
 
 /* Looks the state of a thread up; a subject that nobody has registered has empty pages. False: it cannot be read. */

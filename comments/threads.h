@@ -12,6 +12,7 @@
  *                 'o' subject NUL user key           time, reason: the refusal of a key; 'p' time, that key: when it is forgotten
  *                 'm'                                the numbers of a table store: the highest tick is the mark, the formula the version
  *     texts-P     subject NUL id                     CommentText, as in the topic
+ *                 subject NUL id version             CommentText: a former one
  *
  * Numbers in keys are big-endian. Tasks own it (state/kind.h): a part whose index is of another formula is emptied, too. One thread.
  */
@@ -81,6 +82,9 @@ int threads_reaction(struct threads *threads, int32_t partition, const struct ev
 /* text: valid until the next call. */
 int threads_text(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
                  struct comment_text *text, struct error *error);
+/* The same of a former version. */
+int threads_former(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                   int64_t version, struct comment_text *text, struct error *error);
 int threads_key(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
                 const struct event_text *key, int64_t *id, struct error *error);
 /* When the user has rested from writing under the subject. */

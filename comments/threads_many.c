@@ -72,7 +72,7 @@ static int find_texts(struct threads *threads, const struct threads_part *part, 
         if (!code && pins[i].handle &&
             event_decode_comment_text(threads->codec, pins[i].data, pins[i].size, &text, error))
             code = threads_damaged(error, "a text");
-        else if (!code && pins[i].handle)
+        else if (!code && pins[i].handle && text.version >= visible[i]->comment.version)
             keep(threads, subject, visible[i], &text.text);
         store_pin_release(&pins[i]);
     }

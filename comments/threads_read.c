@@ -60,16 +60,28 @@ int threads_reaction(struct threads *threads, int32_t partition, const struct ev
     return 1;
 }
 
-int threads_text(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
-                 struct comment_text *text, struct error *error) {
-    const struct subject_key parts = {.subject = subject->data, .size = subject->size, .numbers = 1, .comment = id};
+static int read_text(struct threads *threads, int32_t partition, const struct subject_key *parts,
+                     struct comment_text *text, struct error *error) {
     uint8_t key[SUBJECT_KEY_MAX];
-    int code = store_get(threads->store, threads->parts[partition].texts, key, subject_key_write(key, &parts),
+    int code = store_get(threads->store, threads->parts[partition].texts, key, subject_key_write(key, parts),
                          &threads->value, error);
     if (code != 1) return code;
     if (event_decode_comment_text(threads->codec, threads->value.data, threads->value.size, text, error))
         return threads_damaged(error, "a text");
     return 1;
+}
+
+int threads_text(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                 struct comment_text *text, struct error *error) {
+    const struct subject_key parts = {.subject = subject->data, .size = subject->size, .numbers = 1, .comment = id};
+    return read_text(threads, partition, &parts, text, error);
+}
+
+int threads_former(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                   int64_t version, struct comment_text *text, struct error *error) {
+    const struct subject_key parts = {
+        .subject = subject->data, .size = subject->size, .numbers = 2, .comment = id, .second = version};
+    return read_text(threads, partition, &parts, text, error);
 }
 
 /* A key of a client, under which the outcome of a command lies. */

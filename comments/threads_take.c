@@ -149,16 +149,23 @@ static int take_text(struct threads *threads, const struct taken *taken, const c
     struct comment_text text;
     struct threads_key key;
     *reason = "it is no text";
-    if (!record->value || taken->parts.numbers != 1) return 0;
+    if (taken->parts.numbers == 2 && !record->value) {
+        *reason = NULL;
+        store_batch_delete(threads->batch, taken->part->texts, record->key, record->key_size);
+        return 0;
+    }
+    if (!record->value || !taken->parts.numbers) return 0;
     if (event_decode_comment_text(threads->codec, record->value, record->value_size, &text, error)) return 0;
-    if (text.key.size > COMMENT_CLIENT_KEY_MAX) return 0;
+    if (text.key.size > COMMENT_CLIENT_KEY_MAX || text.mentions.count > EDIT_TOLD_MAX) return 0;
     *reason = NULL;
-    threads_rows_drop(threads->rows, taken->parts.comment);
-    threads_key_start(&key, KIND_KEY, &taken->subject);
-    threads_key_number(&key, text.user);
-    threads_key_bytes(&key, text.key.data, text.key.size);
-    put_id(threads, taken, &key, taken->parts.comment);
-    if (text.rested_at) put_rested(threads, taken, &text);
+    if (taken->parts.numbers == 1) {
+        threads_rows_drop(threads->rows, taken->parts.comment);
+        threads_key_start(&key, KIND_KEY, &taken->subject);
+        threads_key_number(&key, text.user);
+        threads_key_bytes(&key, text.key.data, text.key.size);
+        put_id(threads, taken, &key, taken->parts.comment);
+        if (text.rested_at) put_rested(threads, taken, &text);
+    }
     store_batch_put(threads->batch, taken->part->texts, record->key, record->key_size, record->value,
                     record->value_size);
     return 0;

@@ -148,7 +148,7 @@ bool watched_thread_has(const struct watched_thread *thread, int64_t id) {
 }
 
 static bool same_to_apps(const struct comment *a, const struct comment *b) {
-    return a->state == b->state && a->likes == b->likes && a->replies == b->replies;
+    return a->state == b->state && a->version == b->version && a->likes == b->likes && a->replies == b->replies;
 }
 
 struct thread_change *watched_thread_add(struct watched_thread *thread, int64_t id) {
@@ -164,9 +164,9 @@ void watched_threads_comment(struct watched_threads *threads, struct watched_thr
     const uint64_t *place = map_find(thread->places, (uint64_t)id);
     struct thread_change *change = place ? &thread->changes[*place] : NULL;
     if (change) was = &change->now;
-    bool state = !was || was->state != now->state;
+    bool edited = was && was->version != now->version, state = !was || edited || was->state != now->state;
     if (was && same_to_apps(was, now)) return;
-    if (!change && thread->count >= WATCHED_THREAD_CHANGES && !(state && watched_comment_gone(now))) {
+    if (!change && thread->count >= WATCHED_THREAD_CHANGES && !(state && (edited || watched_comment_gone(now)))) {
         thread->open_left_out = true;
         return;
     }
@@ -177,6 +177,7 @@ void watched_threads_comment(struct watched_threads *threads, struct watched_thr
     if (!change) change = watched_thread_add(thread, id);
     change->now = *now;
     change->state = change->state || state;
+    change->edited = change->edited || edited;
     change->open = true;
 }
 

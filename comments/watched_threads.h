@@ -12,7 +12,7 @@
  * happened between the two, so that it makes every page of a version between them one of `version`.
  *
  * A thread is *sampled* when more happens than it is allowed: then counters wait their turn, the oldest new comments are left out, and
- * comments that are gone are told as always. Once everything has fitted for a while, the version is named; of a fire that goes on, once a
+ * comments that are gone or edited are told as always. Once everything has fitted for a while, the version is named; of a fire that goes on, once a
  * minute, as deliveries may get lost and counters may wait for ever.
  */
 #pragma once
@@ -34,7 +34,8 @@ enum {
 struct thread_change {
     int64_t id;
     struct comment now;
-    bool state;        /* it is new, or its state has changed; else only its counters have */
+    bool state;        /* it is new, or its state or text has changed; else only its counters have */
+    bool edited;       /* its text has changed */
     bool closed, open; /* a part of the change belongs to the newest version; a part belongs to the next one */
     bool later;        /* there was no room for it although it is gone: it is told next time */
 };
@@ -101,7 +102,9 @@ struct thread_news {
     size_t item_count, counter_count;
 };
 
-/* Takes what edges are to be told of a thread that was due. text: how long the comment's text is, in bytes; -1: it is not read yet. */
+/* How long the comment's newest text is, in bytes; -1: it is not read yet. */
+typedef int64_t watched_text_size(void *context, const struct watched_thread *thread,
+                                  const struct thread_change *change);
+/* Takes what edges are to be told of a thread that was due. */
 struct thread_news watched_thread_news(struct watched_threads *threads, struct watched_thread *thread, int64_t now_ms,
-                                       int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id),
-                                       void *context);
+                                       watched_text_size *text, void *context);

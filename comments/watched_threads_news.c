@@ -62,40 +62,47 @@ static void allow(const struct watched_threads *threads, struct watched_thread *
     thread->allowed_ms = now_ms;
 }
 
-/* The number of items from the newest on that fit, gone ones always; those are first in the list afterwards. */
+/* Screens show it already, and must not go on doing so. */
+static bool must_be_told(const struct thread_change *change) {
+    return watched_comment_gone(&change->now) || change->edited;
+}
+
+/* The number of items from the newest on that fit, gone and edited ones always; those are first in the list afterwards. sizes: 0 of gone
+ * ones. */
 static size_t fit_items(struct thread_change *items, size_t count, size_t most, int64_t bytes, int64_t *sizes) {
     size_t fit = 0, visible = 0;
+    for (size_t i = 0; i < count; i++)
+        if (must_be_told(&items[i])) bytes -= sizes[i];
     for (size_t i = count; i-- > 0;) {
-        bool gone = watched_comment_gone(&items[i].now);
-        if (!gone && (visible == most || sizes[i] > bytes)) {
+        if (must_be_told(&items[i])) continue;
+        if (visible == most || sizes[i] > bytes) {
             sizes[i] = -1;
             continue;
         }
-        if (!gone) {
-            visible++;
-            bytes -= sizes[i];
-        }
+        visible++;
+        bytes -= sizes[i];
     }
     for (size_t i = 0; i < count; i++)
         if (sizes[i] >= 0) items[fit++] = items[i];
     return fit;
 }
 
-static size_t visible_of(const struct thread_news *news) {
-    size_t visible = 0;
-    for (size_t i = 0; i < news->item_count; i++) visible += !watched_comment_gone(&news->items[i].now);
-    return visible;
+/* Those that count against what is allowed. */
+static size_t new_of(const struct thread_news *news) {
+    size_t count = 0;
+    for (size_t i = 0; i < news->item_count; i++) count += !must_be_told(&news->items[i]);
+    return count;
 }
 
 /* Leaves out what does not fit, and uses up what is allowed. sizes: of the items' texts. */
 static void fit(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
                 int64_t *sizes, size_t *counters) {
-    size_t allowed = (size_t)thread->allowed, items = visible_of(news);
+    size_t allowed = (size_t)thread->allowed, items = new_of(news);
     size_t for_items = news->counter_count < allowed / 2 ? allowed - news->counter_count : allowed - allowed / 2;
     size_t fitting = fit_items(threads->items, news->item_count, for_items, WATCHED_THREAD_TEXTS, sizes);
     if (fitting < news->item_count) thread->left_out = true;
     news->item_count = fitting;
-    items = visible_of(news);
+    items = new_of(news);
     *counters = news->counter_count;
     if (news->counter_count > allowed - items) {
         news->counter_count = allowed - items;
@@ -106,10 +113,10 @@ static void fit(struct watched_threads *threads, struct watched_thread *thread, 
 
 /* False: a text is not read yet. */
 static bool read_sizes(const struct watched_thread *thread, const struct thread_news *news, int64_t *sizes,
-                       int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id), void *context) {
+                       watched_text_size *text, void *context) {
     for (size_t i = 0; i < news->item_count; i++) {
         bool gone = watched_comment_gone(&news->items[i].now);
-        sizes[i] = gone ? 0 : text(context, thread, news->items[i].id);
+        sizes[i] = gone ? 0 : text(context, thread, &news->items[i]);
         if (sizes[i] < 0) return false;
     }
     return true;
@@ -177,13 +184,20 @@ static void take(struct watched_threads *threads, struct watched_thread *thread,
     thread->shown = news->version;
 }
 
+static int64_t edits_size(const struct thread_news *news, const int64_t *sizes) {
+    int64_t size = 0;
+    for (size_t i = 0; i < news->item_count; i++) size += news->items[i].edited ? sizes[i] : 0;
+    return size;
+}
+
 /* Takes the news as soon as all texts of new comments are read: topics are read one ahead of the other. */
 static void take_read(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
-                      int64_t now_ms, int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id),
-                      void *context) {
+                      int64_t now_ms, watched_text_size *text, void *context) {
     int64_t *sizes = mem_zero(news->item_count + 1, sizeof *sizes);
     bool all = read_sizes(thread, news, sizes, text, context);
-    if (all) {
+    if (all && edits_size(news, sizes) > WATCHED_THREAD_TEXTS) {
+        name(threads, thread, news);
+    } else if (all) {
         thread->text_since_ms = 0;
         take(threads, thread, news, sizes, now_ms);
     } else if (!thread->text_since_ms || now_ms < thread->text_since_ms + WATCHED_THREAD_TEXT_MS) {
@@ -202,8 +216,7 @@ void watched_thread_known(struct watched_thread *thread, const struct subject_st
 }
 
 struct thread_news watched_thread_news(struct watched_threads *threads, struct watched_thread *thread, int64_t now_ms,
-                                       int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id),
-                                       void *context) {
+                                       watched_text_size *text, void *context) {
     struct thread_news news = {.since = thread->sampled ? thread->shown : thread->version,
                                .version = thread_version(&thread->state),
                                .total = thread->state.visible,

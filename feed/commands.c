@@ -10,7 +10,7 @@
 static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS, &TOPIC_NAME_COMMANDS};
 static const struct decider_state STATES[] = {{&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
                                               {&TOPIC_POSTS, COMMANDS_CLIENT_KEY_MAX, sizeof(struct pending_post)},
-                                              {&TOPIC_POST_TEXTS, 1, 1},
+                                              {&TOPIC_POST_TEXTS, POST_KEY_SIZE, sizeof(int64_t)},
                                               {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
                                               {&TOPIC_FOLLOW_REFUSALS, COMMANDS_REFUSAL_KEY_SIZE, sizeof(int64_t)}};
 
@@ -85,7 +85,8 @@ static void handled(void *context) { tasks_decided(((struct feed_commands *)cont
 static void reset(void *context) { tasks_commands_lost(((struct feed_commands *)context)->options.tasks); }
 
 struct feed_commands *feed_commands_new(const struct feed_commands_options *options) {
-    struct feed_commands *commands = MEM_NEW(&(struct feed_commands){.options = *options, .codec = codec_new()});
+    struct feed_commands *commands =
+        MEM_NEW(&(struct feed_commands){.options = *options, .codec = codec_new(), .text_codec = codec_new()});
     commands->decider = decider_new(&(struct decider_options){
         .loop = options->loop,
         .settings = options->kafka,
@@ -111,6 +112,7 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
     commands->relations = decider_overlay(commands->decider, &TOPIC_FOLLOWS);
     commands->refusals = decider_overlay(commands->decider, &TOPIC_FOLLOW_REFUSALS);
     commands->posts = decider_overlay(commands->decider, &TOPIC_POSTS);
+    commands->texts = decider_overlay(commands->decider, &TOPIC_POST_TEXTS);
     commands->names = name_commands_new(commands->decider, options->names, options->partitions);
     return commands;
 }
@@ -120,6 +122,7 @@ void feed_commands_free(struct feed_commands *commands) {
     decider_free(commands->decider);
     name_commands_free(commands->names);
     codec_free(commands->codec);
+    codec_free(commands->text_codec);
     buffer_free(&commands->value);
     free(commands);
 }

@@ -3,7 +3,7 @@
  *
  *     follow-commands --+                                     +--> both halves of a follow, each in its user's partition: follows
  *                       +--> decider --> decide (feed/rules.h)+
- *     post-commands ----+                                     +--> posts and post-texts, in the author's partition
+ *     post-commands ----+                                     +--> posts and post-texts, in the author's partition; moderation-log
  *
  * A refused follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
  * follow or of a post that mentions users. Loop's thread.
@@ -30,8 +30,8 @@ struct feed_commands_options {
     struct table_store *blocks;
     struct names *names;
     const char *transactional_id;
-    int32_t partitions;
-    size_t batch; /* commands in one transaction at most */
+    int32_t partitions, subject_partitions; /* subject: of the moderation log */
+    size_t batch;                           /* commands in one transaction at most */
     size_t following_max;
     struct tasks *tasks;
 };
@@ -50,3 +50,4 @@ bool feed_commands_refused(const struct feed_commands *commands, int32_t partiti
                            enum follow_refusal_reason *reason);
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);
 bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id);
+bool feed_commands_text_read(const struct feed_commands *commands, int64_t author, int64_t id);

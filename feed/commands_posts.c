@@ -1,11 +1,19 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/config.h"
+#include "base/hash.h"
+#include "edits/edits.h"
+#include "edits/encode.h"
 #include "event/topics.h"
 #include "feed/commands_private.h"
 #include "feed/notices.h"
 #include "ids/ids.h"
+#include "subjects/subject.h"
 
 enum { TICK_KEY_SIZE = 5, BY_KEY = 0x81, TICK = 0x83 };
 
@@ -97,7 +105,7 @@ static int write_records(struct feed_commands *commands, int32_t partition, int6
     int code = decider_write(commands->decider, &TOPIC_POSTS, partition, key, sizeof key,
                              post ? commands->value.data : NULL, commands->value.size);
     buffer_clear(&commands->value);
-    if (text) event_encode_post_text(&commands->value, text);
+    if (text) edit_encode_post_text(&commands->value, text);
     if (!code)
         code = decider_write(commands->decider, &TOPIC_POST_TEXTS, partition, key, sizeof key,
                              text ? commands->value.data : NULL, commands->value.size);
@@ -115,17 +123,117 @@ static int write_post(struct feed_commands *commands, int32_t partition, int64_t
     return code;
 }
 
+/* The same of a text alone. version: of a former one; 0: it is the newest. */
+static int write_text(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id, int64_t version,
+                      const struct post_text *text) {
+    const int32_t places[] = {partition, ids_partition(id)};
+    uint8_t key[POST_FORMER_KEY_SIZE];
+    int code = 0;
+    post_former_key_write(key, author, id, version);
+    buffer_clear(&commands->value);
+    if (text) edit_encode_post_text(&commands->value, text);
+    for (size_t i = 0; !code && i < ARRAY_SIZE(places); i++) {
+        if (i && (places[i] == partition || places[i] >= commands->options.partitions)) break;
+        code = decider_write(commands->decider, &TOPIC_POST_TEXTS, places[i], key,
+                             version ? POST_FORMER_KEY_SIZE : POST_KEY_SIZE, text ? commands->value.data : NULL,
+                             commands->value.size);
+    }
+    return code;
+}
+
 static int make_post(struct feed_commands *commands, const struct decider_command *slot,
                      const struct post_command *command) {
     struct pending_post made = {.id = next_id(commands, slot)};
     struct post post = {.state = POST_LIVE, .key = command->key};
-    struct post_text text = {.text = command->text, .media = command->media};
+    struct post_text text = {.text = command->text,
+                             .media = command->media,
+                             .version = 1,
+                             .editor = -1,
+                             .mentions = command->version ? command->mentions : (struct event_longs){.count = 0}};
     pending_key(&made, command->key.data, command->key.size);
     note_post(commands, slot->partition, command->user, &made);
     int code = write_post(commands, slot->partition, command->user, made.id, &post, &text);
     return code ? code
                 : notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
-                                         &command->mentions);
+                                         ids_time_ms(made.id), &command->mentions);
+}
+
+/* ---- edits ---- */
+
+/* The text as the store has it, in `bytes`. 1: found; 0: there is none, or a newer one is written and not read back. */
+static int read_text(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
+                     struct buffer *bytes, struct post_text *text, struct error *error) {
+    if (!feed_commands_text_read(commands, author, id)) return 0;
+    int code = posts_text(commands->options.posts, partition, author, id, bytes, error);
+    if (code > 0 && event_decode_post_text(commands->text_codec, bytes->data, bytes->size, text, error))
+        return -EBADMSG;
+    return code;
+}
+
+/* What a moderator did to somebody else's post is in the log, as what was done to comments. */
+static int write_entry(struct feed_commands *commands, const struct decider_command *slot,
+                       const struct post_command *command) {
+    const struct moderation_entry entry = {
+        .what = MODERATION_ENTRY_EDIT,
+        .user = command->editor,
+        .role = MODERATION_ENTRY_MODERATOR,
+        .author = command->user,
+        .reason = command->reason,
+        .time = ((const struct command_item *)slot->item)->arrived_ms,
+    };
+    uint8_t key[SUBJECT_KEY_MAX];
+    char subject[SUBJECT_MAX + 1];
+    int size = snprintf(subject, sizeof subject, "post:%" PRId64, command->id);
+    const struct subject_key parts = {
+        .subject = subject, .size = (size_t)size, .numbers = 2, .comment = 0, .second = slot->offset};
+    buffer_clear(&commands->value);
+    edit_encode_moderation_entry(&commands->value, &entry);
+    return decider_write(commands->decider, &TOPIC_MODERATION_LOG,
+                         hash_partition(subject, (size_t)size, commands->options.subject_partitions), key,
+                         subject_key_write(key, &parts), commands->value.data, commands->value.size);
+}
+
+static int write_edit(struct feed_commands *commands, const struct decider_command *slot,
+                      const struct post_command *command, const struct post_text *was) {
+    int64_t now_ms = ((const struct command_item *)slot->item)->arrived_ms, version = was->version + 1;
+    const struct post_text former = {
+        .text = was->text, .media = was->media, .version = was->version, .edited = was->edited, .editor = was->editor};
+    struct edit_mentions all;
+    uint8_t key[POST_KEY_SIZE];
+    edit_mentions_of(&all, &was->mentions, &command->mentions);
+    const struct event_longs told = {.items = all.users + all.told, .count = all.count - all.told};
+    const struct post_text text = {.text = command->text,
+                                   .media = was->media,
+                                   .version = version,
+                                   .edited = now_ms,
+                                   .editor = command->editor,
+                                   .mentions = {.items = all.users, .count = all.count}};
+    post_key_write(key, command->user, command->id);
+    overlay_put(commands->texts, slot->partition, 0, key, sizeof key, &version, sizeof version);
+    int code = write_text(commands, slot->partition, command->user, command->id, was->version, &former);
+    if (!code) code = write_text(commands, slot->partition, command->user, command->id, 0, &text);
+    if (!code && command->editor >= 0) code = write_entry(commands, slot, command);
+    return code ? code
+                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id,
+                                         now_ms, &told);
+}
+
+/* A deletion takes the former texts along. */
+static int forget_former(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
+                         struct error *error) {
+    uint8_t key[POST_KEY_SIZE];
+    struct post_text text = {.version = 1};
+    struct buffer bytes = {.data = NULL};
+    post_key_write(key, author, id);
+    const int64_t *newest = overlay_find(commands->texts, key, sizeof key, NULL);
+    int code = newest ? 0 : read_text(commands, partition, author, id, &bytes, &text, error);
+    int64_t versions = newest ? *newest : text.version;
+    buffer_free(&bytes);
+    if (code < 0) return code;
+    code = 0;
+    for (int64_t version = 1; !code && version < versions; version++)
+        code = write_text(commands, partition, author, id, version, NULL);
+    return code ? commands_not_written(code, error) : 0;
 }
 
 /* The key of a post that is deleted stays with it, so that a repeated POST does not make the post anew. */
@@ -148,6 +256,7 @@ static int remove_post(struct feed_commands *commands, const struct decider_comm
                        const struct post_command *command, struct error *error) {
     struct pending_post gone = {.id = command->id, .deleted = clock_wall_ms()};
     int code = key_of(commands, slot->partition, &gone, command->user, error);
+    if (!code) code = forget_former(commands, slot->partition, command->user, command->id, error);
     if (code) return code;
     struct post post = {
         .state = POST_DELETED, .key = {.data = gone.key, .size = gone.key_size}, .deleted = gone.deleted};
@@ -159,17 +268,27 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
     const struct command_item *item = slot->item;
     struct post_command command;
     struct post_found found;
+    struct buffer bytes = {.data = NULL};
+    struct post_text was = {.version = 0};
     int code = event_decode_post_command(commands->codec, item->value, item->size, &command, error);
     if (!code) code = read_post_now(commands, slot->partition, &command, &found, error);
-    if (code) return code;
-    struct post_now now = {.exists = found.found, .deleted = found.deleted};
+    if (!code && command.kind == POST_COMMAND_EDIT && found.found && !found.deleted)
+        code = read_text(commands, slot->partition, command.user, command.id, &bytes, &was, error);
+    if (code < 0) goto finish;
+    struct post_now now = {
+        .exists = found.found, .deleted = found.deleted, .version = was.version, .read = command.version};
+    code = 0;
     switch (post_decide(command.kind, &now, clock_wall_ms())) {
-    case POST_NOTHING: return 0;
+    case POST_NOTHING: break;
+    case POST_EDIT: code = write_edit(commands, slot, &command, &was); break;
     case POST_MAKE: code = make_post(commands, slot, &command); break;
     case POST_REMOVE: code = remove_post(commands, slot, &command, error); break;
     case POST_FORGET: code = write_post(commands, slot->partition, command.user, command.id, NULL, NULL); break;
     }
-    return code ? commands_not_written(code, error) : 0;
+    if (code) commands_not_written(code, error);
+finish:
+    buffer_free(&bytes);
+    return code;
 }
 
 /* ---- records that are read back ---- */
@@ -180,4 +299,10 @@ bool feed_commands_key_read(const struct feed_commands *commands, int64_t author
 
 bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id) {
     return !newest_of_id(commands, author, id);
+}
+
+bool feed_commands_text_read(const struct feed_commands *commands, int64_t author, int64_t id) {
+    uint8_t key[POST_KEY_SIZE];
+    post_key_write(key, author, id);
+    return !overlay_find(commands->texts, key, sizeof key, NULL);
 }

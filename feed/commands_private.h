@@ -9,6 +9,7 @@
  *     follows     user 0            how many users the user follows now; halves: when they were written, 0: their end
  *     posts       0x81 author key   the post of the author's key
  *                 0x83 partition    the highest tick
+ *     texts       posts             the version of a text that was edited
  *     refusals    partition command why the follow command of that offset was refused
  */
 enum { COMMANDS_REFUSAL_KEY_SIZE = 12, COMMANDS_CLIENT_KEY_MAX = 9 + POST_CLIENT_KEY_MAX };
@@ -33,9 +34,9 @@ struct command_item {
 struct feed_commands {
     struct feed_commands_options options;
     struct decider *decider;
-    struct overlay *relations, *posts, *refusals;
+    struct overlay *relations, *posts, *texts, *refusals;
     struct name_commands *names;
-    struct codec *codec;
+    struct codec *codec, *text_codec; /* of commands, and of texts that they find */
     struct buffer value;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "event/topics.h"
 #include "feed/feed_private.h"
 #include "users/half.h"
 
@@ -28,6 +29,19 @@ int feed_post_is(void *context, const struct kafka_record *record, struct error 
     int64_t author, id;
     if (!record->value || !post_key_read(record->key, record->key_size, &author, &id)) return 0;
     return effects_post(feed->effects, record->partition, author, id, record->offset, error);
+}
+
+/* All feed processes hear of an edit, and that is all: whoever has kept the text learns of it by its version (feed/edited.h). */
+int feed_text_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    struct post_text text;
+    int64_t author, id;
+    if (!record->value || !post_key_read(record->key, record->key_size, &author, &id) ||
+        event_decode_post_text(feed->codec, record->value, record->value_size, &text, error) || text.version == 1)
+        return 0;
+    const struct timeline_item item = {.kind = TIMELINE_ITEM_EDITED, .edited = {.id = id, .version = text.version}};
+    outbox_put(feed->outbox, &TOPIC_HOT_POSTS, record->partition, &author, 1, &item);
+    return 0;
 }
 
 int64_t feed_posts_held(void *context, int32_t partition) {

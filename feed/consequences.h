@@ -8,6 +8,7 @@ void feed_see_half(void *feed, const struct kafka_record *record); /* its user's
 
 int feed_half_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_post_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_text_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_friendship_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_timeline_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_notice_is(void *feed, const struct kafka_record *record, struct error *error);

@@ -73,8 +73,10 @@ static int open_kafka(struct feed *feed, struct error *error) {
     int code = outbox_new(&outbox, &feed->outbox, error);
     if (code) return code;
     code = hot_posts_new(feed, &feed->hot, error);
-    if (!code) feed->hot_lists = hot_posts_lists(feed->hot);
-    return code;
+    if (code) return code;
+    feed->hot_lists = hot_posts_lists(feed->hot);
+    feed->edited = hot_posts_edited(feed->hot);
+    return 0;
 }
 
 static void make_effects(struct feed *feed) {
@@ -111,6 +113,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .names = feed->names,
         .transactional_id = id,
         .partitions = feed->partitions,
+        .subject_partitions = feed->subject_partitions,
         .batch = (size_t)feed->settings->commands_batch,
         .following_max = (size_t)feed->settings->following_max,
         .tasks = feed->tasks,
@@ -152,6 +155,7 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .timelines = feed->timelines,
+        .edited = feed->edited,
         .names = feed->names,
         .notices = feed->notices,
         .refusals = feed->refusals,

@@ -22,7 +22,7 @@ struct feed {
     struct service *service;
     const struct feed_settings *settings;
     const struct owner_settings *owning;
-    int32_t partitions, routes;
+    int32_t partitions, subject_partitions, routes;
     struct epochs *epochs;
     struct stores *stores; /* of the next two */
     struct relation_lists *relations;
@@ -36,7 +36,8 @@ struct feed {
     struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
-    struct hot *hot_lists; /* its lists */
+    struct hot *hot_lists;       /* its lists */
+    const struct edited *edited; /* and its edits */
     struct effects *effects;
     struct timelines *timelines;
     struct watches *watches;

@@ -15,12 +15,13 @@ enum { EXPIRE_AUTHORS = 100000 /* a second */, DAY_MS = 86400000 };
 struct hot_posts {
     struct feed *feed;
     struct hot *lists;
+    struct edited *edited;
     struct copies *copies;
     struct timeline_reader *reader;
     struct metric *ids, *bytes;
 };
 
-static void apply_to(struct hot_posts *posts, int64_t author, const struct timeline_item *item) {
+static void apply_to(struct hot_posts *posts, int64_t author, int64_t time_ms, const struct timeline_item *item) {
     struct watches *watches = posts->feed->watches; // NULL: not there yet
     if (item->kind == TIMELINE_ITEM_HOT) {
         bool first = !hot_newest(posts->lists, author);
@@ -29,12 +30,16 @@ static void apply_to(struct hot_posts *posts, int64_t author, const struct timel
     } else if (item->kind == TIMELINE_ITEM_HOT_GONE) {
         hot_remove(posts->lists, author, item->hot_gone.id);
         if (watches) watches_hot_gone(watches, author, item->hot_gone.id);
+    } else if (item->kind == TIMELINE_ITEM_EDITED) {
+        bool news = edited_put(posts->edited, item->edited.id, item->edited.version, time_ms, clock_wall_ms());
+        if (news && watches) watches_edited(watches, item->edited.id);
     }
 }
 
 static int apply_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
                       const struct timeline_item *item, struct error *error) {
-    for (size_t i = 0; i < envelope->recipient_count; i++) apply_to(context, envelope->recipients[i], item);
+    for (size_t i = 0; i < envelope->recipient_count; i++)
+        apply_to(context, envelope->recipients[i], record->timestamp, item);
     return 0;
 }
 
@@ -60,6 +65,7 @@ int hot_posts_new(struct feed *feed, struct hot_posts **out, struct error *error
     struct hot_posts *posts = MEM_NEW(&(struct hot_posts){
         .feed = feed,
         .lists = hot_new(),
+        .edited = edited_new(),
         .reader = timeline_reader_new(service_kafka(feed->service)->tracer),
         .ids = metrics_gauge(m, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
         .bytes = metrics_gauge(m, "starling_feed_hot_bytes", "Memory that they take.", NULL),
@@ -90,6 +96,7 @@ void hot_posts_free(struct hot_posts *posts) {
     if (!posts) return;
     copies_free(posts->copies);
     hot_free(posts->lists);
+    edited_free(posts->edited);
     timeline_reader_free(posts->reader);
     free(posts);
 }
@@ -97,6 +104,8 @@ void hot_posts_free(struct hot_posts *posts) {
 struct hot *hot_posts_lists(struct hot_posts *posts) {
     return posts->lists;
 }
+
+const struct edited *hot_posts_edited(const struct hot_posts *posts) { return posts->edited; }
 
 void hot_posts_second(struct hot_posts *posts) {
     hot_expire(posts->lists, ids_first_at(clock_wall_ms() - posts->feed->settings->hot_days * DAY_MS), EXPIRE_AUTHORS);

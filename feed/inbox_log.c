@@ -68,7 +68,8 @@ bool inbox_log_takes(enum timeline_item_kind kind) {
     case TIMELINE_ITEM_GONE: return true;
     case TIMELINE_ITEM_REQUEST:
     case TIMELINE_ITEM_HOT:
-    case TIMELINE_ITEM_HOT_GONE: return false;
+    case TIMELINE_ITEM_HOT_GONE:
+    case TIMELINE_ITEM_EDITED: return false;
     }
     return false;
 }

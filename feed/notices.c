@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ids/ids.h"
 
 enum { EXCESS_MAX = NOTICES_KEPT + 64 /* that are looked at together */ };
 
@@ -230,10 +229,9 @@ int notices_write_follow(struct decider *decider, int32_t partitions, int64_t us
                         &(struct notice){.what = NOTICE_FOLLOW, .user = follower, .time = since});
 }
 
-int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post,
+int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post, int64_t time,
                            const struct event_longs *mentioned) {
     char subject[32];
-    int64_t time = ids_time_ms(post);
     int code = 0;
     struct notice notice = {.what = NOTICE_MENTION, .user = author, .time = time};
     snprintf(subject, sizeof subject, "post:%" PRId64, post);

@@ -42,8 +42,8 @@ int notices_trim(struct notices *notices, int32_t partition, int64_t user, const
 
 /* ---- within the decider's transaction ---- */
 
-/* Write the notice that `follower` follows `user` since then, or the notices to the users whom a post mentions, but not to its
- * author. */
+/* Write the notice that `follower` follows `user` since then, or the notices to the users whom a post mentions since then, but not to
+ * its author. */
 int notices_write_follow(struct decider *decider, int32_t partitions, int64_t user, int64_t follower, int64_t since);
-int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post,
+int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post, int64_t time,
                            const struct event_longs *mentioned);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "deliver/deliver.h"
+#include "edits/encode.h"
 #include "event/delivery.h"
 #include "event/topics.h"
 #include "watch/watch.h"
@@ -161,7 +162,7 @@ void outbox_follow_command(struct outbox *outbox, const struct follow_command *c
 
 void outbox_post_command(struct outbox *outbox, const struct post_command *command) {
     struct buffer value = {.data = NULL};
-    event_encode_post_command(&value, command);
+    edit_encode_post_command(&value, command);
     put_command(outbox, &TOPIC_POST_COMMANDS, command->user, value);
 }
 

@@ -10,7 +10,7 @@
 
 enum { FEED_WAIT_MS = 500 };
 
-enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
+enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_EDITED, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct outcome_wait {
@@ -23,8 +23,9 @@ struct outcome_wait {
     int64_t user, other; /* other: the other user, or the post's id */
     enum relation relation;
     struct timeline_wish page;
-    int64_t offset; /* of the command; -1: any */
-    char *key;      /* of a post; or the handle */
+    int64_t version; /* that is edited */
+    int64_t offset;  /* of the command; -1: any */
+    char *key;       /* of a post; or the handle; or the mark of an edit */
     int64_t deadline_us;
 };
 
@@ -64,6 +65,9 @@ static bool answer(struct outcome_wait *wait) {
     case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
+    case WAITS_EDITED:
+        code = replies_edited(wait->replies, wait->partition, wait->other, wait->version, wait->key, &body, &error);
+        break;
     case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
     case WAITS_FEED: break;
     }
@@ -105,6 +109,7 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
     case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
+    case WAITS_EDITED: return feed_commands_text_read(commands, wait->user, wait->other);
     case WAITS_WISH:
     case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
     case WAITS_FEED: break;
@@ -202,11 +207,10 @@ static const struct outcome_kind {
     const struct rpc_question *question;
     enum waits_for what;
     const struct topic *topic;
-} KINDS[] = {{&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
-             {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
-             {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},
-             {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
-             {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
+} KINDS[] = {
+    {&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS}, {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
+    {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},           {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
+    {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},           {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
 
 void replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct replies *replies = context;
@@ -226,7 +230,8 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         .topic = kind->topic,
         .partition = asked->partition,
         .user = asked->numbers[RPC_USER],
-        .other = asked->numbers[kind->what == WAITS_GONE ? RPC_POST : RPC_OTHER],
+        .other = asked->numbers[kind->what == WAITS_GONE || kind->what == WAITS_EDITED ? RPC_POST : RPC_OTHER],
+        .version = asked->numbers[RPC_VERSION],
         .relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING,
         .offset = asked->numbers[RPC_OFFSET],
         .key = mem_string(text ? handle : key),

@@ -149,12 +149,18 @@ void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, in
 
 void posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
                      const void *text, size_t size) {
+    posts_take_former(posts, partition, offset, author, id, 0, text, size);
+}
+
+void posts_take_former(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
+                       int64_t version, const void *text, size_t size) {
     struct posts_record *record = gather(&posts->parts[partition].texts, &posts->texts, offset);
     if (!record) return;
     *record = (struct posts_record){.author = author,
                                     .id = id,
                                     .offset = offset,
                                     .at = posts->bytes.size,
+                                    .version = version,
                                     .size = text ? size : 0,
                                     .partition = partition,
                                     .tombstone = !text};

@@ -8,6 +8,7 @@
  *                         0x84 author (8)                how many live posts
  *                         0xff                           next offset of `posts`
  *     family "texts-P"    author (8) ~id (8)             PostText
+ *                         author (8) ~id (8) version (8) PostText: a former one
  *                         0xfe                           texts of ids below this lie in
  *                         0xff                           next offset of `post-texts`
  *     family "cold-texts-P", compressed harder: author (8) ~id (8)   PostText
@@ -23,16 +24,19 @@
 
 enum {
     POST_KEY_SIZE = 16,
+    POST_FORMER_KEY_SIZE = 24,
     POST_CLIENT_KEY_MAX = 64,
     POST_TEXT_POINTS_MAX = 2000,
     POST_MEDIA_MAX = 4,
     POST_MENTIONS_MAX = 10,
+    POST_REASON_POINTS_MAX = 1000,
     POST_URL_MAX = 2048
 };
 
-/* The key of both topics: author and id. */
+/* The key of both topics: author and id; of a former text, the version behind them. */
 void post_key_write(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id);
 bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id);
+void post_former_key_write(uint8_t key[POST_FORMER_KEY_SIZE], int64_t author, int64_t id, int64_t version);
 
 struct posts;
 extern const struct state_kind POSTS_KIND; /* of `posts` and `post-texts`; in posts_records.c */
@@ -53,6 +57,9 @@ void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, in
                       const struct post *post);
 void posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
                      const void *text, size_t size); /* a PostText with its header, as it came */
+/* The same of a former version, from 1; 0: the newest text. */
+void posts_take_former(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
+                       int64_t version, const void *text, size_t size);
 int posts_write(void *posts, struct error *error);
 
 int64_t posts_last_tick(const struct posts *posts,
@@ -92,6 +99,10 @@ uint64_t posts_moves(const struct posts *posts); /* moves of all walks ever */
 /* Reads the text of a post, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
 int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
                struct error *error);
+
+/* The same of a former version of it. */
+int posts_former(struct posts *posts, int32_t partition, int64_t author, int64_t id, int64_t version,
+                 struct buffer *text, struct error *error);
 
 /* Moves the texts of ids below `below` to the cold ones, the oldest first, after at most `max` of them. 1: more are left; 0: none. */
 int posts_cool(struct posts *posts, int32_t partition, int64_t below, size_t max, struct error *error);

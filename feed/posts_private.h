@@ -18,6 +18,7 @@ enum { POSTS_LONG = 8, POSTS_ID_SIZE = 9, POSTS_COUNT_SIZE = 9, POSTS_DELETED_SI
 /* One record that is not written yet. */
 struct posts_record {
     int64_t author, id, offset, deleted; /* deleted: 0: it is live */
+    int64_t version;                     /* of a former text; 0: it is none */
     size_t at, size;                     /* in posts->bytes: the client's key, or the text */
     int32_t partition;
     bool tombstone;

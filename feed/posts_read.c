@@ -27,6 +27,11 @@ bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id) {
     return true;
 }
 
+void post_former_key_write(uint8_t key[POST_FORMER_KEY_SIZE], int64_t author, int64_t id, int64_t version) {
+    post_key_write(key, author, id);
+    bytes_put_be64(key + POST_KEY_SIZE, (uint64_t)version);
+}
+
 /* The newest post of an author comes first. */
 void posts_store_key(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id) { post_key_write(key, author, ~id); }
 

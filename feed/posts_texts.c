@@ -2,21 +2,36 @@
 #include "base/bytes.h"
 #include "feed/posts_private.h"
 
-/* A tombstone deletes from both families, as a sweep may have left the text in the first one. */
+/* version 0: of the newest text. Returns its size. */
+static size_t former_key(uint8_t key[POST_FORMER_KEY_SIZE], int64_t author, int64_t id, int64_t version) {
+    posts_store_key(key, author, id);
+    bytes_put_be64(key + POST_KEY_SIZE, (uint64_t)version);
+    return version ? POST_FORMER_KEY_SIZE : POST_KEY_SIZE;
+}
+
+/* Former texts are few, and stay in the first family. A tombstone deletes from both families, as a sweep may have left the text in the first one. */
 void posts_put_texts(struct posts *posts) {
     for (size_t i = 0; i < posts->texts.count; i++) {
         const struct posts_record *record = &posts->texts.items[i];
         const struct posts_part *part = &posts->parts[record->partition];
-        bool cold = record->id < part->cold_below;
-        uint8_t key[POST_KEY_SIZE];
-        posts_store_key(key, record->author, record->id);
-        if (cold && record->tombstone) store_batch_delete(posts->batch, part->cold, key, sizeof key);
+        bool cold = record->id < part->cold_below && !record->version;
+        uint8_t key[POST_FORMER_KEY_SIZE];
+        size_t size = former_key(key, record->author, record->id, record->version);
+        if (cold && record->tombstone) store_batch_delete(posts->batch, part->cold, key, size);
         if (record->tombstone)
-            store_batch_delete(posts->batch, part->texts.family, key, sizeof key);
+            store_batch_delete(posts->batch, part->texts.family, key, size);
         else
-            store_batch_put(posts->batch, cold ? part->cold : part->texts.family, key, sizeof key,
+            store_batch_put(posts->batch, cold ? part->cold : part->texts.family, key, size,
                             posts->bytes.data + record->at, record->size);
     }
+}
+
+int posts_former(struct posts *posts, int32_t partition, int64_t author, int64_t id, int64_t version,
+                 struct buffer *text, struct error *error) {
+    uint8_t key[POST_FORMER_KEY_SIZE];
+    int code = posts_attached(posts, partition, error);
+    size_t size = former_key(key, author, id, version);
+    return code ? code : store_get(posts->store, posts->parts[partition].texts.family, key, size, text, error);
 }
 
 int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/topics.h"
+#include "feed/edited.h"
 #include "feed/replies_private.h"
 
 int replies_serves(const void *of, int32_t partition) {
@@ -30,17 +31,20 @@ void replies_put_id(struct buffer *body, int64_t id) {
     buffer_byte(body, '"');
 }
 
-void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first) {
+void replies_put_ref(const struct replies *replies, struct buffer *body, int64_t id, int64_t author, bool first) {
+    int64_t version = edited_version(replies->options.edited, id);
     buffer_string(body, first ? "{\"id\":" : ",{\"id\":");
     replies_put_id(body, id);
     buffer_string(body, ",\"user\":");
     text_int(body, author);
+    if (version > 1) buffer_format(body, ",\"version\":%" PRId64, version);
     buffer_byte(body, '}');
 }
 
-void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count) {
+void replies_put_refs(struct replies *replies, const struct inbox_post *posts, size_t count) {
+    struct buffer *body = &replies->body;
     buffer_string(body, "\"posts\":[");
-    for (size_t i = 0; i < count; i++) replies_put_ref(body, posts[i].id, posts[i].author, i == 0);
+    for (size_t i = 0; i < count; i++) replies_put_ref(replies, body, posts[i].id, posts[i].author, i == 0);
     buffer_byte(body, ']');
 }
 
@@ -129,6 +133,7 @@ static const struct rpc_handler HANDLERS[] = {
     {&ASK_HANDLE, replies_holder, false},   {&ASK_HANDLES, replies_handles, false},
     {&ASK_NOTICES, replies_notices, false}, {&ASK_RELATION, replies_outcome, false},
     {&ASK_POSTED, replies_outcome, false},  {&ASK_GONE, replies_outcome, false},
+    {&ASK_EDITED, replies_outcome, false},  {&ASK_POST_EDITS, replies_edits, false},
     {&ASK_WISH, replies_outcome, false},    {&ASK_UNNAMED, replies_outcome, false},
 };
 

@@ -7,7 +7,10 @@
  *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
  *                                                         be of other partitions: false where those are not served here; fewer
  *                                                         items than ids, at least one, if they are very long
- *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
+ *     GET /peer/post-edits/PARTITION/ID?after&limit       {items: [{version, text, time, user}], next, user: the author}: the versions of
+ *                                                         the text, newest first
+ *     GET /peer/written/USER?above&before&limit&edits     {items: [post], next}, fewer than the limit if they are very long; with
+ *                                                         `edits`, those that were edited have former: [{version, text, time, user}]
  *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
  *     GET /peer/handles/PARTITION?ids                     {items: [handle or null]} of users, who may be of other partitions: false where
@@ -21,8 +24,11 @@
  *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {refused}: "blocked", "full", or null
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
+ *     GET /peer/edited/USER/ID?version&key&offset&wait_ms       {refused: "old_version", "edits", or null; post}; key: edit_mark
  *     GET /peer/wish/USER?handle&offset&wait_ms                 {state: granted, taken or overtaken}
  *     GET /peer/unnamed/USER?offset&wait_ms                     {}
+ *
+ * {id, user} also has the version of a text that was edited lately (feed/edited.h): a text of a lower one is not to be shown.
  *
  * 421: another process owns the key; 503: not now; 404: there is none; 202: it was not decided in time.
  */
@@ -44,6 +50,7 @@ struct replies_options {
     struct posts *posts;
     struct table_store *blocks;
     struct timelines *timelines;
+    const struct edited *edited;
     struct names *names;
     struct notices *notices;
     struct refusals *refusals;

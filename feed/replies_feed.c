@@ -22,11 +22,11 @@ static void put_timeline(struct replies *replies, const struct timeline *timelin
     buffer_string(body, timeline->complete ? "{\"complete\":true,\"horizon\":" : "{\"complete\":false,\"horizon\":");
     replies_put_id(body, little ? page->horizon : 0);
     buffer_byte(body, ',');
-    replies_put_refs(body, page->posts, page->count);
+    replies_put_refs(replies, page->posts, page->count);
     if (little && page->horizon > 0) put_following(body, timeline);
     if (newest) {
         char version[WATCH_VERSION_TEXT];
-        watch_version_write(timeline_version(page->posts, page->count), version);
+        watch_version_write(timeline_version(replies->options.timelines, page->posts, page->count), version);
         buffer_format(body, ",\"version\":\"%s\"", version);
     }
     buffer_byte(body, '}');

@@ -1,9 +1,11 @@
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "edits/edits.h"
 #include "feed/replies_private.h"
 #include "ids/ids.h"
 #include "json/json.h"
@@ -38,7 +40,9 @@ int replies_put_post(struct replies *replies, int32_t partition, const struct po
     buffer_format(body, ",\"user\":%" PRId64 ",\"text\":", post->author);
     json_put_text(body, text.text.data, text.text.size);
     put_media(body, &text.media);
-    buffer_format(body, ",\"time\":%" PRId64 "}", ids_time_ms(post->id));
+    buffer_format(body, ",\"time\":%" PRId64 ",", ids_time_ms(post->id));
+    edit_put_state(body, text.version, text.edited);
+    buffer_byte(body, '}');
     return 1;
 }
 
@@ -112,6 +116,8 @@ static int put_written(struct replies *replies, struct slow_reply *reply, size_t
         size_t size = reply->body.size;
         if (reply->any) buffer_byte(&reply->body, ',');
         code = replies_put_post(replies, reply->partition, &post, &reply->body, error);
+        if (code == 1 && reply->edits && replies_put_former(replies, reply->partition, &post, &reply->body, error))
+            return -EBADMSG;
         if (code == 1)
             reply->any = true;
         else
@@ -138,6 +144,7 @@ void replies_written(void *replies, struct http_request *request, const struct r
         .above = asked->numbers[RPC_ABOVE],
         .before = asked->numbers[RPC_BEFORE],
         .limit = (size_t)asked->numbers[RPC_LIMIT],
+        .edits = asked->texts[RPC_EDITS],
         .go_on = put_written,
     };
     buffer_string(&reply.body, "{\"items\":[");
@@ -154,7 +161,7 @@ static int gather_older(struct replies *replies, struct slow_reply *reply, size_
     if (code) return code;
     const struct post_ref *posts = newest_posts(reply->newest, &count, &cut);
     buffer_string(&reply->body, "{\"posts\":[");
-    for (size_t i = 0; i < count; i++) replies_put_ref(&reply->body, posts[i].id, posts[i].author, i == 0);
+    for (size_t i = 0; i < count; i++) replies_put_ref(replies, &reply->body, posts[i].id, posts[i].author, i == 0);
     buffer_string(&reply->body, "]}");
     return 0;
 }

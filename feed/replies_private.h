@@ -18,6 +18,7 @@ struct slow_reply {
     int64_t *ids; /* users or posts that are asked about */
     size_t id_count, at;
     bool any;              /* an item is in the body */
+    bool edits;            /* posts come with their former texts */
     struct newest *newest; /* of authors */
     struct buffer body;
     /* Does about so much work (as of newest_read). 1: more is left, 0: the body is complete, or a negative code. */
@@ -42,9 +43,10 @@ void replies_store_failed(struct replies *replies, struct http_request *request,
 /* Appends a post as the API has it, but for the author's name: 1; 0: there is none; or a negative code. */
 int replies_put_post(struct replies *replies, int32_t partition, const struct post_found *post, struct buffer *body,
                      struct error *error);
-void replies_put_id(struct buffer *body, int64_t id);                                     /* quoted */
-void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first);        /* {id, user} */
-void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count); /* "posts": [{id, user}] */
+void replies_put_id(struct buffer *body, int64_t id); /* quoted */
+/* {id, user}; with the version of a text that was edited lately. And "posts": [these]. */
+void replies_put_ref(const struct replies *replies, struct buffer *body, int64_t id, int64_t author, bool first);
+void replies_put_refs(struct replies *replies, const struct inbox_post *posts, size_t count);
 
 /* An answer is written into replies->body, from here on. */
 void replies_start(struct replies *replies, const char *text);
@@ -53,7 +55,7 @@ void replies_start(struct replies *replies, const char *text);
  * their command is decided. */
 typedef void replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
 replies_answer replies_feed, replies_posts, replies_written, replies_older, replies_notices, replies_holder,
-    replies_handles, replies_outcome;
+    replies_handles, replies_edits, replies_outcome;
 
 /* Has RPC_IDS_MAX of the question's ids at most put into the body, as {"items":[...]} from here on. */
 void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,
@@ -71,6 +73,13 @@ bool replies_feed_now(struct replies *replies, struct http_request *request, con
 /* Appends the member "handle" if the user has one. */
 int replies_put_handle(struct replies *replies, int32_t partition, int64_t user, struct buffer *body,
                        struct error *error);
+/* Appends the member "former" to a post that was appended: [{version, text, time, user}], the newest first. 0 or a negative code. */
+int replies_put_former(struct replies *replies, int32_t partition, const struct post_found *post, struct buffer *body,
+                       struct error *error);
+/* Appends the outcome of a command that edits the version `read` of a post's text (mark: edit_mark of what it wants): 1; 0: there is no
+ * such post; or a negative code. */
+int replies_edited(struct replies *replies, int32_t partition, int64_t id, int64_t read, const char *mark,
+                   struct buffer *body, struct error *error);
 /* Appends the outcome of the user's wish for a handle: 1; -EAGAIN: it is under way; or another negative code. */
 int replies_wish(struct replies *replies, int32_t partition, int64_t user, const char *handle, struct buffer *body,
                  struct error *error);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "edits/edits.h"
 #include "feed/posts.h"
 
 /* ---- complaints ---- */
@@ -39,8 +40,15 @@ static const char *content_complaint(const struct post_command *command) {
 }
 
 const char *post_command_complaint(const struct post_command *command) {
+    bool edits = command->kind == POST_COMMAND_EDIT;
     if (command->user < 0) return "the user is negative";
-    if (command->kind != POST_COMMAND_POST) return command->id > 0 ? NULL : "the post's id is not above 0";
+    if (edits ? command->version < 1 : command->version || command->reason.size)
+        return "it edits no version, or one where there must be none";
+    if (points_of(&command->reason) < 0) return "its reason is not UTF-8";
+    if (points_of(&command->reason) > POST_REASON_POINTS_MAX) return "its reason is longer than 1000 characters";
+    if (command->kind != POST_COMMAND_POST && command->id < 1) return "the post's id is not above 0";
+    if (edits) return content_complaint(command);
+    if (command->kind != POST_COMMAND_POST) return NULL;
     return command->id ? "a new post has an id already" : content_complaint(command);
 }
 
@@ -77,6 +85,9 @@ enum post_verdict post_decide(enum post_command_kind kind, const struct post_now
     case POST_COMMAND_DELETE: return now->exists && !now->deleted ? POST_REMOVE : POST_NOTHING;
     case POST_COMMAND_FORGET:
         return now->exists && now->deleted && now_ms - now->deleted >= POST_KEPT_MS ? POST_FORGET : POST_NOTHING;
+    case POST_COMMAND_EDIT:
+        return now->exists && !now->deleted && edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT
+                                                                                                 : POST_NOTHING;
     }
     return POST_NOTHING;
 }

@@ -34,10 +34,11 @@ static inline enum relation follow_relation(enum follow_command_kind kind) {
 }
 
 /* A post command makes this of a post. */
-enum post_verdict { POST_NOTHING, POST_MAKE, POST_REMOVE, POST_FORGET };
+enum post_verdict { POST_NOTHING, POST_MAKE, POST_REMOVE, POST_FORGET, POST_EDIT };
 struct post_now {
-    bool exists;     /* POST: a post with this author and key; else: this post of this author */
-    int64_t deleted; /* 0: it is live */
+    bool exists;           /* POST: a post with this author and key; else: this post of this author */
+    int64_t deleted;       /* 0: it is live */
+    int64_t version, read; /* EDIT: of its text, and the one that the command edits */
 };
 enum { POST_KEPT_MS = 86400000 }; /* a deleted post may be asked for that long */
 enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms);

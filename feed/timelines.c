@@ -121,8 +121,11 @@ int timelines_page(struct timelines *timelines, int32_t partition, const struct 
     return 0;
 }
 
-struct watch_version timeline_version(const struct inbox_post *posts, size_t count) {
+struct watch_version timeline_version(const struct timelines *timelines, const struct inbox_post *posts, size_t count) {
     uint64_t hash = 0;
-    for (size_t i = 0; i < count && i < TIMELINE_NEWEST; i++) hash += hash_u64((uint64_t)posts[i].id);
+    for (size_t i = 0; i < count && i < TIMELINE_NEWEST; i++) {
+        uint64_t edits = (uint64_t)edited_version(timelines->feed->edited, posts[i].id) - 1;
+        hash += hash_u64((uint64_t)posts[i].id) + (edits ? hash_u64((uint64_t)posts[i].id ^ edits << 56) : 0);
+    }
     return (struct watch_version){.number = count ? posts[0].id : 0, .hash = hash ? hash : 1};
 }

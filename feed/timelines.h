@@ -43,7 +43,8 @@ int timelines_page(struct timelines *timelines, int32_t partition, const struct 
 int timelines_complete(struct timelines *timelines, int32_t partition, int64_t user, bool *complete,
                        struct error *error);
 
-/* The version of a timeline that begins with these posts, newest first. Those behind the first TIMELINE_NEWEST do not count. */
-struct watch_version timeline_version(const struct inbox_post *posts, size_t count);
+/* The version of a timeline that begins with these posts, newest first: of their ids, and of their texts if these were edited lately. Those
+ * behind the first TIMELINE_NEWEST do not count. */
+struct watch_version timeline_version(const struct timelines *timelines, const struct inbox_post *posts, size_t count);
 
 void timelines_second(struct timelines *timelines); /* forgets the Begins of long ago */

@@ -75,7 +75,7 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_TIMELINE_REQUESTS, .role = OWNER_INPUT},
     {.topic = &TOPIC_FOLLOWS, .role = OWNER_STATE, .store = FOLLOWS, .sees = feed_see_half, .effect = feed_half_is},
     {.topic = &TOPIC_POSTS, .role = OWNER_STATE, .store = POSTS, .effect = feed_post_is, .held = feed_posts_held},
-    {.topic = &TOPIC_POST_TEXTS, .role = OWNER_STATE, .store = POSTS, .shows_progress = true},
+    {.topic = &TOPIC_POST_TEXTS, .role = OWNER_STATE, .store = POSTS, .effect = feed_text_is},
     {.topic = &TOPIC_FRIENDSHIPS, .role = OWNER_STATE, .store = BLOCKS, .effect = feed_friendship_is},
     {.topic = &TOPIC_TIMELINES, .role = OWNER_STATE, .store = INBOXES, .effect = feed_timeline_is},
     {.topic = &TOPIC_NAMES, .role = OWNER_STATE, .store = NAMES, .shows_progress = true},

@@ -260,9 +260,11 @@ void watched_gone(struct watched_table *table, struct watched *watched, int64_t 
 
 /* ---- jobs ---- */
 
+static bool visits_all(enum watched_job_kind kind) { return kind == WATCHED_JOB_FRESH || kind == WATCHED_JOB_EDITED; }
+
 void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id) {
     if (!watched_count(table)) return;
-    if (kind != WATCHED_JOB_FRESH && !table->job_count && !map_find(table->authors, (uint64_t)author)) return;
+    if (!visits_all(kind) && !table->job_count && !map_find(table->authors, (uint64_t)author)) return;
     MEM_ROOM_BEHIND(table->jobs, table->first_job, table->job_count, table->job_capacity);
     table->jobs[table->first_job + table->job_count++] = (struct queued_job){.kind = kind, .author = author, .id = id};
 }
@@ -270,7 +272,7 @@ void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_
 static void begin(struct watched_table *table, struct queued_job *job) {
     const struct watched_author *author = map_pointer(table->authors, (uint64_t)job->author);
     job->begun = true;
-    table->next_registration = author && job->kind != WATCHED_JOB_FRESH ? author->first : NULL;
+    table->next_registration = author && !visits_all(job->kind) ? author->first : NULL;
     walk_begin(table, &table->visit);
 }
 
@@ -286,11 +288,27 @@ static bool visit_registered(struct watched_table *table, const struct queued_jo
     return true;
 }
 
+static bool has_newest(const struct watched *watched, int64_t id) {
+    for (size_t i = 0; i < watched->count; i++)
+        if (watched->newest[i].id == id) return true;
+    return false;
+}
+
+/* The edges are told the version, whatever they know. */
+static void watched_doubt(struct watched_table *table, struct watched *watched) {
+    watched->known = false;
+    watched_anew(table, watched);
+}
+
 /* Visits one of all. */
 static bool visit_any(struct watched_table *table, const struct queued_job *job,
                       bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context) {
     struct watched *watched = walk_next(table, &table->visit);
     if (!watched) return false;
+    if (job->kind == WATCHED_JOB_EDITED) {
+        if (has_newest(watched, job->id)) watched_doubt(table, watched);
+        return true;
+    }
     if (watched->anew || !follows(context, watched, job->author)) return true; // reading anew registers
     watched_register(table, watched, job->author);
     watched_added(table, watched, job->author, job->id);
@@ -302,7 +320,7 @@ size_t watched_work(struct watched_table *table, size_t visits,
     while (visits && table->job_count) {
         struct queued_job *job = &table->jobs[table->first_job];
         if (!job->begun) begin(table, job);
-        if (job->kind == WATCHED_JOB_FRESH ? visit_any(table, job, follows, context) : visit_registered(table, job)) {
+        if (visits_all(job->kind) ? visit_any(table, job, follows, context) : visit_registered(table, job)) {
             visits--;
             continue;
         }

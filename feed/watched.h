@@ -90,6 +90,7 @@ enum watched_job_kind {
     WATCHED_JOB_GONE, /* it is gone for all of these */
     WATCHED_JOB_FRESH, /* all readers are visited, as the author had no hot post until now: who follows him is registered, and the
                         * post is added */
+    WATCHED_JOB_EDITED, /* all readers are visited: those who have the post among their newest are told another version */
 };
 void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id);
 

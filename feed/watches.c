@@ -45,7 +45,7 @@ static bool version_of(void *context, int32_t partition, const void *what, size_
     if (user < 0) return false;
     struct watched *watched = watched_put(watches->table, user, partition);
     if (watched->known) {
-        *version = timeline_version(watched->newest, watched->count);
+        *version = timeline_version(watches->feed->timelines, watched->newest, watched->count);
     } else {
         watched_anew(watches->table, watched); // a Begin may have been lost; roll calls lead here each minute
         soon(watches);
@@ -78,7 +78,8 @@ static void happened(struct watches *watches, struct watched *watched, const str
     case TIMELINE_ITEM_ANSWER: watched_anew(watches->table, watched); break;
     case TIMELINE_ITEM_REQUEST:
     case TIMELINE_ITEM_HOT:
-    case TIMELINE_ITEM_HOT_GONE: break;
+    case TIMELINE_ITEM_HOT_GONE:
+    case TIMELINE_ITEM_EDITED: break;
     }
 }
 
@@ -102,6 +103,11 @@ void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first
 
 void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
     watched_job(watches->table, WATCHED_JOB_GONE, author, id);
+    if (watched_count(watches->table)) soon(watches);
+}
+
+void watches_edited(struct watches *watches, int64_t id) {
+    watched_job(watches->table, WATCHED_JOB_EDITED, 0, id);
     if (watched_count(watches->table)) soon(watches);
 }
 

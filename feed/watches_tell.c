@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "event/codec.h"
+#include "edits/encode.h"
 #include "feed/watches_private.h"
 
 static int has(struct watches *watches, const struct watched *watched, enum relation relation, int64_t other, bool *is,
@@ -26,6 +26,10 @@ static void register_all(struct watches *watches, struct watched *watched, const
             watched_register_new(watches->table, watched, timeline->following->items[i]);
 }
 
+static struct watch_version watches_version(const struct watches *watches, const struct watched *watched) {
+    return timeline_version(watches->feed->timelines, watched->newest, watched->count);
+}
+
 /* Reads the newest posts. complete: as the timeline's. */
 static int read_newest(struct watches *watches, struct watched *watched, struct timeline *timeline,
                        struct error *error) {
@@ -42,21 +46,26 @@ static void name_version(struct watches *watches, struct watched *watched) {
     char what[WATCHES_WHAT_SIZE + 1];
     watched_trust(watched);
     watch_owner_name(watches->owner, watched->partition, what, watches_what_of(watched->user, what),
-                     timeline_version(watched->newest, watched->count));
+                     watches_version(watches, watched));
 }
 
 /* Tells edges the version, unless they know it. */
 static int tell_version(struct watches *watches, struct watched *watched, struct error *error) {
-    struct watch_version before = timeline_version(watched->newest, watched->count);
+    struct watch_version before = watches_version(watches, watched);
     bool known = watched->known;
     struct timeline timeline;
     int code = read_newest(watches, watched, &timeline, error);
     if (code) return code;
     register_all(watches, watched, &timeline);
     watched_trust(watched);
-    if (watched->known && !(known && watch_version_same(before, timeline_version(watched->newest, watched->count))))
+    if (watched->known && !(known && watch_version_same(before, watches_version(watches, watched))))
         name_version(watches, watched);
     return 0;
+}
+
+static struct added_post added(const struct watches *watches, const struct inbox_post *post) {
+    return (struct added_post){
+        .author = post->author, .id = post->id, .version = edited_version(watches->feed->edited, post->id)};
 }
 
 static bool is_gone(const struct watched *watched, int64_t id) {
@@ -75,8 +84,7 @@ static int gather_added(struct watches *watches, struct watched *watched, size_t
         bool is = false;
         int code = is_gone(watched, post->id) ? 0 : watches_shows(watches, watched, post->author, &is, error);
         if (code) return code;
-        if (is && watched_insert(watched, post))
-            watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
+        if (is && watched_insert(watched, post)) watches->posts[(*count)++] = added(watches, post);
     }
     return 0;
 }
@@ -92,7 +100,7 @@ static void gather_unheard(struct watches *watches, const struct watched *watche
         const struct inbox_post *post = &watched->newest[i];
         while (at < before_count && before[at].id > post->id) at++;
         if (at < before_count && before[at].id == post->id) continue;
-        watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
+        watches->posts[(*count)++] = added(watches, post);
     }
 }
 
@@ -110,7 +118,7 @@ static int remove_gone(struct watches *watches, struct watched *watched, size_t 
 
 /* Tells edges the posts that came and the ids that are gone; or the version, if screens must read their page for it. */
 static int tell_change(struct watches *watches, struct watched *watched, struct error *error) {
-    struct watch_version since = timeline_version(watched->newest, watched->count);
+    struct watch_version since = watches_version(watches, watched);
     char what[WATCHES_WHAT_SIZE + 1];
     size_t count;
     if (!watched->known) return 0; // the version is told when the inbox is complete
@@ -124,9 +132,9 @@ static int tell_change(struct watches *watches, struct watched *watched, struct 
     const struct feed_change change = {.posts = {.items = watches->posts, .count = count},
                                        .gone = {.items = watched->gone, .count = watched->gone_count}};
     buffer_clear(&watches->content);
-    event_encode_feed_change(&watches->content, &change);
+    edit_encode_feed_change(&watches->content, &change);
     watch_owner_change(watches->owner, watched->partition, what, watches_what_of(watched->user, what), since,
-                       timeline_version(watched->newest, watched->count), watches->content.data, watches->content.size);
+                       watches_version(watches, watched), watches->content.data, watches->content.size);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "event/codec.h"
+#include "edits/encode.h"
 #include "event/topics.h"
 #include "subjects/subject.h"
 
@@ -27,7 +27,7 @@ void post_thread_close(struct writer *writer, int64_t post) {
         .time = clock_wall_ms(),
     };
     struct buffer record = {0};
-    event_encode_comment_command(&record, &command);
+    edit_encode_comment_command(&record, &command);
     struct write *write = write_new(writer, NULL, closed, NULL);
     write_keyed(write, &TOPIC_COMMENT_COMMANDS, subject, size, &record);
     write_end(write);

@@ -17,7 +17,7 @@
 
 /* Another layout, or other rules of terms: the file is begun anew. So it is with other tables of Unicode, by which letters may fold
  * otherwise: terms are removed by making them again. */
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 /* Pages (4 KiB) in the write-ahead log: from CHECKPOINT_PAGES on each commit copies what it can into the file; from RESTART_PAGES
  * (64 MiB) on it also waits for the searches that still read the log. */
@@ -28,7 +28,7 @@ static const int64_t AGE_MAX_MS = 7LL * 24 * 3600 * 1000 / 2;
 
 static const char SCHEMA[] =
     "CREATE TABLE comments(id INTEGER PRIMARY KEY, subject, owner, floor, root, answers, user, state, text, likes,"
-    " replies, reports, time);"
+    " replies, reports, time, version, edited);"
     "CREATE VIRTUAL TABLE terms USING fts5(body, content='', columnsize=0, tokenize='ascii');"
     "CREATE TABLE marks(name PRIMARY KEY, value) WITHOUT ROWID;";
 
@@ -36,7 +36,7 @@ enum statement { FIND, PUT, REMOVE, ADD_TERMS, REMOVE_TERMS, MARK, STATEMENTS };
 
 static const char *const SQL[STATEMENTS] = {
     [FIND] = "SELECT subject, user, state, text, reports FROM comments WHERE id = ?1",
-    [PUT] = "REPLACE INTO comments VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [PUT] = "REPLACE INTO comments VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     [REMOVE] = "DELETE FROM comments WHERE id = ?1",
     [ADD_TERMS] = "INSERT INTO terms(rowid, body) VALUES (?1, ?2)",
     [REMOVE_TERMS] = "INSERT INTO terms(terms, rowid, body) VALUES ('delete', ?1, ?2)",
@@ -126,11 +126,11 @@ static int find_former(struct index *index, int64_t id, struct error *error) {
 static int write_row(struct index *index, const struct comment_wide *comment, struct error *error) {
     sqlite3_stmt *statement = index->statements[PUT];
     const int64_t numbers[] = {
-        [3] = comment->owner,    [4] = comment->floor, [5] = comment->root,   [6] = comment->answers,
-        [7] = comment->user,     [8] = comment->state, [10] = comment->likes, [11] = comment->replies,
-        [12] = comment->reports, [13] = comment->time};
+        [3] = comment->owner,    [4] = comment->floor, [5] = comment->root,     [6] = comment->answers,
+        [7] = comment->user,     [8] = comment->state, [10] = comment->likes,   [11] = comment->replies,
+        [12] = comment->reports, [13] = comment->time, [14] = comment->version, [15] = comment->edited};
     sqlite3_bind_int64(statement, 1, comment->id);
-    for (int i = 3; i <= 13; i++)
+    for (int i = 3; i <= 15; i++)
         if (i != 9) sqlite3_bind_int64(statement, i, numbers[i]);
     bind_text(statement, 2, comment->subject.data, comment->subject.size);
     bind_text(statement, 9, comment->text.data, comment->text.size);

@@ -13,7 +13,8 @@
 enum { STEPS_BETWEEN_LOOKS = 500 };
 
 #define COLUMNS                                                                                                        \
-    "comments.id, subject, owner, floor, root, answers, user, state, text, likes, replies, reports, time FROM "
+    "comments.id, subject, owner, floor, root, answers, user, state, text, likes, replies, reports, time, "            \
+    "version, edited FROM "
 
 /* CROSS JOIN: the terms come first. */
 static const char BY_TERMS[] = "SELECT " COLUMNS "terms CROSS JOIN comments ON comments.id = terms.rowid"
@@ -117,6 +118,8 @@ static struct comment_wide column_comment(sqlite3_stmt *statement) {
         .replies = sqlite3_column_int(statement, 10),
         .reports = sqlite3_column_int(statement, 11),
         .time = sqlite3_column_int64(statement, 12),
+        .version = sqlite3_column_int64(statement, 13),
+        .edited = sqlite3_column_int64(statement, 14),
     };
 }
 

@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "base/worker.h"
+#include "edits/edits.h"
 #include "json/json.h"
 #include "subjects/words.h"
 
@@ -17,7 +18,9 @@ void found_json_put(struct buffer *out, const struct comment_wide *comment) {
         buffer_string(out, "null");
     else
         json_put_text(out, comment->text.data, comment->text.size);
-    buffer_format(out, ",\"time\":%" PRId64 ",\"floor\":%" PRId32, comment->time, comment->floor);
+    buffer_format(out, ",\"time\":%" PRId64 ",", comment->time);
+    edit_put_state(out, comment->version, comment->edited);
+    buffer_format(out, ",\"floor\":%" PRId32, comment->floor);
     json_member_id(out, ",\"root\":", comment->root);
     json_member_id(out, ",\"reply_to\":", comment->answers);
     buffer_format(out,

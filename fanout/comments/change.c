@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "edits/edits.h"
 #include "json/json.h"
 #include "subjects/words.h"
 #include "users/user_json.h"
@@ -18,7 +19,9 @@ static void put_comment(struct buffer *out, const struct changed_comment *item, 
         json_put_text(out, text->data, text->size);
     else
         buffer_string(out, "null");
-    buffer_format(out, ",\"time\":%" PRId64 ",\"floor\":%d", item->time, (int)item->floor);
+    buffer_format(out, ",\"time\":%" PRId64 ",", item->time);
+    edit_put_state(out, item->version, item->edited);
+    buffer_format(out, ",\"floor\":%d", (int)item->floor);
     json_member_id(out, ",\"root\":", item->root);
     json_member_id(out, ",\"reply_to\":", item->answers);
     buffer_format(out, ",\"likes\":%" PRId64 ",\"reply_count\":%d,\"replies\":[],\"state\":\"%s\"}", item->likes,
@@ -31,8 +34,11 @@ static void read_items(struct thread_told *told, const struct comment_change *ch
         const struct changed_comment *item = &change->items.items[i];
         size_t at = told->json.size;
         put_comment(&told->json, item, &change->texts.items[i], profiles);
-        told->items[told->item_count++] = (struct thread_item){
-            .id = item->id, .gone = item->state != COMMENT_CHANGE_VISIBLE, .at = at, .size = told->json.size - at};
+        told->items[told->item_count++] = (struct thread_item){.id = item->id,
+                                                               .gone = item->state != COMMENT_CHANGE_VISIBLE,
+                                                               .edited = item->version > 1,
+                                                               .at = at,
+                                                               .size = told->json.size - at};
     }
 }
 

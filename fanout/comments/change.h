@@ -8,6 +8,7 @@
 struct thread_item {
     int64_t id;
     bool gone;       /* its text must no longer be shown */
+    bool edited;     /* nor must a former one */
     size_t at, size; /* of its JSON, in the change's bytes */
 };
 

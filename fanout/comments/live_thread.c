@@ -184,10 +184,15 @@ void live_thread_read(struct live_thread *thread, const int64_t *version) {
 
 /* ---- changes ---- */
 
+static bool must_be_told(const struct live_comment *comment) {
+    const struct thread_item *item = live_comment_item(comment);
+    return item->gone || item->edited;
+}
+
 /* Of a sampled frame: forgets the oldest item that shows a new comment. False: no item does. */
 static bool forget_item(struct live_thread *thread) {
     size_t place = 0;
-    while (place < thread->item_count && live_comment_item(&thread->items[place])->gone) place++;
+    while (place < thread->item_count && must_be_told(&thread->items[place])) place++;
     if (place == thread->item_count) return false;
     remove_item(thread, place);
     return true;

@@ -63,13 +63,15 @@ static size_t find_gone(const struct live_feed *live, int64_t id) {
     return i;
 }
 
-static void add_post(struct live_feed *live, struct texts *texts, int64_t id, int64_t author) {
+static void add_post(struct live_feed *live, struct texts *texts, const struct added_post *post) {
     MEM_ROOM(live->posts, live->post_count, live->post_room);
-    live->posts[live->post_count++] = (struct live_post){id, author, texts_get(texts, id)};
+    live->posts[live->post_count++] =
+        (struct live_post){post->id, post->author, texts_get(texts, post->id, post->version)};
 }
 
 /* True: the phone can be told of it. */
-static bool take_post(struct live_feed *live, struct texts *texts, int64_t id, int64_t author) {
+static bool take_post(struct live_feed *live, struct texts *texts, const struct added_post *post) {
+    int64_t id = post->id;
     size_t place = find_gone(live, id);
     if (place < live->gone_count) { /* the phone has it still, and keeps it */
         live->gone[place] = live->gone[--live->gone_count];
@@ -77,7 +79,7 @@ static bool take_post(struct live_feed *live, struct texts *texts, int64_t id, i
     }
     if (find_post(live, id) < live->post_count) return true;
     if (!may_be_told(live, id) || live->post_count == LIVE_PENDING_MAX) return false;
-    add_post(live, texts, id, author);
+    add_post(live, texts, post);
     return true;
 }
 
@@ -99,7 +101,7 @@ static bool take_all(struct live_feed *live, struct texts *texts, const struct f
     for (size_t i = 0; i < change->gone.count; i++)
         if (!take_gone(live, change->gone.items[i])) return false;
     for (size_t i = 0; i < change->posts.count; i++)
-        if (!take_post(live, texts, change->posts.items[i].id, change->posts.items[i].author)) return false;
+        if (!take_post(live, texts, &change->posts.items[i])) return false;
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "edits/encode.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ids/ids.h"
@@ -197,7 +198,7 @@ static bool remove_post(struct erasure *erasure, const json_t *item) {
     struct post_command command = {.kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms()};
     if (json_want_text(item, "id", &text, NULL) || !ids_parse(text, strlen(text), &command.id)) return false;
     struct buffer record = {0};
-    event_encode_post_command(&record, &command);
+    edit_encode_post_command(&record, &command);
     found(erasure, ERASED_POSTS);
     post_thread_close(erasure->erasing->writer, command.id);
     send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_POST_COMMANDS, erasure->user, &record,
@@ -251,7 +252,7 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
                                                             chance_next(&erasure->erasing->account->chance),
                                                             chance_next(&erasure->erasing->account->chance))};
     struct buffer record = {0};
-    event_encode_comment_command(&record, &command);
+    edit_encode_comment_command(&record, &command);
     const struct rpc_value *values = RPC_VALUES(RPC_TEXT(SUBJECT, subject), RPC_INT(USER, erasure->user),
                                                 RPC_TEXT(KEY, key), RPC_INT(COMMENT, command.comment));
     found(erasure, like ? ERASED_LIKES : ERASED_COMMENTS);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "ingest/comments/answers.h"
 #include "ingest/comments/facts.h"
+#include "ingest/edits.h"
 #include "subjects/words.h"
 
 /* ---- commands ---- */
@@ -140,6 +141,43 @@ static void post_report(void *state, const struct call *call) {
     json_decref(object);
 }
 
+/* An edit until it is known whom it mentions. */
+struct new_edit {
+    struct comment_wish *wish;
+    struct http_request *request;
+    struct comment_command command;
+};
+
+static void edit_is_read(void *context, const struct edit_wish *wish) {
+    struct new_edit *edit = context;
+    if (wish) {
+        edit->command.text = wish->text;
+        edit->command.reason = wish->reason;
+        edit->command.version = wish->version;
+        edit->command.mentions = (struct event_longs){.items = wish->mentions.users, .count = wish->mentions.count};
+        comment_wish_send(edit->wish, edit->request, &edit->command);
+        edit->wish = NULL; // the command's
+    }
+    free(edit->wish);
+    free(edit);
+}
+
+static void put_comment(void *state, const struct call *call) {
+    struct comments_gateway *gateway = state;
+    char subject[SUBJECT_MAX + 1];
+    if (!comments_subject(call, subject)) return;
+    struct new_edit *edit = MEM_NEW(&(struct new_edit){.wish = new_wish(gateway, subject, ANSWER_COMMENT),
+                                                       .request = call->request,
+                                                       .command = plain_command(call, COMMENT_COMMAND_EDIT)});
+    edit->command.comment = call->values[2].id;
+    edit_read(call->request, &(struct edit_reader){.points_max = COMMENT_TEXT_POINTS_MAX,
+                                                   .reason_max = COMMENT_REASON_POINTS_MAX,
+                                                   .feeds = gateway->feeds,
+                                                   .partitions = gateway->user_partitions,
+                                                   .context = edit,
+                                                   .done = edit_is_read});
+}
+
 /* ---- of moderators ---- */
 
 static bool kind_of_state(const char *state, enum comment_command_kind *kind) {
@@ -234,6 +272,7 @@ static void put_subject(void *state, const struct call *call) {
 }
 
 static const struct endpoint ENDPOINTS[] = {
+    {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}", put_comment, NEEDS_USER},
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}", delete_comment, NEEDS_USER},
     {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", put_like, NEEDS_USER},
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", delete_like, NEEDS_USER},

@@ -6,8 +6,9 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/text.h"
-#include "event/codec.h"
+#include "edits/encode.h"
 #include "event/topics.h"
+#include "ingest/edits.h"
 
 /* ---- refusals ---- */
 
@@ -40,7 +41,10 @@ void comment_refused(struct http_request *request, const char *refusal, enum ans
         http_problem(request, bad ? 400 : found->status, found->code, found->detail, retry_s);
         return;
     }
-    http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
+    if (strcmp(refusal, "old_version") == 0 || strcmp(refusal, "edits") == 0)
+        edit_refused(request, refusal);
+    else
+        http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
 }
 
 /* ---- outcomes ---- */
@@ -195,7 +199,7 @@ void comment_wish_send(struct comment_wish *wish, struct http_request *request, 
     command.subject = (struct event_text){.data = wish->subject, .size = strlen(wish->subject)};
     command.key = (struct event_text){.data = wish->key, .size = strlen(wish->key)};
     command.time = clock_wall_ms();
-    event_encode_comment_command(&record, &command);
+    edit_encode_comment_command(&record, &command);
     const struct rpc_value *values =
         RPC_VALUES(RPC_TEXT(SUBJECT, wish->subject), RPC_INT(USER, command.user),
                    RPC_INT(COMMENT, wish->form == ANSWER_MADE ? 0 : command.comment), RPC_TEXT(KEY, wish->key));

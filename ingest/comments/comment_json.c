@@ -8,6 +8,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "ids/ids.h"
+#include "ingest/edits.h"
 #include "users/user_json.h"
 
 enum { LEVELS_MAX = 2 }; /* roots and replies */
@@ -33,19 +34,20 @@ static size_t begin_span(struct shown_comments *shown) {
 
 /* ---- comments ---- */
 
-enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_ROOT, FORM_NUMBER, FORM_REPLIES, FORM_STATE };
+enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_ROOT, FORM_NUMBER, FORM_TIME, FORM_REPLIES, FORM_STATE };
 
 /* The members of a comment, in the order in which owners write them. */
 static const struct comment_part {
     const char *name;
     enum part_form form;
 } PARTS[] = {
-    {"id", FORM_ID},           {"user", FORM_USER},    {"text", FORM_TEXT},
-    {"time", FORM_NUMBER},     {"floor", FORM_NUMBER}, {"root", FORM_ROOT},
-    {"reply_to", FORM_TEXT},   {"likes", FORM_NUMBER}, {"reply_count", FORM_NUMBER},
-    {"replies", FORM_REPLIES}, {"state", FORM_STATE},
+    {"id", FORM_ID},          {"user", FORM_USER},    {"text", FORM_TEXT},          {"time", FORM_NUMBER},
+    {"version", FORM_NUMBER}, {"edited", FORM_TIME},  {"floor", FORM_NUMBER},       {"root", FORM_ROOT},
+    {"reply_to", FORM_TEXT},  {"likes", FORM_NUMBER}, {"reply_count", FORM_NUMBER}, {"replies", FORM_REPLIES},
+    {"state", FORM_STATE},
 };
-enum { ALL_PARTS = (1 << ARRAY_SIZE(PARTS)) - 1 };
+/* Owners of a version before edits say nothing of them: a text that cannot be edited has the version 1. */
+enum { ALL_PARTS = (1 << ARRAY_SIZE(PARTS)) - 1, EDIT_PARTS = 1 << 4 | 1 << 5 };
 
 /* A comment on its way from the owner's answer into the body. */
 struct passed_comment {
@@ -112,6 +114,7 @@ static bool put_part(struct passed_comment *comment, enum part_form form) {
     case FORM_TEXT: return is_text(&value);
     case FORM_ROOT: return json_bytes_are(&value, "null") || read_id(&value, &comment->root);
     case FORM_NUMBER: return is_number(&value);
+    case FORM_TIME: return is_number(&value) || json_bytes_are(&value, "null");
     case FORM_STATE: return read_state(comment, &value);
     default: return false;
     }
@@ -136,7 +139,8 @@ static bool put_parts(struct passed_comment *comment) {
         put_key(body, &key, PARTS[number].form);
         if (!put_part(comment, PARTS[number].form)) return false;
     }
-    return !comment->scan->bad && seen == ALL_PARTS;
+    if (!(seen & EDIT_PARTS)) buffer_string(body, ",\"version\":1,\"edited\":null");
+    return !comment->scan->bad && (seen | EDIT_PARTS) == ALL_PARTS;
 }
 
 static bool put_comment(struct shown_comments *shown, struct json_scan *scan, const struct comment_names *names,
@@ -325,12 +329,18 @@ bool shown_around(struct shown_comments *shown, struct json_bytes reply, const s
     return true;
 }
 
+bool shown_edits(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
+    shown->complete = true;
+    return edits_put(&shown->body, reply, names->profiles, &shown->authors[shown->author_count++]);
+}
+
 bool shown_make(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
                 const struct comment_names *names) {
     switch (form) {
     case SHOWN_PAGE: return shown_page(shown, reply, names);
     case SHOWN_REPLIES: return shown_replies(shown, reply, names);
     case SHOWN_ONE: return shown_one(shown, reply, names);
+    case SHOWN_EDITS: return shown_edits(shown, reply, names);
     default: return shown_around(shown, reply, names);
     }
 }

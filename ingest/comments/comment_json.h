@@ -47,10 +47,11 @@ bool shown_comment(struct shown_comments *shown, struct json_bytes comment, cons
 bool shown_one(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_page(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+bool shown_edits(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 bool shown_around(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 
 /* The same by a number. */
-enum shown_form { SHOWN_PAGE, SHOWN_REPLIES, SHOWN_ONE, SHOWN_AROUND };
+enum shown_form { SHOWN_PAGE, SHOWN_REPLIES, SHOWN_ONE, SHOWN_AROUND, SHOWN_EDITS };
 bool shown_make(enum shown_form form, struct shown_comments *shown, struct json_bytes reply,
                 const struct comment_names *names);
 

@@ -13,6 +13,7 @@
 #include "ingest/comments/answers.h"
 #include "ingest/comments/etag.h"
 #include "ingest/comments/facts.h"
+#include "ingest/edits.h"
 #include "ingest/user_lists.h"
 #include "users/user_json.h"
 
@@ -294,6 +295,19 @@ static void get_comment(void *state, const struct call *call) {
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
+static void get_edits(void *state, const struct call *call) {
+    int64_t limit = EDITS_LIMIT_DEFAULT, after = -1;
+    struct read_request wanted;
+    if (!begin(state, call, &wanted) || !call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) ||
+        !call_query_int(call, "after", &after))
+        return;
+    wanted.user = -1; // there are no likes in it
+    wanted.form = SHOWN_EDITS;
+    ask(&wanted, &ASK_EDITS,
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
+                   RPC_INT(USER, call->claims.user), RPC_INT(AFTER, after)));
+}
+
 /* ---- who likes a post ---- */
 
 struct likers_request {
@@ -383,5 +397,6 @@ static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}", get_comment, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/replies", get_replies, NEEDS_TOKEN},
     {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/answers", get_replies, NEEDS_TOKEN},
+    {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/edits", get_edits, NEEDS_TOKEN},
 };
 const struct endpoint_list COMMENT_PAGES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

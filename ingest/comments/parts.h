@@ -1,9 +1,9 @@
 /* The state that all endpoints of comments share. Loop's thread.
  *
- *     pages.c    comments that are read: a page of a thread, the replies of a root, the answers to a reply, one comment with those around it;
- *                and who likes a post
+ *     pages.c    comments that are read: a page of a thread, the replies of a root, the answers to a reply, one comment with those around it,
+ *                or its edits; and who likes a post
  *     writing.c  comments that are written: POST, and GET of the outcome
- *     acts.c     acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked
+ *     acts.c     acts on comments and subjects: edited, deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked
  */
 #pragma once
 

@@ -166,7 +166,8 @@ static void ask_for_posts(struct home_request *home, size_t count) {
     ask_for_counts(home, from);
     for (size_t i = from; i < home->post_count; i++) {
         struct home_post *post = &home->posts[i];
-        *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, home->refs.items[i].id)};
+        const struct page_ref *ref = &home->refs.items[i];
+        *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, ref->id, ref->version)};
         if (text_state_of(post->text) != TEXT_ASKED) continue;
         text_await(post->text, &post->wait);
         home->waiting++;

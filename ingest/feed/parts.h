@@ -1,6 +1,6 @@
 /* The state that all endpoints of the feed share. Loop's thread.
  *
- *     posts.c    a post: made, read, deleted                follows.c  follows and mutes of the caller: PUT and DELETE
+ *     posts.c    a post: made, read, deleted; post_edits.c  follows.c  follows and mutes of the caller: PUT and DELETE
  *     users.c    a user as others see him                   home.c     home timelines
  *     handles.c  PUT and DELETE of the caller's own handle, and GET of the user who has one:
  *
@@ -50,4 +50,4 @@ enum { FEED_RETRY_AFTER_S = 1 };
 static inline void feed_owner_away(struct http_request *request) { owners_away(request, FEED_RETRY_AFTER_S); }
 
 /* Their state is struct feed_gateway. */
-extern const struct endpoint_list POSTS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;
+extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;

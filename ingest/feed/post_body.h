@@ -7,6 +7,7 @@
 
 enum {
     POST_BODY_POINTS_MAX = 2000, /* characters of the text */
+    POST_BODY_REASON_MAX = 1000, /* of a moderator's reason */
     POST_BODY_MEDIA_MAX = 4,
     POST_BODY_URL_MAX = 2048 /* bytes */
 };

@@ -1,4 +1,4 @@
-#include "ingest/feed/parts.h"
+#include "ingest/feed/post_request.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
-#include "event/codec.h"
+#include "edits/encode.h"
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/client_text.h"
@@ -42,16 +42,15 @@ static void counted(void *context) {
     free(shown);
 }
 
-/* post: is taken. */
-static void show_post(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
-                      json_t *post) {
+void post_show(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
+               json_t *post) {
     struct shown_post *shown = mem_alloc(sizeof *shown);
     int64_t id = post_id(post);
     *shown = (struct shown_post){gateway, request, reader, status, post};
     comment_counts_ask(gateway->counts, &id, 1, reader, shown, counted);
 }
 
-static void no_post(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
+void post_none(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
 
 /* ---- new ones ---- */
 
@@ -80,7 +79,7 @@ static void posted(void *context, struct http_request *request, unsigned status,
     struct new_post *new_post = context;
     shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
     if (status == 200)
-        show_post(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
+        post_show(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
     else if (status == 404)
         http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
     else
@@ -100,7 +99,7 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
     };
     struct buffer record = {0};
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(KEY, new_post->key));
-    event_encode_post_command(&record, &command);
+    edit_encode_post_command(&record, &command);
     json_decref(new_post->object);
     new_post->object = NULL;
     feed_write_start(new_post->gateway, &(struct command_write){
@@ -158,14 +157,6 @@ static void post_post(void *state, const struct call *call) {
 
 /* ---- one that is there ---- */
 
-/* A request about a post, while its author's owner is asked who wrote it. */
-struct post_request {
-    struct feed_gateway *gateway;
-    struct http_request *request;
-    int64_t user, id; /* user: the caller */
-    bool deletes;     /* else it is read */
-};
-
 /* A post that is being deleted. */
 struct deletion {
     struct feed_gateway *gateway;
@@ -190,16 +181,16 @@ static void deleted(void *context, struct http_request *request, unsigned status
 
 static void write_deletion(const struct post_request *asked) {
     struct post_command command = {
-        .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
+        .kind = POST_COMMAND_DELETE, .user = asked->claims.user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
-    *deletion = (struct deletion){asked->gateway, asked->id, asked->user};
-    event_encode_post_command(&record, &command);
-    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(POST, asked->id));
+    *deletion = (struct deletion){asked->gateway, asked->id, command.user};
+    edit_encode_post_command(&record, &command);
+    const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_INT(POST, asked->id));
     feed_write_start(asked->gateway, &(struct command_write){
                                          .request = asked->request,
                                          .topic = &TOPIC_POST_COMMANDS,
-                                         .user = asked->user,
+                                         .user = command.user,
                                          .record = &record,
                                          .question = rpc_path(&ASK_GONE, values),
                                          .answer = deleted,
@@ -209,60 +200,75 @@ static void write_deletion(const struct post_request *asked) {
     buffer_free(&record);
 }
 
-static void delete_found(const struct post_request *asked, const json_t *post) {
+void post_not_yours(struct http_request *request) {
+    http_problem(request, 403, "not_your_post", "somebody else has written this post", 0);
+}
+
+static void delete_found(struct post_request *asked, json_t *post) {
     int64_t author;
     if (json_is_null(post))
         http_reply(asked->request, 204, NULL, NULL, 0, NULL, 0);
     else if (json_want_int(post, "user", 0, INT64_MAX, &author, NULL))
         feed_owner_away(asked->request);
-    else if (author != asked->user)
-        http_problem(asked->request, 403, "not_your_post", "somebody else has written this post", 0);
+    else if (author != asked->claims.user)
+        post_not_yours(asked->request);
     else
         write_deletion(asked);
+    free(asked);
+}
+
+static void read_found(struct post_request *asked, json_t *post) {
+    if (json_is_null(post))
+        post_none(asked->request);
+    else
+        post_show(asked->gateway, asked->request, asked->claims.user, 200, json_incref(post));
+    free(asked);
 }
 
 static void found(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     json_t *post = json_array_get(json_object_get(reply, "items"), 0);
-    if (!post)
+    if (post) {
+        asked->found(asked, post);
+    } else {
         feed_owner_away(asked->request);
-    else if (asked->deletes)
-        delete_found(asked, post);
-    else if (json_is_null(post))
-        no_post(asked->request);
-    else
-        show_post(asked->gateway, asked->request, asked->user, 200, json_incref(post));
+        free(asked);
+    }
     json_decref(reply);
-    free(asked);
 }
 
-static void ask_for(struct feed_gateway *gateway, const struct call *call, bool deletes) {
-    struct post_request *asked = mem_alloc(sizeof *asked);
-    int64_t id = call->values[0].id;
-    *asked = (struct post_request){gateway, call->request, call->claims.user, id, deletes};
-    const struct rpc_value *values = RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(IDS, id));
-    if (deletes)
-        rpc_ask(gateway->owners, &ASK_POSTS, values, PEER_TIMEOUT_MS, found, asked);
-    else
-        shared_answers_ask(gateway->shared, SHARED_POST, id, &ASK_POSTS, values, found, asked);
+static struct post_request *request_of(struct feed_gateway *gateway, const struct call *call, post_found *done) {
+    return MEM_NEW(&(struct post_request){
+        .gateway = gateway, .request = call->request, .claims = call->claims, .id = call->values[0].id, .found = done});
+}
+
+void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done) {
+    struct post_request *asked = request_of(gateway, call, done);
+    rpc_ask(gateway->owners, &ASK_POSTS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), PEER_TIMEOUT_MS, found,
+            asked);
+}
+
+bool post_may_be_there(const struct feed_gateway *gateway, const struct call *call) {
+    return ids_partition(call->values[0].id) < gateway->partitions;
 }
 
 static void get_post(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
-    int64_t id = call->values[0].id;
-    if (ids_partition(id) < gateway->partitions)
-        ask_for(gateway, call, false);
-    else
-        no_post(call->request);
+    if (!post_may_be_there(gateway, call)) {
+        post_none(call->request);
+        return;
+    }
+    struct post_request *asked = request_of(gateway, call, read_found);
+    shared_answers_ask(gateway->shared, SHARED_POST, asked->id, &ASK_POSTS,
+                       RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), found, asked);
 }
 
 /* A post that no process can ever have made is gone already. */
 static void delete_post(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    int64_t id = call->values[0].id;
-    if (ids_partition(id) < gateway->partitions)
-        ask_for(gateway, call, true);
+    if (post_may_be_there(state, call))
+        post_ask(state, call, delete_found);
     else
         http_reply(call->request, 204, NULL, NULL, 0, NULL, 0);
 }

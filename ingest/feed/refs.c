@@ -12,13 +12,15 @@ void page_refs_free(struct page_refs *refs) {
 
 static bool read_ref(struct json_scan *scan, struct page_ref *ref) {
     struct json_bytes key, id;
-    *ref = (struct page_ref){.id = -1, .user = -1};
+    *ref = (struct page_ref){.id = -1, .user = -1, .version = 1};
     json_scan_object(scan);
     while (json_scan_member(scan, &key)) {
         if (json_bytes_are(&key, "id")) {
             if (!json_scan_text(scan, &id) || !ids_parse(id.data, id.size, &ref->id)) return false;
         } else if (json_bytes_are(&key, "user")) {
             if (!json_scan_int(scan, &ref->user)) return false;
+        } else if (json_bytes_are(&key, "version")) {
+            if (!json_scan_int(scan, &ref->version)) return false;
         } else {
             json_scan_value(scan, NULL);
         }

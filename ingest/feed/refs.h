@@ -5,6 +5,7 @@
 
 struct page_ref {
     int64_t id, user;
+    int64_t version; /* of its text, or 1 */
 };
 
 struct page_refs {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
+#include "edits/encode.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/client_text.h"
@@ -39,7 +40,7 @@ static void write_entry(struct write *write, int64_t user, const struct comment_
         .numbers = 2,
         .second = ban->time << NUMBER_BITS | (chance_next(&chance) & ((1 << NUMBER_BITS) - 1)),
     };
-    event_encode_moderation_entry(&record, &entry);
+    edit_encode_moderation_entry(&record, &entry);
     write_keyed(write, &TOPIC_MODERATION_LOG, key, subject_key_write(key, &parts), &record);
     buffer_free(&record);
 }

@@ -2,7 +2,16 @@
 
 #include <string.h>
 
+#include "edits/edits.h"
 #include "users/user_json.h"
+
+static bool put_edits(struct buffer *body, const json_t *comment) {
+    int64_t version, edited;
+    if (!edit_read_state(comment, &version, &edited)) return false;
+    buffer_byte(body, ',');
+    edit_put_state(body, version, edited);
+    return true;
+}
 
 static bool put_item(struct buffer *body, const json_t *comment, struct profiles *profiles, bool own) {
     const char *id, *state;
@@ -16,9 +25,9 @@ static bool put_item(struct buffer *body, const json_t *comment, struct profiles
     user_json_find(body, user, profiles);
     if (!shown) buffer_string(body, ",\"text\":null");
     bool good = (!shown || json_copy_text(body, comment, "text")) && json_copy_int(body, comment, "time") &&
-                json_copy_int(body, comment, "floor") && json_copy_text(body, comment, "root") &&
-                json_copy_text(body, comment, "reply_to") && json_copy_int(body, comment, "likes") &&
-                json_copy_int(body, comment, "reply_count");
+                put_edits(body, comment) && json_copy_int(body, comment, "floor") &&
+                json_copy_text(body, comment, "root") && json_copy_text(body, comment, "reply_to") &&
+                json_copy_int(body, comment, "likes") && json_copy_int(body, comment, "reply_count");
     buffer_string(body, ",\"replies\":[]");
     good = good && json_copy_text(body, comment, "state") && json_copy_text(body, comment, "subject") &&
            (own || json_copy_int(body, comment, "reports"));

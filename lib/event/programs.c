@@ -59,6 +59,7 @@ static const struct topic_use FEED[] = {
     {&TOPIC_FEED_WATCHES, READ_OR_BURY | WRITE},
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_FOLLOW_REFUSALS, READ_OR_BURY | WRITE},
+    {&TOPIC_MODERATION_LOG, WRITE}, // what moderators did to posts
 };
 
 static const struct topic_use COMMENTS[] = {

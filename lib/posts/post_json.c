@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "edits/edits.h"
 #include "ids/ids.h"
 #include "users/user_json.h"
 
@@ -25,9 +26,10 @@ void post_put_media(struct buffer *body, const json_t *media) {
 
 bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles) {
     const char *id, *text;
-    int64_t user, time;
+    int64_t user, time, version, edited;
     if (json_want_text(post, "id", &id, NULL) || json_want_int(post, "user", 0, INT64_MAX, &user, NULL) ||
-        json_want_text(post, "text", &text, NULL) || json_want_int(post, "time", 0, INT64_MAX, &time, NULL))
+        json_want_text(post, "text", &text, NULL) || json_want_int(post, "time", 0, INT64_MAX, &time, NULL) ||
+        !edit_read_state(post, &version, &edited))
         return false;
     buffer_string(body, "{\"id\":");
     json_put_text(body, id, strlen(id));
@@ -36,13 +38,15 @@ bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles
     buffer_string(body, ",\"text\":");
     json_put_text(body, text, strlen(text));
     post_put_media(body, json_object_get(post, "media"));
-    buffer_format(body, ",\"time\":%" PRId64 "}", time);
+    buffer_format(body, ",\"time\":%" PRId64 ",", time);
+    edit_put_state(body, version, edited);
+    buffer_byte(body, '}');
     return true;
 }
 
 /* The members of an owner's post, as the bytes that they are. */
 struct post_parts {
-    struct json_bytes id, user, text, media, time;
+    struct json_bytes id, user, text, media, time, version, edited;
 };
 
 static bool read_parts(struct json_bytes post, struct post_parts *parts) {
@@ -55,6 +59,8 @@ static bool read_parts(struct json_bytes post, struct post_parts *parts) {
         if (json_bytes_are(&key, "text") && value.data[0] == '"') parts->text = value;
         if (json_bytes_are(&key, "media") && value.data[0] == '[') parts->media = value;
         if (json_bytes_are(&key, "time")) parts->time = value;
+        if (json_bytes_are(&key, "version")) parts->version = value;
+        if (json_bytes_are(&key, "edited") && !json_bytes_are(&value, "null")) parts->edited = value;
     }
     return !scan.bad && parts->id.size > 2 && parts->text.data && parts->media.data;
 }
@@ -62,10 +68,13 @@ static bool read_parts(struct json_bytes post, struct post_parts *parts) {
 bool post_put_bytes(struct buffer *body, struct json_bytes post, struct profiles *profiles, struct post_shown *shown) {
     struct post_parts parts = {.id.size = 0};
     size_t start = body->size;
-    int64_t time;
+    int64_t time, edited = 0;
+    shown->version = 1;
     if (!read_parts(post, &parts) || !ids_parse(parts.id.data + 1, parts.id.size - 2, &shown->id) ||
         !text_number(parts.user.data, parts.user.size, INT64_MAX, &shown->user) ||
-        !text_number(parts.time.data, parts.time.size, INT64_MAX, &time))
+        !text_number(parts.time.data, parts.time.size, INT64_MAX, &time) ||
+        (parts.version.size && !text_number(parts.version.data, parts.version.size, INT64_MAX, &shown->version)) ||
+        (parts.edited.size && !text_number(parts.edited.data, parts.edited.size, INT64_MAX, &edited)))
         return false;
     buffer_string(body, "{\"id\":\"");
     text_int(body, shown->id);
@@ -79,6 +88,8 @@ bool post_put_bytes(struct buffer *body, struct json_bytes post, struct profiles
     buffer_append(body, parts.media.data, parts.media.size);
     buffer_string(body, ",\"time\":");
     text_int(body, time);
+    buffer_byte(body, ',');
+    edit_put_state(body, shown->version, edited);
     buffer_byte(body, '}');
     return true;
 }

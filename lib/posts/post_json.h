@@ -10,7 +10,7 @@ bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles
 
 /* A post that an owner has sent, and where its author's name lies in it as clients see it. */
 struct post_shown {
-    int64_t id, user;
+    int64_t id, user, version;
     size_t user_at, user_end; /* of what user_json_find appended; from the post's first byte on */
 };
 

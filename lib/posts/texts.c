@@ -188,14 +188,19 @@ static struct shared_text *ask_soon(struct texts *texts, int64_t id) {
     return text;
 }
 
-struct shared_text *texts_get(struct texts *texts, int64_t id) {
+static bool is_over(const struct shared_text *text, int64_t version) {
+    return text->until_ms <= texts_now_ms() || (text->state == TEXT_THERE && text->shown.version < version);
+}
+
+struct shared_text *texts_get(struct texts *texts, int64_t id, int64_t version) {
     struct shared_text *text = map_pointer(texts->by_id, (uint64_t)id);
-    if (text && text->state != TEXT_ASKED && text->until_ms <= texts_now_ms()) {
+    if (text && text->state != TEXT_ASKED && is_over(text, version)) {
         texts_drop(texts, text);
         text = NULL;
     }
     texts->stats.found += text != NULL;
     if (!text) text = ask_soon(texts, id);
+    if (version > text->wanted) text->wanted = version;
     text->references++;
     return text;
 }

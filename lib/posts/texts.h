@@ -69,8 +69,8 @@ void texts_stop(struct texts *texts);
 /* No question may be under way, no reference held. NULL is fine. */
 void texts_free(struct texts *texts);
 
-/* A reference, which the caller gives back by text_give. */
-struct shared_text *texts_get(struct texts *texts, int64_t id);
+/* A reference, which the caller gives back by text_give. version: a kept text of a lower one is over, and asked for again; from 1. */
+struct shared_text *texts_get(struct texts *texts, int64_t id, int64_t version);
 void text_give(struct shared_text *text);
 
 /* The post is probably deleted: later calls of texts_get ask for its text again. */

@@ -126,7 +126,8 @@ void texts_forget(struct texts *texts, int64_t id) {
 void texts_settle(struct texts *texts, struct shared_text *text, enum text_state state) {
     text->state = state;
     texts->stats.away += state == TEXT_AWAY;
-    if (state != TEXT_AWAY && !text->forget) {
+    bool former = state == TEXT_THERE && text->shown.version < text->wanted;
+    if (state != TEXT_AWAY && !text->forget && !former) {
         keep(texts, text);
     } else if (text->listed) {
         map_remove(texts->by_id, (uint64_t)text->id, NULL);

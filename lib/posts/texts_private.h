@@ -12,6 +12,7 @@ struct shared_text {
     enum text_state state;
     bool listed;         /* in by_id. Then it is ASKED, or kept: among `oldest` to `newest` */
     bool forget;         /* ASKED: the answer is not kept */
+    int64_t wanted;      /* ASKED: a lower version is not kept: it was on its way when the text was edited */
     bool alone;          /* ASKED: the process that was asked does not own its partition: its own owner is asked */
     unsigned references; /* of callers, and of the question or the list of those to be asked */
     struct text_wait *waits;

@@ -34,7 +34,8 @@ const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the 
                                        {RPC_PARTITION},
                                        {PLAIN(AUTHORS, 1, ANY), ABOVE, BEFORE, LIMIT(1100, 20)}};
 const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
-const struct rpc_question ASK_WRITTEN = {"a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20)}};
+const struct rpc_question ASK_WRITTEN = {
+    "a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20), TEXT(EDITS, 0, ANY)}};
 const struct rpc_question ASK_USER = {
     .what = "a user: handle, and how many followers", .start = "user", .parts = {RPC_USER}};
 const struct rpc_question ASK_LIST = {"a page of followers, followed or muted users",
@@ -53,6 +54,12 @@ const struct rpc_question ASK_POSTED = {
     "the post that a command made", "posted", {RPC_USER}, {TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_GONE = {
     "a post's deletion is decided", "gone", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_EDITED = {"what an edit of a post led to",
+                                        "edited",
+                                        {RPC_USER, RPC_POST},
+                                        {NUMBER(VERSION, 1, ANY, -1), TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_POST_EDITS = {
+    "the versions of a post's text", "post-edits", {RPC_PARTITION, RPC_POST}, {BEHIND, LIMIT(100, 20)}};
 const struct rpc_question ASK_WISH = {
     "what a wish for a handle led to", "wish", {RPC_USER}, {TEXT(HANDLE, 1, ANY), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_UNNAMED = {"the user's handle is given up", "unnamed", {RPC_USER}, {OFFSET, WAIT(2000)}};
@@ -90,11 +97,16 @@ const struct rpc_question ASK_COUNTS = {"how many comments and likes subjects ha
                                         {RPC_PARTITION},
                                         {PLAIN(SUBJECTS, 1, ANY)}};
 const struct rpc_question ASK_OF_USER = {
-    "a user's own comments, likes or reports",
+    "a user's own comments, likes, reports or former texts",
     "comments/of",
     {RPC_PARTITION},
-    {OF_USER, TEXT(LIKES, 0, ANY), TEXT(REPORTS, 0, ANY), CURSOR, LIMIT(4000, 4000)},
+    {OF_USER, TEXT(LIKES, 0, ANY), TEXT(REPORTS, 0, ANY), TEXT(EDITS, 0, ANY), CURSOR, LIMIT(4000, 4000)},
 };
+
+const struct rpc_question ASK_EDITS = {"the versions of a comment's text",
+                                       "comments/edits",
+                                       {RPC_SUBJECT, RPC_COMMENT},
+                                       {BEHIND, LIMIT(100, 20), ANYBODY}};
 
 /* ---- of routers ---- */
 
@@ -137,10 +149,11 @@ const struct rpc_question ASK_SEARCH = {
 #define ALL(...)                                                                                                       \
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
-    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
-                  &ASK_NOTICES, &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_WISH, &ASK_UNNAMED)},
+    {"feeds",
+     ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES, &ASK_NOTICES,
+         &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_EDITED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
-                               &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER)},
+                               &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
     {"moderation", ALL(&ASK_SEARCH)},

@@ -90,7 +90,7 @@ def test_the_end_of_sharing_is_exported(everything, user):
 def test_an_export_begins_where_it_is_told(ada):
     http = ada.http(ada.user)
     page = http.ok('GET', '/v1/export', params={'after': 'comments'})
-    assert (page['kind'], len(page['items']), page['next']) == ('comments', 1, 'likes')
+    assert (page['kind'], len(page['items']), page['next']) == ('comments', 1, 'edits')
     assert [http.ok('GET', '/v1/export', params={'after': after})['next'] for after in ('likes', 'likes.2', 'likes.3', 'reports.3')] == [
         'likes.1', 'likes.3', 'reports', 'history']
     assert http.ok('GET', '/v1/export', params={'after': 'posts', 'limit': 2})['next'] == f'posts.{ada.posts[1]["id"]}'

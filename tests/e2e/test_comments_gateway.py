@@ -53,7 +53,7 @@ def test_a_comment_is_written_and_read(comments, owner, feed, post, ada):
     made = response.json()
     assert before - 1000 < made['time'] < now_ms() + 1000
     assert made == {'id': made['id'], 'user': ada, 'name': 'Ada', 'avatar_url': 'https://img.example/ada.png',
-                    'text': 'Grüße, \U0001f30d "quoted"\n', 'time': made['time'], 'floor': 1, 'root': None,
+                    'text': 'Grüße, \U0001f30d "quoted"\n', 'time': made['time'], 'version': 1, 'edited': None, 'floor': 1, 'root': None,
                     'reply_to': None, 'likes': 0, 'reply_count': 0, 'replies': [], 'state': 'visible'}
     command = owner.commands[-1]
     assert (command['owner'], command['role'], command['blocked'], command['level']) == (author, 'USER', False, 0)

@@ -39,7 +39,8 @@ def test_a_post_is_made_read_and_deleted(feed, users):
     post = made.json()
     assert isinstance(post['id'], str) and before - 1000 < post['time'] < now_ms() + 1000
     assert post == {'id': post['id'], 'user': ada, 'name': 'Ada', 'avatar_url': 'https://img.example/ada.png',
-                    'text': 'Grüße, \U0001f30d "quoted"\n', 'media': ['https://img.example/1'], 'time': post['time']}
+                    'text': 'Grüße, \U0001f30d "quoted"\n', 'media': ['https://img.example/1'], 'time': post['time'],
+                    'version': 1, 'edited': None}
     assert feed.http(ben).ok('GET', f'/v1/posts/{post["id"]}') == post
     assert feed.http(ben).ok('GET', f'/v1/users/{ada}/posts') == {'items': [post], 'next': None}
 

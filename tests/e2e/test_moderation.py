@@ -97,7 +97,8 @@ def test_items_are_comments_with_subject_and_reports(searched):
     cluster, comments, moderator = searched
     cluster.http(4001).ok('PUT', '/v1/profile', json={'name': 'Ada'})
     made = comments.put(200, user=4001, text='whole', reports=3, root=comment_id(BEGIN_MS, 7), answers=comment_id(BEGIN_MS, 8), replies=1)
-    expected = {'id': str(made['id']), 'user': 4001, 'name': 'Ada', 'avatar_url': '', 'text': 'whole', 'time': made['time'], 'floor': 201,
+    expected = {'id': str(made['id']), 'user': 4001, 'name': 'Ada', 'avatar_url': '', 'text': 'whole', 'time': made['time'], 'version': 1,
+                'edited': None, 'floor': 201,
                 'root': str(made['root']), 'reply_to': str(made['answers']), 'likes': 2, 'reply_count': 1, 'replies': [],
                 'state': 'visible', 'subject': 'post:2', 'reports': 3}
     eventually(lambda: search(moderator, text='whole') == [expected])

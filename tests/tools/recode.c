@@ -212,7 +212,7 @@ static void show_follow_refusal(struct buffer *out, const struct follow_refusal 
 }
 
 static void show_post_command(struct buffer *out, const struct post_command *record) {
-    static const char *const kinds[] = {"POST", "DELETE", "FORGET"};
+    static const char *const kinds[] = {"POST", "DELETE", "FORGET", "EDIT"};
     put_symbol(out, "kind", kinds, record->kind);
     put_long(out, "user", record->user);
     put_long(out, "id", record->id);
@@ -221,6 +221,9 @@ static void show_post_command(struct buffer *out, const struct post_command *rec
     put_texts(out, "media", record->media);
     put_long(out, "time", record->time);
     put_longs(out, "mentions", record->mentions);
+    put_long(out, "version", record->version);
+    put_long(out, "editor", record->editor);
+    put_text(out, "reason", record->reason);
 }
 
 static void show_post(struct buffer *out, const struct post *record) {
@@ -233,6 +236,10 @@ static void show_post(struct buffer *out, const struct post *record) {
 static void show_post_text(struct buffer *out, const struct post_text *record) {
     put_text(out, "text", record->text);
     put_texts(out, "media", record->media);
+    put_long(out, "version", record->version);
+    put_long(out, "edited", record->edited);
+    put_long(out, "editor", record->editor);
+    put_longs(out, "mentions", record->mentions);
 }
 
 static void show_name_command(struct buffer *out, const struct name_command *record) {
@@ -281,7 +288,8 @@ static void show_answer(struct buffer *out, const struct timeline_answer *answer
 }
 
 static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
-    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot", "Gone", "HotGone"};
+    static const char *const kinds[] = {"Push", "Backlog", "Begin",   "Request", "Answer",
+                                        "Hot",  "Gone",    "HotGone", "Edited"};
     buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case TIMELINE_ITEM_PUSH:
@@ -305,6 +313,10 @@ static void show_timeline_item(struct buffer *out, const struct timeline_item *i
         put_long(out, "id", item->gone.id);
         break;
     case TIMELINE_ITEM_HOT_GONE: put_long(out, "id", item->hot_gone.id); break;
+    case TIMELINE_ITEM_EDITED:
+        put_long(out, "id", item->edited.id);
+        put_long(out, "version", item->edited.version);
+        break;
     }
     close_object(out);
     buffer_string(out, "}, ");
@@ -316,6 +328,7 @@ static void show_feed_change(struct buffer *out, const struct feed_change *chang
         buffer_string(out, i ? ", {" : "{");
         put_long(out, "author", change->posts.items[i].author);
         put_long(out, "id", change->posts.items[i].id);
+        put_long(out, "version", change->posts.items[i].version);
         close_object(out);
     }
     buffer_string(out, "], ");

@@ -5,8 +5,8 @@
 #include "showing.h"
 
 static void show_comment_command(struct buffer *out, const struct comment_command *record) {
-    static const char *const kinds[] = {"POST",   "REPLY", "LIKE",    "UNLIKE",  "DELETE", "PIN",  "UNPIN",
-                                        "REPORT", "HIDE",  "RESTORE", "APPROVE", "CLOSE",  "OPEN", "REGISTER"};
+    static const char *const kinds[] = {"POST", "REPLY",   "LIKE",    "UNLIKE", "DELETE", "PIN",      "UNPIN", "REPORT",
+                                        "HIDE", "RESTORE", "APPROVE", "CLOSE",  "OPEN",   "REGISTER", "EDIT"};
     static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
     static const char *const who_mays[] = {"EVERYONE", "FOLLOWERS", "FRIENDS", "NOBODY", "SAME_WHO"};
     static const char *const reviews[] = {"AFTER", "BEFORE", "SAME_REVIEW"};
@@ -33,6 +33,8 @@ static void show_comment_command(struct buffer *out, const struct comment_comman
     put_symbol(out, "state", states, record->state);
     put_long(out, "named_user", record->named_user);
     put_text(out, "named_key", record->named_key);
+    put_long(out, "version", record->version);
+    put_text(out, "reason", record->reason);
 }
 
 static void show_comment_subject(struct buffer *out, const struct comment_subject *record) {
@@ -65,6 +67,8 @@ static void show_comment(struct buffer *out, const struct comment *record) {
     put_long(out, "replies", record->replies);
     put_long(out, "reports", record->reports);
     put_long(out, "time", record->time);
+    put_long(out, "version", record->version);
+    put_long(out, "edited", record->edited);
 }
 
 static void show_comment_text(struct buffer *out, const struct comment_text *record) {
@@ -73,6 +77,9 @@ static void show_comment_text(struct buffer *out, const struct comment_text *rec
     put_text(out, "key", record->key);
     put_longs(out, "mentions", record->mentions);
     put_long(out, "rested_at", record->rested_at);
+    put_long(out, "version", record->version);
+    put_long(out, "edited", record->edited);
+    put_long(out, "editor", record->editor);
 }
 
 static void show_comment_reaction(struct buffer *out, const struct comment_reaction *record) {
@@ -81,8 +88,9 @@ static void show_comment_reaction(struct buffer *out, const struct comment_react
 }
 
 static void show_comment_refusal(struct buffer *out, const struct comment_refusal *record) {
-    static const char *const reasons[] = {"NO_SUBJECT", "NO_COMMENT", "CLOSED",      "BANNED",  "NOT_ALLOWED", "LEVEL",
-                                          "BLOCKED",    "NOT_YOURS",  "NOT_VISIBLE", "NO_ROOT", "PINS"};
+    static const char *const reasons[] = {"NO_SUBJECT", "NO_COMMENT",  "CLOSED",    "BANNED",      "NOT_ALLOWED",
+                                          "LEVEL",      "BLOCKED",     "NOT_YOURS", "NOT_VISIBLE", "NO_ROOT",
+                                          "PINS",       "OLD_VERSION", "EDITS"};
     put_long(out, "command", record->command);
     put_long(out, "user", record->user);
     put_text(out, "key", record->key);
@@ -97,7 +105,7 @@ static void show_comment_ban(struct buffer *out, const struct comment_ban *recor
 }
 
 static void show_moderation_entry(struct buffer *out, const struct moderation_entry *record) {
-    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE", "BAN", "UNBAN"};
+    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE", "BAN", "UNBAN", "EDIT"};
     static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
@@ -134,6 +142,8 @@ static void show_comment_wide(struct buffer *out, const struct comment_wide *rec
     put_long(out, "replies", record->replies);
     put_long(out, "reports", record->reports);
     put_long(out, "time", record->time);
+    put_long(out, "version", record->version);
+    put_long(out, "edited", record->edited);
 }
 
 static void show_changed_comments(struct buffer *out, const struct comment_change *record) {
@@ -151,6 +161,8 @@ static void show_changed_comments(struct buffer *out, const struct comment_chang
         put_long(out, "answers", item->answers);
         put_long(out, "likes", item->likes);
         put_long(out, "replies", item->replies);
+        put_long(out, "version", item->version);
+        put_long(out, "edited", item->edited);
         close_object(out);
     }
     buffer_string(out, "], \"texts\": [");

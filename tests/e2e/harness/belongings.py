@@ -6,7 +6,7 @@ from .feed import Feed
 from .geo import HOME, at
 from .waiting import eventually
 
-KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'likes', 'reports', 'history'
+KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'edits', 'likes', 'reports', 'history'
 
 
 class Belongings:

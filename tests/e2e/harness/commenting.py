@@ -66,6 +66,15 @@ class Commenting:
         assert (made['floor'], made['state']) == (noted.floor, noted.state), made
         return made
 
+    def edit(self, subject, user, comment, text, moderator=False, reason=None) -> dict:
+        """Of the newest version."""
+        noted = self.threads.subjects[subject].comments[int(comment)]
+        http = self.http(user, **({'scope': 'moderator'} if moderator else {}))
+        made = self._ask(http, 'PUT', self.path(subject, comment), 200,
+                         json={'text': text, 'version': noted.version, **({'reason': reason} if reason else {})})
+        self.threads.edit(subject, int(comment), user, text, noted.version, made['edited'], moderator)
+        return made
+
     def like(self, subject, user, comment, wanted=True) -> int:
         answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', self.path(subject, comment, 'like'), 200)
         self.threads.like(subject, int(comment), user, wanted)

@@ -98,6 +98,8 @@ class CommentsOwner:
             self.threads.pin(subject, about, user, kind == 'PIN', moderator)
         elif kind == 'DELETE':
             self.threads.delete(subject, about, user, moderator)
+        elif kind == 'EDIT':
+            self.threads.edit(subject, about, user, command['text'], command['version'], id >> 22, moderator)
         elif kind == 'REPORT':
             self.threads.report(subject, about, user)
         else:

@@ -38,6 +38,15 @@ class Feed:
             self.posts[user].append(int(post['id']))
         return post
 
+    def edit(self, user, post, text, timeout=30, **claims) -> dict:
+        """post: as the API has answered it last."""
+        def edited():
+            response = self.cluster.http(user, **claims).put(f'/v1/posts/{post["id"]}', json={'text': text, 'version': post['version']})
+            assert response.status_code in (200, 202, 503), response.text
+            return response.status_code == 200 and response.json()
+
+        return eventually(edited, timeout, what=f'the edit of {post["id"]} is answered')
+
     def delete(self, user, post, timeout=30):
         eventually(lambda: self.http(user).delete(f'/v1/posts/{post}').status_code == 204, timeout,
                    what=f'the post {post} is deleted')

@@ -35,6 +35,8 @@ class Comment:
         self.id, self.user, self.text, self.time, self.floor = id, user, text, time, floor
         self.root, self.reply_to, self.state = root, reply_to, state
         self.likes, self.reports = set(), set()
+        self.version, self.edited = 1, None
+        self.former = []  # texts
 
 
 class Threads:
@@ -93,6 +95,21 @@ class Threads:
         if id not in known.comments:
             raise Refused('no_comment')
         return known, known.comments[id]
+
+    def edit(self, subject, id, user, text, version, time, moderator=False):
+        known, comment = self._comment(subject, id)
+        if comment.state == 'deleted':
+            raise Refused('not_visible')
+        if not moderator and user != comment.user:
+            raise Refused('not_yours')
+        if not moderator and comment.state == 'hidden':
+            raise Refused('not_visible')
+        if version != comment.version:
+            raise Refused('old_version')
+        comment.former.append(comment.text)
+        comment.text, comment.version, comment.edited = text, version + 1, time
+        known.version += 1
+        return comment
 
     def like(self, subject, id, user, wanted=True, blocked=False):
         known, comment = self._comment(subject, id)
@@ -174,7 +191,7 @@ class Threads:
             answers = [reply for reply in known.replies(comment.root) if reply.reply_to == id and reply.state == 'visible']
         under = known.replies(id)[:replies] if comment.root is None else []
         return {'id': str(id), 'user': comment.user, 'text': comment.text if comment.state == 'visible' else None,
-                'time': comment.time, 'floor': comment.floor, 'root': comment.root and str(comment.root),
+                'time': comment.time, 'version': comment.version, 'edited': comment.edited, 'floor': comment.floor, 'root': comment.root and str(comment.root),
                 'reply_to': comment.reply_to and str(comment.reply_to), 'likes': len(comment.likes),
                 'reply_count': len(answers), 'replies': [self.shown(subject, reply.id) for reply in under],
                 'state': comment.state}

@@ -117,10 +117,12 @@ TEST(a_post_has_its_author_and_id_in_its_key) {
     struct sample sample = sample_of(&TOPIC_POST_TEXTS);
     with_key(&sample, 5, 9);
     const struct event_text media[] = {{"http://a", 8}, {"https://b", 9}};
-    event_encode_post_text(&sample.value, &(struct post_text){.text = {"Hi", 2}, .media = {media, 2}});
+    event_encode_post_text(&sample.value,
+                           &(struct post_text){.text = {"Hi", 2}, .media = {media, 2}, .version = 1, .editor = -1});
     with_value(&sample);
     assert_text(&sample, HEAD("post-texts") "[5,\"9\"],\"value\":{\"text\": \"Hi\", \"media\": [\"http://a\", "
-                                            "\"https://b\"]}}");
+                                            "\"https://b\"], \"version\": 1, \"edited\": 0, \"editor\": -1, "
+                                            "\"mentions\": []}}");
     buffer_free(&sample.value);
 }
 

@@ -73,9 +73,32 @@ static int64_t time_of(const struct model_comment *model) {
     return model->written ? model->written : ids_time_ms(model->id);
 }
 
+/* The versions of its text, of which the newest one stands alone when the comment is deleted. */
+static void compare_texts(const struct comparing *c, const struct model_comment *model, const struct comment *comment) {
+    bool deleted = model->state == COMMENT_DELETED;
+    check(c, "the version", comment->version, (int64_t)model->version_count);
+    check(c, "the time of the last edit", comment->edited, model->versions[model->version_count - 1].edited);
+    for (size_t i = 0; i < model->version_count; i++) {
+        const struct model_version *version = &model->versions[i];
+        bool newest = i + 1 == model->version_count;
+        struct comment_text text;
+        struct error error;
+        int found = newest ? threads_text(c->process->threads, c->partition, c->subject, model->id, &text, &error)
+                           : threads_former(c->process->threads, c->partition, c->subject, model->id, (int64_t)i + 1,
+                                            &text, &error);
+        check(c, "a text", found, newest || !deleted);
+        if (found != 1) continue;
+        check(c, "the version of a text", text.version, (int64_t)i + 1);
+        check(c, "the editor of a text", text.editor, version->editor);
+        check(c, "the time of a text", text.edited, version->edited);
+        bool same = text.text.size == (deleted ? 0 : version->text.size) &&
+                    memcmp(text.text.data, version->text.data, text.text.size) == 0;
+        check(c, "what a text says", same, 1);
+    }
+}
+
 static void compare_comment(const struct comparing *c, const struct model_comment *model) {
     struct comment comment;
-    struct comment_text text;
     struct error error;
     int found = threads_comment(c->process->threads, c->partition, c->subject, model->id, &comment, &error);
     check(c, "a comment", found, 1);
@@ -90,15 +113,14 @@ static void compare_comment(const struct comparing *c, const struct model_commen
     check(c, "the time", comment_time(model->id, &comment), time_of(model));
     check(c, "replies", comment.replies, model_replies(c->model, model));
     check(c, "reply numbers", comment.floors, model->root ? 0 : model_floors(c->model, model->id));
-    found = threads_text(c->process->threads, c->partition, c->subject, model->id, &text, &error);
-    check(c, "a text", found, 1);
-    if (found == 1) check(c, "the size of a text", (int64_t)text.text.size, model->state == COMMENT_DELETED ? 0 : 5);
+    compare_texts(c, model, &comment);
     compare_reactions(c, model);
     const struct world_wide *wide = world_wide(c->world, model->id);
     check(c, "a wide record", wide != NULL, 1);
     if (!wide) return;
     check(c, "a wide record's state", (int64_t)wide->state, (int64_t)model->state);
-    check(c, "a wide record's text", (int64_t)wide->text_size, model->state == COMMENT_DELETED ? 0 : 5);
+    check(c, "a wide record's text", (int64_t)wide->text_size,
+          model->state == COMMENT_DELETED ? 0 : (int64_t)model->versions[model->version_count - 1].text.size);
     check(c, "a wide record's reports", wide->reports, model_reports(model));
 }
 
@@ -164,6 +186,7 @@ static void compare_row(const struct comparing *c, const struct threads_row *row
     check(c, "the author on a page", row->comment.user, comment.user);
     if (comment.state == COMMENT_VISIBLE)
         threads_text(c->process->threads, c->partition, c->subject, row->id, &text, &error);
+    if (text.version < comment.version) text.text.size = 0; // it is not read yet
     bool same = row->text.size == text.text.size &&
                 memcmp(row->text.data ? row->text.data : "", text.text.data, row->text.size) == 0;
     check(c, "a text on a page", same, 1);

@@ -1,6 +1,5 @@
 /* Random commands. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,11 +11,11 @@ const struct event_text WORLD_SUBJECTS[MODEL_SUBJECTS] = {{"post:1", 6}, {"post:
 static const int64_t MENTIONED[MODEL_USERS] = {3, 0, 4, 1, 5, 2};
 
 static enum comment_command_kind draw_kind(struct comments_world *world) {
-    static const enum comment_command_kind OFTEN[] = {COMMENT_COMMAND_POST,  COMMENT_COMMAND_REPLY,
-                                                      COMMENT_COMMAND_REPLY, COMMENT_COMMAND_LIKE,
-                                                      COMMENT_COMMAND_LIKE,  COMMENT_COMMAND_UNLIKE};
+    static const enum comment_command_kind OFTEN[] = {
+        COMMENT_COMMAND_POST, COMMENT_COMMAND_REPLY,  COMMENT_COMMAND_REPLY, COMMENT_COMMAND_LIKE,
+        COMMENT_COMMAND_LIKE, COMMENT_COMMAND_UNLIKE, COMMENT_COMMAND_EDIT};
     if (world_chance(world, 20) < 15) return OFTEN[world_chance(world, sizeof OFTEN / sizeof *OFTEN)];
-    return (enum comment_command_kind)world_chance(world, COMMENT_COMMAND_REGISTER + 1);
+    return (enum comment_command_kind)world_chance(world, COMMENT_COMMAND_EDIT + 1);
 }
 
 /* The id of a comment that some process has written, of any subject; 1: there is none. */
@@ -31,6 +30,30 @@ static int64_t draw_comment(struct comments_world *world, int subject) {
         if (key.size == of->size && memcmp(key.subject, of->data, of->size) == 0) return key.comment;
     }
     return 1;
+}
+
+/* Mostly by the author or a moderator, and of the newest version as far as the records say. */
+static void draw_edit(struct comments_world *world, struct model_command *drawn) {
+    struct comment_command *command = &drawn->command;
+    const struct world_log *log =
+        &world->logs[THREADS_COMMENTS][hash_partition(command->subject.data, command->subject.size, WORLD_PARTITIONS)];
+    static const char *const TEXTS[] = {"once more", "@again", "and again", "hi"};
+    const char *text = TEXTS[world_chance(world, 4)];
+    struct error error;
+    command->text = (struct event_text){text, strlen(text)};
+    command->version = 1 + (int64_t)world_chance(world, 2);
+    if (!world_chance(world, 6)) return;
+    for (size_t i = log->count; i-- > 0;) {
+        const struct world_record *record = &log->items[i];
+        struct subject_key key;
+        struct comment comment;
+        if (!subject_key_read(record->bytes, record->key_size, &key) || key.comment != command->comment) continue;
+        if (event_decode_comment(world->codec, record->bytes + record->key_size, record->value_size, &comment, &error))
+            return; // without a rule, counts may fall below 0
+        command->version = comment.version;
+        if (world_chance(world, 4)) command->user = comment.user;
+        return;
+    }
 }
 
 static void draw_fields(struct comments_world *world, struct model_command *drawn) {
@@ -54,6 +77,7 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     command->review = (enum comment_command_review)(world_chance(world, 4) ? 0 : world_chance(world, 3));
     command->closing = (enum comment_command_closing)(world_chance(world, 4) ? 0 : world_chance(world, 3));
     command->time = world->now_ms;
+    if (kind == COMMENT_COMMAND_EDIT) draw_edit(world, drawn);
 }
 
 /* A service imports: the comment comes with its time and state, and others are named by the keys that made them. */

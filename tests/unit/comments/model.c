@@ -51,10 +51,13 @@ int model_floors(const struct model_subject *subject, int64_t root) {
 
 enum { DONE = -1, PASSING = -2 };
 
+/* Once at that time; an edit may mention the user who owned the subject, and was told of the comment as its owner. */
 static void tell(struct model *model, const struct model_comment *comment, int64_t user, bool mention, int64_t time) {
     if (user == comment->user) return;
-    for (size_t i = 0; i < model->notice_count; i++)
-        if (model->notices[i].user == user && model->notices[i].comment == comment->id) return;
+    for (size_t i = 0; i < model->notice_count; i++) {
+        const struct model_notice *before = &model->notices[i];
+        if (before->user == user && before->comment == comment->id && before->time == time) return;
+    }
     assert(model->notice_count < MODEL_NOTICES_MAX);
     model->notices[model->notice_count++] = (struct model_notice){
         .user = user, .by = comment->user, .comment = comment->id, .time = time, .mention = mention};
@@ -66,7 +69,12 @@ static void tell_all(struct model *model, struct model_subject *subject, const s
     const struct model_comment *answered = comment->answers ? model_find(subject, comment->answers) : NULL;
     if (answered && answered->state == COMMENT_VISIBLE) tell(model, comment, answered->user, false, time);
     tell(model, comment, subject->owner, false, time);
-    for (size_t i = 0; i < comment->mentions.count; i++) tell(model, comment, comment->mentions.items[i], true, time);
+    for (int64_t user = 0; user < MODEL_USERS; user++)
+        if (comment->mentioned[user]) tell(model, comment, user, true, time);
+}
+
+static void mention(struct model_comment *comment, const struct event_longs *mentions) {
+    for (size_t i = 0; i < mentions->count; i++) comment->mentioned[mentions->items[i]] = true;
 }
 
 static bool unpin(struct model_subject *subject, int64_t id) {
@@ -100,6 +108,15 @@ static struct model_comment *named(struct model *model, const struct model_comma
     return model_find(&model->subjects[drawn->subject], id);
 }
 
+static bool take_turn(struct model_subject *subject, const struct comment_command *command, int64_t time_ms) {
+    int64_t *rested = &subject->rested_at[command->user];
+    int64_t next = (*rested > time_ms ? *rested : time_ms) + MODEL_INTERVAL_MS;
+    if (command->role != COMMENT_COMMAND_USER) return true;
+    if (next > time_ms + MODEL_BURST * MODEL_INTERVAL_MS) return false;
+    *rested = next;
+    return true;
+}
+
 static int may_write(struct model_subject *subject, const struct comment_command *command, int64_t owner,
                      int64_t time_ms) {
     bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE, asked = command->owner == owner;
@@ -114,13 +131,7 @@ static int may_write(struct model_subject *subject, const struct comment_command
             return asked ? COMMENT_REFUSAL_NOT_ALLOWED : PASSING;
         if (command->level < subject->level) return COMMENT_REFUSAL_LEVEL;
     }
-    if (command->role == COMMENT_COMMAND_USER) {
-        int64_t *rested = &subject->rested_at[command->user];
-        int64_t next = (*rested > time_ms ? *rested : time_ms) + MODEL_INTERVAL_MS;
-        if (next > time_ms + MODEL_BURST * MODEL_INTERVAL_MS) return PASSING;
-        *rested = next;
-    }
-    return DONE;
+    return take_turn(subject, command, time_ms) ? DONE : PASSING;
 }
 
 static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
@@ -152,13 +163,15 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .written = command->written,
         .floor = floor,
         .key = drawn->key,
-        .mentions = command->mentions,
+        .versions = {{.text = command->text, .editor = -1}},
+        .version_count = 1,
         .state = import                                               ? (enum comment_state)command->state
                  : subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD
                                                                       : COMMENT_VISIBLE,
     };
     subject->structure++;
     struct model_comment *made = &subject->comments[subject->count - 1];
+    mention(made, &command->mentions);
     if (made->state == COMMENT_VISIBLE && command->role != COMMENT_COMMAND_SERVICE)
         tell_all(model, subject, made, ids_time_ms(made->id));
     outcome->made = subject->comments[subject->count - 1].id;
@@ -222,6 +235,40 @@ static int moderate(struct model *model, const struct model_command *drawn, stru
     return DONE;
 }
 
+static int edit(struct model *model, const struct model_command *drawn, struct model_comment *about) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
+    const struct model_comment *answered = about->answers ? model_find(subject, about->answers) : NULL;
+    bool moderator = command->role == COMMENT_COMMAND_MODERATOR, held = about->state == COMMENT_HELD;
+    bool author = command->role != COMMENT_COMMAND_SERVICE && command->user == about->user;
+    bool visible = about->state == COMMENT_VISIBLE;
+    if (about->state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (!author && !moderator) return COMMENT_REFUSAL_NOT_YOURS;
+    if (!moderator && command->user == MODEL_BANNED) return COMMENT_REFUSAL_BANNED;
+    if (!moderator && about->state == COMMENT_HIDDEN) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (!moderator && visible && subject->review == COMMENT_SUBJECT_BEFORE && command->user != subject->owner)
+        return COMMENT_REFUSAL_NOT_ALLOWED;
+    const struct model_version *newest = &about->versions[about->version_count - 1];
+    if (command->version + 1 == (int64_t)about->version_count && newest->editor == command->user &&
+        newest->text.size == command->text.size && newest->text.data == command->text.data)
+        return DONE;
+    if (command->version != (int64_t)about->version_count) return COMMENT_REFUSAL_OLD_VERSION;
+    if (!take_turn(subject, command, drawn->time_ms)) return PASSING;
+    assert(about->version_count < MODEL_VERSIONS_MAX);
+    about->versions[about->version_count++] =
+        (struct model_version){.text = command->text, .editor = command->user, .edited = drawn->time_ms};
+    for (int u = 0; held && u < MODEL_USERS; u++) about->mentioned[u] = false;
+    for (size_t i = 0; i < command->mentions.count; i++) {
+        int64_t user = command->mentions.items[i];
+        if (visible && !about->mentioned[user] && user != subject->owner && !(answered && user == answered->user))
+            tell(model, about, user, true, drawn->time_ms);
+        about->mentioned[user] = true;
+    }
+    subject->structure++;
+    model->edits++;
+    return DONE;
+}
+
 static int register_subject(struct model_subject *subject, const struct comment_command *command) {
     struct model_subject now = *subject;
     if (command->role != COMMENT_COMMAND_SERVICE) return COMMENT_REFUSAL_NOT_YOURS;
@@ -262,6 +309,7 @@ static int decide(struct model *model, const struct model_command *drawn, struct
     if (likes || kind == COMMENT_COMMAND_REPORT) return react(subject, command, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
         return owns || moderator || imports(command) ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
+    if (kind == COMMENT_COMMAND_EDIT) return edit(model, drawn, about);
     if (kind != COMMENT_COMMAND_DELETE) return moderate(model, drawn, about);
     if (!owns && !moderator && (service || command->user != about->user)) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state != COMMENT_DELETED) become(subject, about, COMMENT_DELETED);

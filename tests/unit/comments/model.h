@@ -7,11 +7,20 @@
 enum { MODEL_SUBJECTS = 4, MODEL_COMMENTS_MAX = 400, MODEL_USERS = 6, MODEL_BANNED = 5, MODEL_KEYS_MAX = 2000 };
 enum { MODEL_INTERVAL_MS = 3000, MODEL_BURST = 2, MODEL_NOTICES_MAX = 4096 };
 
+enum { MODEL_VERSIONS_MAX = 40 };
+
+struct model_version {
+    struct event_text text;
+    int64_t editor, edited; /* editor: -1: the author; edited: 0: with the comment */
+};
+
 struct model_comment {
     int64_t id, user, root, answers, written; /* written: 0: when its id says */
     int floor, key;
     enum comment_state state;
-    struct event_longs mentions;
+    struct model_version versions[MODEL_VERSIONS_MAX]; /* of its text, the newest last */
+    size_t version_count;
+    bool mentioned[MODEL_USERS]; /* by any version; while it is held, by the newest */
     bool likes[MODEL_USERS], reported[MODEL_USERS];
 };
 
@@ -47,7 +56,7 @@ struct model {
     int64_t ticks[8]; /* by partition; -1: none */
     struct model_notice notices[MODEL_NOTICES_MAX];
     size_t notice_count;
-    unsigned passing; /* refusals that nobody remembers */
+    unsigned edits, passing; /* passing: refusals that nobody remembers */
 };
 
 /* A command as the history draws it; fields as in CommentCommand. */

@@ -14,18 +14,20 @@ TEST(all_end_as_the_model, struct comments_world *world) {
         sum.refusals += h.refusals;
         sum.passing += h.passing;
         sum.notices += h.notices;
+        sum.edits += h.edits;
         sum.crashes += h.crashes;
         sum.aborts += h.aborts;
         sum.fenced += h.fenced;
         sum.disks += h.disks;
     }
     print_message(
-        "%llu histories: %u commands, %u comments, %u notices, %u refusals and %u that pass, %u crashes, %u aborted "
+        "%llu histories: %u commands, %u comments, %u edits, %u notices, %u refusals and %u that pass, %u crashes, %u aborted "
         "and %u fenced transactions, %u lost disks\n",
-        (unsigned long long)count, sum.commands, sum.comments, sum.notices, sum.refusals, sum.passing, sum.crashes,
-        sum.aborts, sum.fenced, sum.disks);
+        (unsigned long long)count, sum.commands, sum.comments, sum.edits, sum.notices, sum.refusals, sum.passing,
+        sum.crashes, sum.aborts, sum.fenced, sum.disks);
     // The histories have come to everything that they are to test.
     assert_true(sum.comments > count && sum.refusals > count && sum.passing > count / 2 && sum.notices > count);
+    assert_true(sum.edits > count);
     assert_true(sum.crashes && sum.aborts && sum.fenced && sum.disks);
 }
 

@@ -7,8 +7,14 @@ enum { OWNER = 1, AUTHOR = 2, OTHER = 3 };
 static const struct event_text SUBJECT = {"post:1", 6}, KEY = {"k", 1}, TEXT = {"hello", 5};
 
 static struct comment_command command_of(enum comment_command_kind kind, int64_t user) {
-    return (struct comment_command){
-        .kind = kind, .subject = SUBJECT, .key = KEY, .text = TEXT, .user = user, .comment = 10, .owner = OWNER};
+    return (struct comment_command){.kind = kind,
+                                    .subject = SUBJECT,
+                                    .key = KEY,
+                                    .text = TEXT,
+                                    .user = user,
+                                    .comment = 10,
+                                    .owner = OWNER,
+                                    .version = kind == COMMENT_COMMAND_EDIT};
 }
 
 static struct thread registered(void) { return (struct thread){.registered = true, .subject = {.owner = OWNER}}; }
@@ -18,7 +24,7 @@ static struct thread with_root(void) {
     struct thread thread = registered();
     thread.subject.roots = 1;
     thread.subject.visible = 1;
-    thread.about = (struct comment_place){.id = 10, .comment = {.user = AUTHOR, .floor = 1}};
+    thread.about = (struct comment_place){.id = 10, .comment = {.user = AUTHOR, .floor = 1, .version = 1}};
     return thread;
 }
 
@@ -165,7 +171,7 @@ TEST(who_may_do_what) {
         {COMMENT_COMMAND_UNPIN, NO, NO, YES, YES, NO},   {COMMENT_COMMAND_HIDE, NO, NO, NO, YES, NO},
         {COMMENT_COMMAND_RESTORE, NO, NO, NO, YES, NO},  {COMMENT_COMMAND_APPROVE, NO, NO, NO, YES, NO},
         {COMMENT_COMMAND_CLOSE, NO, NO, YES, YES, YES},  {COMMENT_COMMAND_OPEN, NO, NO, YES, YES, YES},
-        {COMMENT_COMMAND_REGISTER, NO, NO, NO, NO, YES},
+        {COMMENT_COMMAND_REGISTER, NO, NO, NO, NO, YES}, {COMMENT_COMMAND_EDIT, NO, YES, NO, YES, NO},
     };
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         enum comment_command_kind kind = CASES[i].kind;
@@ -412,6 +418,8 @@ TEST(complaints) {
     } while (0)
     BAD(bad.subject = (struct event_text){"post", 4});
     BAD(bad.user = -1);
+    BAD(bad.version = 1);
+    BAD(bad.reason = TEXT);
     BAD(bad.key.size = 0);
     BAD(bad.key = (struct event_text){large, COMMENT_CLIENT_KEY_MAX + 1});
     BAD(bad.comment = 0);
@@ -442,4 +450,81 @@ TEST(complaints) {
     good.text = (struct event_text){large, COMMENT_TEXT_POINTS_MAX};
     assert_null(comment_command_complaint(&good));
 #undef BAD
+}
+
+TEST(an_edit_makes_the_next_version) {
+    struct thread thread = with_root();
+    struct comment_command command = command_of(COMMENT_COMMAND_EDIT, AUTHOR);
+    thread.now_ms = 1234;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_true(thread.edited && thread.about.changed && thread.subject_changed);
+    assert_int_equal(thread.about.comment.version, 2);
+    assert_int_equal(thread.about.comment.edited, 1234);
+    assert_int_equal(thread.subject.structure, 1);
+    // The same once more is no other edit; whoever else has not read it gets another word.
+    thread.repeats = true;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    thread.repeats = false;
+    assert_int_equal(thread.about.comment.version, 2);
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_OLD_VERSION);
+    command.version = 3;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_OLD_VERSION);
+    assert_int_equal(thread.about.comment.version, 2);
+    thread.about.comment.version = command.version = EDIT_VERSIONS_MAX;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_EDITS);
+    command.role = COMMENT_COMMAND_MODERATOR;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_EDITS);
+}
+
+static int edited(enum comment_state state, bool review, bool banned, int64_t user, bool moderator) {
+    struct thread thread = with_root();
+    thread.about.comment.state = state;
+    thread.subject.review = review ? COMMENT_SUBJECT_BEFORE : COMMENT_SUBJECT_AFTER;
+    thread.banned = banned;
+    return decided(thread, COMMENT_COMMAND_EDIT, user, moderator ? COMMENT_COMMAND_MODERATOR : COMMENT_COMMAND_USER);
+}
+
+TEST(which_comments_are_edited) {
+    enum { AFTER = false, BEFORE = true, USER = false, MODERATOR = true, HIDDEN = COMMENT_REFUSAL_NOT_VISIBLE };
+    assert_int_equal(edited(COMMENT_VISIBLE, AFTER, true, AUTHOR, USER), COMMENT_REFUSAL_BANNED);
+    assert_int_equal(edited(COMMENT_VISIBLE, AFTER, true, AUTHOR, MODERATOR), THREAD_DONE);
+    assert_int_equal(edited(COMMENT_HIDDEN, AFTER, false, AUTHOR, USER), HIDDEN);
+    assert_int_equal(edited(COMMENT_HIDDEN, AFTER, false, 99, MODERATOR), THREAD_DONE);
+    assert_int_equal(edited(COMMENT_DELETED, AFTER, false, AUTHOR, USER), HIDDEN);
+    assert_int_equal(edited(COMMENT_DELETED, AFTER, false, 99, MODERATOR), HIDDEN);
+    // What was approved stays as it is; what waits may still change.
+    assert_int_equal(edited(COMMENT_VISIBLE, BEFORE, false, AUTHOR, USER), COMMENT_REFUSAL_NOT_ALLOWED);
+    assert_int_equal(edited(COMMENT_VISIBLE, BEFORE, false, 99, MODERATOR), THREAD_DONE);
+    assert_int_equal(edited(COMMENT_HELD, BEFORE, false, AUTHOR, USER), THREAD_DONE);
+}
+
+/* Edits and new comments come out of the same burst. */
+TEST(edits_take_their_turn) {
+    struct thread thread = with_root();
+    struct comment_command command = command_of(COMMENT_COMMAND_EDIT, AUTHOR);
+    thread.rate = (struct comment_rate){.interval_ms = 1000, .burst = 2};
+    thread.now_ms = 5000;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    command.version = 2;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.rested_at, 7000);
+    command.version = 3;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_TOO_FAST);
+    assert_int_equal(thread.wait_ms, 1000);
+    assert_int_equal(thread.about.comment.version, 3);
+}
+
+TEST(those_who_were_told_are_told_of_no_edit) {
+    static const int64_t BEFORE[] = {7, 8, 7}, NOW[] = {9, 8, 10};
+    struct edit_mentions all;
+    edit_mentions_of(&all, &(struct event_longs){BEFORE, 3}, &(struct event_longs){NOW, 3});
+    assert_int_equal(all.told, 2);
+    assert_int_equal(all.count, 4);
+    assert_int_equal(all.users[2], 9);
+    assert_int_equal(all.users[3], 10);
+    int64_t many[EDIT_TOLD_MAX];
+    for (int64_t i = 0; i < EDIT_TOLD_MAX; i++) many[i] = 100 + i;
+    edit_mentions_of(&all, &(struct event_longs){many, EDIT_TOLD_MAX}, &(struct event_longs){NOW, 3});
+    assert_int_equal(all.told, EDIT_TOLD_MAX);
+    assert_int_equal(all.count, EDIT_TOLD_MAX);
 }

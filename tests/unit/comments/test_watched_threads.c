@@ -83,10 +83,10 @@ static void tell(struct world *w, size_t phone, const struct thread_news *news) 
 
 /* ---- the owner ---- */
 
-static int64_t text_size(void *context, const struct watched_thread *thread, int64_t id) {
+static int64_t text_size(void *context, const struct watched_thread *thread, const struct thread_change *change) {
     const struct world *w = context;
     assert_ptr_equal(thread, w->thread);
-    return w->now_ms >= w->text_ms[id - 1] ? 10 : -1;
+    return w->now_ms >= w->text_ms[change->id - 1] ? 10 : -1;
 }
 
 static void look_up(struct world *w) {
@@ -155,6 +155,9 @@ static void change(struct world *w) {
         static const enum comment_state TO[] = {COMMENT_VISIBLE, COMMENT_HIDDEN, COMMENT_DELETED};
         comment->state = TO[draw(w, 3)];
         if (comment->state != COMMENT_VISIBLE) w->next.pinned[at] = false;
+    } else if (draw(w, 6) == 0 && comment->state == COMMENT_VISIBLE) {
+        comment->version++;
+        w->text_ms[at] = w->now_ms + (int64_t)draw(w, 3) * 400;
     } else if (draw(w, 20) == 0) {
         w->next.closed = !w->next.closed;
         return;
@@ -228,8 +231,8 @@ static bool same_page(const struct page *phone, const struct page *store) {
     for (size_t i = 0; i < COMMENTS; i++) {
         const struct comment *a = &phone->comments[i], *b = &store->comments[i];
         if (!store->there[i] || b->state == COMMENT_HELD) continue;
-        same = same && phone->there[i] && a->state == b->state && a->likes == b->likes && a->replies == b->replies &&
-               phone->pinned[i] == store->pinned[i];
+        same = same && phone->there[i] && a->state == b->state && a->version == b->version && a->likes == b->likes &&
+               a->replies == b->replies && phone->pinned[i] == store->pinned[i];
     }
     return same;
 }
@@ -261,7 +264,9 @@ TEST(test_every_phone_has_the_right_thread_in_the_end) {
 
 /* ---- single rules ---- */
 
-static int64_t short_text(void *context, const struct watched_thread *thread, int64_t id) { return 10; }
+static int64_t short_text(void *context, const struct watched_thread *thread, const struct thread_change *change) {
+    return 10;
+}
 
 /* A thread that edges know, at version 1. */
 static struct watched_thread *known_thread(struct watched_threads *threads, const struct event_text *subject) {
@@ -283,22 +288,25 @@ static struct thread_news news_at(struct watched_threads *threads, struct watche
     return watched_thread_news(threads, thread, now_ms, short_text, NULL);
 }
 
-TEST(test_a_fire_is_sampled_and_what_is_gone_is_always_told) {
+TEST(test_a_fire_is_sampled_and_what_is_gone_or_edited_is_always_told) {
     struct watched_threads *threads = watched_threads_new(1, 100);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
     const struct comment visible = {.state = COMMENT_VISIBLE}, hidden = {.state = COMMENT_HIDDEN},
-                         liked = {.state = COMMENT_VISIBLE, .likes = 1};
+                         liked = {.state = COMMENT_VISIBLE, .likes = 1},
+                         edited = {.state = COMMENT_VISIBLE, .version = 2};
     struct subject_state subject = {.structure = 1000, .visible = 300};
     for (int64_t id = 1; id <= 300; id++) watched_threads_comment(threads, thread, id, NULL, &visible);
     for (int64_t id = 501; id <= 700; id++) watched_threads_comment(threads, thread, id, &visible, &liked);
     watched_threads_comment(threads, thread, 400, &visible, &hidden);
+    watched_threads_comment(threads, thread, 450, &visible, &edited);
     watched_threads_subject(threads, thread, &subject);
     struct thread_news news = news_at(threads, thread, 1000);
     assert_int_equal(news.is, THREAD_NEWS_SHOW);
     assert_int_equal(news.total, 300);
-    assert_int_equal(news.item_count, 51); // half of what is allowed, the newest, and the one that is gone
+    assert_int_equal(news.item_count, 52); // half of what is allowed, the newest, and those that are gone or edited
     assert_int_equal(news.items[0].id, 251);
     assert_int_equal(news.items[50].id, 400);
+    assert_int_equal(news.items[51].id, 450);
     assert_int_equal(news.counter_count, 50);
     // The other counters wait, and are told as far as is allowed. Then pages are read again.
     size_t counters = news.counter_count;
@@ -314,7 +322,9 @@ TEST(test_a_fire_is_sampled_and_what_is_gone_is_always_told) {
     watched_threads_free(threads);
 }
 
-static int64_t no_text(void *context, const struct watched_thread *thread, int64_t id) { return -1; }
+static int64_t no_text(void *context, const struct watched_thread *thread, const struct thread_change *change) {
+    return -1;
+}
 
 static enum thread_news_is news_without_texts(struct watched_threads *threads, int64_t now_ms) {
     struct watched_thread *due = watched_threads_due(threads, now_ms);

@@ -368,6 +368,7 @@ struct comments_history comments_history_run(struct comments_world *world, uint6
     world_compare_notices(world);
     world->history.commands = (unsigned)world->command_count;
     world->history.passing = world->model.passing;
+    world->history.edits = world->model.edits;
     world->history.notices = (unsigned)world->model.notice_count;
     for (size_t s = 0; s < MODEL_SUBJECTS; s++) world->history.comments += (unsigned)world->model.subjects[s].count;
     for (size_t i = 0; i < world->model.outcome_count; i++) world->history.refusals += !world->model.outcomes[i].made;

@@ -14,7 +14,7 @@ enum comments_rule {
 };
 
 struct comments_history {
-    unsigned commands, comments, refusals, passing, notices, crashes, aborts, fenced, disks;
+    unsigned commands, comments, refusals, passing, edits, notices, crashes, aborts, fenced, disks;
     char wrong[256]; /* what differs from the model; empty: nothing */
 };
 

@@ -75,6 +75,7 @@ static void put_line(struct world *w, struct lines *lines, const char *topic, in
             buffer_format(&out, " %" PRId64 " by %" PRId64, item->answer.posts.items[i].id,
                           item->answer.posts.items[i].author);
         break;
+    case TIMELINE_ITEM_EDITED: buffer_format(&out, " edited %" PRId64, item->edited.id); break;
     case TIMELINE_ITEM_HOT: buffer_format(&out, " hot %" PRId64, item->hot.id); break;
     case TIMELINE_ITEM_GONE:
         buffer_format(&out, " gone %" PRId64 " by %" PRId64, item->gone.id, item->gone.author);

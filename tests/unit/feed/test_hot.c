@@ -1,5 +1,6 @@
 /* Hot posts against a plain list of them, and the table beneath against base/map.h: random histories. */
 #include "base/map.h"
+#include "feed/edited.h"
 #include "feed/hot.h"
 #include "feed/id_table.h"
 #include "unit/feed/items.h"
@@ -203,4 +204,25 @@ TEST(test_table) {
         assert_null(id_table_find(&table, 5));
         map_free(map);
     }
+}
+
+TEST(test_edits_are_known_for_an_hour) {
+    enum { HOUR = EDITED_KEPT_MS };
+    const int64_t begin = INT64_C(1780000000000);
+    struct edited *edited = edited_new();
+    assert_int_equal(edited_version(edited, 5), 1);
+    assert_true(edited_put(edited, 5, 2, begin, begin));
+    assert_false(edited_put(edited, 5, 2, begin, begin)); // once more
+    assert_true(edited_put(edited, 5, 4, begin, begin));
+    assert_false(edited_put(edited, 5, 3, begin, begin)); // late
+    assert_int_equal(edited_version(edited, 5), 4);
+    assert_false(edited_put(edited, 6, 2, begin - HOUR - 1, begin)); // long ago
+    assert_true(edited_put(edited, 7, 2, begin + HOUR, begin + HOUR));
+    assert_int_equal(edited_version(edited, 5), 4);
+    assert_true(edited_put(edited, 8, 2, begin + 2 * HOUR, begin + 2 * HOUR));
+    assert_int_equal(edited_version(edited, 5), 1);
+    assert_int_equal(edited_version(edited, 7), 2);
+    assert_int_equal(edited_count(edited), 2);
+    edited_free(edited);
+    edited_free(NULL);
 }

@@ -552,6 +552,40 @@ TEST(only_attached_partitions_are_read) {
     world_free(w);
 }
 
+static bool has_former(struct world *w, int64_t version, const char *wanted) {
+    FREED_BUFFER text = {.data = NULL};
+    struct error error;
+    int code = posts_former(w->posts, 0, 5, 1000, version, &text, &error);
+    done(w, code, &error);
+    return code == 1 && text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0;
+}
+
+TEST(former_texts_lie_beside_the_newest) {
+    struct world *w = world_of_one();
+    FREED_BUFFER text = {.data = NULL};
+    struct error error;
+    posts_take_text(w->posts, 0, 0, 5, 1000, "one", 3);
+    posts_take_former(w->posts, 0, 1, 5, 1000, 1, "one", 3);
+    posts_take_text(w->posts, 0, 2, 5, 1000, "two!", 4);
+    posts_take_former(w->posts, 0, 3, 5, 1000, 2, "two!", 4);
+    posts_take_text(w->posts, 0, 4, 5, 1000, "three", 5);
+    done(w, posts_write(w->posts, &error), &error);
+    assert_int_equal(posts_text(w->posts, 0, 5, 1000, &text, &error), 1);
+    assert_memory_equal(text.data, "three", 5);
+    assert_true(has_former(w, 1, "one") && has_former(w, 2, "two!") && !has_former(w, 3, "three"));
+    // They stay where they are when the newest one is cold, and go by their own tombstones.
+    take_post(w, 0, 5, 1000, POST_LIVE, 0, "k");
+    done(w, posts_write(w->posts, &error), &error);
+    done(w, posts_cool(w->posts, 0, 2000, 10, &error), &error);
+    assert_true(has_former(w, 1, "one") && has_former(w, 2, "two!"));
+    posts_take_former(w->posts, 0, 5, 5, 1000, 1, NULL, 0);
+    posts_take_text(w->posts, 0, 6, 5, 1000, NULL, 0);
+    done(w, posts_write(w->posts, &error), &error);
+    assert_true(!has_former(w, 1, "one") && has_former(w, 2, "two!"));
+    assert_int_equal(posts_text(w->posts, 0, 5, 1000, &text, &error), 0);
+    world_free(w);
+}
+
 /* A damaged value is refused; a write that fails leaves the offset where it was, and nothing half done. */
 TEST(damage_is_found) {
     static const struct {

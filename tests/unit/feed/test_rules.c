@@ -1,5 +1,6 @@
 /* How commands of the feed are decided, and which ones are dead letters. */
 #include "feed/posts.h"
+#include "edits/edits.h"
 #include "feed/rules.h"
 #include "unit/kit/kit.h"
 
@@ -211,4 +212,34 @@ TEST(posts_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms - day), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day - 1), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day), POST_FORGET);
+}
+
+TEST(edits_are_decided) {
+    struct post_now now = {.exists = true, .version = 3, .read = 3};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.read = 2;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.read = 4;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.version = now.read = EDIT_VERSIONS_MAX;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.version = now.read = EDIT_VERSIONS_MAX - 1;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.deleted = 1;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now = (struct post_now){.exists = false, .read = 1};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    struct post_command edit = {.kind = POST_COMMAND_EDIT, .user = 1, .id = 2, .version = 1, .text = {"new", 3}};
+    assert_null(post_command_complaint(&edit));
+    edit.text.size = 0;
+    assert_non_null(post_command_complaint(&edit));
+    edit.text.size = 3;
+    edit.version = 0;
+    assert_non_null(post_command_complaint(&edit));
+    edit.version = 1;
+    edit.id = 0;
+    assert_non_null(post_command_complaint(&edit));
+    edit.id = 2;
+    edit.kind = POST_COMMAND_DELETE;
+    assert_non_null(post_command_complaint(&edit));
 }

@@ -171,6 +171,27 @@ TEST(test_histories) {
     watched_table_free(NULL);
 }
 
+/* ---- edits ---- */
+
+static bool follows_nobody(void *context, const struct watched *watched, int64_t author) { return false; }
+
+TEST(test_those_who_have_an_edited_post_are_told_anew) {
+    struct watched_table *table = watched_table_new(PARTITIONS);
+    struct watched *has = watched_put(table, 1, 0), *other = watched_put(table, 2, 1);
+    while (watched_due(table)) {}
+    watched_settled(has);
+    watched_settled(other);
+    has->known = other->known = true;
+    watched_insert(has, &(struct inbox_post){.id = 7, .author = 3});
+    watched_insert(other, &(struct inbox_post){.id = 8, .author = 3});
+    watched_job(table, WATCHED_JOB_EDITED, 0, 7);
+    assert_true(watched_work(table, 100, follows_nobody, NULL) > 0);
+    assert_ptr_equal(watched_due(table), has);
+    assert_null(watched_due(table));
+    assert_true(has->anew && !has->known && other->known);
+    watched_table_free(table);
+}
+
 /* ---- screens ---- */
 
 /* A timeline, and a screen that has all of its posts. Messages about posts that are further down than the newest ones get lost at

@@ -2,6 +2,7 @@
 
 #include "base/chance.h"
 #include "event/delivery.h"
+#include "feed/edited.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
 #include "feed/page.h"
@@ -23,7 +24,7 @@ enum log_kind { FOLLOWS, POSTS_LOG, TIMELINES, REQUESTS, HOT, LOGS };
 
 const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects", "attach",  "kept",      "backlog",
                                                  "request", "rebuild", "horizon", "following", "content",
-                                                 "dedupe",  "silence", "restored"};
+                                                 "dedupe",  "version", "silence", "restored"};
 
 /* A record of any log: a half, a post, or an item for some users. */
 struct entry {
@@ -69,6 +70,7 @@ struct owner_of_part {
     int part, turn;
     struct disk disks[DISKS];
     struct hot *hot;
+    struct edited *edited;
     int64_t hot_at[PARTS], at[LOGS];
     bool caught_up; /* restored; effects have gone back to the group's offsets */
     struct pending *pending;
@@ -92,6 +94,7 @@ struct feed_world {
     bool follows[USERS][USERS];
     struct {
         int64_t id, author;
+        int64_t version, kept; /* of its text: now, and that a gateway keeps for ever; 0: none */
         bool live;
     } posts[POSTS];
     size_t post_count;
@@ -256,7 +259,9 @@ static void attach(struct owner_of_part *o) {
     struct disk *disk = disk_of(o);
     int64_t follows, posts, own;
     hot_free(o->hot);
+    edited_free(o->edited);
     o->hot = hot_new();
+    o->edited = edited_new();
     forget_pending(o);
     disk_attach(w, disk, o->hot, o->part, &follows, &posts, &own);
     if (disk->ends[0] < 0 || w->without != RULE_ATTACH) {
@@ -351,7 +356,9 @@ static void step_hot(struct owner_of_part *o, int part) {
     const struct entry *entry = entry_at(o->world, HOT, part, o->hot_at[part]++);
     struct timeline_item item;
     assert_int_equal(delivery_read_timeline(o->world->codec, entry->item, entry->item_size, &item), 0);
-    if (item.kind == TIMELINE_ITEM_HOT)
+    if (item.kind == TIMELINE_ITEM_EDITED)
+        edited_put(o->edited, item.edited.id, item.edited.version, 0, 0);
+    else if (item.kind == TIMELINE_ITEM_HOT)
         hot_put(o->hot, entry->users[0], item.hot.id);
     else
         hot_remove(o->hot, entry->users[0], item.hot_gone.id);
@@ -447,6 +454,8 @@ static void command_post(struct feed_world *w, size_t a) {
     int64_t id = ids_make(++w->tick, part);
     w->posts[w->post_count].id = id;
     w->posts[w->post_count].author = w->users[a];
+    w->posts[w->post_count].version = 1;
+    w->posts[w->post_count].kept = 0;
     w->posts[w->post_count++].live = true;
     struct entry *entry = append(w, POSTS_LOG, part);
     entry->author = w->users[a];
@@ -461,6 +470,18 @@ static void command_delete(struct feed_world *w) {
     struct entry *entry = append(w, POSTS_LOG, part_of(w->posts[i].author));
     entry->author = w->posts[i].author;
     entry->id = w->posts[i].id;
+}
+
+/* As the author's owner tells all processes of it, once it has read it back. */
+static void command_edit(struct feed_world *w) {
+    size_t i = roll(w, (uint32_t)w->post_count);
+    if (!w->posts[i].live) return;
+    const struct timeline_item item = {.kind = TIMELINE_ITEM_EDITED,
+                                       .edited = {.id = w->posts[i].id, .version = ++w->posts[i].version}};
+    struct entry *entry = append(w, HOT, part_of(w->posts[i].author));
+    entry->users[0] = w->posts[i].author;
+    entry->user_count = 1;
+    entry->item_size = (size_t)(timeline_item_write(entry->item, &item) - entry->item);
 }
 
 /* ---- pages ---- */
@@ -571,6 +592,26 @@ finish:
     return count;
 }
 
+/* A gateway shows the posts of the page, with the texts that it keeps or asks for. Returns how many are of a former version. */
+static size_t show(struct feed_world *w, int64_t reader, const int64_t *ids, size_t count) {
+    const struct owner_of_part *o = &w->owners[part_of(reader)];
+    size_t former = 0;
+    for (size_t i = 0; count != SIZE_MAX && i < count; i++) {
+        size_t at = 0;
+        while (at < w->post_count && w->posts[at].id != ids[i]) at++;
+        if (at == w->post_count) continue; // of an earlier history
+        int64_t known = w->without == RULE_VERSION ? 1 : edited_version(o->edited, ids[i]);
+        if (w->posts[at].kept < known) w->posts[at].kept = w->posts[at].version;
+        former += w->posts[at].kept != w->posts[at].version;
+    }
+    return former;
+}
+
+static void read_page(struct feed_world *w, int64_t reader) {
+    int64_t page[PAGE + 8 * POSTS];
+    show(w, reader, page, page_of(w, reader, page));
+}
+
 /* ---- histories ---- */
 
 static void settle(struct feed_world *w) {
@@ -599,6 +640,10 @@ static void act(struct feed_world *w) {
         w->push_max = THRESHOLDS[roll(w, 5)];
     else if (r >= 66 && r < 74)
         begin_inbox(&w->owners[part_of(w->users[a])], w->users[a]);
+    else if (r >= 74 && r < 82 && w->post_count)
+        command_edit(w);
+    else if (r >= 82 && r < 90)
+        read_page(w, w->users[a]);
 }
 
 static void trouble(struct feed_world *w, double chance) {
@@ -666,7 +711,7 @@ int feed_world_history(struct feed_world *w, uint64_t seed, enum feed_rule witho
     settle(w);
     for (size_t i = 0; i < w->user_count; i++) {
         size_t count = page_of(w, w->users[i], page), want = expected_page(w, i, wanted);
-        wrong += count != want || memcmp(page, wanted, want * sizeof *page) != 0;
+        wrong += count != want || memcmp(page, wanted, want * sizeof *page) != 0 || show(w, w->users[i], page, count);
     }
     for (int p = 0; p < PARTS; p++) { // the next history finds inboxes that go on where its logs begin
         while (inboxes_write(disk_of(&w->owners[p])->inboxes, SIZE_MAX, &error) > 0)
@@ -697,6 +742,7 @@ void feed_world_free(struct feed_world *w) {
         forget_pending(o);
         free(o->pending);
         hot_free(o->hot);
+        edited_free(o->edited);
         for (int d = 0; d < DISKS; d++) {
             relation_lists_close(o->disks[d].relations);
             store_close(o->disks[d].store);

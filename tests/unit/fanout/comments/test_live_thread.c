@@ -41,7 +41,8 @@ static struct thread_told *told(struct desk *desk, bool sampled, int64_t version
                                        .state = comment_state,
                                        .time = ids_time_ms(id_of(comment)),
                                        .floor = (int32_t)comment,
-                                       .likes = 9}};
+                                       .likes = 9,
+                                       .version = 1}};
     struct event_text texts[] = {{desk->text, comment_state == COMMENT_CHANGE_VISIBLE ? strlen(desk->text) : 0}};
     struct changed_counters counters[] = {{.id = id_of(counted), .likes = likes, .replies = 1}};
     const struct comment_change change = {.sampled = sampled,
@@ -89,9 +90,9 @@ TEST(test_changes_become_one_frame_with_the_newest_state, struct desk *desk) {
     FREED char *expected = mem_format(
         "{\"type\":\"comments\",\"subject\":\"post:5\",\"since\":2,\"version\":5,\"total\":45,\"likes\":50,\"sampled\":false,"
         "\"items\":["
-        "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":%lld,\"floor\":1,\"root\":null,"
+        "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":%lld,\"version\":1,\"edited\":null,\"floor\":1,\"root\":null,"
         "\"reply_to\":null,\"likes\":9,\"reply_count\":0,\"replies\":[],\"state\":\"deleted\"},"
-        "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"hi \\\"you\\\"\",\"time\":%lld,\"floor\":2,"
+        "{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"hi \\\"you\\\"\",\"time\":%lld,\"version\":1,\"edited\":null,\"floor\":2,"
         "\"root\":null,\"reply_to\":null,\"likes\":9,\"reply_count\":0,\"replies\":[],\"state\":\"visible\"}],"
         "\"gone\":[\"%lld\"],\"counters\":[{\"id\":\"%lld\",\"likes\":10,\"reply_count\":1},"
         "{\"id\":\"%lld\",\"likes\":6,\"reply_count\":1}]}",

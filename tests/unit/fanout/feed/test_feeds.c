@@ -184,7 +184,7 @@ static void assert_fills(struct world *w, struct session *session, const char *e
 static char *post_text(int64_t id) {
     return mem_format("{\"id\":\"%" PRId64
                       "\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"text of %" PRId64
-                      "\",\"media\":[],\"time\":%" PRId64 ",\"likes\":0,\"liked\":false}",
+                      "\",\"media\":[],\"time\":%" PRId64 ",\"version\":1,\"edited\":null,\"likes\":0,\"liked\":false}",
                       id, id, ids_time_ms(id));
 }
 

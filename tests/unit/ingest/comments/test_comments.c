@@ -78,11 +78,11 @@ TEST(a_few_thousand_authors_are_all_known) {
 
 #define COMMENT(id, user, text, more, state)                                                                           \
     "{\"id\":\"" id "\",\"user\":" user ",\"text\":" text                                                              \
-    ",\"time\":1000,\"floor\":3,\"root\":null,\"reply_to\":null,"                                                      \
+    ",\"time\":1000,\"version\":1,\"edited\":null,\"floor\":3,\"root\":null,\"reply_to\":null,"                        \
     "\"likes\":2,\"reply_count\":1,\"replies\":[" more "],\"state\":\"" state "\"}"
 #define REPLY(id, user)                                                                                                \
     "{\"id\":\"" id "\",\"user\":" user                                                                                \
-    ",\"text\":\"b\",\"time\":2000,\"floor\":1,\"root\":\"11\",\"reply_to\":\"11\","                                   \
+    ",\"text\":\"b\",\"time\":2000,\"version\":1,\"edited\":null,\"floor\":1,\"root\":\"11\",\"reply_to\":\"11\","     \
     "\"likes\":0,\"reply_count\":0,\"replies\":[],\"state\":\"visible\"}"
 #define PAGE(items, pinned)                                                                                            \
     "{\"items\":[" items "],\"next\":\"x\",\"total\":5,\"version\":4,\"counters\":9,\"likes\":6,\"closed\":false,"     \
@@ -153,11 +153,12 @@ static void assert_json(json_t *found, const char *wanted) {
 TEST(a_comment_gets_the_name_of_its_author, const struct comments_world *world) {
     assert_json(
         shown_as(world, shown_comment, COMMENT("11", "1", "\"a\\u0007\"", "", "visible"), NULL, 0),
-        "{\"id\":\"11\",\"user\":1,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"a\\u0007\",\"time\":1000,\"floor\":3,"
+        "{\"id\":\"11\",\"user\":1,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"a\\u0007\",\"time\":1000,\"version\":1,\"edited\":null,\"floor\":3,"
         "\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":1,\"replies\":[],\"state\":\"visible\"}");
-    assert_json(shown_as(world, shown_comment, COMMENT("11", "2", "null", "", "deleted"), NULL, 0),
-                "{\"id\":\"11\",\"user\":2,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":1000,\"floor\":3,"
-                "\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":1,\"replies\":[],\"state\":\"deleted\"}");
+    assert_json(
+        shown_as(world, shown_comment, COMMENT("11", "2", "null", "", "deleted"), NULL, 0),
+        "{\"id\":\"11\",\"user\":2,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":1000,\"version\":1,\"edited\":null,\"floor\":3,"
+        "\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":1,\"replies\":[],\"state\":\"deleted\"}");
     struct comment_authors authors;
     assert_true(known_authors_find(world->names.authors, 11, &authors) && authors.comment == 2);
 }
@@ -310,7 +311,7 @@ TEST(members_may_be_unknown_and_in_any_order, struct comments_world *world) {
             "\"likes\":4,\"owner\":8,\"closed\":true,\"version\":1,\"total\":1}",
             NULL, 0),
         "{\"items\":[{\"id\":\"11\",\"user\":1,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"\xe4\xb8\xad \\\"\","
-        "\"time\":1000,\"floor\":3,\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":0,\"replies\":[],"
+        "\"time\":1000,\"version\":1,\"edited\":null,\"floor\":3,\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":0,\"replies\":[],"
         "\"state\":\"visible\"}],\"next\":\"floor-3\",\"total\":1,\"version\":3,\"likes\":4,\"closed\":true,\"owner\":8,"
         "\"pinned\":[]}");
 }

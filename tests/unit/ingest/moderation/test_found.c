@@ -17,15 +17,15 @@ static void expect_page(const char *page, bool own, const char *expected) {
     some_profiles_close(&some);
 }
 
-#define COMMENT(user, state)                                                                                           \
-    "{\"id\":\"12\",\"user\":" user                                                                                    \
-    ",\"text\":\"t\",\"time\":5,\"floor\":2,\"root\":null,\"reply_to\":\"9\",\"likes\":1,"                             \
+#define COMMENT(user, state)                                                                                             \
+    "{\"id\":\"12\",\"user\":" user                                                                                      \
+    ",\"text\":\"t\",\"time\":5,\"version\":1,\"edited\":null,\"floor\":2,\"root\":null,\"reply_to\":\"9\",\"likes\":1," \
     "\"reply_count\":0,\"replies\":[],\"state\":\"" state "\",\"subject\":\"post:1\",\"reports\":3}"
 
 TEST(moderators_see_everything_and_names) {
     expect_page(
         "{\"items\":[" COMMENT("7", "hidden") "],\"next\":\"12\"}", false,
-        "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"t\",\"time\":5,\"floor\":2,"
+        "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"t\",\"time\":5,\"version\":1,\"edited\":null,\"floor\":2,"
         "\"root\":null,\"reply_to\":\"9\",\"likes\":1,\"reply_count\":0,\"replies\":[],\"state\":\"hidden\",\"subject\":"
         "\"post:1\",\"reports\":3}],\"next\":\"12\"}");
 }
@@ -33,9 +33,9 @@ TEST(moderators_see_everything_and_names) {
 TEST(users_see_no_hidden_text_and_no_reports) {
     expect_page(
         "{\"items\":[" COMMENT("8", "hidden") "," COMMENT("8", "held") "],\"next\":null}", true,
-        "{\"items\":[{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":5,\"floor\":2,"
+        "{\"items\":[{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":5,\"version\":1,\"edited\":null,\"floor\":2,"
         "\"root\":null,\"reply_to\":\"9\",\"likes\":1,\"reply_count\":0,\"replies\":[],\"state\":\"hidden\",\"subject\":"
-        "\"post:1\"},{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":\"t\",\"time\":5,\"floor\":2,"
+        "\"post:1\"},{\"id\":\"12\",\"user\":8,\"name\":null,\"avatar_url\":null,\"text\":\"t\",\"time\":5,\"version\":1,\"edited\":null,\"floor\":2,"
         "\"root\":null,\"reply_to\":\"9\",\"likes\":1,\"reply_count\":0,\"replies\":[],\"state\":\"held\",\"subject\":"
         "\"post:1\"}],\"next\":null}");
 }
@@ -56,12 +56,14 @@ TEST(both_ends_agree) {
                                                  .user = 7,
                                                  .state = COMMENT_WIDE_DELETED,
                                                  .text = {"\"", 1},
+                                                 .version = 3,
+                                                 .edited = 7,
                                                  .root = 9,
                                                  .answers = 10});
     buffer_string(&page, "],\"next\":null}");
     expect_page(
         buffer_cstring(&page), false,
-        "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":0,\"floor\":0,"
+        "{\"items\":[{\"id\":\"12\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":null,\"time\":0,\"version\":3,\"edited\":7,\"floor\":0,"
         "\"root\":\"9\",\"reply_to\":\"10\",\"likes\":0,\"reply_count\":0,\"replies\":[],\"state\":\"deleted\",\"subject\":"
         "\"post:1\",\"reports\":0}],\"next\":null}");
 }

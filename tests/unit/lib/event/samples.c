@@ -251,19 +251,35 @@ static int recode_follow_command_v1(struct codec *codec, const uint8_t *value, s
     return 0;
 }
 
-enum { POST_COMMAND_V1_SCHEMA_ID = 16 };
-
-/* Version 2 has mentions behind all that version 1 has: where there are none, one byte. */
-static int recode_post_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
-    struct post_command command;
+/* Version 3 has two bytes more of each item: its text was never edited. lacks: bytes at the end that this version does not have, either. */
+static int recode_comment_change(struct codec *codec, const uint8_t *value, size_t size, size_t lacks,
+                                 struct buffer *out) {
+    struct comment_change change;
     struct buffer newest = {.data = NULL};
-    int rc = event_decode_post_command(codec, value, size, &command, NULL);
-    if (rc || command.mentions.count) return rc ? rc : -EBADMSG;
-    event_encode_post_command(&newest, &command);
-    buffer_append(out, value, EVENT_HEADER_SIZE);
-    buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - 1);
+    int rc = event_decode_comment_change(codec, value, size, &change, NULL);
+    if (rc) return rc;
+    for (size_t i = 0; i < change.items.count; i++)
+        if (change.items.items[i].version != 1 || change.items.items[i].edited) rc = -EBADMSG;
+    event_encode_comment_change(&newest, &change);
+    if (newest.size != size + 2 * change.items.count + lacks || (lacks && change.likes)) rc = -EBADMSG;
+    buffer_append(out, value, size);
     buffer_free(&newest);
-    return 0;
+    return rc;
+}
+
+/* The same, with one byte more of each post. */
+static int recode_feed_change_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct feed_change change;
+    struct buffer newest = {.data = NULL};
+    int rc = event_decode_feed_change(codec, value, size, &change, NULL);
+    if (rc) return rc;
+    for (size_t i = 0; i < change.posts.count; i++)
+        if (change.posts.items[i].version != 1) rc = -EBADMSG;
+    event_encode_feed_change(&newest, &change);
+    if (newest.size != size + change.posts.count) rc = -EBADMSG;
+    buffer_append(out, value, size);
+    buffer_free(&newest);
+    return rc;
 }
 
 /* last: the branch that this version has last. */
@@ -278,11 +294,15 @@ static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t 
     return 0;
 }
 
-static int recode_timeline_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+/* The same. */
+static int recode_timeline_item(struct codec *codec, const uint8_t *value, size_t size, enum timeline_item_kind last,
+                                struct buffer *out) {
     struct timeline_item item;
     if (delivery_read_timeline(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
-    uint8_t *start = buffer_reserve(out, EVENT_HEADER_SIZE + timeline_item_size_max(&item));
-    buffer_commit(out, (size_t)(timeline_item_write(event_header_write(start, EVENT_TIMELINE_ITEM), &item) - start));
+    if (item.kind > last) return -EBADMSG;
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    uint8_t *start = buffer_reserve(out, timeline_item_size_max(&item));
+    buffer_commit(out, (size_t)(timeline_item_write(start, &item) - start));
     return 0;
 }
 
@@ -303,17 +323,18 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
         return rc;                                                                                                     \
     } while (0)
 
-/* The same for an older version of a record, to which later ones have added members that take so many bytes, all 0. */
+/* The same for an older version of a record, to which later ones have added members: their defaults, as they are written. */
 #define RECODE_OLDER(NAME, ADDED)                                                                                      \
     do {                                                                                                               \
         struct NAME record;                                                                                            \
         struct buffer newest = {.data = NULL};                                                                         \
+        size_t added = sizeof(ADDED) - 1;                                                                              \
         int rc = event_decode_##NAME(codec, value, size, &record, NULL);                                               \
         if (rc) return rc;                                                                                             \
         event_encode_##NAME(&newest, &record);                                                                         \
-        for (size_t i = newest.size - ADDED; i < newest.size; i++) rc = newest.data[i] ? -EBADMSG : rc;                \
+        if (memcmp(newest.data + newest.size - added, ADDED, added) != 0) rc = -EBADMSG;                               \
         buffer_append(out, value, EVENT_HEADER_SIZE);                                                                  \
-        buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - ADDED);                  \
+        buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - added);                  \
         buffer_free(&newest);                                                                                          \
         return rc;                                                                                                     \
     } while (0)
@@ -331,29 +352,41 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
 
 enum {
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
+    COMMENT_COMMAND_V2_SCHEMA_ID = 50,
     COMMENT_V1_SCHEMA_ID = 34,
+    COMMENT_V2_SCHEMA_ID = 51,
     COMMENT_TEXT_V1_SCHEMA_ID = 35,
+    COMMENT_TEXT_V2_SCHEMA_ID = 46,
+    COMMENT_REFUSAL_V1_SCHEMA_ID = 37,
     COMMENT_SUBJECT_V1_SCHEMA_ID = 33,
     COMMENT_CHANGE_V1_SCHEMA_ID = 45,
+    COMMENT_CHANGE_V2_SCHEMA_ID = 101,
+    COMMENT_WIDE_V1_SCHEMA_ID = 40,
+    FEED_CHANGE_V1_SCHEMA_ID = 20,
+    TIMELINE_ITEM_V1_SCHEMA_ID = 19,
+    POST_COMMAND_V1_SCHEMA_ID = 16,
+    POST_COMMAND_V2_SCHEMA_ID = 25,
+    POST_TEXT_V1_SCHEMA_ID = 18,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
     PROFILE_V1_SCHEMA_ID = 4,
     NEARBY_ITEM_V1_SCHEMA_ID = 13,
     SHARING_V1_SCHEMA_ID = 5,
-    MODERATION_ENTRY_V1_SCHEMA_ID = 39
+    MODERATION_ENTRY_V1_SCHEMA_ID = 39,
+    MODERATION_ENTRY_V2_SCHEMA_ID = 52
 };
 
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     buffer_clear(out);
     switch (bytes_get_be32(value + 1)) {
     case LOCATION_SCHEMA_ID: RECODE(location);
-    case FRIEND_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(friend_command, 0); // later kinds only
+    case FRIEND_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(friend_command, ""); // later kinds only
     case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
-    case FRIENDSHIP_V1_SCHEMA_ID: RECODE_OLDER(friendship, 2); // who rounds
+    case FRIENDSHIP_V1_SCHEMA_ID: RECODE_OLDER(friendship, "\0\0"); // who rounds
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
-    case PROFILE_V1_SCHEMA_ID: RECODE_OLDER(profile, 2); // bio and URL
+    case PROFILE_V1_SCHEMA_ID: RECODE_OLDER(profile, "\0\0"); // bio and URL
     case PROFILE_SCHEMA_ID: RECODE(profile);
-    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, 1); // until
+    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, "\0"); // until
     case SHARING_SCHEMA_ID: RECODE(sharing);
     case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
@@ -363,36 +396,49 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
-    case POST_COMMAND_V1_SCHEMA_ID: return recode_post_command_v1(codec, value, size, out);
+    case POST_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(post_command, "\0\0\1\0"); // mentions, version, editor, reason
+    case POST_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(post_command, "\0\1\0");
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
+    case POST_TEXT_V1_SCHEMA_ID: RECODE_OLDER(post_text, "\2\0\1\0"); // version, edited, editor, mentions
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case FEED_CHANGE_V1_SCHEMA_ID: return recode_feed_change_v1(codec, value, size, out);
     case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
-    case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, 4);   // written, state, named_user, named_key
-    case COMMENT_V1_SCHEMA_ID: RECODE_OLDER(comment, 1);                   // time
-    case MODERATION_ENTRY_V1_SCHEMA_ID: RECODE_OLDER(moderation_entry, 1); // until
+    // written, state, named_user, named_key, version, reason
+    case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0\0\0\0\0");
+    case COMMENT_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0");
+    case COMMENT_V1_SCHEMA_ID: RECODE_OLDER(comment, "\0\2\0"); // time, version, edited
+    case COMMENT_V2_SCHEMA_ID: RECODE_OLDER(comment, "\2\0");
+    case MODERATION_ENTRY_V1_SCHEMA_ID: RECODE_OLDER(moderation_entry, "\0"); // until
+    case MODERATION_ENTRY_V2_SCHEMA_ID: RECODE_OLDER(moderation_entry, "");
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
-    case COMMENT_SUBJECT_V1_SCHEMA_ID: RECODE_OLDER(comment_subject, 1); // likes
+    case COMMENT_SUBJECT_V1_SCHEMA_ID: RECODE_OLDER(comment_subject, "\0"); // likes
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);
-    case COMMENT_TEXT_V1_SCHEMA_ID: RECODE_OLDER(comment_text, 2); // mentions, rested_at
+    // mentions, rested_at, version, edited, editor
+    case COMMENT_TEXT_V1_SCHEMA_ID: RECODE_OLDER(comment_text, "\0\0\2\0\1");
+    case COMMENT_TEXT_V2_SCHEMA_ID: RECODE_OLDER(comment_text, "\2\0\1");
     case COMMENT_TEXT_SCHEMA_ID: RECODE(comment_text);
     case COMMENT_REACTION_SCHEMA_ID: RECODE(comment_reaction);
+    case COMMENT_REFUSAL_V1_SCHEMA_ID: RECODE_OLDER(comment_refusal, "");
     case COMMENT_REFUSAL_SCHEMA_ID: RECODE(comment_refusal);
     case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
+    case COMMENT_WIDE_V1_SCHEMA_ID: RECODE_OLDER(comment_wide, "\2\0");
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
     case AUDIT_ENTRY_SCHEMA_ID: RECODE(audit_entry);
-    case COMMENT_CHANGE_V1_SCHEMA_ID: RECODE_OLDER(comment_change, 1); // likes
+    case COMMENT_CHANGE_V1_SCHEMA_ID: return recode_comment_change(codec, value, size, 1, out); // likes, which are 0
+    case COMMENT_CHANGE_V2_SCHEMA_ID: return recode_comment_change(codec, value, size, 0, out);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
-    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
+    case TIMELINE_ITEM_V1_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_HOT_GONE, out);
+    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_EDITED, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
     case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);

@@ -255,8 +255,8 @@ static int decode_post_text(struct codec *codec, const char *bytes, size_t size,
 TEST(test_arrays_of_texts) {
     struct codec *codec = kit_codec();
     struct post_text text;
-    /* {"Hi", ["a", "", "bc"]}: in one block, and in two of which the first says how long it is */
-    static const char one[] = "\4Hi\6\2a\0\4bc", two[] = "\4Hi\3\6\2a\0\2\4bc";
+    /* {"Hi", ["a", "", "bc"], 1, 0, -1, []}: in one block, and in two of which the first says how long it is */
+    static const char one[] = "\4Hi\6\2a\0\4bc\0\2\0\1", two[] = "\4Hi\3\6\2a\0\2\4bc\0\2\0\1";
     const struct {
         const char *bytes;
         size_t size;
@@ -276,7 +276,7 @@ TEST(test_arrays_of_texts) {
         assert_int_equal(written.size, EVENT_HEADER_SIZE + sizeof one);
         assert_memory_equal(written.data + EVENT_HEADER_SIZE, one, sizeof one);
     }
-    assert_int_equal(decode_post_text(codec, "\4Hi\0", 4, &text), 0);
+    assert_int_equal(decode_post_text(codec, "\4Hi\0\2\0\1\0", 8, &text), 0);
     assert_int_equal(text.media.count, 0);
     assert_int_equal(decode_post_text(codec, "\4Hi\6\2a\0\0", 7, &text), -EBADMSG); /* two of three */
     assert_int_equal(decode_post_text(codec, "\4Hi\2\10a\0", 6, &text), -EBADMSG);  /* a text of four bytes */

@@ -18,6 +18,7 @@ struct world {
     struct some_profiles profiles;
     struct post_owners owners;
     struct texts *texts;
+    int64_t version; /* that the next ones want */
     struct asker askers[MOST];
     size_t asker_count;
     int answers;
@@ -28,7 +29,7 @@ struct world {
 
 static struct asker *get(struct world *w, int64_t id) {
     struct asker *asker = &w->askers[w->asker_count++];
-    *asker = (struct asker){.text = texts_get(w->texts, id)};
+    *asker = (struct asker){.text = texts_get(w->texts, id, w->version)};
     if (text_state_of(asker->text) == TEXT_ASKED) text_await(asker->text, &asker->wait);
     return asker;
 }
@@ -158,11 +159,11 @@ TEST(names_are_those_of_now) {
     post_owners_answer(&w->owners, 0);
     FREED char *nobody =
         mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":null,\"avatar_url\":null,\"text\":\"text of %lld\","
-                   "\"media\":[],\"time\":%lld}",
+                   "\"media\":[],\"time\":%lld,\"version\":1,\"edited\":null}",
                    (long long)id, (long long)id, (long long)ids_time_ms(id));
     FREED char *ada =
         mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"text of %lld\","
-                   "\"media\":[],\"time\":%lld}",
+                   "\"media\":[],\"time\":%lld,\"version\":1,\"edited\":null}",
                    (long long)id, (long long)id, (long long)ids_time_ms(id));
     assert_shows(w, asker, nobody);
     some_profiles_name(&w->profiles, 7, "Ada");
@@ -264,6 +265,44 @@ TEST(a_deleted_post_is_forgotten) {
     assert_int_equal(texts_stats_of(w->texts).kept, 1);
     texts_forget(w->texts, id);
     texts_forget(w->texts, id_of(1, 77)); /* unknown */
+    assert_int_equal(texts_stats_of(w->texts).kept, 0);
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_ASKED);
+    end(w);
+}
+
+TEST(an_edited_post_is_asked_for_again) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t id = id_of(1, 0);
+    FREED_BUFFER shown = {.size = 0};
+    get(w, id);
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_THERE);
+    w->version = 2;
+    struct asker *asker = get(w, id);
+    assert_int_equal(text_state_of(asker->text), TEXT_ASKED);
+    until_asked(w, 2);
+    FREED char *reply = mem_format("{\"items\":[{\"id\":\"%lld\",\"user\":7,\"text\":\"new\",\"media\":[],\"time\":5,"
+                                   "\"version\":2,\"edited\":6}]}",
+                                   (long long)id);
+    post_owners_say(&w->owners, 1, 0, 200, reply);
+    text_put(w->texts, asker->text, &shown);
+    assert_non_null(
+        strstr(buffer_cstring(&shown), "\"text\":\"new\",\"media\":[],\"time\":5,\"version\":2,\"edited\":6}"));
+    w->version = 1; // whoever has not heard of the edit gets it all the same
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_THERE);
+    end(w);
+}
+
+TEST(a_former_text_that_is_under_way_is_not_kept) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t id = id_of(1, 0);
+    struct asker *before = get(w, id);
+    until_asked(w, 1);
+    w->version = 2;
+    struct asker *after = get(w, id);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(before->settled + after->settled, 2);
     assert_int_equal(texts_stats_of(w->texts).kept, 0);
     assert_int_equal(text_state_of(get(w, id)->text), TEXT_ASKED);
     end(w);
@@ -442,7 +481,7 @@ TEST(what_is_kept_is_as_the_model_says) {
                 model_asked(&model, w, id, true);
                 model_drop(&model, id);
             } else if (rand() % 2) {
-                struct shared_text *text = texts_get(w->texts, id);
+                struct shared_text *text = texts_get(w->texts, id, 1);
                 assert_int_equal(text_state_of(text) == TEXT_THERE, model_has(&model, id));
                 text_give(text);
                 while (!model_has(&model, id) && !model_asked(&model, w, id, false)) uv_run(&w->loop, UV_RUN_NOWAIT);

@@ -1,0 +1,32 @@
+/* Requests about one post, for the files of endpoints of posts. Loop's thread. */
+#pragma once
+
+#include "ingest/feed/parts.h"
+
+struct post_request;
+
+/* What is done with the post that was found, or with null. The request is the function's. */
+typedef void post_found(struct post_request *asked, json_t *post);
+
+/* A request about a post, while its author's owner is asked who wrote it. */
+struct post_request {
+    struct feed_gateway *gateway;
+    struct http_request *request;
+    struct auth_claims claims; /* of the caller */
+    int64_t id;
+    post_found *found;
+    json_t *post; /* that is edited, from its owner's answer on */
+};
+
+/* Asks the author's owner for the post that the path names. */
+void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done);
+bool post_may_be_there(const struct feed_gateway *gateway,
+                       const struct call *call); /* false: nobody can have made it */
+
+/* Answers with the post, as its owner says it, and with the numbers of its comments and likes. post: is taken. */
+void post_show(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
+               json_t *post);
+
+/* Each answers: 404; 403. */
+void post_none(struct http_request *request);
+void post_not_yours(struct http_request *request);

@@ -1,0 +1,126 @@
+#include "edits/encode.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+/* Of the versions before; LACK: bytes, of defaults of newer members, that are not at the end of a record or an item. */
+enum {
+    POST_TEXT_V1 = 18,
+    POST_TEXT_V1_LACKS = 4,
+    FEED_CHANGE_V1 = 20,
+    POST_COMMAND_V2 = 25,
+    POST_COMMAND_V2_LACKS = 3,
+    COMMENT_REFUSAL_V1 = 37,
+    COMMENT_WIDE_V1 = 40,
+    COMMENT_CHANGE_V1 = 45,
+    COMMENT_CHANGE_V1_LACKS = 1,
+    COMMENT_TEXT_V2 = 46,
+    COMMENT_TEXT_V2_LACKS = 3,
+    COMMENT_COMMAND_V2 = 50,
+    COMMENT_COMMAND_V2_LACKS = 2,
+    COMMENT_V2 = 51,
+    MODERATION_ENTRY_V2 = 52,
+    COMMENT_CHANGE_V2 = 101,
+    VERSION_LACKS = 2 /* when it was edited, too */
+};
+
+/* The record that begins there becomes one of an older version. */
+static void become(struct buffer *out, size_t start, uint32_t id, size_t lacks) {
+    bytes_put_be32(out->data + start + 1, id);
+    out->size -= lacks;
+}
+
+void edit_encode_comment(struct buffer *out, const struct comment *comment) {
+    size_t start = out->size;
+    event_encode_comment(out, comment);
+    if (comment->version == 1 && !comment->edited) become(out, start, COMMENT_V2, VERSION_LACKS);
+}
+
+void edit_encode_comment_text(struct buffer *out, const struct comment_text *text) {
+    size_t start = out->size;
+    event_encode_comment_text(out, text);
+    if (text->version == 1 && !text->edited && text->editor < 0)
+        become(out, start, COMMENT_TEXT_V2, COMMENT_TEXT_V2_LACKS);
+}
+
+void edit_encode_comment_wide(struct buffer *out, const struct comment_wide *wide) {
+    size_t start = out->size;
+    event_encode_comment_wide(out, wide);
+    if (wide->version == 1 && !wide->edited) become(out, start, COMMENT_WIDE_V1, VERSION_LACKS);
+}
+
+void edit_encode_comment_refusal(struct buffer *out, const struct comment_refusal *refusal) {
+    size_t start = out->size;
+    event_encode_comment_refusal(out, refusal);
+    if (refusal->reason < COMMENT_REFUSAL_OLD_VERSION) become(out, start, COMMENT_REFUSAL_V1, 0);
+}
+
+void edit_encode_comment_command(struct buffer *out, const struct comment_command *command) {
+    size_t start = out->size;
+    event_encode_comment_command(out, command);
+    if (command->kind != COMMENT_COMMAND_EDIT) become(out, start, COMMENT_COMMAND_V2, COMMENT_COMMAND_V2_LACKS);
+}
+
+void edit_encode_moderation_entry(struct buffer *out, const struct moderation_entry *entry) {
+    size_t start = out->size;
+    event_encode_moderation_entry(out, entry);
+    if (entry->what != MODERATION_ENTRY_EDIT) become(out, start, MODERATION_ENTRY_V2, 0);
+}
+
+void edit_encode_post_command(struct buffer *out, const struct post_command *command) {
+    size_t start = out->size;
+    event_encode_post_command(out, command);
+    if (!command->version) become(out, start, POST_COMMAND_V2, POST_COMMAND_V2_LACKS);
+}
+
+void edit_encode_post_text(struct buffer *out, const struct post_text *text) {
+    size_t start = out->size;
+    event_encode_post_text(out, text);
+    if (text->version == 1 && !text->edited && text->editor < 0 && !text->mentions.count)
+        become(out, start, POST_TEXT_V1, POST_TEXT_V1_LACKS);
+}
+
+static const uint8_t *pass(const uint8_t *at, const uint8_t *end, int numbers) {
+    int64_t number;
+    while (numbers--) at = zigzag_get(at, end, &number);
+    return at;
+}
+
+/* Takes the `lacks` bytes out that follow the `numbers` numbers of each item. The array comes after `before` numbers. */
+static void shorten_items(struct buffer *out, size_t start, int before, size_t items, int numbers, size_t lacks) {
+    const uint8_t *end = out->data + out->size;
+    const uint8_t *from = pass(out->data + start + EVENT_HEADER_SIZE, end, before + (items ? 1 : 0));
+    uint8_t *to = out->data + (from - out->data);
+    for (size_t i = 0; i < items; i++) {
+        size_t size = (size_t)(pass(from, end, numbers) - from);
+        memmove(to, from, size);
+        to += size;
+        from += size + lacks;
+    }
+    memmove(to, from, (size_t)(end - from));
+    out->size -= items * lacks;
+}
+
+void edit_encode_comment_change(struct buffer *out, const struct comment_change *change) {
+    enum { BEFORE = 4, NUMBERS = 9 };
+    size_t start = out->size;
+    event_encode_comment_change(out, change);
+    for (size_t i = 0; i < change->items.count; i++)
+        if (change->items.items[i].version > 1) return;
+    shorten_items(out, start, BEFORE, change->items.count, NUMBERS, VERSION_LACKS);
+    if (change->likes)
+        become(out, start, COMMENT_CHANGE_V2, 0);
+    else
+        become(out, start, COMMENT_CHANGE_V1, COMMENT_CHANGE_V1_LACKS);
+}
+
+void edit_encode_feed_change(struct buffer *out, const struct feed_change *change) {
+    enum { NUMBERS = 2 };
+    size_t start = out->size;
+    event_encode_feed_change(out, change);
+    for (size_t i = 0; i < change->posts.count; i++)
+        if (change->posts.items[i].version > 1) return;
+    shorten_items(out, start, 0, change->posts.count, NUMBERS, 1);
+    become(out, start, FEED_CHANGE_V1, 0);
+}

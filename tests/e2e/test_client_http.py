@@ -128,6 +128,27 @@ def test_lists_have_names_and_handles(people):
     assert (error.kind, error.code) == ('BadRequest', 'bad_query')
 
 
+def test_posts_and_comments_are_edited(people):
+    (ada, a), (ben, b), _ = people
+    a('setProfile', name='Ada')
+    post = a('createPost', text='one')
+    assert (post['version'], post['edited']) == (1, None)
+    edited = a('editPost', post['id'], text='two', version=1)
+    assert (edited['text'], edited['version'], edited['edited'] is not None) == ('two', 2, True)
+    assert refused(a, 'editPost', post['id'], text='three', version=1).code == 'old_version'
+    assert refused(b, 'editPost', post['id'], text='three', version=2).kind == 'Forbidden'
+    eventually(lambda: [(one['version'], one['text'], one['user']) for one in b.all('getPostEdits', post['id'], limit=1)] == [
+        (2, 'two', ada), (1, 'one', ada)], what='both versions')
+    subject = f'post:{post["id"]}'
+    said = b('postComment', subject, text='one')
+    changed = b('editComment', subject, said['id'], text='two', version=1)
+    assert (changed['text'], changed['version']) == ('two', 2)
+    assert refused(b, 'editComment', subject, said['id'], text='three', version=1).kind == 'Conflict'
+    eventually(lambda: [(one['version'], one['text'], one['user']) for one in a.all('getCommentEdits', subject, said['id'])] == [
+        (2, 'two', ben), (1, 'one', ben)], what='both versions')
+    assert [(one['text'], one['version']) for one in a.all('getComments', subject)] == [('two', 2)]
+
+
 def test_everything_is_exported_and_forgotten(people):
     (ada, a), (ben, b), _ = people
     a('setProfile', name='Ada')

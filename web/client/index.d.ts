@@ -194,6 +194,10 @@ export interface Post {
     readonly media: readonly string[];
     /** ms since the epoch. */
     readonly time: number;
+    /** Of its text, from 1; each edit adds one. */
+    readonly version: number;
+    /** When its text was last edited, ms since the epoch; null: never. */
+    readonly edited: number | null;
     /** The post is there, but what it says cannot be read just now. */
     readonly unavailable: boolean;
     /** How many comments it has, a few seconds ago at most; null: not known. */
@@ -202,6 +206,18 @@ export interface Post {
     readonly likes: number | null;
     /** Whether I like it; null: not known. */
     readonly liked: boolean | null;
+}
+
+/** A version of the text of a post or comment. */
+export interface Edit {
+    readonly version: number;
+    readonly text: string;
+    /** When it was written, ms since the epoch. */
+    readonly time: number;
+    /** Who wrote it: the author, or a moderator. */
+    readonly user: string;
+    readonly name: string | null;
+    readonly avatarUrl: string | null;
 }
 
 export interface Comment {
@@ -216,6 +232,10 @@ export interface Comment {
     readonly text: string | null;
     /** ms since the epoch. */
     readonly time: number;
+    /** Of its text, from 1; each edit adds one. */
+    readonly version: number;
+    /** When its text was last edited, ms since the epoch; null: never. */
+    readonly edited: number | null;
     /** Its number under the subject; of a reply, under its root. From 1 on, without gaps. */
     readonly floor: number;
     /** null: it is a root. */
@@ -351,7 +371,7 @@ export interface Place extends LatLng {
     readonly received: number;
 }
 
-export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'muted' | 'posts' | 'notices' | 'comments' | 'history';
+export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'muted' | 'posts' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
@@ -554,6 +574,10 @@ export class StarlingApi {
     /** The same key again is the same post: keep it where a failed call may be repeated later. Default: a new one. */
     createPost(post: { text: string; media?: string[]; key?: string }): Promise<Post>;
     getPost(id: string): Promise<Post>;
+    /** Its author and moderators may, who give a reason. version: that was read; Conflict: somebody has edited it since, or 99 times. */
+    editPost(id: string, edit: { text: string; version: number; reason?: string }): Promise<Post>;
+    /** All versions of its text, the newest first. */
+    getPostEdits(id: string, query?: ListQuery): Promise<Page<Edit>>;
     deletePost(id: string): Promise<void>;
     /** Resolves to how many like it now. */
     likePost(id: string): Promise<number>;
@@ -584,6 +608,9 @@ export class StarlingApi {
     getCommentAround(subject: string, id: string, query?: { around?: number; liked?: boolean }): Promise<CommentAround>;
     /** The same key again is the same comment: keep it where a failed call may be repeated later. Default: a new one. */
     postComment(subject: string, comment: { text: string; replyTo?: string | null; key?: string }): Promise<Comment>;
+    /** As editPost and getPostEdits. */
+    editComment(subject: string, id: string, edit: { text: string; version: number; reason?: string }): Promise<Comment>;
+    getCommentEdits(subject: string, id: string, query?: ListQuery): Promise<Page<Edit>>;
     /** Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text. */
     deleteComment(subject: string, id: string): Promise<void>;
     /** Resolves to how many like it now. */
@@ -749,7 +776,7 @@ export interface ThreadChange {
      * is over.
      */
     sampled: boolean;
-    /** New comments, and those whose state has changed; roots and replies. `replies` is empty, and `liked` is null: keep what was known. */
+    /** New comments, and those whose state or text has changed; roots and replies. `replies` is empty, and `liked` is null: keep what was known. */
     items: Comment[];
     /** Deleted and hidden comments, whose texts must go at once; each is in items, too, as a page shows it now. */
     gone: string[];

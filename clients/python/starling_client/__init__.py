@@ -14,14 +14,14 @@ from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, 
 from .nearby import PAGE_SIZE
 from .people import (Audience, Exported, ExportPage, FriendOutcome, Friendship, NearbyFriend, NearbyPage, Place, Profile, Report, Reported,
                      Sharing, Watcher, WholeProfile)
-from .posts import FeedPage, ListedUser, Notice, Page, People, Post, Stranger, Strangers, User
+from .posts import Edit, FeedPage, ListedUser, Notice, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
 
 __version__ = '0.1.0'
 
 __all__ = ['ApiError', 'Audience', 'BadRequest', 'CertificateRefused', 'Change', 'ClientError', 'CloseCode', 'Comment',
            'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost',
-           'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'EARTH_RADIUS_M', 'Event', 'ExportPage',
+           'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'EARTH_RADIUS_M', 'Edit', 'Event', 'ExportPage',
            'Exported', 'FeedChange', 'FeedEvent', 'FeedPage', 'Forbidden', 'Friend', 'FriendOutcome', 'Friendship',
            'InvalidPosition', 'ListedUser', 'LiveFeed', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NotAnEdge', 'NotConnected', 'NotFound',
            'Notice', 'OwnComment', 'PAGE_SIZE', 'Page', 'People', 'Place', 'Post', 'Profile', 'ProtocolBroken', 'Report',

@@ -16,8 +16,8 @@ from .errors import BadRequest
 from .geo import round_position
 from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
                      read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
-from .posts import (FeedPage, ListedUser, Notice, Page, People, Post, Strangers, User, read_listed_user, read_notice, read_post, read_posts,
-                    read_strangers, read_user)
+from .posts import (Edit, FeedPage, ListedUser, Notice, Page, People, Post, Strangers, User, read_edit, read_listed_user, read_notice, read_post,
+                    read_posts, read_strangers, read_user)
 from .requests import Requests, each, whole
 from .tokens import Token
 
@@ -52,6 +52,14 @@ class StarlingApi:
 
     async def get_post(self, post: str) -> Post:
         return whole(read_post(await self._http.ask(f'/v1/posts/{post}')))
+
+    async def edit_post(self, post: str, text: str, version: int, *, reason: str | None = None) -> Post:
+        """Its author and moderators may, who give a reason. version: that was read; Conflict: somebody has edited it since, or 99 times."""
+        return whole(read_post(await self._http.decided('PUT', f'/v1/posts/{post}', edit_body(text, version, reason))))
+
+    async def get_post_edits(self, post: str, *, after: str | None = None, limit: int | None = None) -> Page[Edit]:
+        """All versions of its text, the newest first."""
+        return await self._http.page(f'/v1/posts/{post}/edits', {'after': after, 'limit': limit}, each(read_edit))
 
     async def delete_post(self, post: str) -> None:
         await self._http.decided('DELETE', f'/v1/posts/{post}')
@@ -120,6 +128,14 @@ class StarlingApi:
         one."""
         return whole(read_comment(await self._http.decided('POST', comments_path(subject), {
             'text': text, 'key': key or draw_key(), **({'reply_to': reply_to} if reply_to else {})})))
+
+    async def edit_comment(self, subject: str, comment: str, text: str, version: int, *, reason: str | None = None) -> Comment:
+        """As edit_post."""
+        path = f'{comments_path(subject)}/{comment}'
+        return whole(read_comment(await self._http.decided('PUT', path, edit_body(text, version, reason))))
+
+    async def get_comment_edits(self, subject: str, comment: str, *, after: str | None = None, limit: int | None = None) -> Page[Edit]:
+        return await self._http.page(f'{comments_path(subject)}/{comment}/edits', {'after': after, 'limit': limit}, each(read_edit))
 
     async def delete_comment(self, subject: str, comment: str) -> None:
         """Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text."""
@@ -331,6 +347,10 @@ class StarlingApi:
     async def _people(self, path: str, after: int | None, limit: int | None) -> People:
         return await self._http.page(path, {'after': after, 'limit': limit}, lambda answer: People(
             [read_listed_user(item) for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
+
+
+def edit_body(text: str, version: int, reason: str | None) -> dict[str, Any]:
+    return {'text': text, 'version': version, **({'reason': reason} if reason else {})}
 
 
 def draw_key() -> str:

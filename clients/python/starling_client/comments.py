@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, List
 
 from .frames import number
-from .posts import Page, is_id, text_or_none
+from .posts import Page, int_or_none, is_id, text_or_none
 
 _SUBJECT = re.compile(r'([a-z0-9_-]{1,32}):([A-Za-z0-9._~-]{1,128})')
 _STATES = ('visible', 'held', 'hidden', 'deleted')
@@ -40,6 +40,10 @@ class Comment:
     """visible, held (it waits for a moderator), hidden (a moderator took it away) or deleted."""
     liked: bool | None
     """Whether I like it; None: not asked for, or not known in time."""
+    version: int
+    """Of its text, from 1; each edit adds one."""
+    edited: int | None
+    """When its text was last edited, ms since the epoch; None: never."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def read_comment(item: Any) -> Comment | None:
         text if isinstance(text, str) else None, int(number(item.get('time'), 0)), int(number(item.get('floor'), 0)),
         text_or_none(item.get('root')), text_or_none(item.get('reply_to')), int(number(item.get('likes'), 0)),
         int(number(item.get('reply_count'), 0)), tuple(read_comments(item.get('replies'))), item['state'],
-        liked if isinstance(liked, bool) else None)
+        liked if isinstance(liked, bool) else None, int(number(item.get('version'), 1)), int_or_none(item.get('edited')))
 
 
 def read_own_comment(item: Any) -> OwnComment | None:

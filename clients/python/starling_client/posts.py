@@ -34,6 +34,23 @@ class Post:
     """How many like it; the same."""
     liked: bool | None = None
     """Whether I like it; None: not known."""
+    version: int = 1
+    """Of its text, from 1; each edit adds one."""
+    edited: int | None = None
+    """When its text was last edited, ms since the epoch; None: never."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A version of the text of a post or comment."""
+    version: int
+    text: str
+    time: int
+    """When it was written, ms since the epoch."""
+    user: int
+    """Who wrote it: the author, or a moderator."""
+    name: str | None
+    avatar_url: str | None
 
 
 @dataclass(frozen=True)
@@ -131,12 +148,18 @@ def read_post(item: Any) -> Post | None:
     return Post(item['id'], item['user'], text_or_none(item.get('name')), text_or_none(item.get('avatar_url')),
                 text if isinstance(text, str) else None,
                 tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
-                int(number(item.get('time'), 0)), not isinstance(text, str), _count(item.get('comments')), _count(item.get('likes')),
-                liked if isinstance(liked, bool) else None)
+                int(number(item.get('time'), 0)), not isinstance(text, str), int_or_none(item.get('comments')),
+                int_or_none(item.get('likes')), liked if isinstance(liked, bool) else None, int(number(item.get('version'), 1)),
+                int_or_none(item.get('edited')))
 
 
 def read_posts(items: Any) -> List[Post]:
     return [post for post in map(read_post, items) if post] if isinstance(items, list) else []
+
+
+def read_edit(item: dict[str, Any]) -> Edit:
+    return Edit(int(item['version']), str(item['text']), int(item['time']), int(item['user']), text_or_none(item.get('name')),
+                text_or_none(item.get('avatar_url')))
 
 
 def read_stranger(item: dict[str, Any]) -> Stranger:
@@ -169,12 +192,12 @@ def read_listed_user(item: dict[str, Any]) -> ListedUser:
     return ListedUser(int(item['user']), text_or_none(item.get('name')), text_or_none(item.get('avatar_url')), text_or_none(item.get('handle')))
 
 
-def _count(value: Any) -> int | None:
-    return value if type(value) is int else None
-
-
 def is_id(value: Any) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def int_or_none(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 def text_or_none(value: Any) -> str | None:

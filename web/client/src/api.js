@@ -7,7 +7,7 @@ import { checkedPosition } from './geo.js';
 import {
     readExported, readFriendship, readListedUser, readNearby, readNotice, readOutcome, readPlace, readSharing, readUser, readWholeProfile,
 } from './people.js';
-import { readPost, readPosts } from './posts.js';
+import { readEdit, readPost, readPosts } from './posts.js';
 import { Requests, each, whole } from './requests.js';
 import { readStrangers } from './strangers.js';
 
@@ -37,6 +37,16 @@ export class StarlingApi {
     /** @param {string} id */
     async getPost(id) {
         return whole(readPost(await this.#http.ask(`/v1/posts/${id}`)));
+    }
+
+    /** @param {string} id @param {{text: string, version: number, reason?: string}} edit */
+    async editPost(id, { text, version, reason }) {
+        return whole(readPost(await this.#http.decided('PUT', `/v1/posts/${id}`, { text, version, reason })));
+    }
+
+    /** @param {string} id @param {ListQuery} [query] */
+    getPostEdits(id, query) {
+        return this.#http.page(`/v1/posts/${id}/edits`, query, each(readEdit));
     }
 
     /** @param {string} id */
@@ -113,6 +123,16 @@ export class StarlingApi {
     async postComment(subject, { text, replyTo, key = drawKey() }) {
         const body = { text, ...(replyTo && { reply_to: replyTo }), key };
         return whole(readComment(await this.#http.decided('POST', commentsPath(subject), body)));
+    }
+
+    /** @param {string} subject @param {string} id @param {{text: string, version: number, reason?: string}} edit */
+    async editComment(subject, id, { text, version, reason }) {
+        return whole(readComment(await this.#http.decided('PUT', `${commentsPath(subject)}/${id}`, { text, version, reason })));
+    }
+
+    /** @param {string} subject @param {string} id @param {ListQuery} [query] */
+    async getCommentEdits(subject, id, query) {
+        return this.#http.page(`${commentsPath(subject)}/${id}/edits`, query, each(readEdit));
     }
 
     /** @param {string} subject @param {string} id */

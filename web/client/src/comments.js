@@ -27,6 +27,8 @@ export function readComment(item) {
         avatarUrl: textOr(item.avatar_url),
         text: typeof item.text === 'string' ? item.text : null,
         time: numberOr(item.time, 0),
+        version: numberOr(item.version, 1),
+        edited: numberOr(item.edited, null),
         floor: numberOr(item.floor, 0),
         root: isId(item.root) ? item.root : null,
         replyTo: isId(item.reply_to) ? item.reply_to : null,
@@ -58,7 +60,7 @@ export function readCommentPage({ items, next, total, likes, version, closed, ow
     };
 }
 
-/** @param {unknown} value @param {number} otherwise */
+/** @template T @param {unknown} value @param {T} otherwise @returns {number | T} */
 function numberOr(value, otherwise) {
     return typeof value === 'number' ? value : otherwise;
 }

@@ -17,6 +17,8 @@ export function readPost(item) {
         text: unavailable ? null : item.text,
         media: Object.freeze(Array.isArray(item.media) ? item.media.filter((/** @type {unknown} */ url) => typeof url === 'string') : []),
         time: Number.isFinite(item.time) ? item.time : 0,
+        version: Number.isSafeInteger(item.version) ? item.version : 1,
+        edited: Number.isFinite(item.edited) ? item.edited : null,
         unavailable,
         comments: countOr(item.comments),
         likes: countOr(item.likes),
@@ -27,6 +29,11 @@ export function readPost(item) {
 /** @param {any} items @returns {Post[]} */
 export function readPosts(items) {
     return Array.isArray(items) ? items.map(readPost).filter((post) => post !== null) : [];
+}
+
+/** @param {any} item @returns {import('../index.js').Edit} */
+export function readEdit({ version, text, time, user, name, avatar_url: avatarUrl }) {
+    return { version, text, time, user: String(user), name: textOr(name), avatarUrl: textOr(avatarUrl) };
 }
 
 /** Decimal numbers of any length: below zero if a is the smaller one. @param {string} a @param {string} b */

@@ -5,7 +5,8 @@ import { ApiError } from '../index.js';
 
 export const post = (id, more = {}) =>
     Object.freeze({
-        id: String(id), user: '7', name: 'Ada', avatarUrl: null, text: `post ${id}`, media: [], time: id, unavailable: false, comments: null, ...more,
+        id: String(id), user: '7', name: 'Ada', avatarUrl: null, text: `post ${id}`, media: [], time: id, version: 1, edited: null,
+        unavailable: false, comments: null, ...more,
     });
 
 /** As on the wire. */

@@ -29,6 +29,10 @@ public final class Comment extends Shown {
     public final String text;
     /** Ms since the epoch. */
     public final long time;
+    /** Of its text, from 1; each edit adds one. */
+    public final long version;
+    /** When its text was last edited, ms since the epoch; null: never. */
+    public final Long edited;
     /** Its number under the subject; of a reply, under its root. From 1 on, without gaps. */
     public final long floor;
     /** Null: it is a root. */
@@ -51,6 +55,8 @@ public final class Comment extends Shown {
         avatarUrl = Json.asText(item.get("avatar_url"));
         text = item.get("text") instanceof String ? (String) item.get("text") : null;
         time = Json.asLong(item.get("time"), 0);
+        version = Json.asLong(item.get("version"), 1);
+        edited = item.get("edited") instanceof Long ? (Long) item.get("edited") : null;
         floor = Json.asLong(item.get("floor"), 0);
         root = Json.asText(item.get("root"));
         replyTo = Json.asText(item.get("reply_to"));

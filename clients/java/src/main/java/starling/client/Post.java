@@ -20,6 +20,10 @@ public final class Post {
     public final List<String> media;
     /** Ms since the epoch. */
     public final long time;
+    /** Of its text, from 1; each edit adds one. */
+    public final long version;
+    /** When its text was last edited, ms since the epoch; null: never. */
+    public final Long edited;
     /** The post is there, but what it says cannot be read just now. */
     public final boolean unavailable;
     /** How many comments it has, a few seconds ago at most; null: not known. */
@@ -37,6 +41,8 @@ public final class Post {
         text = item.get("text") instanceof String ? (String) item.get("text") : null;
         media = Collections.unmodifiableList(Json.asTexts(item.get("media")));
         time = Json.asLong(item.get("time"), 0);
+        version = Json.asLong(item.get("version"), 1);
+        edited = item.get("edited") instanceof Long ? (Long) item.get("edited") : null;
         unavailable = text == null;
         comments = item.get("comments") instanceof Long ? (Long) item.get("comments") : null;
         likes = item.get("likes") instanceof Long ? (Long) item.get("likes") : null;

@@ -76,6 +76,22 @@ public final class StarlingApi {
         return whole(Post.read(get(requests.path("posts", post))));
     }
 
+    /** Its author and moderators may. version: that was read; Conflict: somebody has edited it since, or 99 times. */
+    public Post editPost(String post, String text, long version) throws ApiException {
+        return editPost(post, text, version, null);
+    }
+
+    /** reason: a moderator's, or null. */
+    public Post editPost(String post, String text, long version, String reason) throws ApiException {
+        Map<String, Object> body = Json.object("text", text, "version", version, "reason", reason);
+        return whole(Post.read(decided("PUT", body, "posts", post)));
+    }
+
+    /** A page of all versions of its text, the newest first. */
+    public Page<Edit> getPostEdits(String post, String after, Integer limit) throws ApiException {
+        return edits(requests.path("posts", post, "edits"), after, limit);
+    }
+
     public void deletePost(String post) throws ApiException {
         decided("DELETE", null, "posts", post);
     }
@@ -186,6 +202,22 @@ public final class StarlingApi {
     public Comment postComment(String subject, String text, String replyTo, String key) throws ApiException {
         Map<String, Object> body = Json.object("text", text, "key", key, "reply_to", replyTo);
         return whole(Comment.read(requests.decided("POST", comments(subject).build(), body)));
+    }
+
+    /** As editPost. */
+    public Comment editComment(String subject, String comment, String text, long version) throws ApiException {
+        return editComment(subject, comment, text, version, null);
+    }
+
+    /** reason: a moderator's, or null. */
+    public Comment editComment(String subject, String comment, String text, long version, String reason) throws ApiException {
+        Map<String, Object> body = Json.object("text", text, "version", version, "reason", reason);
+        return whole(Comment.read(requests.decided("PUT", comments(subject).addPathSegment(comment).build(), body)));
+    }
+
+    /** As getPostEdits. */
+    public Page<Edit> getCommentEdits(String subject, String comment, String after, Integer limit) throws ApiException {
+        return edits(comments(subject).addPathSegment(comment).addPathSegment("edits"), after, limit);
     }
 
     /** Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text. */
@@ -450,6 +482,11 @@ public final class StarlingApi {
     private Page<Comment> comments(HttpUrl.Builder url, String after, Integer limit, boolean liked) throws ApiException {
         Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
         return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
+    }
+
+    private Page<Edit> edits(HttpUrl.Builder url, String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(url, after, limit));
+        return new Page<>(Edit.readAll(page.get("items")), page.get("next"));
     }
 
     private static HttpUrl.Builder likedIf(HttpUrl.Builder url, boolean liked) {

@@ -27,6 +27,13 @@ export const words = {
     moreComment: named('moreComment'),
     removePost: (post) => t('removePost', { time: when(post.time) }),
     reallyRemove: t('reallyRemove'),
+    edit: t('edit'),
+    editPost: (post) => t('editPost', { time: when(post.time) }),
+    editComment: named('editComment'),
+    edited: t('edited'),
+    editedSince: t('editedSince'),
+    save: t('save'),
+    saved: t('saved'),
     keep: t('keep'),
     removed: t('removed'),
     notRemoved: because('notRemoved'),
@@ -155,6 +162,7 @@ const REFUSALS = {
     no_comment: 'commentNotThere',
     comment_not_visible: 'commentNotShown',
     not_your_comment: 'notYourComment',
+    too_many_edits: 'tooManyEdits',
 };
 
 /** The text for what was refused of a comment. @param {any} error of the API */

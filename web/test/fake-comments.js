@@ -1,5 +1,7 @@
 // The comments' part of the fake server: threads of two levels under posts, as starling-ingest answers for them.
 
+import { edit, marksOf, versionsOf } from './fake-edits.js';
+
 const FIRST_ID = 350181845507911757n;
 const RULES = {
     no_comment: [404, 'there is no such comment under this subject'],
@@ -7,6 +9,7 @@ const RULES = {
     blocked: [403, 'one of the two users has blocked the other'],
     comment_not_visible: [409, 'the comment is held, hidden or deleted'],
     not_your_comment: [403, 'somebody else has written this comment, and owns the subject'],
+    not_allowed: [403, 'somebody else has written this comment'],
 };
 
 export class FakeComments {
@@ -73,6 +76,12 @@ export class FakeComments {
         this.#tell(post, comment);
     }
 
+    /** Its author edits it elsewhere. @param {string} post @param {any} comment @param {string} text */
+    edit(post, comment, text) {
+        edit(comment, { text, version: marksOf(comment).version });
+        this.#tell(post, comment);
+    }
+
     // ---- live ----
 
     /** A phone watches, and its page has the version. @param {(frame: any) => void} say @param {string} subject @param {number} version */
@@ -124,6 +133,7 @@ export class FakeComments {
         if (id === undefined) return this.#page(post, query, etag);
         if (!this.#find(post, id)) return problem('no_comment');
         if (act === 'replies' || act === 'answers') return this.#replies(post, id, query);
+        if (act === 'edits') return [200, { items: versionsOf(this.#find(post, id)), next: null }];
         return this.#around(post, id, query);
     }
 
@@ -160,6 +170,12 @@ export class FakeComments {
         if (act === 'report') {
             this.reports.push({ comment: id, reason: body.reason });
             return [202, { reported: true }];
+        }
+        if (method === 'PUT') {
+            const refused = comment.user === this.feed.me ? edit(comment, body) : problem('not_allowed');
+            if (refused) return refused;
+            this.change(post, comment, {});
+            return [200, this.#shown(post, comment, false, true)];
         }
         if (comment.user !== this.feed.me && this.#owner(post) !== this.feed.me) return problem('not_your_comment');
         this.change(post, comment, { state: 'deleted' });
@@ -217,12 +233,13 @@ export class FakeComments {
         return this.feed.posts.find(({ id }) => id === post)?.user ?? null;
     }
 
-    #shown(post, { id, user, text, time, floor, root, reply_to, likes, state }, liked, mine = false) {
+    #shown(post, comment, liked, mine = false) {
+        const { id, user, text, time, floor, root, reply_to, likes, state } = comment;
         const visible = state === 'visible';
         const answers = this.thread(post).comments.filter((one) => one.state === 'visible' && (root ? one.reply_to : one.root) === id);
         return {
             id, user, ...this.feed.profile(user), text: visible || (mine && state === 'held') ? text : null, time, floor, root, reply_to,
-            likes: likes.size, reply_count: answers.length, replies: [], state,
+            likes: likes.size, reply_count: answers.length, replies: [], state, ...marksOf(comment),
             ...(liked && visible && { liked: likes.has(this.feed.me) }),
         };
     }

@@ -1,5 +1,7 @@
 // The feed's part of the fake server: posts and follows of one user's world, and what its edge says of them.
 
+import { edit, marksOf, versionsOf } from './fake-edits.js';
+
 const FIRST_ID = 250181845507911757n;
 const MINUTE_MS = 60_000;
 const SAID = [
@@ -76,6 +78,13 @@ export class FakeFeed {
         return this.likes.get(post);
     }
 
+    /** Its author edits it, and those who watch are told. */
+    edit(post, body) {
+        let refused = null;
+        this.changed(() => (refused = edit(post, body)));
+        return refused;
+    }
+
     remove(id) {
         this.#change([], [id], () => (this.posts = this.posts.filter((post) => post.id !== id)));
     }
@@ -92,7 +101,9 @@ export class FakeFeed {
     }
 
     get version() {
-        return `v${this.timeline.slice(0, 20).map(({ id }) => id).join().length}-${this.timeline[0]?.id}-${this.timeline.length}`;
+        const newest = this.timeline.slice(0, 20);
+        const edits = newest.reduce((sum, post) => sum + marksOf(post).version, 0);
+        return `v${newest.map(({ id }) => id).join().length}-${edits}-${this.timeline[0]?.id}-${this.timeline.length}`;
     }
 
     watch(say, version) {
@@ -120,7 +131,7 @@ export class FakeFeed {
         }
         if (what === 'posts' && method === 'POST') return this.#make(body);
         if (list === 'like') return this.#like(method, id);
-        if (what === 'posts') return this.#one(method, id);
+        if (what === 'posts') return this.#one(method, id, list, body);
         if (what === 'notices') {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
             return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
@@ -164,13 +175,15 @@ export class FakeFeed {
         return post ? [201, this.#shown(post)] : [409, { code: 'post_deleted', detail: 'the post that this key made was deleted' }];
     }
 
-    #one(method, id) {
+    #one(method, id, list, body) {
         const post = this.posts.find((one) => one.id === id);
         if (method === 'DELETE') {
             if (post) this.remove(id);
             return [204];
         }
         if (!post) return [404, { code: 'no_post', detail: 'there is no such post' }];
+        if (method === 'PUT') return this.edit(post, body) ?? [200, this.#shown(post)];
+        if (list === 'edits') return [200, { items: versionsOf(post), next: null }];
         return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
     }
 
@@ -193,10 +206,11 @@ export class FakeFeed {
         return { items: items.map((post) => this.#shown(post)), next: older.length > limit ? items.at(-1).id : null };
     }
 
-    #shown({ id, user, text, media, time, away }) {
+    #shown(post) {
+        const { id, user, text, media, time, away } = post;
         if (away) return { id, user, time, unavailable: true };
         const counts = { likes: this.likesOf(id).size, liked: this.likesOf(id).has(this.me), ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
-        return { id, user, ...this.profile(user), text, media, time, ...counts };
+        return { id, user, ...this.profile(user), text, media, time, ...marksOf(post), ...counts };
     }
 
     /** The author's part of a post or comment. @param {number} user */

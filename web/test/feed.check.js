@@ -135,15 +135,47 @@ test('a post is written, counted in code points, found among my own and deleted'
     await page.click('#show-mine');
     await shows('#mine > article:first-child .text', /Hello <b>world<\/b>/);
     assert.equal(await page.locator('#mine article b').count(), 0);
-    await rarely('#mine article .actions');
+    await rarely('#mine article .actions', 'Delete');
     assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Keep');
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY');
-    await rarely('#mine article .actions');
+    await rarely('#mine article .actions', 'Delete');
     await page.click('#mine article .danger');
     await shows('#feed-end', /not posted anything/);
     assert.equal(server.feed.posts.filter(({ user }) => user === 42).length, 0);
     assert.deepEqual(complaints, []);
+});
+
+test('my post can be edited; all see that it was, and what it said', async () => {
+    const others = server.feed.timeline[0];
+    const mine = server.feed.publish(42, 'A tpyo');
+    await opened();
+    await page.click('#show-mine');
+    await shows('#mine > article .text', /^A tpyo$/);
+    await rarely('#mine article .actions', 'Edit');
+    await page.fill('#mine article textarea', 'A typo');
+    await page.keyboard.press('Control+Enter');
+    await shows('#feed-note', /The new text is there/);
+    await shows('#mine > article .text', /^A typo$/);
+    await page.click('#mine article .edited');
+    await shows('#mine article .edits p', /^A tpyo$/);
+    await isAccessible('an edited post');
+    await page.screenshot({ path: `${OUT}edited-post.png` });
+
+    await rarely('#mine article .actions', 'Edit');
+    server.feed.edit(mine, { text: 'Edited on my phone', version: 2 });
+    await page.fill('#mine article textarea', 'Edited here');
+    await page.keyboard.press('Control+Enter');
+    await shows('#mine article .problem', /edited elsewhere meanwhile/);
+    assert.equal(mine.text, 'Edited on my phone');
+
+    await page.click('#show-home');
+    const listed = `#home > article[data-post="${others.id}"]`;
+    await shows(`${listed} .text`, /./);
+    server.feed.edit(others, { text: 'Of another’s hand', version: 1 });
+    await shows(`${listed} .text`, /^Of another’s hand$/);
+    await shows(`${listed} .edited`, /^edited$/);
+    assert.deepEqual(complaints.filter((one) => !one.includes('409')), []);
 });
 
 test('a post whose answers are lost is one post, over a reload, too', async () => {

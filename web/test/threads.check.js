@@ -154,6 +154,36 @@ test('a comment, an answer, a like, and deleting my own', async () => {
     assert.deepEqual(complaints, []);
 });
 
+test('my comment can be edited; all see that it was, and what it said', async () => {
+    const mine = server.comments.write(newest(), 42, 'A tpyo');
+    const other = server.comments.write(newest(), 1001, 'Not mine');
+    await opened();
+    await shows('.comment-text', ['A tpyo', 'Not mine']);
+    await shows('.edited', []);
+    await page.click(`[data-comment="${other.id}"] .menu summary`);
+    assert.equal(await button(other.id, 'Edit').count(), 0);
+    await rarely(`[data-comment="${mine.id}"] > .comment-acts`, 'Edit');
+    assert.equal(await page.inputValue(`[data-comment="${mine.id}"] textarea`), 'A tpyo');
+    await page.fill(`[data-comment="${mine.id}"] textarea`, 'A typo');
+    await page.keyboard.press('Control+Enter');
+    await shows('.comment-text', ['A typo', 'Not mine']);
+    await shows('.thread-note', ['The new text is there.']);
+    await shows('.edited', ['edited']);
+    await page.click(`[data-comment="${mine.id}"] .edited`);
+    await shows('.edits p', ['A tpyo']);
+    await isAccessible();
+
+    await rarely(`[data-comment="${mine.id}"] > .comment-acts`, 'Edit');
+    server.comments.edit(newest(), mine, 'Edited on my phone');
+    await shows('.comment-text', ['Edited on my phone', 'Not mine']);
+    await shows('.edits p', []);
+    await page.fill(`[data-comment="${mine.id}"] textarea`, 'Edited here');
+    await page.keyboard.press('Control+Enter');
+    await shows('.discussion .problem', ['The text has been edited elsewhere meanwhile. Look at it, and edit it again.']);
+    assert.equal(mine.text, 'Edited on my phone');
+    assert.deepEqual(complaints.filter((one) => !one.includes('409')), []);
+});
+
 test('deleted, hidden and held comments are shown as such; my own held one with its text', async () => {
     server.comments.write(newest(), 1001, 'Spam', { state: 'hidden' });
     const gone = server.comments.write(newest(), 1002, 'Wrong', { state: 'deleted' });

@@ -3,24 +3,29 @@
 import { askForCard, make, menu, nameButton, setText } from '../dom.js';
 import { displayName, hueOf, initials, webHost } from '../format.js';
 import { ago, when, words } from '../words.js';
+import { EditMark, editForm } from './edits.js';
 import { showText } from './said.js';
 
 export class Articles {
     #element;
     #onAct;
+    #editsOf;
     #threads;
     /** @type {Map<string, Article>} */
     #articles = new Map();
 
     /**
      * @param {HTMLElement} element role=feed
-     * @param {(post: any) => ({label: string, name: (post: any) => string, ask?: string, run: (post: any) => Promise<void>} | null)} act what
-     *        the button of a post does, after a question where there is one; null: there is none
+     * @param {(post: any) => ({label: string, name: (post: any) => string, ask?: string, run: (post: any) => Promise<void>,
+     *        edit?: (post: any, text: string) => Promise<void>} | null)} act what the button of a post does, after a question where there
+     *        is one, and how it is edited by who may; null: there is none
+     * @param {(id: string) => Promise<any>} editsOf the versions of a post
      * @param {import('./threads.js').Threads} threads
      */
-    constructor(element, act, threads) {
+    constructor(element, act, editsOf, threads) {
         this.#element = element;
         this.#onAct = act;
+        this.#editsOf = editsOf;
         this.#threads = threads;
         element.addEventListener('keydown', (event) => this.#keyPressed(event));
     }
@@ -41,7 +46,7 @@ export class Articles {
         }
         posts.forEach((post, index) => {
             let article = this.#articles.get(post.id);
-            if (!article) this.#articles.set(post.id, (article = new Article(post, this.#onAct(post), this.#threads)));
+            if (!article) this.#articles.set(post.id, (article = new Article(post, this.#onAct(post), this.#editsOf, this.#threads)));
             article.update(post, index + 1, hasMore ? -1 : posts.length, now);
             const here = this.#element.children[index];
             if (here !== article.element) this.#element.insertBefore(article.element, here ?? null);
@@ -90,6 +95,7 @@ export class Articles {
 }
 
 let made = 0;
+const LONGEST = 2000;
 
 class Article {
     element = document.createElement('article');
@@ -103,11 +109,14 @@ class Article {
     #text = make('p', 'text');
     #media = make('ul', 'media');
     #actions = make('span', 'actions');
+    #form = make('div', 'slot');
+    #edits;
     #problem = make('p', 'problem');
 
-    constructor(post, act, threads) {
+    constructor(post, act, editsOf, threads) {
         this.#post = post;
         this.#act = act;
+        this.#edits = new EditMark(() => editsOf(this.#post.id));
         this.thread = threads.make(post);
         this.element.tabIndex = 0;
         this.element.dataset.post = post.id;
@@ -125,10 +134,10 @@ class Article {
         this.#problem.hidden = true;
         this.#name.addEventListener('click', () => askForCard(this.#name, this.#post));
         const who = make('span', 'who');
-        who.append(this.#name, this.#time);
+        who.append(this.#name, this.#time, this.#edits.element);
         const head = make('header');
         head.append(this.#avatar, who, this.#actions);
-        this.element.append(head, this.#text, this.#media, this.#problem, this.thread.element);
+        this.element.append(head, this.#text, this.#edits.list, this.#form, this.#media, this.#problem, this.thread.element);
         if (act) this.#offer(false);
     }
 
@@ -141,6 +150,7 @@ class Article {
         setText(this.#avatar, initials(post));
         setText(this.#name, displayName(post));
         showText(this.#text, post.unavailable ? words.unavailable : post.text);
+        this.#edits.update(post);
         if (this.#media.childElementCount !== post.media.length) this.#showMedia(post.media);
         this.tick(now);
     }
@@ -166,7 +176,8 @@ class Article {
         const { label, name, ask } = this.#act;
         if (!asking) {
             const button = this.#button(name(this.#post), 'quiet', () => (ask ? this.#offer(true, true) : this.#run(button)));
-            const more = menu(words.morePost(this.#post), [button]);
+            const edit = this.#act.edit ? [this.#button(words.editPost(this.#post), 'quiet', () => this.#openForm())] : [];
+            const more = menu(words.morePost(this.#post), [...edit, button]);
             this.#actions.replaceChildren(more);
             if (focus) more.querySelector('summary').focus();
             return;
@@ -178,6 +189,23 @@ class Article {
         yes.setAttribute('aria-label', name(this.#post));
         this.#actions.replaceChildren(question, yes, no);
         if (focus) no.focus();
+    }
+
+    #openForm() {
+        const post = this.#post;
+        if (post.unavailable) return;
+        const form = editForm({
+            text: post.text,
+            label: words.editPost(post),
+            most: LONGEST,
+            save: (text) => this.#act.edit(post, text),
+            close: () => {
+                this.#form.replaceChildren();
+                this.element.focus({ preventScroll: true });
+            },
+        });
+        this.#form.replaceChildren(form.element);
+        form.focus();
     }
 
     async #run(button) {

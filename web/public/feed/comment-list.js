@@ -7,6 +7,7 @@ const FIRST_REPLIES = 3;
 const MOST_REPLIES = 20; // that come along with each root
 const AROUND = 3;
 const MOST_ANSWERS = 1000; // to one reply
+const EDITS = 100; // all of a text
 const FIRST_PAGE = { after: null, before: 0 }; // its cursor, and how many roots are listed before it
 
 /** @typedef {import('../../client/index.js').Comment} Comment */
@@ -415,6 +416,18 @@ export class CommentList {
         this.#change(id, { likes, liked });
     }
 
+    /** @param {Comment} comment @param {string} text */
+    async edit({ id, version }, text) {
+        const now = await this.#api.editComment(this.#subject, id, { text, version });
+        this.#turn += 1;
+        this.#change(id, { text: now.text, version: now.version, edited: now.edited });
+    }
+
+    /** @param {string} id */
+    edits(id) {
+        return this.#api.getCommentEdits(this.#subject, id, { limit: EDITS });
+    }
+
     /** @param {string} id */
     async remove(id) {
         await this.#api.deleteComment(this.#subject, id);
@@ -501,13 +514,13 @@ function lowest(...versions) {
  * @returns {Comment}
  */
 function fuller(now, before, keep) {
-    const may = now.state === 'visible' || now.state === 'held';
+    const may = before !== undefined && (now.state === 'visible' || now.state === 'held') && now.version === before.version;
     const listed = new Map((before?.replies ?? []).map((reply) => [reply.id, reply]));
     const replies = new Map(keep ? listed : []);
     for (const reply of now.replies) replies.set(reply.id, fuller(reply, listed.get(reply.id), false));
     return {
         ...now,
-        text: now.text ?? (may ? (before?.text ?? null) : null),
+        text: now.text ?? (may ? before.text : null),
         liked: now.liked ?? before?.liked ?? null,
         replies: [...replies.values()].sort((a, b) => a.floor - b.floor),
     };

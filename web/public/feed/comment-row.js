@@ -3,10 +3,12 @@
 import { askForCard, make, menu, nameButton, reveal, setText } from '../dom.js';
 import { displayName, hueOf, initials } from '../format.js';
 import { ago, refusal, when, words } from '../words.js';
+import { EditMark, editForm } from './edits.js';
 import { LineForm } from './line-form.js';
 import { showText } from './said.js';
 
 const LONGEST_REASON = 1000;
+const LONGEST = 10_000;
 
 export class CommentRow {
     element = make('li', 'comment');
@@ -18,6 +20,7 @@ export class CommentRow {
     #to = make('span', 'to');
     #time = make('time', 'ago');
     #text = make('p', 'comment-text');
+    #edits = new EditMark(() => this.#acts.edits(this.#comment));
     #buttons = make('div', 'comment-acts');
     #like = this.#button('', () => this.#run(() => this.#acts.like(this.#comment, this.#comment.liked !== true)));
     #form = make('div', 'slot');
@@ -30,7 +33,8 @@ export class CommentRow {
 
     /**
      * @param {any} comment
-     * @param {{like: Function, remove: Function, report: Function, moreReplies: Function, answers: Function, answerForm: Function}} acts each given
+     * @param {{like: Function, edit: Function, edits: Function, remove: Function, report: Function, moreReplies: Function, answers: Function,
+     *         answerForm: Function}} acts each given
      *        the comment; answerForm: (comment, close) => LineForm. All but that throw errors of the API.
      */
     constructor(comment, acts) {
@@ -47,8 +51,8 @@ export class CommentRow {
         this.#problem.setAttribute('role', 'alert');
         this.#problem.hidden = true;
         const head = make('div', 'comment-head');
-        head.append(this.#avatar, this.#name, this.#to, this.#time);
-        this.element.append(head, this.#text, this.#buttons, this.#problem, this.#form);
+        head.append(this.#avatar, this.#name, this.#to, this.#time, this.#edits.element);
+        this.element.append(head, this.#text, this.#edits.list, this.#buttons, this.#problem, this.#form);
         this.element.append(...(comment.root === null ? [this.#replies, this.#more] : [this.#answers]));
     }
 
@@ -68,6 +72,7 @@ export class CommentRow {
         setText(this.#to, now.answers ? words.answers(now.answers) : '');
         showText(this.#text, said(comment, now.mine));
         this.#text.classList.toggle('said', comment.text !== null && state === 'visible');
+        this.#edits.update(comment);
         this.#like.setAttribute('aria-pressed', String(comment.liked === true));
         this.#like.setAttribute('aria-label', words.likeOf(comment));
         setText(this.#like, words.like(comment.likes));
@@ -110,7 +115,8 @@ export class CommentRow {
     #offer({ mine, mayDelete, mayWrite }) {
         const { state } = this.#comment;
         const shown = state === 'visible';
-        const may = [shown, mayWrite, mayDelete && state !== 'deleted', shown && !mine].join();
+        const mayEdit = mine && this.#comment.text !== null;
+        const may = [shown, mayWrite, mayEdit, mayDelete && state !== 'deleted', shown && !mine].join();
         if (may === this.#may) return;
         const hadFocus = this.#buttons.contains(document.activeElement);
         this.#may = may;
@@ -118,6 +124,7 @@ export class CommentRow {
         if (shown) buttons.push(this.#like);
         if (shown && mayWrite) buttons.push(this.#named(words.answer, words.answerTo, () => this.answer()));
         const rare = [];
+        if (mayEdit) rare.push(this.#named(words.edit, words.editComment, () => this.#edit()));
         if (mayDelete && state !== 'deleted') rare.push(this.#named(words.remove, words.removeComment, () => this.#ask()));
         if (shown && !mine) rare.push(this.#named(words.report, words.reportOf, () => this.#complainForm()));
         if (rare.length > 0) buttons.push(menu(words.moreComment(this.#comment), rare));
@@ -140,6 +147,18 @@ export class CommentRow {
         row.append(question, yes, no);
         this.#form.replaceChildren(row);
         no.focus();
+    }
+
+    #edit() {
+        const comment = this.#comment;
+        const form = editForm({
+            text: comment.text,
+            label: words.editComment(comment),
+            most: LONGEST,
+            save: (text) => this.#acts.edit(comment, text),
+            close: () => this.#empty(),
+        });
+        this.#fill(form, true);
     }
 
     #complainForm() {

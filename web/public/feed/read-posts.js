@@ -40,6 +40,12 @@ export class ReadPosts {
         this.#changed();
     }
 
+    /** @param {import('../../client/index.js').Post} post */
+    edited(post) {
+        this.#list = this.#list.map((one) => (one.id === post.id ? post : one));
+        this.#changed();
+    }
+
     /** @param {string} id */
     remove(id) {
         this.#list = this.#list.filter((post) => post.id !== id);

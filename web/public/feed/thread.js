@@ -44,6 +44,8 @@ export class Thread {
     #rows = new Map();
     #acts = {
         like: (comment, liked) => this.#after(this.#list.like(comment.id, liked)),
+        edit: (comment, text) => this.#after(this.#list.edit(comment, text).catch((error) => this.#editedSince(error)), words.saved),
+        edits: (comment) => this.#list.edits(comment.id),
         remove: (comment) => this.#after(this.#list.remove(comment.id), words.commentRemoved),
         report: (comment, why) => this.#after(this.#list.report(comment.id, why), words.reported),
         moreReplies: async (root) => {
@@ -206,6 +208,12 @@ export class Thread {
         setText(this.#note, note);
         this.#count = this.#list.total;
         this.#render();
+    }
+
+    /** Somebody has edited it meanwhile: that is to be seen. */
+    #editedSince(error) {
+        if (error.code === 'old_version') this.#read(() => this.#list.refreshAll());
+        throw error;
     }
 
     #makeForm() {

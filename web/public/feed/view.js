@@ -13,6 +13,7 @@ import { Threads } from './threads.js';
 
 const $ = (id) => document.getElementById(id);
 const GONE = {}; // in the place of a post that is deleted
+const EDITS = 100; // all of a text
 const AHEAD = '600px'; // older posts are asked for before the reader is there
 
 export class FeedView {
@@ -38,10 +39,10 @@ export class FeedView {
     #threads = new Threads();
     #linked = null; // the post to which a notice led
     #articles = {
-        home: new Articles($('home'), (post) => this.#actOf(post), this.#threads),
-        mine: new Articles($('mine'), (post) => this.#actOf(post), this.#threads),
-        day: new Articles($('of-day'), (post) => this.#actOf(post), this.#threads),
-        linked: new Articles($('linked-post'), () => null, this.#threads),
+        home: new Articles($('home'), (post) => this.#actOf(post), (id) => this.#editsOf(id), this.#threads),
+        mine: new Articles($('mine'), (post) => this.#actOf(post), (id) => this.#editsOf(id), this.#threads),
+        day: new Articles($('of-day'), (post) => this.#actOf(post), (id) => this.#editsOf(id), this.#threads),
+        linked: new Articles($('linked-post'), () => null, (id) => this.#editsOf(id), this.#threads),
     };
     #me = '';
     #made = []; // my posts of this visit, newest first: they stand in my timeline, too
@@ -159,8 +160,30 @@ export class FeedView {
     }
 
     #actOf({ user }) {
-        if (user === this.#me) return { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post) };
+        if (user === this.#me) {
+            const edit = (post, text) => this.#edit(post, text);
+            return { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post), edit };
+        }
         return { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.follow(post, false) };
+    }
+
+    async #edit({ id, version }, text) {
+        const [mine, live] = [this.#mine, this.#live];
+        const edited = await this.#api.editPost(id, { text, version }).catch((error) => {
+            if (error.code === 'old_version') live.refresh();
+            throw error;
+        });
+        if (mine !== this.#mine) return;
+        this.#made = this.#made.map((post) => (post.id === id ? edited : post));
+        mine.edited(edited);
+        this.#day?.edited(edited);
+        this.#note(words.saved);
+        live.refresh();
+    }
+
+    /** @param {string} id */
+    #editsOf(id) {
+        return this.#api.getPostEdits(id, { limit: EDITS });
     }
 
     async #remove({ id }) {

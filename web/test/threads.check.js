@@ -179,7 +179,7 @@ test('my comment can be edited; all see that it was, and what it said', async ()
     await shows('.edits p', []);
     await page.fill(`[data-comment="${mine.id}"] textarea`, 'Edited here');
     await page.keyboard.press('Control+Enter');
-    await shows('.discussion .problem', ['The text has been edited elsewhere meanwhile. Look at it, and edit it again.']);
+    await shows('.comment .line-form .problem', ['The text has been edited elsewhere meanwhile. Look at it, and edit it again.']);
     assert.equal(mine.text, 'Edited on my phone');
     assert.deepEqual(complaints.filter((one) => !one.includes('409')), []);
 });
@@ -254,9 +254,10 @@ test('an open thread is read again while it is shown: 304 while nothing is new, 
     await page.click('.waiting');
     await shows('.comment-text', ['Three', 'Two', 'A moderator has hidden this comment.']);
     await page.click(`${first} .thread-toggle`);
-    const closed = server.comments.asked.length;
+    const reads = () => server.comments.asked.filter((one) => one.endsWith(newest())).length; // counts of other posts are asked for, too
+    const closed = reads();
     await page.clock.fastForward(60_000);
-    assert.equal(server.comments.asked.length, closed, 'a closed thread is not read');
+    assert.equal(reads(), closed, 'a closed thread is not read');
 });
 
 test('a comment whose answers are lost or late is one comment, over a reload, too', async () => {

@@ -69,7 +69,7 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
         assert checked.returncode == 0, checked.stdout
         tiers = {kind: world.cluster.of(kind) for kind in TIERS}
         for kind, daemons in tiers.items():
-            if len(daemons) > 1:
+            if len(daemons) > 1 or kind == 'moderation':  # which reads what the first new comments process writes
                 step(f'first {kind}', lambda half=daemons[:1]: upgrade(half))
         world.check()  # by old and new ones together
         for kind, daemons in tiers.items():

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/mem.h"
 #include "comments/decisions_private.h"
 #include "edits/encode.h"
@@ -91,8 +90,7 @@ static void encode_subject(struct buffer *out, const struct subject_state *state
     size_t before = out->size;
     event_encode_comment_subject(out, &record);
     if (state->likes) return;
-    bytes_put_be32(out->data + before + 1, SUBJECT_V1);
-    out->size -= SUBJECT_V1_LACKS;
+    event_become_older(out, before, SUBJECT_V1, SUBJECT_V1_LACKS);
 }
 
 int decisions_write_slice(struct decisions *decisions) {

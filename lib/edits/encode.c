@@ -24,54 +24,49 @@ enum {
     VERSION_LACKS = 2 /* when it was edited, too */
 };
 
-/* The record that begins there becomes one of an older version. */
-static void become(struct buffer *out, size_t start, uint32_t id, size_t lacks) {
-    bytes_put_be32(out->data + start + 1, id);
-    out->size -= lacks;
-}
-
 void edit_encode_comment(struct buffer *out, const struct comment *comment) {
     size_t start = out->size;
     event_encode_comment(out, comment);
-    if (comment->version == 1 && !comment->edited) become(out, start, COMMENT_V2, VERSION_LACKS);
+    if (comment->version == 1 && !comment->edited) event_become_older(out, start, COMMENT_V2, VERSION_LACKS);
 }
 
 void edit_encode_comment_text(struct buffer *out, const struct comment_text *text) {
     size_t start = out->size;
     event_encode_comment_text(out, text);
     if (text->version == 1 && !text->edited && text->editor < 0 && !text->level)
-        become(out, start, COMMENT_TEXT_V2, COMMENT_TEXT_V2_LACKS);
+        event_become_older(out, start, COMMENT_TEXT_V2, COMMENT_TEXT_V2_LACKS);
 }
 
 void edit_encode_comment_refusal(struct buffer *out, const struct comment_refusal *refusal) {
     size_t start = out->size;
     event_encode_comment_refusal(out, refusal);
-    if (refusal->reason < COMMENT_REFUSAL_OLD_VERSION) become(out, start, COMMENT_REFUSAL_V1, 0);
+    if (refusal->reason < COMMENT_REFUSAL_OLD_VERSION) event_become_older(out, start, COMMENT_REFUSAL_V1, 0);
 }
 
 void edit_encode_comment_command(struct buffer *out, const struct comment_command *command) {
     size_t start = out->size;
     event_encode_comment_command(out, command);
-    if (command->kind != COMMENT_COMMAND_EDIT) become(out, start, COMMENT_COMMAND_V2, COMMENT_COMMAND_V2_LACKS);
+    if (command->kind != COMMENT_COMMAND_EDIT)
+        event_become_older(out, start, COMMENT_COMMAND_V2, COMMENT_COMMAND_V2_LACKS);
 }
 
 void edit_encode_moderation_entry(struct buffer *out, const struct moderation_entry *entry) {
     size_t start = out->size;
     event_encode_moderation_entry(out, entry);
-    if (entry->what != MODERATION_ENTRY_EDIT) become(out, start, MODERATION_ENTRY_V2, 0);
+    if (entry->what != MODERATION_ENTRY_EDIT) event_become_older(out, start, MODERATION_ENTRY_V2, 0);
 }
 
 void edit_encode_post_command(struct buffer *out, const struct post_command *command) {
     size_t start = out->size;
     event_encode_post_command(out, command);
-    if (!command->version) become(out, start, POST_COMMAND_V2, POST_COMMAND_V2_LACKS);
+    if (!command->version) event_become_older(out, start, POST_COMMAND_V2, POST_COMMAND_V2_LACKS);
 }
 
 void edit_encode_post_text(struct buffer *out, const struct post_text *text) {
     size_t start = out->size;
     event_encode_post_text(out, text);
     if (text->version == 1 && !text->edited && text->editor < 0 && !text->mentions.count)
-        become(out, start, POST_TEXT_V1, POST_TEXT_V1_LACKS);
+        event_become_older(out, start, POST_TEXT_V1, POST_TEXT_V1_LACKS);
 }
 
 static const uint8_t *pass(const uint8_t *at, const uint8_t *end, int numbers) {
@@ -103,9 +98,9 @@ void edit_encode_comment_change(struct buffer *out, const struct comment_change 
         if (change->items.items[i].version > 1) return;
     shorten_items(out, start, BEFORE, change->items.count, NUMBERS, VERSION_LACKS);
     if (change->likes)
-        become(out, start, COMMENT_CHANGE_V2, 0);
+        event_become_older(out, start, COMMENT_CHANGE_V2, 0);
     else
-        become(out, start, COMMENT_CHANGE_V1, COMMENT_CHANGE_V1_LACKS);
+        event_become_older(out, start, COMMENT_CHANGE_V1, COMMENT_CHANGE_V1_LACKS);
 }
 
 void edit_encode_feed_change(struct buffer *out, const struct feed_change *change) {
@@ -115,5 +110,5 @@ void edit_encode_feed_change(struct buffer *out, const struct feed_change *chang
     for (size_t i = 0; i < change->posts.count; i++)
         if (change->posts.items[i].version > 1) return;
     shorten_items(out, start, 0, change->posts.count, NUMBERS, 1);
-    become(out, start, FEED_CHANGE_V1, 0);
+    event_become_older(out, start, FEED_CHANGE_V1, 0);
 }

@@ -81,6 +81,11 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
     return at + EVENT_HEADER_SIZE;
 }
 
+void event_become_older(struct buffer *out, size_t start, uint32_t id, size_t lacks) {
+    bytes_put_be32(out->data + start + 1, id);
+    out->size -= lacks;
+}
+
 const uint8_t *event_header_read(const void *value, size_t size, uint32_t *id, struct error *error) {
     const uint8_t *at = value;
     if (size < EVENT_HEADER_SIZE || at[0] != 0) {

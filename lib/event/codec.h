@@ -74,6 +74,10 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record);
     void event_encode_##name(struct buffer *out, const struct name *record);
 EVENT_EACH(EVENT_CODEC)
 
+/* The record that was appended at `start` becomes one of an older version, which processes of the release before can read: `lacks` bytes at its
+ * end, the defaults of newer members, go. */
+void event_become_older(struct buffer *out, size_t start, uint32_t id, size_t lacks);
+
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */
 int event_to_json(struct codec *codec, const void *value, size_t size, struct buffer *out, struct error *error);

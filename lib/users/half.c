@@ -8,15 +8,14 @@ void half_encode(struct buffer *out, const struct friendship *half) {
     size_t before = out->size;
     event_encode_friendship(out, half);
     if (half->rounded_by_me || half->rounded_by_them) return;
-    bytes_put_be32(out->data + before + 1, HALF_V1);
-    out->size -= HALF_V1_LACKS;
+    event_become_older(out, before, HALF_V1, HALF_V1_LACKS);
 }
 
 void half_encode_command(struct buffer *out, const struct friend_command *command) {
     size_t before = out->size;
     event_encode_friend_command(out, command);
     if (command->kind != FRIEND_COMMAND_ROUND && command->kind != FRIEND_COMMAND_EXACT)
-        bytes_put_be32(out->data + before + 1, COMMAND_V1);
+        event_become_older(out, before, COMMAND_V1, 0);
 }
 
 const char *half_read(struct codec *codec, int32_t partitions, const struct kafka_record *record,

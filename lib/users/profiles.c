@@ -19,8 +19,7 @@ void profile_encode(struct buffer *out, const struct profile *profile) {
     size_t before = out->size;
     event_encode_profile(out, profile);
     if (profile->bio.size || profile->url.size) return;
-    bytes_put_be32(out->data + before + 1, PROFILE_V1);
-    out->size -= PROFILE_V1_LACKS;
+    event_become_older(out, before, PROFILE_V1, PROFILE_V1_LACKS);
 }
 
 int profiles_open(const struct profiles_options *options, struct profiles **out, struct error *error) {

@@ -50,15 +50,6 @@ static void collect(void *context) {
 
 /* ---- the parts ---- */
 
-static void disk_told(void *context, const struct topic *topic, const char *reason) {
-    const struct comments *comments = context;
-    if (reason)
-        log_error(service_log(comments->service), "a copy on disk failed; it is tried again each second",
-                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
-    else
-        log_info(service_log(comments->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
-}
-
 static int open_copies(struct comments *comments, struct error *error) {
     int code = profiles_open(&(struct profiles_options){.data_dir = service_settings(comments->service)->data_dir,
                                                         .partitions = comments->user_partitions,
@@ -75,8 +66,7 @@ static int open_copies(struct comments *comments, struct error *error) {
                                                .metrics = service_metrics(comments->service),
                                                .dead_letters = comments->dead_letters,
                                                .context = comments,
-                                               .on_ready = copies_are_read,
-                                               .on_disk = disk_told},
+                                               .on_ready = copies_are_read},
                       &comments->copies, error);
 }
 

@@ -76,11 +76,23 @@ static void pause_copy(struct copies *copies, const struct copy *copy) {
         kafka_consumer_pause(copies->consumer, copy->definition.topic, p);
 }
 
+/* reason NULL: the disk works again. */
+static void tell_disk(const struct copies *copies, const struct copy *copy, const char *reason) {
+    const struct copies_options *options = &copies->options;
+    const struct topic *topic = copy->definition.topic;
+    if (options->on_disk)
+        options->on_disk(options->context, topic, reason);
+    else if (reason)
+        log_error(options->log, "a copy on disk failed; it is tried again each second", LOG_TEXT("topic", topic->name),
+                  LOG_TEXT("reason", reason));
+    else
+        log_info(options->log, "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
 /* The disk has refused something, and is closed. */
 static void stop(struct copies *copies, struct copy *copy, const struct error *error) {
     copies->store_failures->value++;
-    if (!copy->stuck && copies->options.on_disk)
-        copies->options.on_disk(copies->options.context, copy->definition.topic, error->text);
+    if (!copy->stuck) tell_disk(copies, copy, error->text);
     copy->stuck = true;
     pause_copy(copies, copy);
     loop_timer_again(copies->timer, RETRY_MS, RETRY_MS);
@@ -168,7 +180,7 @@ static void try_again(struct copies *copies, struct copy *copy) {
         return;
     }
     copy->stuck = false;
-    if (copies->options.on_disk) copies->options.on_disk(copies->options.context, copy->definition.topic, NULL);
+    tell_disk(copies, copy, NULL);
 }
 
 static void ticked(void *context) {

@@ -42,7 +42,7 @@ struct copies_options {
     struct kafka_producer *dead_letters; /* where records go that cannot be applied; borrowed */
     void *context;
     void (*on_ready)(void *context); /* once; NULL: not wanted */
-    /* The disk of a copy has failed (reason), or works again (reason NULL). NULL: not wanted. */
+    /* The disk of a copy has failed (reason), or works again (reason NULL). NULL: the log says so. */
     void (*on_disk)(void *context, const struct topic *topic, const char *reason);
 };
 

@@ -27,15 +27,6 @@ static void tick(void *context) {
     if (copies_ready(copies->copies)) sharing_modes_tick(copies->modes);
 }
 
-static void disk_told(void *context, const struct topic *topic, const char *reason) {
-    const struct user_copies *copies = context;
-    if (reason)
-        log_error(copies->options.log, "a copy on disk failed; it is tried again each second",
-                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
-    else
-        log_info(copies->options.log, "a copy on disk goes on", LOG_TEXT("topic", topic->name));
-}
-
 static int start(struct user_copies *copies, struct error *error) {
     const struct user_copies_options *options = &copies->options;
     const struct copy_definition definitions[] = {sharing_modes_copy(copies->modes), profiles_copy(copies->profiles),
@@ -52,7 +43,6 @@ static int start(struct user_copies *copies, struct error *error) {
             .dead_letters = options->dead_letters,
             .context = copies,
             .on_ready = copies_are_ready,
-            .on_disk = disk_told,
         },
         &copies->copies, error);
 }

@@ -24,16 +24,13 @@ static void edited(void *context, struct http_request *request, unsigned status,
                    struct json_bytes text) {
     const struct edited_post *edit = context;
     const char *refused = json_string_value(json_object_get(reply, "refused"));
-    struct buffer body = {0};
     if (edit->gateway->texts) texts_forget(edit->gateway->texts, edit->id);
     shared_answers_forget(edit->gateway->shared, SHARED_POST, edit->id);
     shared_answers_forget(edit->gateway->shared, SHARED_USER, edit->author);
     if (status == 404) {
         post_none(request);
     } else if (status != 200) {
-        buffer_string(&body, "{\"state\":\"pending\"}");
-        http_reply_json(request, 202, &body);
-        buffer_free(&body);
+        http_reply_format(request, 202, "{\"state\":\"pending\"}");
     } else if (refused) {
         edit_refused(request, refused);
     } else {

@@ -1,4 +1,4 @@
-/* What benches do to the stores of daemons that have not started yet. A failure ends the program. Header-only, for bench programs. */
+/* Benches fill the stores of daemons that have not started yet. A failure ends the program. Header-only, for bench programs. */
 #pragma once
 
 #include "adjacency/private.h"

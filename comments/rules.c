@@ -301,7 +301,7 @@ static int moderate(const struct comment_command *command, struct thread *thread
     return THREAD_DONE;
 }
 
-/* What a moderator has approved, its author does not change any more. */
+/* The author does not change a comment any more that a moderator has approved. */
 static int may_edit(const struct comment_command *command, const struct thread *thread) {
     enum comment_state state = thread->about.comment.state;
     if (state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;

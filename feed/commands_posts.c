@@ -170,7 +170,7 @@ static int read_text(struct feed_commands *commands, int32_t partition, int64_t 
     return code;
 }
 
-/* What a moderator did to somebody else's post is in the log, as what was done to comments. */
+/* The log has a moderator's edit of somebody else's post, as it has those of comments. */
 static int write_entry(struct feed_commands *commands, const struct decider_command *slot,
                        const struct post_command *command) {
     const struct moderation_entry entry = {

@@ -9,7 +9,7 @@
 
 enum { EDITS_LIMIT_MAX = 100, EDITS_LIMIT_DEFAULT = 20 };
 
-/* What a PUT wants: {text, version, reason?}. */
+/* The body of a PUT: {text, version, reason?}. */
 struct edit_wish {
     struct event_text text, reason;
     int64_t version; /* that is edited */

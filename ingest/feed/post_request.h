@@ -5,7 +5,7 @@
 
 struct post_request;
 
-/* What is done with the post that was found, or with null. The request is the function's. */
+/* Goes on with the post that was found, or with null. The request is the function's. */
 typedef void post_found(struct post_request *asked, json_t *post);
 
 /* A request about a post, while its author's owner is asked who wrote it. */

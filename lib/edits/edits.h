@@ -22,7 +22,7 @@ struct edit_mentions {
 };
 void edit_mentions_of(struct edit_mentions *all, const struct event_longs *before, const struct event_longs *now);
 
-/* What an edit wants, for a question about its outcome: who edits (-1: the author), and the text. */
+/* Names an edit in a question about its outcome, by its editor (-1: the author) and its text. */
 enum { EDIT_MARK_SIZE = 17 };
 void edit_mark(int64_t editor, const struct event_text *text, char mark[EDIT_MARK_SIZE]);
 

@@ -48,7 +48,7 @@ class Edit:
     time: int
     """When it was written, ms since the epoch."""
     user: int
-    """Who wrote it: the author, or a moderator."""
+    """The author, or the moderator who wrote it."""
     name: str | None
     avatar_url: str | None
 

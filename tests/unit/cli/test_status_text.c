@@ -1,4 +1,4 @@
-/* What `starling status` prints of a group, for people and for programs. */
+/* `starling status` prints a group for people and for programs. */
 #include "cli/status_verdict.h"
 #include "event/topics.h"
 #include "json/json.h"

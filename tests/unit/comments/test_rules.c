@@ -492,7 +492,7 @@ TEST(which_comments_are_edited) {
     assert_int_equal(edited(COMMENT_HIDDEN, AFTER, false, 99, MODERATOR), THREAD_DONE);
     assert_int_equal(edited(COMMENT_DELETED, AFTER, false, AUTHOR, USER), HIDDEN);
     assert_int_equal(edited(COMMENT_DELETED, AFTER, false, 99, MODERATOR), HIDDEN);
-    // What was approved stays as it is; what waits may still change.
+    // An approved comment stays as it is; one that waits may still change.
     assert_int_equal(edited(COMMENT_VISIBLE, BEFORE, false, AUTHOR, USER), COMMENT_REFUSAL_NOT_ALLOWED);
     assert_int_equal(edited(COMMENT_VISIBLE, BEFORE, false, 99, MODERATOR), THREAD_DONE);
     assert_int_equal(edited(COMMENT_HELD, BEFORE, false, AUTHOR, USER), THREAD_DONE);

@@ -1,4 +1,4 @@
-/* Who has opted out, and when sharing ends by itself. */
+/* Opt-outs, and the end of sharing by itself. */
 #include "router/consents.h"
 #include "unit/kit/kit.h"
 

@@ -1,4 +1,4 @@
-/* What the body of a post may be. */
+/* Bodies of posts, good and bad. */
 #include "ingest/feed/post_body.h"
 #include "unit/kit/kit.h"
 

@@ -50,7 +50,7 @@ TEST(versions_are_written_as_a_page) {
                                               "],\"next\":\"2\"],\"next\":null");
 }
 
-/* What one process writes another one reads; one of a version before edits writes nothing. */
+/* One process reads the state that another one writes; one of a version before edits writes nothing. */
 TEST(the_state_is_read_as_it_was_written) {
     static const struct {
         const char *item;

@@ -81,7 +81,7 @@ def test_the_five_minutes_of_the_readme(make_cluster, tmp_path):
     assert not [answer for answer in said if '"status":4' in answer or '"status":5' in answer], said
     assert re.fullmatch(rf'{cluster.http_url}/#token=[\w.-]+&at=52.52,13.405\n', said[1])
     assert said[3].count('Good morning') == 3 and '279' in said[3].splitlines()[-1]
-    assert 'And to you' in said[4]
+    assert 'And to you' in said[4] and '"text":"Good evening"' in said[4]
     assert '"items":[{"user":1003' in said[5]
     assert re.search(r' near 1001 14\d\.\d m Mira Sund$', said[6], re.MULTILINE), said[6]
     assert all(part in said[7] for part in ('"value":{"user": 1001', '"key":[1001,279]', '{"user":279,', '\nhealthy\n')), said[7]

@@ -219,7 +219,7 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}')]
 FILLED = [(method, path.format(type='site', id='x', comment=5, user=5)) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
-                '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes'}  # a gateway may ask for these
+                '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
     ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]

@@ -25,7 +25,6 @@ need_venv() {
 test_unit() {
     say "Unit tests (ctest, address and undefined behaviour sanitizers)"
     local again=()
-    [ "${CI:-}" != true ] || again=(--repeat until-pass:2) # it says which
     [ "$ROUNDS" = 1 ] || again=(--repeat "until-fail:$ROUNDS")
     ctest --test-dir "$ROOT/build-asan" --output-on-failure -j "$(nproc)" --no-tests=error "${again[@]}" "$@"
 }
@@ -49,30 +48,19 @@ test_java() {
 
 test_page() {
     say "The page in Chromium against a stand-in server"
-    in_rounds npm --prefix "$ROOT/web" --silent run test:page && return 0
-    [ "${CI:-}" = true ] || return 1
-    say "FLAKY OR BROKEN: the page's checks failed; they are tried once more"
-    npm --prefix "$ROOT/web" --silent run test:page
+    in_rounds npm --prefix "$ROOT/web" --silent run test:page
 }
 
 # test_e2e BUILD-FOLDER [PYTEST-ARGUMENT...]
-#
-# On a CI machine, whose noise nobody can look into afterwards, what failed is tried once more, and named.
 test_e2e() {
-    local folder=$1 status=0
+    local folder=$1
     shift
     say "End-to-end tests (pytest, against $folder)"
     if [ "$ROUNDS" -gt 1 ]; then
         repeat_e2e "$folder" "$@"
         return
     fi
-    pytest_in "$folder" "$@" || status=$?
-    if [ "$status" = 1 ] && [ "${CI:-}" = true ]; then
-        say "FLAKY OR BROKEN: the tests named above failed; they are tried once more"
-        status=0
-        pytest_in "$folder" --last-failed --last-failed-no-failures none "$@" || status=$?
-    fi
-    return "$status"
+    pytest_in "$folder" "$@"
 }
 
 # repeat_e2e BUILD-FOLDER [PYTEST-ARGUMENT...]: all rounds, whatever fails; at the end, in how many of them each test failed.

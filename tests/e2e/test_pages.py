@@ -120,7 +120,7 @@ def test_the_examples_of_the_commands(make_cluster, tmp_path):
 
     def of(*headings):
         """The blocks under those headings, for this cluster."""
-        text = [block.replace('post:123', f'post:{post}').replace('lastweek.', f'{cluster.prefix}copy.').replace('http://127.0.0.1:8080', '$HTTP')
+        text = [block.replace('post:123', f'post:{post}').replace('yesterday.', f'{cluster.prefix}copy.').replace('http://127.0.0.1:8080', '$HTTP')
                 for block in pages.section(CLI, *headings)]
         assert len(text) == len(headings), headings
         return text

@@ -12,7 +12,9 @@ static const struct config_property PROPERTIES[] = {
          "A post of an author with up to so many followers is pushed to the inbox of each. A post of an author with more goes "
          "once to every feed process, which adds it to the pages of his followers."},
     {"feed.backlog", CONFIG_INT, AT(backlog), "100", .min = 20, .max = 1000,
-     .doc = "How many of an author's newest posts a new follower gets, and an inbox that is built anew."},
+     .doc =
+         "How many of an author's newest posts go into the inbox of a new follower, and into one that is built anew. Pages of older "
+         "posts ask the authors' processes."},
     {"feed.inbox.max", CONFIG_INT, AT(inbox_max), "800", .min = 100, .max = 10000,
      .doc = "How many posts an inbox holds. Pages of older posts ask the authors' processes."},
     {"feed.following.max", CONFIG_INT, AT(following_max), "5000", .min = 1, .max = 5000,

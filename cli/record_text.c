@@ -374,6 +374,11 @@ bool record_concerns(struct codec *codec, const struct kafka_record *record, int
         return event_decode_follow_command(codec, value, size, &command, NULL) == 0 &&
                (command.user == user || command.other == user);
     }
+    if (value && record->topic == &TOPIC_FOLLOWER_COMMANDS) {
+        struct follower_command command;
+        return event_decode_follower_command(codec, value, size, &command, NULL) == 0 &&
+               (command.author == user || command.reader == user);
+    }
     if (value && record->topic == &TOPIC_NAME_COMMANDS) {
         struct name_command command;
         return event_decode_name_command(codec, value, size, &command, NULL) == 0 && command.user == user;

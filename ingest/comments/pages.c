@@ -230,11 +230,12 @@ static void ask(const struct read_request *wanted, const struct rpc_question *qu
 }
 
 /* Fills what all have in common. False: the request is answered. */
-static bool begin(struct comments_gateway *gateway, const struct call *call, struct read_request *wanted) {
+static bool begin(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                  struct read_request *wanted) {
     const char *liked = http_query(call->request, "liked");
     *wanted =
         (struct read_request){.gateway = gateway, .request = call->request, .user = -1, .reader = call->claims.user};
-    if (!comments_subject(call, wanted->subject)) return false;
+    snprintf(wanted->subject, sizeof wanted->subject, "%s", subject);
     if (liked && strcmp(liked, "true") != 0 && strcmp(liked, "false") != 0) {
         http_problem(call->request, 400, "bad_query", "\"liked\" must be true or false", 0);
         return false;
@@ -257,11 +258,11 @@ static bool is_sort(const char *sort) {
     return strcmp(sort, "floor") == 0 || strcmp(sort, "newest") == 0 || strcmp(sort, "heat") == 0;
 }
 
-static void get_page(void *state, const struct call *call) {
+static void page(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *sort = http_query(call->request, "sort"), *after;
-    int64_t replies = REPLIES_DEFAULT, limit;
+    int64_t count = REPLIES_DEFAULT, limit;
     struct read_request wanted;
-    if (!begin(state, call, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &replies)) return;
+    if (!begin(gateway, call, subject, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &count)) return;
     wanted.form = SHOWN_PAGE;
     wanted.tagged = true;
     if (sort && !is_sort(sort)) {
@@ -270,35 +271,35 @@ static void get_page(void *state, const struct call *call) {
     }
     if (!read_range(call, &limit, &after)) return;
     ask(&wanted, &ASK_COMMENTS,
-        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(SORT, sort ? sort : "floor"), RPC_INT(FIRST, replies),
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(SORT, sort ? sort : "floor"), RPC_INT(FIRST, count),
                    RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)));
 }
 
-static void get_replies(void *state, const struct call *call) {
+static void replies(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct read_request wanted;
     int64_t limit;
     const char *after;
-    if (!begin(state, call, &wanted) || !read_range(call, &limit, &after)) return;
+    if (!begin(gateway, call, subject, &wanted) || !read_range(call, &limit, &after)) return;
     wanted.form = SHOWN_REPLIES;
     ask(&wanted, &ASK_REPLIES,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
                    RPC_TEXT(AFTER, after)));
 }
 
-static void get_comment(void *state, const struct call *call) {
+static void comment(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct read_request wanted;
     int64_t around = -1;
-    if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
+    if (!begin(gateway, call, subject, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
     wanted.form = around >= 0 ? SHOWN_AROUND : SHOWN_ONE;
     ask(&wanted, &ASK_COMMENT,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id),
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
-static void get_edits(void *state, const struct call *call) {
+static void edits(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     int64_t limit = EDITS_LIMIT_DEFAULT, after = -1;
     struct read_request wanted;
-    if (!begin(state, call, &wanted) || !call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) ||
+    if (!begin(gateway, call, subject, &wanted) || !call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) ||
         !call_query_int(call, "after", &after))
         return;
     wanted.user = -1; // there are no likes in it
@@ -378,18 +379,24 @@ static void likers_post_found(void *context, enum facts_outcome outcome, const s
     likers_free(asked);
 }
 
-static void get_likers(void *state, const struct call *call) {
+static void likers(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     int64_t after = -1, limit = LIMIT_DEFAULT;
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     struct likers_request *asked = MEM_NEW(&(struct likers_request){
-        .gateway = state, .request = call->request, .reader = call->claims.user, .limit = limit, .after = after});
-    comments_subject_of_post(call->values[0].id, asked->subject);
-    facts_ask(state, &(struct facts_wish){.subject = asked->subject,
-                                          .authors_only = true,
-                                          .there_only = true,
-                                          .context = asked,
-                                          .done = likers_post_found});
+        .gateway = gateway, .request = call->request, .reader = call->claims.user, .limit = limit, .after = after});
+    snprintf(asked->subject, sizeof asked->subject, "%s", subject);
+    facts_ask(gateway, &(struct facts_wish){.subject = asked->subject,
+                                            .authors_only = true,
+                                            .there_only = true,
+                                            .context = asked,
+                                            .done = likers_post_found});
 }
+
+static void get_page(void *state, const struct call *call) { comments_enter(state, call, page); }
+static void get_replies(void *state, const struct call *call) { comments_enter(state, call, replies); }
+static void get_comment(void *state, const struct call *call) { comments_enter(state, call, comment); }
+static void get_edits(void *state, const struct call *call) { comments_enter(state, call, edits); }
+static void get_likers(void *state, const struct call *call) { comments_enter_post(state, call, likers); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/posts/{id:id}/likes", get_likers, NEEDS_TOKEN},

@@ -103,21 +103,18 @@ static void edit_found(struct post_request *asked, json_t *post) {
     free(asked);
 }
 
-static void put_post(void *state, const struct call *call) {
-    if (post_may_be_there(state, call))
-        post_ask(state, call, edit_found);
-    else
-        post_none(call->request);
-}
+static void put_post(void *state, const struct call *call) { post_ask(state, call, edit_found); }
 
 static void edits_found(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
+    const struct feed_gateway *gateway = asked->gateway;
     struct buffer body = {0};
     int64_t author;
     if (code == 0 && status == 404)
         post_none(asked->request);
     else if (code == 0 && status == 200 &&
-             edits_put(&body, (struct json_bytes){text, size}, user_copies_profiles(asked->gateway->copies), &author))
+             edits_put(&body, (struct json_bytes){text, size}, user_copies_profiles(gateway->copies), &author) &&
+             sights_may(gateway->sights, author, asked->claims.user))
         http_reply_json(asked->request, 200, &body);
     else
         feed_owner_away(asked->request);
@@ -125,20 +122,26 @@ static void edits_found(void *context, int code, unsigned status, const char *te
     free(asked);
 }
 
-static void get_edits(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    int64_t id = call->values[0].id, limit = EDITS_LIMIT_DEFAULT, after = -1;
-    if (!call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) || !call_query_int(call, "after", &after)) return;
-    if (!post_may_be_there(gateway, call)) {
-        post_none(call->request);
+static void no_edits(struct post_request *asked, json_t *post) {
+    (void)post;
+    post_none(asked->request);
+    free(asked);
+}
+
+static void ask_edits(struct post_request *asked) {
+    int64_t limit = EDITS_LIMIT_DEFAULT, after = -1;
+    const struct call call = {.request = asked->request};
+    if (!call_query_range(&call, "limit", 1, EDITS_LIMIT_MAX, &limit) || !call_query_int(&call, "after", &after)) {
+        free(asked);
         return;
     }
-    struct post_request *asked = MEM_NEW(&(struct post_request){.gateway = gateway, .request = call->request});
-    rpc_ask(gateway->owners, &ASK_POST_EDITS,
-            RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(POST, id), RPC_INT(LIMIT, limit),
+    rpc_ask(asked->gateway->owners, &ASK_POST_EDITS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(POST, asked->id), RPC_INT(LIMIT, limit),
                        RPC_INT(AFTER, after)),
             PEER_TIMEOUT_MS, edits_found, asked);
 }
+
+static void get_edits(void *state, const struct call *call) { post_ask_may(state, call, ask_edits, no_edits); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"PUT", "/v1/posts/{id:id}", put_post, NEEDS_USER},

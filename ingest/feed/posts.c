@@ -30,10 +30,11 @@ struct shown_post {
 static void counted(void *context) {
     struct shown_post *shown = context;
     struct buffer body = {0};
-    if (post_put(&body, shown->post, user_copies_profiles(shown->gateway->copies))) {
+    if (post_put(&body, shown->post, shown->gateway->sights, shown->reader,
+                 user_copies_profiles(shown->gateway->copies))) {
         comment_counts_put(shown->gateway->counts, post_id(shown->post), shown->reader, &body);
         http_reply_json(shown->request, shown->status, &body);
-    } else { // its text is not read yet
+    } else { // its text is not read yet, or the reader's sight of it is over
         shared_answers_forget(shown->gateway->shared, SHARED_POST, post_id(shown->post));
         feed_owner_away(shown->request);
     }
@@ -238,40 +239,53 @@ static void found(void *context, int code, unsigned status, const char *text, si
     json_decref(reply);
 }
 
-static struct post_request *request_of(struct feed_gateway *gateway, const struct call *call, post_found *done) {
-    return MEM_NEW(&(struct post_request){
-        .gateway = gateway, .request = call->request, .claims = call->claims, .id = call->values[0].id, .found = done});
+static void sight_answered(void *context, enum sight_answer answer) {
+    struct post_request *asked = context;
+    if (answer == SIGHT_YES) {
+        asked->seen(asked);
+    } else if (answer == SIGHT_AWAY) {
+        feed_owner_away(asked->request);
+        free(asked);
+    } else { // whoever may not see a post is not told that there is one
+        json_t *none = json_null();
+        asked->found(asked, none);
+        json_decref(none);
+    }
 }
 
-void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done) {
-    struct post_request *asked = request_of(gateway, call, done);
-    rpc_ask(gateway->owners, &ASK_POSTS,
+void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*seen)(struct post_request *asked),
+                  post_found *done) {
+    struct post_request *asked = MEM_NEW(&(struct post_request){.gateway = gateway,
+                                                                .request = call->request,
+                                                                .claims = call->claims,
+                                                                .id = call->values[0].id,
+                                                                .found = done,
+                                                                .seen = seen});
+    sights_ask(
+        gateway->sights,
+        &(struct sights_wish){
+            .reader = call->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
+}
+
+static void ask_owner(struct post_request *asked) {
+    rpc_ask(asked->gateway->owners, &ASK_POSTS,
             RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), PEER_TIMEOUT_MS, found,
             asked);
 }
 
-bool post_may_be_there(const struct feed_gateway *gateway, const struct call *call) {
-    return ids_partition(call->values[0].id) < gateway->partitions;
-}
-
-static void get_post(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    if (!post_may_be_there(gateway, call)) {
-        post_none(call->request);
-        return;
-    }
-    struct post_request *asked = request_of(gateway, call, read_found);
-    shared_answers_ask(gateway->shared, SHARED_POST, asked->id, &ASK_POSTS,
+static void ask_shared(struct post_request *asked) {
+    shared_answers_ask(asked->gateway->shared, SHARED_POST, asked->id, &ASK_POSTS,
                        RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), found, asked);
 }
 
-/* A post that no process can ever have made is gone already. */
-static void delete_post(void *state, const struct call *call) {
-    if (post_may_be_there(state, call))
-        post_ask(state, call, delete_found);
-    else
-        http_reply(call->request, 204, NULL, NULL, 0, NULL, 0);
+void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done) {
+    post_ask_may(gateway, call, ask_owner, done);
 }
+
+static void get_post(void *state, const struct call *call) { post_ask_may(state, call, ask_shared, read_found); }
+
+/* A post that is not there, for the caller, is gone already. */
+static void delete_post(void *state, const struct call *call) { post_ask(state, call, delete_found); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/posts", post_post, NEEDS_USER},

@@ -26,7 +26,9 @@ struct user_request {
     int64_t user;
     char handle[HANDLE_SIZE]; /* by which the user was found; empty: by the id */
     int64_t reader;           /* of posts; -1: a token of nobody in particular */
-    json_t *page;             /* of posts */
+    struct id_range range;    /* of posts */
+    int64_t limit;
+    json_t *page; /* of posts */
 };
 
 static void put_counts(struct buffer *body, const json_t *counts) {
@@ -109,7 +111,7 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (i) buffer_byte(body, ',');
         const json_t *post = json_array_get(items, i);
-        if (!post_put(body, post, user_copies_profiles(gateway->copies))) return false;
+        if (!post_put(body, post, gateway->sights, reader, user_copies_profiles(gateway->copies))) return false;
         comment_counts_put(gateway->counts, post_id(post), reader, body);
     }
     buffer_byte(body, ']');
@@ -147,6 +149,23 @@ static void reply_no_posts(struct http_request *request) {
     buffer_free(&body);
 }
 
+/* A block is never told: it looks as if only followers saw the posts. */
+static void posts_sight_answered(void *context, enum sight_answer answer) {
+    struct user_request *asked = context;
+    if (answer == SIGHT_YES) {
+        shared_answers_ask(asked->gateway->shared, SHARED_USER, asked->user, &ASK_WRITTEN,
+                           RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(ABOVE, asked->range.above),
+                                      RPC_INT(BEFORE, asked->range.before), RPC_INT(LIMIT, asked->limit)),
+                           listed, asked);
+        return;
+    }
+    if (answer == SIGHT_AWAY)
+        feed_owner_away(asked->request);
+    else
+        http_problem(asked->request, 403, "followers_only", "only followers see the posts of this user", 0);
+    free(asked);
+}
+
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t user = call->values[0].user, limit = LIMIT_DEFAULT;
@@ -158,10 +177,11 @@ static void get_posts(void *state, const struct call *call) {
     }
     struct user_request *asked = asked_new(gateway, call->request, user);
     asked->reader = call->claims.user;
-    shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_WRITTEN,
-                       RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
-                                  RPC_INT(LIMIT, limit)),
-                       listed, asked);
+    asked->range = range;
+    asked->limit = limit;
+    sights_ask(
+        gateway->sights,
+        &(struct sights_wish){.reader = asked->reader, .author = user, .context = asked, .done = posts_sight_answered});
 }
 
 /* ---- users by their ids, followers, and who is followed ---- */

@@ -98,6 +98,22 @@ test('follows, mutes, deletions', async () => {
     ]);
 });
 
+test('who sees my posts, and who has asked to', async () => {
+    http.answers = [[200, { posts: 'everybody' }], [200, { posts: 'followers' }], [200, { user: 8, following: false, requested: true }],
+        [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }], next: null, total: 1 }],
+        [200, { user: 8, follower: true }], [200, { user: 8, follower: false }]];
+    assert.equal(await api.getVisibility(), 'everybody');
+    assert.equal(await api.setVisibility('followers'), 'followers');
+    assert.deepEqual(await api.getFollow('8'), { following: false, requested: true });
+    assert.deepEqual((await api.getFollowRequests({ limit: 5 })).items.map(({ user }) => user), ['8']);
+    assert.equal(await api.acceptFollower('8'), true);
+    assert.equal(await api.removeFollower('8'), false);
+    assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
+        'GET /v1/visibility', 'PUT /v1/visibility', 'GET /v1/follows/8', 'GET /v1/followers?state=requested&limit=5',
+        'PUT /v1/followers/8', 'DELETE /v1/followers/8',
+    ]);
+});
+
 test('whether I mute somebody nearby is one question', async () => {
     http.answers = [[200, { items: [{ user: 8 }], next: 8 }], [200, { items: [{ user: 9 }], next: null }], [200, { items: [], next: null }]];
     assert.deepEqual([await api.mutesNearby('8'), await api.mutesNearby('8'), await api.mutesNearby('8')], [true, false, false]);

@@ -12,7 +12,7 @@ static const struct topic FACTS = {.name = "facts", .cleanup = TOPIC_COMPACTED, 
 static const struct topic OFFSETS = {.name = "offsets", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
 static const struct topic *const ALL[] = {&EVENTS, &FACTS, &OFFSETS};
 static const struct topic_list TOPICS = {ALL, ARRAY_SIZE(ALL)};
-static const struct owner_topic OWNED[] = {{&EVENTS, OWNER_SHARED}, {&FACTS, OWNER_STATE}};
+static const struct owner_topic OWNED[] = {{&EVENTS, OWNER_SHARED, false}, {&FACTS, OWNER_STATE, false}};
 
 /* A product that keeps the last fact of each partition, and remembers what was said to it. */
 struct world {
@@ -536,7 +536,7 @@ TEST(test_a_member_that_was_given_up_fails, struct world *w) {
 TEST(test_a_product_with_too_many_topics_is_refused) {
     struct owner_topic topics[17];
     struct owner *owner = NULL;
-    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) topics[i] = (struct owner_topic){&FACTS, OWNER_STATE};
+    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) topics[i] = (struct owner_topic){&FACTS, OWNER_STATE, false};
     const struct owner_options options = {.topics = topics, .topic_count = ARRAY_SIZE(topics)};
     assert_int_equal(owner_new(&options, &owner, &failure), -EINVAL);
     assert_null(owner);

@@ -189,12 +189,26 @@ static void tell_each(struct sight_question *question, const json_t *reply, int6
     free(users);
 }
 
-/* An owner on a busy machine may be about to learn where its topics end: it is asked once more. */
+/* Who wrote a post does not change, however old the word is. */
+static void tell_author(struct sight_question *question, int64_t author) {
+    size_t left = 0;
+    for (size_t i = 0; i < question->count; i++) {
+        struct sights_wish wish = question->wishes[i];
+        if (wish.reader == author)
+            wish.done(wish.context, SIGHT_YES);
+        else
+            question->wishes[left++] = wish;
+    }
+    question->count = left;
+}
+
+/* An owner on a busy machine may be about to learn where its topics end: it is asked once more. False: that it is. */
 static bool tell(struct sight_question *question, const json_t *reply, int64_t author) {
     switch (read_audience(question, reply, author)) {
     case AUDIENCE_GOOD: tell_each(question, reply, author); return true;
     case AUDIENCE_OLD:
-        if (question->again) break;
+        tell_author(question, author);
+        if (question->again || !question->count) break;
         ask_later(question);
         return false;
     case AUDIENCE_BAD:

@@ -285,11 +285,6 @@ class StarlingApi:
         """Whether I follow now. Takes a request back, too."""
         return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
 
-    async def get_follow(self, user: int) -> tuple[bool, bool]:
-        """Whether I follow the user, and whether I have asked to."""
-        follow = (await self.get_user(user)).follow
-        return follow == 'following', follow == 'requested'
-
     async def get_follow_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
         """Who has asked to follow me, by user id, rising."""
         return await self._people('/v1/followers/requests', after, limit)

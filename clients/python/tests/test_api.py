@@ -151,7 +151,7 @@ async def test_who_sees_my_posts_and_who_has_asked_to(server, api):
                       (200, {'items': [{'user': 8}], 'next': None, 'total': 1}), (200, {'user': 8, 'follower': True}),
                       (204, b'')]
     assert [await api.get_visibility(), await api.set_visibility('followers')] == ['everybody', 'followers']
-    assert await api.get_follow(8) == (False, True)
+    assert (await api.get_user(8)).follow == 'requested'
     assert [one.user for one in (await api.get_follow_requests(limit=5)).items] == [8]
     assert await api.accept_follower(8)
     await api.remove_follower(8)

@@ -287,6 +287,25 @@ TEST(an_owner_that_knows_too_little_is_asked_once_more, struct world *w) {
     assert_int_equal(other, SIGHT_AWAY);
 }
 
+/* Also while their owner knows little, as when Kafka is away. */
+TEST(authors_see_a_post_that_is_theirs, struct world *w) {
+    int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, hash_user_partition(AUTHOR, PARTITIONS));
+    int mine, theirs;
+    ask(w, -1, post, AUTHOR, &mine);
+    until_asked(w, 1);
+    say(w, OLD);
+    assert_int_equal(mine, SIGHT_YES);
+    ask(w, -1, post, READER, &theirs);
+    ask(w, -1, post, AUTHOR, &mine);
+    until_asked(w, 2);
+    say(w, OLD);
+    assert_int_equal(mine, SIGHT_YES);
+    assert_int_equal(theirs, UNTOLD);
+    until_asked(w, 3);
+    say(w, "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[]}");
+    assert_int_equal(theirs, SIGHT_NO);
+}
+
 /* Nothing that is known stays for longer than it counts, or so. */
 TEST(memory_is_given_back, struct world *w) {
     for (int64_t i = 0; i < 10000; i++) {

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "adjacency/id_list.h"
 #include "state/table_store.h"
 
 /* Gathers a record; one that was passed already is not taken. */
@@ -12,3 +13,11 @@ void blocks_take(struct table_store *blocks, int32_t partition, int64_t offset, 
 /* 0 or a negative errno code. */
 int blocks_has(struct table_store *blocks, int32_t partition, int64_t user, int64_t other, bool *blocked,
                struct error *error);
+
+/* Finds the users between whom and the user there is a block, up to `most` of them, rising. *all: there are no more. store: of the rows. */
+int blocks_of(struct store *store, const struct table_store *blocks, int32_t partition, int64_t user, size_t most,
+              struct id_list *others, bool *all, struct error *error);
+
+/* Takes those between whom and the user there is a block off a list. scratch: its content is lost. */
+int blocks_leave_out(struct store *store, struct table_store *blocks, int32_t partition, int64_t user,
+                     struct id_list *ids, struct id_list *scratch, struct error *error);

@@ -260,7 +260,7 @@ static int tell_backlog(struct effects *effects, int32_t partition, int64_t auth
 int effects_half(struct effects *effects, int32_t partition, const struct relation_half *half, bool set,
                  struct error *error) {
     bool has = false;
-    if (!set || half->relation == RELATION_MUTED) return 0;
+    if (!set || (half->relation != RELATION_FOLLOWER && half->relation != RELATION_FOLLOWING)) return 0;
     int code = relation_lists_has(effects->options.relations, partition, half, &has, NULL, error);
     if (code || !has) return code;
     if (half->relation == RELATION_FOLLOWER) return tell_backlog(effects, partition, half->user, half->other, error);

@@ -54,6 +54,7 @@ static void feed_free(void *state) {
     names_free(feed->names);
     refusals_free(feed->refusals);
     table_store_free(feed->blocks);
+    visibility_store_free(feed->visibility);
     posts_free(feed->posts);
     ages_close(feed->ages);
     stores_free(feed->stores);

@@ -11,6 +11,7 @@
 #include "feed/settings.h"
 #include "feed/stores.h"
 #include "feed/timeline_reader.h"
+#include "feed/visibility.h"
 #include "feed/watches.h"
 #include "owner/settings.h"
 #include "tasks/tasks.h"
@@ -30,6 +31,7 @@ struct feed {
     struct ages *ages;
     struct posts *posts;
     struct table_store *blocks;
+    struct visibility_store *visibility;
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;

@@ -10,7 +10,17 @@
 
 enum { FEED_WAIT_MS = 500 };
 
-enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_EDITED, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
+enum waits_for {
+    WAITS_RELATION,
+    WAITS_FOLLOWER,
+    WAITS_VISIBILITY,
+    WAITS_POSTED,
+    WAITS_GONE,
+    WAITS_EDITED,
+    WAITS_WISH,
+    WAITS_UNNAMED,
+    WAITS_FEED
+};
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct outcome_wait {
@@ -21,7 +31,6 @@ struct outcome_wait {
     const struct topic *topic; /* of the command; NULL: it waits for none */
     int32_t partition;
     int64_t user, other; /* other: the other user, or the post's id */
-    enum relation relation;
     struct timeline_wish page;
     int64_t version; /* that is edited */
     int64_t offset;  /* of the command; -1: any */
@@ -36,13 +45,30 @@ static void wait_free(struct outcome_wait *wait) {
 
 /* ---- what is answered ---- */
 
-static void relation_answer(const struct outcome_wait *wait, struct buffer *body) {
+static int follower_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    static const char *const REASONS[] = {"\"blocked\"", "\"full\"", "\"requests\""};
     const struct replies_options *options = &wait->replies->options;
+    const struct relation_half follow = {wait->user, wait->other, RELATION_FOLLOWER},
+                               request = {wait->user, wait->other, RELATION_REQUESTED};
     enum follow_refusal_reason reason;
-    bool refused = feed_commands_refused(options->commands, wait->partition, wait->offset, &reason) ||
-                   refusals_find(options->refusals, wait->partition, wait->offset, &reason);
-    const char *why = !refused ? "null" : reason == FOLLOW_REFUSAL_BLOCKED ? "\"blocked\"" : "\"full\"";
-    buffer_format(body, "{\"refused\":%s}", why);
+    bool follows, requested,
+        refused = feed_commands_refused(options->commands, wait->partition, wait->offset, &reason) ||
+                  refusals_find(options->refusals, wait->partition, wait->offset, &reason);
+    int code = relation_lists_has(options->relations, wait->partition, &follow, &follows, NULL, error);
+    if (!code) code = relation_lists_has(options->relations, wait->partition, &request, &requested, NULL, error);
+    if (code) return code;
+    buffer_format(body, "{\"refused\":%s,\"following\":%s,\"requested\":%s}", refused ? REASONS[reason] : "null",
+                  follows ? "true" : "false", requested ? "true" : "false");
+    return 1;
+}
+
+static int visibility_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    bool followers;
+    int code = visibility_is_for_followers(wait->replies->options.audience.visibility, wait->partition, wait->user,
+                                           &followers, error);
+    if (code) return code;
+    buffer_format(body, "{\"posts\":\"%s\"}", followers ? "followers" : "everybody");
+    return 1;
 }
 
 static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
@@ -61,7 +87,9 @@ static bool answer(struct outcome_wait *wait) {
     struct error error;
     int code = 1;
     switch (wait->what) {
-    case WAITS_RELATION: relation_answer(wait, &body); break;
+    case WAITS_RELATION: buffer_string(&body, "{\"refused\":null}"); break;
+    case WAITS_FOLLOWER: code = follower_answer(wait, &body, &error); break;
+    case WAITS_VISIBILITY: code = visibility_answer(wait, &body, &error); break;
     case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
@@ -104,9 +132,11 @@ static bool is_decided(const struct outcome_wait *wait) {
 /* Whether what was decided can be read now. */
 static bool readable(const struct outcome_wait *wait) {
     const struct feed_commands *commands = wait->replies->options.commands;
-    struct relation_half half = {wait->user, wait->other, wait->relation};
+    struct relation_half half = {wait->user, wait->other, RELATION_MUTED};
     switch (wait->what) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
+    case WAITS_FOLLOWER: return feed_commands_follower_read(commands, wait->user, wait->other);
+    case WAITS_VISIBILITY: return feed_commands_visibility_read(commands, wait->user);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
     case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
     case WAITS_EDITED: return feed_commands_text_read(commands, wait->user, wait->other);
@@ -207,10 +237,14 @@ static const struct outcome_kind {
     const struct rpc_question *question;
     enum waits_for what;
     const struct topic *topic;
-} KINDS[] = {
-    {&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS}, {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
-    {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},           {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
-    {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},           {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
+} KINDS[] = {{&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
+             {&ASK_FOLLOWER, WAITS_FOLLOWER, &TOPIC_FOLLOWER_COMMANDS},
+             {&ASK_VISIBILITY, WAITS_VISIBILITY, &TOPIC_FOLLOWER_COMMANDS},
+             {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
+             {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},
+             {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
+             {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
+             {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
 
 void replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct replies *replies = context;
@@ -220,6 +254,10 @@ void replies_outcome(void *context, struct http_request *request, const struct r
     while (kind->question != asked->question) kind++;
     if (text && !handle_read(text, strlen(text), handle)) {
         rpc_bad_query(request);
+        return;
+    }
+    if (kind->what == WAITS_RELATION && (!relation || strcmp(relation, "muted"))) {
+        rpc_later(request); // of a gateway of the previous release: the owner of the other one decides
         return;
     }
     struct outcome_wait *wait = mem_alloc(sizeof *wait);
@@ -232,7 +270,6 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         .user = asked->numbers[RPC_USER],
         .other = asked->numbers[kind->what == WAITS_GONE || kind->what == WAITS_EDITED ? RPC_POST : RPC_OTHER],
         .version = asked->numbers[RPC_VERSION],
-        .relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING,
         .offset = asked->numbers[RPC_OFFSET],
         .key = mem_string(text ? handle : key),
         .deadline_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000,

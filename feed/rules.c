@@ -58,25 +58,42 @@ const char *follow_command_complaint(const struct follow_command *command) {
     return command->user == command->other ? "both users are the same" : NULL;
 }
 
+const char *follower_command_complaint(const struct follower_command *command) {
+    bool of_all = command->kind == FOLLOWER_COMMAND_FOLLOWERS || command->kind == FOLLOWER_COMMAND_EVERYBODY;
+    if (command->author < 0) return "the author is negative";
+    if (command->time < 1) return "the time is not above 0"; // a half that says 0 has ended
+    if (of_all) return command->reader < 0 ? NULL : "it names a reader, and is about all";
+    if (command->reader < 0) return "the reader is negative";
+    return command->author == command->reader ? "both users are the same" : NULL;
+}
+
 /* ---- decisions ---- */
 
-static bool made_since_the_block(const struct follow_command *command, const struct relation_now *now) {
+static bool made_since_the_block(const struct follower_command *command, const struct follower_now *now) {
     return command->blocked && !now->blocked && now->since > command->blocked;
 }
 
-enum follow_verdict follow_decide(const struct follow_command *command, const struct relation_now *now,
-                                  size_t following_max) {
+static enum follower_verdict decide_ask(const struct follower_command *command, const struct follower_now *now,
+                                        size_t following_max) {
+    if (now->follows || (now->requested && now->for_followers)) return FOLLOWER_NOTHING;
+    if (now->blocked) return FOLLOWER_BLOCKED;
+    if ((uint64_t)command->following >= following_max) return FOLLOWER_FULL;
+    if (!now->for_followers) return FOLLOWER_FOLLOWS;
+    return now->requests < FOLLOWER_REQUESTS_MAX ? FOLLOWER_REQUESTS : FOLLOWER_CROWDED;
+}
+
+enum follower_verdict follower_decide(const struct follower_command *command, const struct follower_now *now,
+                                      size_t following_max) {
     switch (command->kind) {
-    case FOLLOW_COMMAND_FOLLOW:
-        if (now->set) return FOLLOW_NOTHING;
-        if (now->blocked) return FOLLOW_BLOCKED;
-        return now->following < following_max ? FOLLOW_SET : FOLLOW_FULL;
-    case FOLLOW_COMMAND_MUTE: return now->set ? FOLLOW_NOTHING : FOLLOW_SET;
-    case FOLLOW_COMMAND_UNFOLLOW:
-        return now->set && !made_since_the_block(command, now) ? FOLLOW_CLEAR : FOLLOW_NOTHING;
-    case FOLLOW_COMMAND_UNMUTE: return now->set ? FOLLOW_CLEAR : FOLLOW_NOTHING;
+    case FOLLOWER_COMMAND_ASK: return decide_ask(command, now, following_max);
+    case FOLLOWER_COMMAND_END:
+        return (now->follows || now->requested) && !made_since_the_block(command, now) ? FOLLOWER_ENDS
+                                                                                       : FOLLOWER_NOTHING;
+    case FOLLOWER_COMMAND_ACCEPT: return now->requested && !now->blocked ? FOLLOWER_FOLLOWS : FOLLOWER_NOTHING;
+    case FOLLOWER_COMMAND_FOLLOWERS:
+    case FOLLOWER_COMMAND_EVERYBODY: break;
     }
-    return FOLLOW_NOTHING;
+    return FOLLOWER_NOTHING;
 }
 
 enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms) {

@@ -63,7 +63,8 @@ static void watched_or_not(void *context, int32_t partition, const void *what, s
 /* ---- changes ---- */
 
 void watches_half(struct watches *watches, const struct relation_half *half) {
-    struct watched *watched = half->relation == RELATION_FOLLOWER ? NULL : watched_find(watches->table, half->user);
+    bool shows = half->relation == RELATION_FOLLOWING || half->relation == RELATION_MUTED;
+    struct watched *watched = shows ? watched_find(watches->table, half->user) : NULL;
     if (!watched) return;
     watched_anew(watches->table, watched);
     soon(watches);

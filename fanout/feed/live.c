@@ -83,11 +83,15 @@ static bool take_post(struct live_feed *live, struct texts *texts, const struct 
     return true;
 }
 
+void live_hide(struct live_feed *live, size_t place) {
+    text_give(live->posts[place].text);
+    live->posts[place] = live->posts[--live->post_count];
+}
+
 static bool take_gone(struct live_feed *live, int64_t id) {
     size_t place = find_post(live, id);
     if (place < live->post_count) {
-        text_give(live->posts[place].text);
-        live->posts[place] = live->posts[--live->post_count];
+        live_hide(live, place);
         return true;
     }
     if (find_gone(live, id) < live->gone_count) return true;

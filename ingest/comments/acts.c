@@ -43,13 +43,12 @@ static struct comment_command plain_command(const struct call *call, enum commen
 
 /* ---- of users ---- */
 
-static void act_on_comment(struct comments_gateway *gateway, const struct call *call, enum comment_command_kind kind,
-                           struct event_text reason, enum answer_form form) {
-    char subject[SUBJECT_MAX + 1];
+static void act_on_comment(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                           enum comment_command_kind kind, struct event_text reason, enum answer_form form) {
     struct comment_command command = plain_command(call, kind);
     command.comment = call->values[2].id;
     command.text = reason;
-    if (comments_subject(call, subject)) act(gateway, call, subject, &command, form);
+    act(gateway, call, subject, &command, form);
 }
 
 static const struct event_text NO_REASON = {.data = "", .size = 0};
@@ -95,47 +94,41 @@ static void find_like_facts(struct comments_gateway *gateway, const struct call 
                                             .done = like_facts_found});
 }
 
-static void put_like(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
-    if (comments_subject(call, subject))
-        find_like_facts(state, call, subject, call->values[2].id, COMMENT_COMMAND_LIKE, ANSWER_LIKES);
+static void like(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    find_like_facts(gateway, call, subject, call->values[2].id, COMMENT_COMMAND_LIKE, ANSWER_LIKES);
 }
 
-static void put_post_like(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
-    comments_subject_of_post(call->values[0].id, subject);
-    find_like_facts(state, call, subject, 0, COMMENT_COMMAND_LIKE, ANSWER_LIKED);
+static void like_post(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    find_like_facts(gateway, call, subject, 0, COMMENT_COMMAND_LIKE, ANSWER_LIKED);
 }
 
-static void delete_post_like(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
-    comments_subject_of_post(call->values[0].id, subject);
-    find_like_facts(state, call, subject, 0, COMMENT_COMMAND_UNLIKE, ANSWER_UNLIKED);
+static void unlike_post(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    find_like_facts(gateway, call, subject, 0, COMMENT_COMMAND_UNLIKE, ANSWER_UNLIKED);
 }
 
-static void delete_like(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_UNLIKE, NO_REASON, ANSWER_LIKES);
+static void unlike(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_UNLIKE, NO_REASON, ANSWER_LIKES);
 }
 
-static void put_pin(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_PIN, NO_REASON, ANSWER_PINNED);
+static void pin(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_PIN, NO_REASON, ANSWER_PINNED);
 }
 
-static void delete_pin(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_UNPIN, NO_REASON, ANSWER_PINNED);
+static void unpin(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_UNPIN, NO_REASON, ANSWER_PINNED);
 }
 
-static void delete_comment(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_DELETE, NO_REASON, ANSWER_GONE);
+static void delete (struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_DELETE, NO_REASON, ANSWER_GONE);
 }
 
-static void post_report(void *state, const struct call *call) {
+static void report(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct event_text reason;
     struct error error;
     json_t *object = call_body(call);
     if (!object) return;
     if (client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &reason, &error))
-        act_on_comment(state, call, COMMENT_COMMAND_REPORT, reason, ANSWER_REPORTED);
+        act_on_comment(gateway, call, subject, COMMENT_COMMAND_REPORT, reason, ANSWER_REPORTED);
     else
         http_problem(call->request, 400, "bad_reason", error.text, 0);
     json_decref(object);
@@ -162,19 +155,16 @@ static void edit_is_read(void *context, const struct edit_wish *wish) {
     free(edit);
 }
 
-static void put_comment(void *state, const struct call *call) {
-    struct comments_gateway *gateway = state;
-    char subject[SUBJECT_MAX + 1];
-    if (!comments_subject(call, subject)) return;
-    struct new_edit *edit = MEM_NEW(&(struct new_edit){.wish = new_wish(gateway, subject, ANSWER_COMMENT),
+static void edit(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    struct new_edit *made = MEM_NEW(&(struct new_edit){.wish = new_wish(gateway, subject, ANSWER_COMMENT),
                                                        .request = call->request,
                                                        .command = plain_command(call, COMMENT_COMMAND_EDIT)});
-    edit->command.comment = call->values[2].id;
+    made->command.comment = call->values[2].id;
     edit_read(call->request, &(struct edit_reader){.points_max = COMMENT_TEXT_POINTS_MAX,
                                                    .reason_max = COMMENT_REASON_POINTS_MAX,
                                                    .feeds = gateway->feeds,
                                                    .partitions = gateway->user_partitions,
-                                                   .context = edit,
+                                                   .context = made,
                                                    .done = edit_is_read});
 }
 
@@ -192,12 +182,10 @@ static bool kind_of_state(const char *state, enum comment_command_kind *kind) {
     return true;
 }
 
-static void put_state(void *state, const struct call *call) {
+static void moderate(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *wanted = "";
-    char subject[SUBJECT_MAX + 1];
     struct comment_command command = plain_command(call, COMMENT_COMMAND_HIDE);
     struct error error;
-    if (!comments_subject(call, subject)) return;
     json_t *object = call_body(call);
     if (!object) return;
     command.comment = call->values[2].id;
@@ -207,7 +195,7 @@ static void put_state(void *state, const struct call *call) {
     else if (!client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &command.text, &error))
         http_problem(call->request, 400, "bad_reason", error.text, 0);
     else
-        act(state, call, subject, &command, ANSWER_COMMENT);
+        act(gateway, call, subject, &command, ANSWER_COMMENT);
     json_decref(object);
 }
 
@@ -254,11 +242,9 @@ static const char *read_settings(const json_t *object, struct comment_command *c
     return NULL;
 }
 
-static void put_subject(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
+static void settings(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct comment_command command = plain_command(call, COMMENT_COMMAND_REGISTER);
     struct error error;
-    if (!comments_subject(call, subject)) return;
     json_t *object = call_body(call);
     if (!object) return;
     command.user = 0;
@@ -267,8 +253,30 @@ static void put_subject(void *state, const struct call *call) {
     if (wrong)
         http_problem(call->request, 400, wrong, error.text, 0);
     else
-        act(state, call, subject, &command, ANSWER_SUBJECT);
+        act(gateway, call, subject, &command, ANSWER_SUBJECT);
     json_decref(object);
+}
+
+/* ---- endpoints ---- */
+
+/* Moderators act as such, whoever may see the post. */
+static void enter_to_rule(struct comments_gateway *gateway, const struct call *call, comments_handler *handler) {
+    (call->claims.moderator ? comments_enter_unseen : comments_enter_to_act)(gateway, call, handler);
+}
+
+static void put_comment(void *state, const struct call *call) { enter_to_rule(state, call, edit); }
+static void put_like(void *state, const struct call *call) { comments_enter_to_act(state, call, like); }
+static void delete_like(void *state, const struct call *call) { comments_enter_unseen(state, call, unlike); }
+static void put_post_like(void *state, const struct call *call) { comments_enter_post_to_act(state, call, like_post); }
+static void put_pin(void *state, const struct call *call) { enter_to_rule(state, call, pin); }
+static void delete_pin(void *state, const struct call *call) { enter_to_rule(state, call, unpin); }
+static void post_report(void *state, const struct call *call) { comments_enter_to_act(state, call, report); }
+static void delete_comment(void *state, const struct call *call) { comments_enter_unseen(state, call, delete); }
+static void put_state(void *state, const struct call *call) { comments_enter_unseen(state, call, moderate); }
+static void put_subject(void *state, const struct call *call) { comments_enter_unseen(state, call, settings); }
+
+static void delete_post_like(void *state, const struct call *call) {
+    comments_enter_post_unseen(state, call, unlike_post);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -48,10 +48,11 @@ static void ask_outcome(const struct comment_wish *wish, struct http_request *re
             PEER_TIMEOUT_MS, outcome_answered, question);
 }
 
-static void get_outcome(void *state, const struct call *call) {
+static void outcome(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *key = http_query(call->request, "key");
-    struct comment_wish wish = {.gateway = state, .form = ANSWER_MADE, .offset = -1};
-    if (!comments_subject(call, wish.subject) || !call_query_int(call, "offset", &wish.offset)) return;
+    struct comment_wish wish = {.gateway = gateway, .form = ANSWER_MADE, .offset = -1};
+    snprintf(wish.subject, sizeof wish.subject, "%s", subject);
+    if (!call_query_int(call, "offset", &wish.offset)) return;
     if (!key || !client_key_valid(key)) {
         http_problem(call->request, 400, "bad_query", "\"key\" must be the key of the comment", 0);
         return;
@@ -182,11 +183,9 @@ static void start(struct comments_gateway *gateway, const struct call *call, con
                        });
 }
 
-static void post_comment(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
+static void new_comment(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *key;
     struct error error;
-    if (!comments_subject(call, subject)) return;
     json_t *object = call_body(call);
     if (!object) return;
     struct new_comment read = {
@@ -195,9 +194,12 @@ static void post_comment(void *state, const struct call *call) {
     if (wrong)
         http_problem(call->request, 400, wrong, error.text, 0);
     else
-        start(state, call, subject, &read, key);
+        start(gateway, call, subject, &read, key);
     json_decref(object);
 }
+
+static void get_outcome(void *state, const struct call *call) { comments_enter_to_act(state, call, outcome); }
+static void post_comment(void *state, const struct call *call) { comments_enter_to_act(state, call, new_comment); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/comments/{type:text}/{id:text}", post_comment, NEEDS_USER},

@@ -33,6 +33,7 @@ struct feed_gateway {
     struct user_copies *copies;
     struct peers *owners;          /* the feed processes */
     struct peers *comments;        /* the comments processes */
+    struct sights *sights;         /* who may see whose posts */
     struct texts *texts;           /* of posts, for pages of home timelines */
     struct comment_counts *counts; /* of posts, and their likes, for all pages */
     struct shared_answers *shared; /* about one user or post */
@@ -50,4 +51,5 @@ enum { FEED_RETRY_AFTER_S = 1 };
 static inline void feed_owner_away(struct http_request *request) { owners_away(request, FEED_RETRY_AFTER_S); }
 
 /* Their state is struct feed_gateway. */
-extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;
+extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, FOLLOWS_ENDPOINTS, FOLLOWERS_ENDPOINTS,
+    HANDLES_ENDPOINTS, FEED_NOTICES_ENDPOINTS;

@@ -46,10 +46,16 @@ const struct rpc_question ASK_HANDLE = {"the user who has a handle", "handle", {
 const struct rpc_question ASK_HANDLES = {"the handles of users", "handles", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
 const struct rpc_question ASK_NOTICES = {
     "a page of a user's notices", "notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
-const struct rpc_question ASK_RELATION = {"what a follow, mute or their end led to",
-                                          "relation",
-                                          {RPC_USER, RPC_OTHER},
-                                          {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_RELATION = {
+    "what a mute or its end led to", "relation", {RPC_USER, RPC_OTHER}, {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_FOLLOWER = {
+    "what a wish about a follower of the user led to", "follower", {RPC_USER, RPC_OTHER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_VISIBILITY = {
+    "who sees the user's posts", "visibility", {RPC_USER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_MAY = {"which readers may see a user's posts, or one post",
+                                     "may",
+                                     {RPC_PARTITION},
+                                     {ANYBODY, NUMBER(POST, 0, ANY, 0), PLAIN(READERS, 0, ANY)}};
 const struct rpc_question ASK_POSTED = {
     "the post that a command made", "posted", {RPC_USER}, {TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_GONE = {
@@ -149,9 +155,9 @@ const struct rpc_question ASK_SEARCH = {
 #define ALL(...)                                                                                                       \
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
-    {"feeds",
-     ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES, &ASK_NOTICES,
-         &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_EDITED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
+    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
+                  &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_MAY, &ASK_POSTED, &ASK_GONE,
+                  &ASK_EDITED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},

@@ -206,9 +206,26 @@ static void show_follow_command(struct buffer *out, const struct follow_command 
 static void show_follow(struct buffer *out, const struct follow *record) { put_long(out, "since", record->since); }
 
 static void show_follow_refusal(struct buffer *out, const struct follow_refusal *record) {
-    static const char *const reasons[] = {"BLOCKED", "FULL"};
+    static const char *const reasons[] = {"BLOCKED", "FULL", "REQUESTS"};
     put_long(out, "command", record->command);
     put_symbol(out, "reason", reasons, record->reason);
+    put_long(out, "author", record->author);
+}
+
+static void show_follower_command(struct buffer *out, const struct follower_command *record) {
+    static const char *const kinds[] = {"ASK", "END", "ACCEPT", "FOLLOWERS", "EVERYBODY"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "author", record->author);
+    put_long(out, "reader", record->reader);
+    put_long(out, "time", record->time);
+    put_long(out, "following", record->following);
+    put_long(out, "blocked", record->blocked);
+}
+
+static void show_visibility(struct buffer *out, const struct visibility *record) {
+    static const char *const posts[] = {"FOLLOWERS"};
+    put_symbol(out, "posts", posts, record->posts);
+    put_long(out, "since", record->since);
 }
 
 static void show_post_command(struct buffer *out, const struct post_command *record) {
@@ -436,6 +453,8 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
+    case FOLLOWER_COMMAND_SCHEMA_ID: RECODE(follower_command);
+    case VISIBILITY_SCHEMA_ID: RECODE(visibility);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);

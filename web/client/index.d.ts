@@ -371,7 +371,10 @@ export interface Place extends LatLng {
     readonly received: number;
 }
 
-export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'muted' | 'posts' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
+/** Who sees somebody's posts, but for whom a block keeps away. */
+export type Visibility = 'everybody' | 'followers';
+
+export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
@@ -390,6 +393,8 @@ export interface User extends WholeProfile {
     readonly followers?: number;
     readonly following?: number;
     readonly posts?: number;
+    /** How I follow the user; null: I do not. undefined as the counts are, and of myself. */
+    readonly follow?: 'following' | 'requested' | null;
 }
 
 /** Somebody follows, mentions or answers me. */
@@ -674,9 +679,22 @@ export class StarlingApi {
     /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */
     setHandle(handle: string): Promise<string>;
     dropHandle(): Promise<void>;
-    /** Resolves to whether I follow now. */
+    /** Resolves to whether I follow now. False: I have asked to, as only followers see the posts of this user. */
     follow(user: string): Promise<boolean>;
+    /** Takes a request back, too. */
     unfollow(user: string): Promise<boolean>;
+    /** Whether I follow the user, or have asked to. */
+    getFollow(user: string): Promise<{ readonly following: boolean; readonly requested: boolean }>;
+    /** Who has asked to follow me, by user id, rising. */
+    getFollowRequests(query?: ListQuery): Promise<People>;
+    /** Resolves to whether the user follows me now. ApiError `no_request`: the user has not asked. */
+    acceptFollower(user: string): Promise<boolean>;
+    /** Declines a request, or removes a follower. */
+    removeFollower(user: string): Promise<void>;
+    /** Who sees my posts. */
+    getVisibility(): Promise<Visibility>;
+    /** `everybody` accepts all requests. Resolves to what holds now. */
+    setVisibility(posts: Visibility): Promise<Visibility>;
     /** Resolves to whether I mute now. */
     mute(user: string): Promise<boolean>;
     unmute(user: string): Promise<boolean>;

@@ -278,11 +278,32 @@ class StarlingApi:
         await self._http.decided('DELETE', '/v1/handle')
 
     async def follow(self, user: int) -> bool:
-        """Whether I follow now; as unfollow."""
+        """Whether I follow now. False: I have asked to, as only followers see the posts of this user."""
         return (await self._http.decided('PUT', f'/v1/follows/{user}')).get('following') is True
 
     async def unfollow(self, user: int) -> bool:
+        """Whether I follow now. Takes a request back, too."""
         return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
+
+    async def get_follow_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
+        """Who has asked to follow me, by user id, rising."""
+        return await self._people('/v1/followers/requests', after, limit)
+
+    async def accept_follower(self, user: int) -> bool:
+        """Whether the user follows me now. ApiError no_request: the user has not asked."""
+        return (await self._http.decided('PUT', f'/v1/followers/{user}')).get('follower') is True
+
+    async def remove_follower(self, user: int) -> None:
+        """Declines a request, or removes a follower."""
+        await self._http.decided('DELETE', f'/v1/followers/{user}')
+
+    async def get_visibility(self) -> str:
+        """Who sees my posts: everybody or followers."""
+        return str((await self._http.ask('/v1/visibility')).get('posts'))
+
+    async def set_visibility(self, posts: str) -> str:
+        """everybody accepts all requests. What holds now."""
+        return str((await self._http.decided('PUT', '/v1/visibility', {'posts': posts})).get('posts'))
 
     async def mute(self, user: int) -> bool:
         """Whether I mute now; as unmute."""

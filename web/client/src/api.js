@@ -317,6 +317,37 @@ export class StarlingApi {
     }
 
     /** @param {string} user */
+    async getFollow(user) {
+        const { follow } = await this.getUser(user);
+        return { following: follow === 'following', requested: follow === 'requested' };
+    }
+
+    /** @param {ListQuery} [query] */
+    getFollowRequests(query) {
+        return this.#people('/v1/followers/requests', query);
+    }
+
+    /** @param {string} user */
+    acceptFollower(user) {
+        return this.#relate('PUT', `/v1/followers/${user}`);
+    }
+
+    /** @param {string} user */
+    async removeFollower(user) {
+        await this.#http.decided('DELETE', `/v1/followers/${user}`);
+    }
+
+    /** @returns {Promise<import('../index.js').Visibility>} */
+    async getVisibility() {
+        return (await this.#http.ask('/v1/visibility')).posts;
+    }
+
+    /** @param {import('../index.js').Visibility} posts @returns {Promise<import('../index.js').Visibility>} */
+    async setVisibility(posts) {
+        return (await this.#http.decided('PUT', '/v1/visibility', { posts })).posts;
+    }
+
+    /** @param {string} user */
     mute(user) {
         return this.#relate('PUT', `/v1/mutes/${user}`);
     }
@@ -391,8 +422,8 @@ export class StarlingApi {
 
     /** @param {string} method @param {string} path */
     async #relate(method, path) {
-        const { following, muted, rounded } = await this.#http.decided(method, path);
-        return (following ?? muted ?? rounded) === true;
+        const { following, follower, muted, rounded } = await this.#http.decided(method, path);
+        return (following ?? follower ?? muted ?? rounded) === true;
     }
 
     /** @param {string} path of a list by user id @param {string} user @returns {Promise<boolean>} whether the user is on it */

@@ -32,6 +32,8 @@ struct world {
     struct record records[RECORDS]; /* watch records and tombstones, in their order */
     size_t record_count;
     bool full; /* Kafka takes nothing */
+    struct sights *sights;
+    char sight[200]; /* what is answered of all authors; empty: nothing */
 };
 
 static void leave_feeds(void *context, struct session *session) {
@@ -69,6 +71,21 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
     post_owners_fetch(&w->owners, partition, path, timeout_ms, done, done_context);
 }
 
+/* The owner says it at once. */
+static void fetch_sight(void *context, int32_t partition, const char *path, int timeout_ms,
+                        void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                        void *done_context) {
+    const struct world *w = context;
+    char reply[300];
+    const char *user = strstr(path, "user=");
+    assert_non_null(user);
+    int size = snprintf(reply, sizeof reply, "{\"user\":%.*s,\"age_ms\":0,%s}", (int)strcspn(user + 5, "&"), user + 5,
+                        w->sight);
+    done(done_context, w->sight[0] ? 0 : -ETIMEDOUT, 200, reply, (size_t)size);
+}
+
+static int64_t sights_now_ms(void) { return 0; }
+
 static struct world *world_new(void) {
     struct world *w = mem_zero(1, sizeof *w);
     uv_loop_init(&w->loop);
@@ -79,7 +96,11 @@ static struct world *world_new(void) {
     w->screens.at[0] = (struct screen_running){.screen = &SCREEN, .product = w};
     w->sessions = sessions_new(&(struct sessions_options){
         .loop = &w->loop, .metrics = w->metrics, .settings = &w->settings, .screens = &w->screens});
+    strcpy(w->sight, "\"everybody\":true,\"but\":[]");
+    w->sights = sights_new(&(struct sights_options){
+        .loop = &w->loop, .partitions = PARTITIONS, .context = w, .fetch = fetch_sight, .now_ms = sights_now_ms});
     w->feeds = feeds_new(&(struct feeds_options){.loop = &w->loop,
+                                                 .sights = w->sights,
                                                  .metrics = w->metrics,
                                                  .sessions = w->sessions,
                                                  .profiles = w->profiles.profiles,
@@ -97,7 +118,9 @@ static struct world *world_new(void) {
 static void world_free(struct world *w) {
     sessions_free_all(w->sessions);
     post_owners_free(&w->owners);
+    sights_stop(w->sights);
     feeds_free(w->feeds);
+    sights_free(w->sights);
     sessions_free(w->sessions);
     some_profiles_close(&w->profiles);
     kit_loop_end(&w->loop);
@@ -301,6 +324,49 @@ TEST(texts_that_are_late_or_gone, struct world *w) {
     FREED char *items = mem_format("{\"id\":\"%" PRId64 "\",\"user\":7,\"time\":%" PRId64 ",\"unavailable\":true}",
                                    away, ids_time_ms(away));
     assert_posts(w, phone, VERSION("3"), items, "");
+}
+
+/* A delivery says nothing about who may see the post now. */
+TEST(posts_are_for_those_who_may_see_them, struct world *w) {
+    struct session *phone = arrive(w, 9), *own = arrive(w, 7);
+    struct watch_version first = version(1);
+    int64_t post = id_of(1, 1);
+    FREED char *text = post_text(post);
+    some_profiles_name(&w->profiles, 7, "Ada");
+    strcpy(w->sight, "\"everybody\":true,\"but\":[9]");
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    feeds_watch(w->feeds, own, &first);
+    change(w, 9, 1, post, 0);
+    change(w, 7, 1, post, 0);
+    until_owed(w, phone);
+    until_owed(w, own);
+    assert_posts(w, phone, VERSION("2"), "", "");
+    assert_posts(w, own, VERSION("2"), text, "");
+}
+
+TEST(where_nobody_says_who_may_see_a_post_the_page_is_read, struct world *w) {
+    struct session *phone = arrive(w, 9);
+    struct watch_version first = version(1);
+    w->sight[0] = '\0';
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    change(w, 9, 1, id_of(1, 1), 0);
+    assert_stale(w, phone, VERSION("2"));
+}
+
+TEST(sessions_come_and_go_while_it_is_asked_who_may_see, struct world *w) {
+    struct session *phone = arrive(w, 9);
+    struct watch_version first = version(1);
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    change(w, 9, 1, id_of(1, 1), 0);
+    until_asked(w, 1);
+    session_free(w->sessions, phone);
+    for (int i = 0; i < 5; i++) turn(w);
 }
 
 TEST(a_post_that_is_gone_before_it_was_sent, struct world *w) {

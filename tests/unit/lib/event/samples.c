@@ -351,6 +351,7 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
     } while (0)
 
 enum {
+    FOLLOW_REFUSAL_V1_SCHEMA_ID = 31,
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_COMMAND_V2_SCHEMA_ID = 50,
     COMMENT_V1_SCHEMA_ID = 34,
@@ -398,7 +399,10 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_SCHEMA_ID: RECODE(follow);
     case POST_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(post_command, "\0\0\1\0"); // mentions, version, editor, reason
     case POST_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(post_command, "\0\1\0");
+    case FOLLOW_REFUSAL_V1_SCHEMA_ID: RECODE_OLDER(follow_refusal, "\1"); // author
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
+    case FOLLOWER_COMMAND_SCHEMA_ID: RECODE(follower_command);
+    case VISIBILITY_SCHEMA_ID: RECODE(visibility);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_V1_SCHEMA_ID: RECODE_OLDER(post_text, "\2\0\1\0"); // version, edited, editor, mentions

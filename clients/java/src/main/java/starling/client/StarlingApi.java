@@ -389,14 +389,39 @@ public final class StarlingApi {
         decided("DELETE", null, "handle");
     }
 
-    /** Returns whether I follow now. */
+    /** Returns whether I follow now. False: I have asked to, as only followers see the posts of this user. */
     public boolean follow(long user) throws ApiException {
         return Boolean.TRUE.equals(decided("PUT", null, "follows", Long.toString(user)).get("following"));
     }
 
-    /** Returns whether I follow now. */
+    /** Takes a request back, too. Returns whether I follow now. */
     public boolean unfollow(long user) throws ApiException {
         return Boolean.TRUE.equals(decided("DELETE", null, "follows", Long.toString(user)).get("following"));
+    }
+
+    /** Who has asked to follow me, by user id, rising. */
+    public People getFollowRequests(String after, Integer limit) throws ApiException {
+        return people(paged(requests.path("followers", "requests"), after, limit));
+    }
+
+    /** Returns whether the user follows me now. ApiException.NotFound, no_request: the user has not asked. */
+    public boolean acceptFollower(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "followers", Long.toString(user)).get("follower"));
+    }
+
+    /** Declines a request, or removes a follower. */
+    public void removeFollower(long user) throws ApiException {
+        decided("DELETE", null, "followers", Long.toString(user));
+    }
+
+    /** Who sees my posts: everybody or followers. */
+    public String getVisibility() throws ApiException {
+        return Json.asText(get(requests.path("visibility")).get("posts"));
+    }
+
+    /** everybody accepts all requests. Returns what holds now. */
+    public String setVisibility(String posts) throws ApiException {
+        return Json.asText(decided("PUT", Json.object("posts", posts), "visibility").get("posts"));
     }
 
     /** Returns whether I mute now. */

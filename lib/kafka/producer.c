@@ -75,6 +75,7 @@ int kafka_producer_taken(struct kafka_producer *producer, rd_kafka_resp_err_t er
         return 0;
     }
     if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
+    if (kafka_code(err) == -ENOENT) return -EHOSTDOWN; // its topic is just being made again
     if (err != RD_KAFKA_RESP_ERR__FATAL) return -EINVAL;
     if (producer->options.transactional_id) return -EIO;
     producer->spoiled = true;

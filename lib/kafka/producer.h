@@ -38,8 +38,8 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
 
 /* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY (friendships: by the user, the key's
  * first 8 bytes) or explicit. 0; -EAGAIN: the queue is full (nothing was taken); -EHOSTDOWN: the queue is full because
- * no broker can be reached, or the client is about to be made anew; -EIO: librdkafka has given up the transaction; -EINVAL otherwise (too large, unknown
- * partition). */
+ * no broker can be reached, or the client is about to be made anew, or the topic or its partition is not there just now; -EIO: librdkafka has
+ * given up the transaction; -EINVAL otherwise (too large). */
 int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque);
 /* The same with the time that the record brings (ms), for topics that keep it; no trace goes with it. */

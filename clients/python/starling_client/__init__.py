@@ -17,7 +17,7 @@ from .people import (Audience, Exported, ExportPage, FriendOutcome, Friendship, 
 from .posts import Edit, FeedPage, ListedUser, Notice, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 
 __all__ = ['ApiError', 'Audience', 'BadRequest', 'CertificateRefused', 'Change', 'ClientError', 'CloseCode', 'Comment',
            'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost',

@@ -18,6 +18,18 @@ export class Api extends StarlingApi {
         return this.request('GET', `/v1/history?from=${Math.max(0, Math.round(from))}&limit=${limit}${next}`);
     }
 
+    /** Whether I follow somebody. @param {string} user @returns {Promise<import('./follow-button.js').FollowState>} */
+    async followState(user) {
+        const { following, requested } = await this.getFollow(user);
+        return following ? 'following' : requested ? 'requested' : 'none';
+    }
+
+    /** What comes of it: a follow may have to be accepted. @param {string} user @param {boolean} wanted @returns {Promise<import('./follow-button.js').FollowState>} */
+    async setFollow(user, wanted) {
+        const following = await (wanted ? this.follow(user) : this.unfollow(user));
+        return following ? 'following' : wanted ? 'requested' : 'none';
+    }
+
     sharing() {
         return this.request('GET', '/v1/sharing');
     }

@@ -25,6 +25,13 @@ export class FakeFeed {
     /** user -> name */
     people = new Map();
     following = new Set();
+    /** Users who let only those see their posts whom they accept; whom of them I have asked. */
+    closed = new Set();
+    asking = new Set();
+    /** Who follows me, who asks to, and who sees my posts. */
+    followers = new Set();
+    requests = new Set();
+    visibility = 'everybody';
     /** user -> {bio, url} */
     about = new Map();
     /** handle -> user */
@@ -72,6 +79,18 @@ export class FakeFeed {
         this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
     }
 
+    /** Somebody asks to follow me, or has accepted me. @param {number} user @param {'request' | 'accepted'} what */
+    tell(user, what) {
+        const time = Date.now();
+        this.notices.unshift({ id: `${time}.${what === 'request' ? 4 : 5}.${user}`, what, user, subject: null, comment: null, time });
+    }
+
+    /** Somebody takes me. @param {number} user */
+    accept(user) {
+        this.asking.delete(user);
+        this.changed(() => this.following.add(user));
+    }
+
     /** @param {string} post @returns {Set<number>} */
     likesOf(post) {
         if (!this.likes.has(post)) this.likes.set(post, new Set());
@@ -117,7 +136,7 @@ export class FakeFeed {
 
     /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */
     serve(method, path, query, body) {
-        const known = /^\/v1\/(posts|feed|users|follows|handles?|notices)(\/|$)/.test(path);
+        const known = /^\/v1\/(posts|feed|users|follows|followers|visibility|handles?|notices)(\/|$)/.test(path);
         if (!known) return null;
         this.asked.push(`${method} ${path}`);
         if (this.fail) return [this.fail.status, this.fail, this.fail.retryAfter ? { 'retry-after': this.fail.retryAfter } : {}];
@@ -136,12 +155,14 @@ export class FakeFeed {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
             return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
         }
-        if (what === 'follows') return this.#follow(Number(id), method === 'PUT');
+        if (what === 'follows') return this.#follow(Number(id), method);
+        if (what === 'visibility') return this.#see(body?.posts);
+        if (what === 'followers' && id) return this.#follower(Number(id), method === 'PUT');
+        if (what === 'followers') return this.#people(query.get('state') === 'requested' ? this.requests : this.followers, after, limit);
+        if (list === 'posts' && this.closed.has(Number(id)) && !this.following.has(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
-        if (list === 'following') {
-            const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
-            return [200, { items: items.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null })), next: null, total: this.following.size }];
-        }
+        if (list === 'following') return this.#people(this.following, after, limit);
+        if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : this.people.keys(), after, limit);
         if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
         return this.#user(Number(id), this.#handleOf(Number(id)));
@@ -195,9 +216,39 @@ export class FakeFeed {
         return [200, { likes: this.likesOf(id).size, liked: method === 'PUT' }];
     }
 
-    #follow(user, following) {
-        this.changed(() => (following ? this.following.add(user) : this.following.delete(user)));
-        return [200, { user, following }];
+    #follow(user, method) {
+        if (method === 'PUT' && this.closed.has(user) && !this.following.has(user)) this.asking.add(user);
+        else if (method === 'PUT') this.changed(() => this.following.add(user));
+        if (method === 'DELETE') {
+            this.asking.delete(user);
+            this.changed(() => this.following.delete(user));
+        }
+        return [200, { user, following: this.following.has(user), requested: this.asking.has(user) }];
+    }
+
+    /** Somebody who asks to follow me is accepted, or does not follow me any more. */
+    #follower(user, accepted) {
+        if (accepted && !this.requests.has(user) && !this.followers.has(user)) return [404, { code: 'no_request', detail: 'the user has not asked to follow' }];
+        this.requests.delete(user);
+        this.followers[accepted ? 'add' : 'delete'](user);
+        return [200, { user, follower: accepted }];
+    }
+
+    #see(posts) {
+        this.visibility = posts ?? this.visibility;
+        if (posts === 'everybody') {
+            for (const user of this.requests) this.followers.add(user);
+            this.requests.clear();
+        }
+        return [200, { posts: this.visibility }];
+    }
+
+    /** @param {Iterable<number>} users */
+    #people(users, after, limit) {
+        const all = [...users].sort((a, b) => a - b);
+        const left = all.filter((user) => after === null || user > Number(after));
+        const items = left.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null }));
+        return [200, { items, next: left.length > limit ? items.at(-1).user : null, total: all.length }];
     }
 
     #page(posts, after, limit) {

@@ -60,7 +60,7 @@ test('a new follower leads to who it is, and can be followed', async () => {
     await page.waitForSelector('#person-card[data-user="1020"]');
     await becomes(async () => [await focused(), 'follow']);
     await page.keyboard.press('Enter');
-    await page.waitForSelector('#follow[data-following="true"]');
+    await page.waitForSelector('#follow[data-follow="following"]');
     assert.equal(await page.isVisible('#notice-list'), false);
 });
 

@@ -114,7 +114,9 @@ export class UserList {
         who.append(name, handle);
         open.append(avatar, who);
         open.addEventListener('click', () => this.#choose(person));
-        row.append(open, ...this.#acts.map((act) => this.#button(person, act)));
+        const acts = make('span', 'acts');
+        acts.append(...this.#acts.map((act) => this.#button(person, act)));
+        row.append(open, acts);
         return row;
     }
 

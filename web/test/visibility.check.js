@@ -113,7 +113,7 @@ test('a follow is asked for, taken back, asked for again and accepted; then the 
     server.feed.accept(CLOSED);
     server.feed.tell(CLOSED, 'accepted');
     await page.click('#notices summary');
-    await says('#notice-list > li:first-child .what', 'Dilnoza Duarte lets you follow');
+    await says('#notice-list > li:first-child .what', 'Dilnoza Duarte accepted your request to follow');
     await page.click('#notice-list > li:first-child button');
     await page.waitForSelector('#follow[data-follow="following"]');
     assert.deepEqual([await text('#follow'), await page.getAttribute('#follow', 'aria-label')], ['Following', 'Following Dilnoza Duarte: unfollow']);
@@ -266,7 +266,7 @@ test('by keys alone: somebody’s page in order, and the tabs of its lists', asy
     await page.focus('#find');
     const order = [];
     for (let i = 0; i < 7; i += 1) order.push(await tab());
-    assert.deepEqual(order, ['person-name', 'follow', 'person-close', 'person-posts', 'person-followers', 'person-following', 'of-person']);
+    assert.deepEqual(order, ['follow', 'person-close', 'person-name', 'person-posts', 'person-followers', 'person-following', 'of-person']);
     await page.focus('#person-following');
     await page.keyboard.press('Enter');
     await becomes(async () => [await listed('person-people'), [...server.feed.following].sort((a, b) => a - b)]);

@@ -433,7 +433,7 @@ export class StarlingApi {
         return items[0]?.user === user;
     }
 
-    /** @param {string} path @param {ListQuery} [query] */
+    /** @param {string} path @param {ListQuery & {state?: string}} [query] */
     #people(path, query) {
         const users = each(readListedUser);
         return this.#http.page(path, query, (answer) => ({ ...users(answer), total: Number(answer.total) }));

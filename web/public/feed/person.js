@@ -124,6 +124,7 @@ export class PersonPage {
         avatar.style.setProperty('--hue', String(hueOf(person.user)));
         setText(avatar, initials(person));
         setText($('person-name'), displayName(person));
+        $('person-close').hidden = mine; // what else there is stands above
         setText(card.querySelector('.ago'), [mine ? words.myself : '', person.handle ? `@${person.handle}` : ''].filter(Boolean).join(' '));
         for (const name of ['bio', 'url']) showText($('person-page').querySelector(`.${name}`), person[name] ?? '');
         const closed = this.#posts?.closed === true;

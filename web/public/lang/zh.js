@@ -240,7 +240,7 @@ export default {
     askFriend: '加为朋友',
     removeFriend: '解除朋友关系',
     reallyDo: '确定吗？',
-    openPage: '动态和关注者',
+    openPage: '个人主页',
     shareCard: '可发送的链接',
     cardText: '{name}也在 starling：',
     mutePosts: '不看动态',

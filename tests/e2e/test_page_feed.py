@@ -108,7 +108,7 @@ def test_posts_for_followers_are_asked_for_on_one_page_and_granted_on_another(fe
 
         signed_in(screen, feed, me)
         find(screen, ada)
-        eventually(lambda: screen.text('#person-closed') == 'Only followers see Mira’s posts.', what='the page says so')
+        eventually(lambda: screen.text('#person-closed') == 'Only followers see Mira\u2019s posts.', what='the page says so')
         for state in 'requested', 'none', 'requested':
             screen.page.click('#follow')
             screen.page.wait_for_selector(f'#follow[data-follow="{state}"]')

@@ -170,6 +170,7 @@ function signIn(token, start = null) {
     };
     me = new Me(api, subject, problem, ended, (posts, before) => {
         feed.mineAreFor(posts);
+        notices.mineAreFor(posts);
         if (posts !== before) notices.read(); // all who asked to follow me may do so now
     });
     const mine = me;

@@ -2,7 +2,7 @@
 
 import { setText } from './dom.js';
 import { showText } from './feed/said.js';
-import { FollowButton } from './follow-button.js';
+import { FollowButton, tellFollowed } from './follow-button.js';
 import { displayName, formatDistance, hueOf, initials } from './format.js';
 import { shareLink, sinceOf } from './friends.js';
 import { t } from './texts.js';
@@ -138,7 +138,10 @@ export class Card {
             return this.tick();
         }
         this.#asking = null;
-        await this.#do(() => this.#friends.act(act, user));
+        await this.#do(async () => {
+            await this.#friends.act(act, user);
+            if (act === 'block') tellFollowed(user, 'none'); // it ends follows
+        });
         if ($(`card-${act}`).hidden) $('card-close').focus();
     }
 

@@ -13,6 +13,7 @@ const $ = (id) => document.getElementById(id);
 
 export class FollowRequests {
     #list;
+    #mayCome = true;
 
     /** @param {(user: string) => void} show @param {() => void} changed */
     constructor(show, changed) {
@@ -31,12 +32,23 @@ export class FollowRequests {
 
     /** @param {import('./api.js').Api | null} api null: signed out */
     signIn(api) {
+        this.#mayCome = true;
         if (api === null) return this.#list.open(null);
         return this.#list.open((query) => api.getFollowRequests({ ...query, limit: PAGE }), ACTS(api));
     }
 
+    /** @param {import('../client/index.js').Visibility} posts who sees my posts: everybody may follow me without asking */
+    mineAreFor(posts) {
+        this.#mayCome = posts === 'followers';
+    }
+
     read() {
         return this.#list.again();
+    }
+
+    /** As far as somebody may have asked since. */
+    readNew() {
+        return this.#mayCome ? this.read() : Promise.resolve();
     }
 
     get count() {

@@ -79,7 +79,7 @@ export class Notices {
     /** Time goes by. @param {number} now the server's time */
     tick(now) {
         this.#now = now;
-        if (!$('notices').open && performance.now() >= this.#dueAt) this.read();
+        if (!$('notices').open && performance.now() >= this.#dueAt) this.#hear([this.#requests.readNew(), this.#readNewest()]);
         for (const row of this.#rows.values()) row.tick(now);
     }
 
@@ -93,10 +93,14 @@ export class Notices {
         }
     }
 
-    /** Asks what is new. */
+    /** @param {import('../client/index.js').Visibility} posts who sees my posts */
+    mineAreFor(posts) {
+        this.#requests.mineAreFor(posts);
+    }
+
+    /** Asks what is new, and who asks to follow me. */
     read() {
-        if (!this.#api) return;
-        this.#hear([this.#requests.read(), this.#readNewest()]);
+        if (this.#api) this.#hear([this.#requests.read(), this.#readNewest()]);
     }
 
     /** Both are told of in one sentence. @param {Promise<void>[]} answers */

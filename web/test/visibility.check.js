@@ -126,6 +126,7 @@ test('a follow is asked for, taken back, asked for again and accepted; then the 
     await page.waitForSelector('#card-follow[data-follow="none"]');
     await page.waitForSelector('#follow[data-follow="none"]');
     await becomes(async () => [await shown(), []]);
+    assert.equal(await page.isVisible('#feed-end'), false, 'whether there are posts is not said');
     await says('#person-closed .text', 'Only followers see Dilnoza Duarte’s posts.');
     assert.deepEqual(complaints.filter((one) => !refused(one)), []);
 });
@@ -193,6 +194,42 @@ test('an answer to a request that the server refuses is told, and the request st
     await page.click('#notices summary');
     await page.waitForSelector('#requests', { state: 'hidden' });
     await page.waitForSelector('#requests-problem', { state: 'hidden' });
+});
+
+test('who asks to follow me is asked once a minute where somebody may, and always when the bell is opened', async () => {
+    const asked = () => server.feed.asked.filter((line) => line === 'GET /v1/followers').length;
+    const aMinuteLater = async () => {
+        await page.clock.fastForward(61_000);
+        await becomes(async () => [server.feed.asked.filter((line) => line === 'GET /v1/notices').length > 1, true]);
+    };
+    await open(undefined, { clock: true });
+    await says('#audience .text', 'Everybody sees it');
+    await becomes(async () => [asked(), 1]);
+    await aMinuteLater();
+    assert.equal(asked(), 1);
+    server.feed.requests.add(1002); // it is followers only since, on another device
+    await page.click('#notices summary');
+    await says('#notice-count', '1');
+    server.feed.visibility = 'followers';
+    await page.reload();
+    await says('#audience .text', 'Only your followers see it');
+    await says('#notice-count', '1');
+    server.feed.requests.add(1003);
+    await page.clock.fastForward(61_000);
+    await says('#notice-count', '2');
+});
+
+test('who is blocked is not followed any more', async () => {
+    await opened();
+    await find(1001);
+    await page.waitForSelector('#follow[data-follow="following"]');
+    await page.click('#person-name');
+    await page.waitForSelector('#card[open][data-user="1001"]');
+    await page.click('#card-block');
+    await page.click('#card-block');
+    await page.waitForSelector('#card[data-state="blocked"]');
+    await page.waitForSelector('#follow[data-follow="none"]');
+    assert.deepEqual(complaints, []);
 });
 
 test('many requests come page by page; who asks is looked at; everybody may follow: nobody asks any more', async () => {

@@ -360,7 +360,7 @@ export default {
     afterRequests: { one: ' waiting, {count} of them asks to follow you', other: ' waiting, {count} of them ask to follow you' },
     isNew: 'New',
     noNotices: 'Your notices cannot be read. {why}',
-    postGone: 'This post is deleted.',
+    postGone: 'This post cannot be seen any more.',
 
     // ---- what the server says ----
     serverSays: '{detail}',

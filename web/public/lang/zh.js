@@ -350,7 +350,7 @@ export default {
     afterRequests: { other: '条待处理，其中 {count} 人请求关注你' },
     isNew: '新',
     noNotices: '无法读取你的通知。{why}',
-    postGone: '这条动态已删除。',
+    postGone: '这条动态已无法查看。',
 
     // ---- what the server says ----
     serverSays: '服务器回答：{detail}',

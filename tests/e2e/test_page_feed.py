@@ -6,7 +6,7 @@ from harness.geo import HOME
 from harness.screen import PHONE, WIDE, Screen
 from harness.waiting import eventually
 
-FORBIDDEN = r'^Failed to load resource: the server responded with a status of 403'
+FORBIDDEN = r'^Failed to load resource: the server responded with a status of (403|503)'  # 503: an owner's word came too late to count
 UNAVAILABLE = r'^Failed to load resource: the server responded with a status of 503|^WebSocket connection to .* failed: '
 
 

@@ -356,6 +356,17 @@ test('my page: my followers, of whom one goes after a question, and that followe
     assert.deepEqual(complaints, []);
 });
 
+test('posts of somebody that cannot be read are asked for by hand', async () => {
+    await opened();
+    await page.route('**/v1/users/1001/posts*', (route) => route.fulfill({ status: 404, contentType: 'application/problem+json', json: { code: 'no_owner', detail: 'nobody has them' } }), { times: 1 });
+    await find(1001);
+    await says('#older-problem', 'Older posts could not be read. nobody has them.');
+    await isAccessible('no posts');
+    await page.click('#older');
+    await becomes(async () => [await shown(), posted(1001)]);
+    assert.equal(await page.isVisible('#older-problem'), false);
+});
+
 test('people who cannot be read: says why. Signed out: nobody is left', async () => {
     await opened();
     await find(1001);

@@ -385,7 +385,7 @@ export class FeedView {
         this.#told(news);
         const empty = (this.#showing === 'home' ? posts.length : (source?.list.length ?? 0)) === 0;
         const read = source !== null && (this.#showing === 'home' ? source.version !== null : source.complete);
-        $('older').hidden = !read || !source.hasMore || !listed;
+        $('older').hidden = !(read || this.#stuck) || !source.hasMore || !listed;
         $('older').setAttribute('aria-disabled', String(this.#loading));
         setText($('older'), this.#loading ? words.loading : words.older);
         setText($('older-problem'), this.#stuck);

@@ -160,7 +160,7 @@ static int64_t number_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(
 
 /* [user, what, other] of a key of `follows`; false: it is no such key. */
 static bool put_follow_key(struct buffer *out, const struct kafka_record *record) {
-    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes"};
+    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes", "asked by", "asks"};
     struct relation_half key;
     if (!relation_key_read(record->key, record->key_size, &key)) return false;
     buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", key.user, RELATIONS[key.relation], key.other);

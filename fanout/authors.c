@@ -40,6 +40,7 @@ int authors_new(const struct screen_options *options, const char *group, struct 
     authors->sights = sights_new(&(struct sights_options){.loop = service_loop(options->service),
                                                           .partitions = partitions,
                                                           .timeout_ms = SIGHT_TIMEOUT_MS,
+                                                          .again_ms = SIGHT_AGAIN_MS,
                                                           .context = authors,
                                                           .fetch = fetch,
                                                           .now_ms = clock_coarse_ms});

@@ -259,19 +259,24 @@ static void settings(struct comments_gateway *gateway, const struct call *call, 
 
 /* ---- endpoints ---- */
 
-static void put_comment(void *state, const struct call *call) { comments_enter_to_act(state, call, edit); }
+/* Moderators act as such, whoever may see the post. */
+static void enter_to_rule(struct comments_gateway *gateway, const struct call *call, comments_handler *handler) {
+    (call->claims.moderator ? comments_enter_unseen : comments_enter_to_act)(gateway, call, handler);
+}
+
+static void put_comment(void *state, const struct call *call) { enter_to_rule(state, call, edit); }
 static void put_like(void *state, const struct call *call) { comments_enter_to_act(state, call, like); }
-static void delete_like(void *state, const struct call *call) { comments_enter_to_act(state, call, unlike); }
+static void delete_like(void *state, const struct call *call) { comments_enter_unseen(state, call, unlike); }
 static void put_post_like(void *state, const struct call *call) { comments_enter_post_to_act(state, call, like_post); }
-static void put_pin(void *state, const struct call *call) { comments_enter_to_act(state, call, pin); }
-static void delete_pin(void *state, const struct call *call) { comments_enter_to_act(state, call, unpin); }
+static void put_pin(void *state, const struct call *call) { enter_to_rule(state, call, pin); }
+static void delete_pin(void *state, const struct call *call) { enter_to_rule(state, call, unpin); }
 static void post_report(void *state, const struct call *call) { comments_enter_to_act(state, call, report); }
 static void delete_comment(void *state, const struct call *call) { comments_enter_unseen(state, call, delete); }
 static void put_state(void *state, const struct call *call) { comments_enter_unseen(state, call, moderate); }
 static void put_subject(void *state, const struct call *call) { comments_enter_unseen(state, call, settings); }
 
 static void delete_post_like(void *state, const struct call *call) {
-    comments_enter_post_to_act(state, call, unlike_post);
+    comments_enter_post_unseen(state, call, unlike_post);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -112,11 +112,15 @@ struct read_request {
     enum shown_form form;   /* of the answer */
     bool tagged;            /* the answer has an ETag */
     struct page_copy *copy; /* NULL: not there yet */
+    int64_t *liked;         /* of the answer's comments */
+    size_t liked_count;
+    bool likes_known;
 };
 
 static void read_free(struct read_request *asked) {
     if (asked->copy) page_copy_give(asked->copy);
     free(asked->blocked);
+    free(asked->liked);
     free(asked->path);
     free(asked);
 }
@@ -140,19 +144,38 @@ static void no_comment(struct http_request *request) {
 }
 
 /* A page without likes that were wanted, or without a text, is not to be kept. */
-static void liked_known(void *context, const int64_t *liked, size_t count) {
+static void seen_at_last(void *context, enum sight_answer answer) {
     struct read_request *asked = context;
     const struct shown_comments *shown = page_copy_answer(asked->copy);
-    const struct shown_reader reader = {
-        .liked = liked, .liked_count = count, .blocked = asked->blocked, .blocked_count = asked->blocked_count};
+    const struct shown_reader reader = {.liked = asked->liked,
+                                        .liked_count = asked->liked_count,
+                                        .blocked = asked->blocked,
+                                        .blocked_count = asked->blocked_count};
     struct buffer body = {0};
-    shown_comments_put(&body, shown, &reader);
-    if (asked->tagged && shown->complete && (liked || asked->user < 0))
+    if (answer == SIGHT_YES) shown_comments_put(&body, shown, &reader);
+    if (answer != SIGHT_YES)
+        comments_unseen(asked->request, answer);
+    else if (asked->tagged && shown->complete && (asked->likes_known || asked->user < 0))
         reply_tagged(asked, &reader, &body);
     else
         http_reply_json(asked->request, 200, &body);
     buffer_free(&body);
     read_free(asked);
+}
+
+static void reply_seen(struct read_request *asked) {
+    comments_leave(asked->gateway, asked->subject, asked->reader, asked, seen_at_last);
+}
+
+static void liked_known(void *context, const int64_t *liked, size_t count) {
+    struct read_request *asked = context;
+    asked->likes_known = liked;
+    if (liked) {
+        asked->liked_count = count;
+        asked->liked = mem_alloc((count + 1) * sizeof *liked);
+        memcpy(asked->liked, liked, count * sizeof *liked);
+    }
+    reply_seen(asked);
 }
 
 static void reply_shown(struct read_request *asked) {
@@ -163,7 +186,7 @@ static void reply_shown(struct read_request *asked) {
         return;
     }
     if (asked->user < 0) {
-        liked_known(asked, NULL, 0);
+        reply_seen(asked);
         return;
     }
     likes_ask(asked->gateway, &(struct likes_wish){
@@ -333,20 +356,29 @@ static void leave_out(json_t *items, const struct blocked_list *blocked) {
     }
 }
 
-static void reply_likers(void *context, const struct blocked_list *blocked) {
+static void likers_seen_at_last(void *context, enum sight_answer answer) {
     struct likers_request *asked = context;
     const struct comments_gateway *gateway = asked->gateway;
-    if (blocked->known) {
-        leave_out(json_object_get(asked->page, "items"), blocked);
+    if (answer == SIGHT_YES)
         user_list_show_page(&(struct user_list){.request = asked->request,
                                                 .feeds = gateway->feeds,
                                                 .profiles = user_copies_profiles(gateway->copies),
                                                 .put_user = user_json_find},
                             json_incref(asked->page));
+    else
+        comments_unseen(asked->request, answer);
+    likers_free(asked);
+}
+
+static void reply_likers(void *context, const struct blocked_list *blocked) {
+    struct likers_request *asked = context;
+    if (blocked->known) {
+        leave_out(json_object_get(asked->page, "items"), blocked);
+        comments_leave(asked->gateway, asked->subject, asked->reader, asked, likers_seen_at_last);
     } else {
         comments_owner_away(asked->request);
+        likers_free(asked);
     }
-    likers_free(asked);
 }
 
 static void likers_answered(void *context, int code, unsigned status, const char *text, size_t size) {

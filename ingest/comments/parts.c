@@ -37,13 +37,10 @@ struct entering {
 
 static void sight_answered(void *context, enum sight_answer answer) {
     struct entering *entering = context;
-    struct http_request *request = entering->call.request;
     if (answer == SIGHT_YES || (answer == SIGHT_NO_POST && entering->acts))
         entering->handler(entering->gateway, &entering->call, entering->subject);
-    else if (answer == SIGHT_AWAY)
-        comments_owner_away(request);
     else
-        http_problem(request, 404, "no_post", "there is no such post", 0);
+        comments_unseen(entering->call.request, answer);
     free(entering);
 }
 
@@ -92,6 +89,30 @@ void comments_enter_post_to_act(struct comments_gateway *gateway, const struct c
 void comments_enter_unseen(struct comments_gateway *gateway, const struct call *call, comments_handler *handler) {
     char subject[SUBJECT_MAX + 1];
     if (read_subject(call, subject)) handler(gateway, call, subject);
+}
+
+void comments_enter_post_unseen(struct comments_gateway *gateway, const struct call *call, comments_handler *handler) {
+    char subject[SUBJECT_MAX + 1];
+    subject_of_post(call->values[0].id, subject);
+    handler(gateway, call, subject);
+}
+
+void comments_leave(struct comments_gateway *gateway, const char *subject, int64_t reader, void *context,
+                    void (*done)(void *context, enum sight_answer answer)) {
+    int64_t post = sights_post_of(subject);
+    if (post)
+        sights_ask(
+            gateway->sights,
+            &(struct sights_wish){.reader = reader, .author = -1, .post = post, .context = context, .done = done});
+    else
+        done(context, SIGHT_YES);
+}
+
+void comments_unseen(struct http_request *request, enum sight_answer answer) {
+    if (answer == SIGHT_AWAY)
+        comments_owner_away(request);
+    else
+        http_problem(request, 404, "no_post", "there is no such post", 0);
 }
 
 struct comment_names comments_names(struct comments_gateway *gateway) {

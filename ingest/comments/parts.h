@@ -49,8 +49,15 @@ void comments_enter_post(struct comments_gateway *gateway, const struct call *ca
 /* The same for acts, which are decided by what their owner knows of the post: also under one that is not there. */
 void comments_enter_to_act(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
 void comments_enter_post_to_act(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
-/* For those who see nothing of the post by it: services, moderators, and users who delete what they have written. */
+/* For those who see nothing of the post by it: services, moderators, and users who take back what they have written or liked. */
 void comments_enter_unseen(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
+void comments_enter_post_unseen(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
+
+/* Before an answer about the subject goes out: whether the reader may see it still, as it may have taken long. Calls done once, perhaps at
+ * once. comments_unseen answers where it is not SIGHT_YES. */
+void comments_leave(struct comments_gateway *gateway, const char *subject, int64_t reader, void *context,
+                    void (*done)(void *context, enum sight_answer answer));
+void comments_unseen(struct http_request *request, enum sight_answer answer);
 
 struct comment_names comments_names(struct comments_gateway *gateway);
 

@@ -81,6 +81,7 @@ static int feed_start(const struct product_options *options, void **state, struc
     gateway->sights = sights_new(&(struct sights_options){.loop = service_loop(options->service),
                                                           .partitions = gateway->partitions,
                                                           .timeout_ms = SIGHT_TIMEOUT_MS,
+                                                          .again_ms = SIGHT_AGAIN_MS,
                                                           .context = gateway,
                                                           .fetch = fetch_sight,
                                                           .now_ms = clock_coarse_ms});

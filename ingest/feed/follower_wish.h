@@ -11,6 +11,7 @@ struct follower_state {
     bool following, requested;
 };
 bool follower_state_read(const json_t *reply, struct follower_state *state); /* false: it is no such reply */
+const char *follower_word(const struct follower_state *state); /* as JSON: "following", "requested" or null */
 
 /* Answers the request. state NULL: the command is safe, and its outcome is not known. */
 typedef void follower_decided(struct http_request *request, const struct follower_command *command,
@@ -23,6 +24,5 @@ void follower_wish_send(struct feed_gateway *gateway, struct http_request *reque
 /* False: the path names the caller, and the request is answered: 400. */
 bool follower_wish_of_two(const struct call *call);
 
-/* Answers with a page of the caller's list that `state` of the query names; the first one where there is none. */
-void follower_list(struct feed_gateway *gateway, const struct call *call, const char *const *states,
-                   const char *const *relations);
+/* Answers with a page of the caller's list. */
+void follower_list(struct feed_gateway *gateway, const struct call *call, const char *relation);

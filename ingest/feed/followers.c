@@ -24,6 +24,10 @@ bool follower_state_read(const json_t *reply, struct follower_state *state) {
            json_want_bool(reply, "requested", &state->requested, NULL) == 0;
 }
 
+const char *follower_word(const struct follower_state *state) {
+    return state->following ? "\"following\"" : state->requested ? "\"requested\"" : "null";
+}
+
 struct follower_wish {
     struct follower_command command;
     follower_decided *decided;
@@ -73,29 +77,19 @@ bool follower_wish_of_two(const struct call *call) {
 
 /* ---- lists ---- */
 
-void follower_list(struct feed_gateway *gateway, const struct call *call, const char *const *states,
-                   const char *const *relations) {
+void follower_list(struct feed_gateway *gateway, const struct call *call, const char *relation) {
     const struct user_list list = {.request = call->request,
                                    .feeds = gateway->owners,
                                    .profiles = user_copies_profiles(gateway->copies),
                                    .put_user = user_json_find};
-    const char *wanted = http_query(call->request, "state");
-    int state = text_word(wanted ? wanted : states[0], states);
     int64_t after = -1, limit = LIMIT_DEFAULT;
-    if (state < 0) {
-        http_problem(call->request, 400, "bad_query", "there is no such \"state\"", 0);
-        return;
-    }
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     user_list_ask(&list, gateway->owners, &ASK_LIST,
-                  RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_TEXT(RELATION, relations[state]),
-                             RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
+                  RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_TEXT(RELATION, relation), RPC_INT(LIMIT, limit),
+                             RPC_INT(AFTER, after)));
 }
 
-static void get_followers(void *state, const struct call *call) {
-    static const char *const STATES[] = {"followers", "requested", NULL};
-    follower_list(state, call, STATES, STATES);
-}
+static void get_requests(void *state, const struct call *call) { follower_list(state, call, "requested"); }
 
 /* ---- one of them ---- */
 
@@ -106,9 +100,10 @@ static void follower_is_decided(struct http_request *request, const struct follo
         http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", command->reader);
     else if (accepts && !state->following)
         http_problem(request, 404, "no_request", "the user has not asked to follow", 0);
+    else if (accepts)
+        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"follower\":true}", command->reader);
     else
-        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"follower\":%s}", command->reader,
-                          state->following ? "true" : "false");
+        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
 }
 
 static void about_follower(struct feed_gateway *gateway, const struct call *call, enum follower_command_kind kind) {
@@ -161,7 +156,7 @@ static void get_visibility(void *state, const struct call *call) {
 }
 
 static const struct endpoint ENDPOINTS[] = {
-    {"GET", "/v1/followers", get_followers, NEEDS_USER},
+    {"GET", "/v1/followers/requests", get_requests, NEEDS_USER},
     {"PUT", "/v1/followers/{user}", put_follower, NEEDS_USER},
     {"DELETE", "/v1/followers/{user}", delete_follower, NEEDS_USER},
     {"GET", "/v1/visibility", get_visibility, NEEDS_USER},

@@ -14,17 +14,13 @@ enum { PEER_TIMEOUT_MS = 3000 };
 
 /* ---- follows ---- */
 
-static void reply_follow(struct http_request *request, int64_t author, const struct follower_state *state) {
-    http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"following\":%s,\"requested\":%s}", author,
-                      state->following ? "true" : "false", state->requested ? "true" : "false");
-}
-
 static void follow_decided(struct http_request *request, const struct follower_command *command,
                            const struct follower_state *state) {
     if (!state)
         http_reply_format(request, 202, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", command->author);
     else if (!state->refused)
-        reply_follow(request, command->author, state);
+        http_reply_format(request, 200, "{\"user\":%" PRId64 ",\"following\":%s,\"state\":%s}", command->author,
+                          state->following ? "true" : "false", follower_word(state));
     else if (strcmp(state->refused, "blocked") == 0)
         http_problem(request, 403, "not_allowed", "the user may not do this here", 0); // a block is never told
     else if (strcmp(state->refused, "requests") == 0)
@@ -71,37 +67,7 @@ static void delete_follow(void *state, const struct call *call) {
     if (follower_wish_of_two(call)) follower_wish_send(state, call->request, &command, follow_decided);
 }
 
-struct follow_question {
-    struct http_request *request;
-    int64_t author;
-};
-
-static void follow_is(void *context, int code, unsigned status, const char *text, size_t size) {
-    struct follow_question *question = context;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    struct follower_state state;
-    if (follower_state_read(reply, &state))
-        reply_follow(question->request, question->author, &state);
-    else
-        feed_owner_away(question->request);
-    json_decref(reply);
-    free(question);
-}
-
-static void get_follow(void *state, const struct call *call) {
-    const struct feed_gateway *gateway = state;
-    if (!follower_wish_of_two(call)) return;
-    struct follow_question *question = MEM_NEW(&(struct follow_question){call->request, call->values[0].user});
-    rpc_ask(gateway->owners, &ASK_FOLLOWER,
-            RPC_VALUES(RPC_INT(USER, question->author), RPC_INT(OTHER, call->claims.user), RPC_INT(WAIT_MS, 0)),
-            PEER_TIMEOUT_MS, follow_is, question);
-}
-
-static void get_follows(void *state, const struct call *call) {
-    static const char *const STATES[] = {"following", "requested", NULL};
-    static const char *const RELATIONS[] = {"following", "requesting"};
-    follower_list(state, call, STATES, RELATIONS);
-}
+static void get_requests(void *state, const struct call *call) { follower_list(state, call, "requesting"); }
 
 /* ---- mutes ---- */
 
@@ -148,8 +114,8 @@ static void put_mute(void *state, const struct call *call) { mute(state, call, t
 static void delete_mute(void *state, const struct call *call) { mute(state, call, false); }
 
 static const struct endpoint ENDPOINTS[] = {
-    {"GET", "/v1/follows", get_follows, NEEDS_USER},       {"GET", "/v1/follows/{user}", get_follow, NEEDS_USER},
-    {"PUT", "/v1/follows/{user}", put_follow, NEEDS_USER}, {"DELETE", "/v1/follows/{user}", delete_follow, NEEDS_USER},
-    {"PUT", "/v1/mutes/{user}", put_mute, NEEDS_USER},     {"DELETE", "/v1/mutes/{user}", delete_mute, NEEDS_USER},
+    {"GET", "/v1/follows/requests", get_requests, NEEDS_USER},   {"PUT", "/v1/follows/{user}", put_follow, NEEDS_USER},
+    {"DELETE", "/v1/follows/{user}", delete_follow, NEEDS_USER}, {"PUT", "/v1/mutes/{user}", put_mute, NEEDS_USER},
+    {"DELETE", "/v1/mutes/{user}", delete_mute, NEEDS_USER},
 };
 const struct endpoint_list FOLLOWS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

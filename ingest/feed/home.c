@@ -51,6 +51,7 @@ struct home_post {
     struct text_wait wait; /* first */
     struct home_request *home;
     struct shared_text *text;
+    bool denied; /* the reader may not see it any more */
 };
 
 struct home_request {
@@ -63,8 +64,9 @@ struct home_request {
     bool complete;
     char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
-    struct home_post *posts;    /* of the first refs; before looked_at they are on the page, or gone */
-    size_t post_count, waiting; /* waiting: texts that are not settled, the counts, and one for the asker itself */
+    struct home_post *posts; /* of the first refs; before looked_at they are on the page, or gone */
+    size_t post_count,
+        waiting; /* waiting: texts that are not settled, or owners who are asked, the counts, and one for the asker itself */
     size_t looked_at, put;
     bool away; /* some owner has not answered: the page is no longer than it is */
     struct buffer body;
@@ -80,7 +82,7 @@ static void home_free(struct home_request *home) {
 
 /* ---- the page ---- */
 
-/* False: the owner's word about whose posts the reader may see is too old by now. */
+/* False: nobody has said that the reader may see it. */
 static bool put_post(struct home_request *home, int64_t id, struct shared_text *text) {
     if (!text_put(home->gateway->texts, text, home->user, &home->body)) return false;
     comment_counts_put(home->gateway->counts, id, home->user, &home->body);
@@ -89,9 +91,10 @@ static bool put_post(struct home_request *home, int64_t id, struct shared_text *
 
 /* Appends the next item, unless the post is gone. */
 static void put_item(struct home_request *home) {
-    struct shared_text *text = home->posts[home->looked_at].text;
+    const struct home_post *post = &home->posts[home->looked_at];
+    struct shared_text *text = post->text;
     const struct page_ref *ref = &home->refs.items[home->looked_at++];
-    enum text_state state = text_state_of(text);
+    enum text_state state = post->denied ? TEXT_NONE : text_state_of(text);
     if (state != TEXT_NONE && home->put++) buffer_byte(&home->body, ',');
     bool away = state == TEXT_AWAY || (state == TEXT_THERE && !put_post(home, ref->id, text));
     if (away) post_put_unavailable(&home->body, ref->id, ref->user);
@@ -143,8 +146,34 @@ static void go_on(struct home_request *home) {
         reply_page(home);
 }
 
-static void settle(struct home_request *home) {
+static void sights_are_known(struct home_request *home) {
     if (--home->waiting == 0) go_on(home);
+}
+
+static void sight_answered(void *context, enum sight_answer answer) {
+    struct home_post *post = context;
+    post->denied = answer == SIGHT_NO;
+    sights_are_known(post->home);
+}
+
+/* The word of the reader's owner about whose posts the reader may see may be too old by now: then the authors' owners are asked. */
+static void ask_for_sights(struct home_request *home) {
+    const struct sights *sights = home->gateway->sights;
+    home->waiting = 1;
+    for (size_t i = home->looked_at; i < home->post_count; i++) {
+        struct home_post *post = &home->posts[i];
+        int64_t author = home->refs.items[i].user;
+        if (text_state_of(post->text) != TEXT_THERE || sights_may(sights, author, home->user)) continue;
+        home->waiting++;
+        sights_ask(
+            home->gateway->sights,
+            &(struct sights_wish){.reader = home->user, .author = author, .context = post, .done = sight_answered});
+    }
+    sights_are_known(home);
+}
+
+static void settle(struct home_request *home) {
+    if (--home->waiting == 0) ask_for_sights(home);
 }
 
 static void text_settled(void *context, struct text_wait *wait) {

@@ -26,9 +26,18 @@ void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*
 /* The same, and then asks the author's owner for the post. */
 void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done);
 
+/* The parts of these, for a moderator, who needs to see nothing: post_find asks the author's owner for the post. */
+struct post_request *post_request_new(struct feed_gateway *gateway, const struct call *call, post_found *done);
+void post_find(struct post_request *asked);
+
+struct post_reader {
+    int64_t user;
+    bool moderates; /* and is answered what he has done, whether he may see it or not */
+};
+
 /* Answers with the post, as its owner says it, and with the numbers of its comments and likes, if the reader may see it. post: is taken. */
-void post_show(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
-               json_t *post);
+void post_show(struct feed_gateway *gateway, struct http_request *request, const struct post_reader *reader,
+               unsigned status, json_t *post);
 
 /* Each answers: 404; 403. */
 void post_none(struct http_request *request);

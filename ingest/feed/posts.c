@@ -23,32 +23,65 @@ struct shown_post {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t reader;
+    bool moderates;  /* the reader may see it as a moderator */
     unsigned status; /* of the answer */
     json_t *post;    /* as its owner says it */
 };
 
-static void counted(void *context) {
-    struct shown_post *shown = context;
-    struct buffer body = {0};
-    if (post_put(&body, shown->post, shown->gateway->sights, shown->reader,
-                 user_copies_profiles(shown->gateway->copies))) {
-        comment_counts_put(shown->gateway->counts, post_id(shown->post), shown->reader, &body);
-        http_reply_json(shown->request, shown->status, &body);
-    } else { // its text is not read yet, or the reader's sight of it is over
-        shared_answers_forget(shown->gateway->shared, SHARED_POST, post_id(shown->post));
-        feed_owner_away(shown->request);
-    }
-    buffer_free(&body);
+static void shown_free(struct shown_post *shown) {
     json_decref(shown->post);
     free(shown);
 }
 
-void post_show(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
-               json_t *post) {
-    struct shown_post *shown = mem_alloc(sizeof *shown);
+static void reply_shown(struct shown_post *shown) {
+    struct buffer body = {0};
+    if (post_put(&body, shown->post, shown->moderates ? NULL : shown->gateway->sights, shown->reader,
+                 user_copies_profiles(shown->gateway->copies))) {
+        comment_counts_put(shown->gateway->counts, post_id(shown->post), shown->reader, &body);
+        http_reply_json(shown->request, shown->status, &body);
+    } else { // its text is not read yet
+        shared_answers_forget(shown->gateway->shared, SHARED_POST, post_id(shown->post));
+        feed_owner_away(shown->request);
+    }
+    buffer_free(&body);
+    shown_free(shown);
+}
+
+static void seen_at_last(void *context, enum sight_answer answer) {
+    struct shown_post *shown = context;
+    if (answer == SIGHT_YES) {
+        reply_shown(shown);
+        return;
+    }
+    if (answer == SIGHT_AWAY)
+        feed_owner_away(shown->request);
+    else
+        post_none(shown->request);
+    shown_free(shown);
+}
+
+/* What was known of the reader's sight at first may be over by now. */
+static void counted(void *context) {
+    struct shown_post *shown = context;
+    int64_t author;
+    if (shown->moderates || json_want_int(shown->post, "user", 0, INT64_MAX, &author, NULL))
+        reply_shown(shown);
+    else
+        sights_ask(
+            shown->gateway->sights,
+            &(struct sights_wish){.reader = shown->reader, .author = author, .context = shown, .done = seen_at_last});
+}
+
+void post_show(struct feed_gateway *gateway, struct http_request *request, const struct post_reader *reader,
+               unsigned status, json_t *post) {
+    struct shown_post *shown = MEM_NEW(&(struct shown_post){.gateway = gateway,
+                                                            .request = request,
+                                                            .reader = reader->user,
+                                                            .moderates = reader->moderates,
+                                                            .status = status,
+                                                            .post = post});
     int64_t id = post_id(post);
-    *shown = (struct shown_post){gateway, request, reader, status, post};
-    comment_counts_ask(gateway->counts, &id, 1, reader, shown, counted);
+    comment_counts_ask(gateway->counts, &id, 1, reader->user, shown, counted);
 }
 
 void post_none(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
@@ -80,7 +113,8 @@ static void posted(void *context, struct http_request *request, unsigned status,
     struct new_post *new_post = context;
     shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
     if (status == 200)
-        post_show(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
+        post_show(new_post->gateway, request, &(struct post_reader){.user = new_post->user}, 201,
+                  json_deep_copy(reply));
     else if (status == 404)
         http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
     else
@@ -222,7 +256,8 @@ static void read_found(struct post_request *asked, json_t *post) {
     if (json_is_null(post))
         post_none(asked->request);
     else
-        post_show(asked->gateway, asked->request, asked->claims.user, 200, json_incref(post));
+        post_show(asked->gateway, asked->request, &(struct post_reader){.user = asked->claims.user}, 200,
+                  json_incref(post));
     free(asked);
 }
 
@@ -253,21 +288,22 @@ static void sight_answered(void *context, enum sight_answer answer) {
     }
 }
 
+struct post_request *post_request_new(struct feed_gateway *gateway, const struct call *call, post_found *done) {
+    return MEM_NEW(&(struct post_request){
+        .gateway = gateway, .request = call->request, .claims = call->claims, .id = call->values[0].id, .found = done});
+}
+
 void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*seen)(struct post_request *asked),
                   post_found *done) {
-    struct post_request *asked = MEM_NEW(&(struct post_request){.gateway = gateway,
-                                                                .request = call->request,
-                                                                .claims = call->claims,
-                                                                .id = call->values[0].id,
-                                                                .found = done,
-                                                                .seen = seen});
+    struct post_request *asked = post_request_new(gateway, call, done);
+    asked->seen = seen;
     sights_ask(
         gateway->sights,
         &(struct sights_wish){
             .reader = call->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
 }
 
-static void ask_owner(struct post_request *asked) {
+void post_find(struct post_request *asked) {
     rpc_ask(asked->gateway->owners, &ASK_POSTS,
             RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), PEER_TIMEOUT_MS, found,
             asked);
@@ -279,7 +315,7 @@ static void ask_shared(struct post_request *asked) {
 }
 
 void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done) {
-    post_ask_may(gateway, call, ask_owner, done);
+    post_ask_may(gateway, call, post_find, done);
 }
 
 static void get_post(void *state, const struct call *call) { post_ask_may(state, call, ask_shared, read_found); }

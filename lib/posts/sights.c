@@ -32,9 +32,10 @@ struct sight_question {
     struct sights *sights;
     int64_t author, post; /* author -1: of the post */
     int64_t sent_ms;
+    bool again; /* for the second time */
     struct sights_wish *wishes;
     size_t count, capacity;
-    struct sight_question *next; /* of those that are gathered */
+    struct sight_question *next; /* of those that are gathered, or wait to be asked again */
 };
 
 struct sights {
@@ -42,8 +43,9 @@ struct sights {
     struct map *known; /* by hash */
     struct known *oldest, *newest;
     size_t count;
-    struct sight_question *gathered;
-    struct loop_timer *gather;
+    struct sight_question *gathered, *late, *latest; /* late: the answer was about something too old */
+    struct loop_timer *gather, *again;
+    bool stopped;
 };
 
 /* ---- what is known ---- */
@@ -126,6 +128,7 @@ size_t sights_known(const struct sights *sights) { return sights->count; }
 /* ---- answers ---- */
 
 static void line_up(struct sights *sights, const struct sights_wish *wish, int64_t author);
+static void ask_later(struct sight_question *question);
 
 static void question_free(struct sight_question *question) {
     free(question->wishes);
@@ -148,16 +151,17 @@ static int64_t *read_users(const json_t *list, size_t *count) {
     return users;
 }
 
-/* False: the answer makes no sense, or what it says is too old. */
-static bool read_audience(struct sight_question *question, const json_t *reply, int64_t author) {
+enum audience_read { AUDIENCE_GOOD, AUDIENCE_OLD, AUDIENCE_BAD };
+
+static enum audience_read read_audience(struct sight_question *question, const json_t *reply, int64_t author) {
     struct sights *sights = question->sights;
     int64_t age_ms, *users;
     size_t count;
     const json_t *everybody = json_object_get(reply, "everybody");
-    if (json_want_int(reply, "age_ms", 0, INT64_MAX, &age_ms, NULL) || !json_is_boolean(everybody)) return false;
-    if (age_ms > SIGHT_MS || question->sent_ms - age_ms + SIGHT_MS < sights->options.now_ms()) return false;
+    if (json_want_int(reply, "age_ms", 0, INT64_MAX, &age_ms, NULL) || !json_is_boolean(everybody)) return AUDIENCE_BAD;
+    if (age_ms > SIGHT_MS || question->sent_ms - age_ms + SIGHT_MS < sights->options.now_ms()) return AUDIENCE_OLD;
     users = read_users(json_object_get(reply, json_is_true(everybody) ? "but" : "may"), &count);
-    if (!users) return false;
+    if (!users) return AUDIENCE_BAD;
     int64_t since_ms = question->sent_ms - age_ms;
     if (question->author < 0)
         learn(sights,
@@ -169,7 +173,7 @@ static bool read_audience(struct sight_question *question, const json_t *reply, 
                           .kind = KNOWN_OPEN, .one = author, .since_ms = since_ms, .but = users, .but_count = count});
     else
         free(users);
-    return true;
+    return AUDIENCE_GOOD;
 }
 
 /* What this answer says, and not what was known before it. */
@@ -185,22 +189,51 @@ static void tell_each(struct sight_question *question, const json_t *reply, int6
     free(users);
 }
 
+/* Who wrote a post does not change, however old the word is. */
+static void tell_author(struct sight_question *question, int64_t author) {
+    size_t left = 0;
+    for (size_t i = 0; i < question->count; i++) {
+        struct sights_wish wish = question->wishes[i];
+        if (wish.reader == author)
+            wish.done(wish.context, SIGHT_YES);
+        else
+            question->wishes[left++] = wish;
+    }
+    question->count = left;
+}
+
+/* An owner on a busy machine may be about to learn where its topics end: it is asked once more. False: that it is. */
+static bool tell(struct sight_question *question, const json_t *reply, int64_t author) {
+    switch (read_audience(question, reply, author)) {
+    case AUDIENCE_GOOD: tell_each(question, reply, author); return true;
+    case AUDIENCE_OLD:
+        tell_author(question, author);
+        if (question->again || !question->count) break;
+        ask_later(question);
+        return false;
+    case AUDIENCE_BAD:
+        if (json_object_get(reply, "age_ms") || question->author >= 0) break;
+        for (size_t i = 0; i < question->count; i++) // the author's owner is another one
+            line_up(question->sights, &question->wishes[i], author);
+        return true;
+    }
+    tell_all(question, SIGHT_AWAY);
+    return true;
+}
+
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct sight_question *question = context;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     int64_t author;
+    bool told = true;
     if (code == 0 && status == 404)
         tell_all(question, SIGHT_NO_POST);
     else if (json_want_int(reply, "user", 0, INT64_MAX, &author, NULL))
         tell_all(question, SIGHT_AWAY);
-    else if (read_audience(question, reply, author))
-        tell_each(question, reply, author);
-    else if (!json_object_get(reply, "age_ms") && question->author < 0) // the author's owner is another one
-        for (size_t i = 0; i < question->count; i++) line_up(question->sights, &question->wishes[i], author);
     else
-        tell_all(question, SIGHT_AWAY);
+        told = tell(question, reply, author);
     json_decref(reply);
-    question_free(question);
+    if (told) question_free(question);
 }
 
 /* ---- questions ---- */
@@ -241,8 +274,33 @@ static void ask_all(void *context) {
     }
 }
 
+static void ask_later(struct sight_question *question) {
+    struct sights *sights = question->sights;
+    question->again = true;
+    question->sent_ms = sights->options.now_ms();
+    question->next = NULL;
+    if (!sights->late) loop_timer_again(sights->again, (uint64_t)sights->options.again_ms, 0);
+    *(sights->late ? &sights->latest->next : &sights->late) = question;
+    sights->latest = question;
+}
+
+static void ask_again(void *context) {
+    struct sights *sights = context;
+    struct sight_question *question = sights->late;
+    sights->late = question->next;
+    if (sights->late) {
+        int64_t left = sights->late->sent_ms + sights->options.again_ms - sights->options.now_ms();
+        loop_timer_again(sights->again, left > 0 ? (uint64_t)left : 0, 0);
+    }
+    ask_owner(question);
+}
+
 static void line_up(struct sights *sights, const struct sights_wish *wish, int64_t author) {
     struct sight_question *question = sights->gathered;
+    if (sights->stopped) {
+        wish->done(wish->context, SIGHT_AWAY);
+        return;
+    }
     while (question && (question->author != author || (author < 0 && question->post != wish->post) ||
                         question->count == RPC_READERS_MAX))
         question = question->next;
@@ -280,27 +338,31 @@ int64_t sights_post_of(const char *subject) {
 struct sights *sights_new(const struct sights_options *options) {
     struct sights *sights = MEM_NEW(&(struct sights){.options = *options, .known = map_new()});
     sights->gather = loop_timer_new(options->loop, 1, 0, ask_all, sights);
+    sights->again = loop_timer_new(options->loop, 1, 0, ask_again, sights);
     loop_timer_stop(sights->gather);
+    loop_timer_stop(sights->again);
     return sights;
 }
 
-void sights_stop(struct sights *sights) {
-    loop_timer_stop(sights->gather);
-    while (sights->gathered) {
-        struct sight_question *question = sights->gathered;
-        sights->gathered = question->next;
+static void stop(struct sight_question **questions) {
+    while (*questions) {
+        struct sight_question *question = *questions;
+        *questions = question->next;
         tell_all(question, SIGHT_AWAY);
         question_free(question);
     }
 }
 
+void sights_stop(struct sights *sights) {
+    sights->stopped = true;
+    loop_timer_stop(sights->again);
+    stop(&sights->late);
+    stop(&sights->gathered);
+    loop_timer_stop(sights->gather);
+}
+
 void sights_free(struct sights *sights) {
     if (!sights) return;
-    while (sights->gathered) {
-        struct sight_question *question = sights->gathered;
-        sights->gathered = question->next;
-        question_free(question);
-    }
     while (sights->oldest) {
         struct known *known = sights->oldest;
         sights->oldest = known->newer;
@@ -308,6 +370,7 @@ void sights_free(struct sights *sights) {
         free(known);
     }
     loop_timer_free(sights->gather);
+    loop_timer_free(sights->again);
     map_free(sights->known);
     free(sights);
 }

@@ -20,7 +20,7 @@
 
 #include "base/loop.h"
 
-enum { SIGHT_MS = 1400 };
+enum { SIGHT_MS = 1400, SIGHT_AGAIN_MS = 450 };
 
 struct sights;
 
@@ -28,6 +28,7 @@ struct sights_options {
     uv_loop_t *loop;
     int32_t partitions; /* of authors */
     int timeout_ms;     /* of a question */
+    int again_ms;       /* after which an owner is asked again that knew too little: SIGHT_AGAIN_MS */
     void *context;
     /* As peers_fetch: calls done once, now or later, with that context. */
     void (*fetch)(void *context, int32_t partition, const char *path, int timeout_ms,
@@ -37,9 +38,9 @@ struct sights_options {
 };
 
 struct sights *sights_new(const struct sights_options *options);
-/* Tells all who wait for a question that is not sent yet: SIGHT_AWAY. For an end in which nothing more may be asked. */
+/* Tells all who wait for a question that is not sent yet, or ask later: SIGHT_AWAY. For an end in which nothing more may be asked. */
 void sights_stop(struct sights *sights);
-void sights_free(struct sights *sights); /* no question may be under way; NULL is fine */
+void sights_free(struct sights *sights); /* after sights_stop, with no question under way; NULL is fine */
 
 /* Whether the reader may see the author's posts, as far as is known now. reader -1: nobody in particular. */
 bool sights_may(const struct sights *sights, int64_t author, int64_t reader);
@@ -54,7 +55,7 @@ enum sight_answer {
     SIGHT_YES,
     SIGHT_NO,
     SIGHT_NO_POST, /* there is no such post */
-    SIGHT_AWAY     /* no answer in time, or one of something too old */
+    SIGHT_AWAY     /* no answer in time, or again one of something too old: it is asked twice */
 };
 
 struct sights_wish {

@@ -149,6 +149,36 @@ def test_posts_and_comments_are_edited(people):
     assert [(one['text'], one['version']) for one in a.all('getComments', subject)] == [('two', 2)]
 
 
+def test_followers_are_accepted_declined_and_removed(people):
+    (ada, a), (ben, b), (_, c) = people
+    post = a('createPost', text='for some')
+    a('setHandle', 'ada_of_followers' + ada)
+
+    def closed(door, call='getPost', of=post['id'], code='no_post'):
+        try:
+            assert door(call, of)
+            return False
+        except Refused as refusal:
+            assert refusal.code == code
+            return True
+
+    assert (a('getVisibility'), a('setVisibility', 'followers'), a('getVisibility')) == ('everybody', 'followers', 'followers')
+    for door in b, c:
+        assert door('follow', ada) is False
+    assert b('getUser', ada)['follow'] == c('getUserByHandle', 'ada_of_followers' + ada)['follow'] == 'requested'
+    eventually(lambda: closed(b), 10, what='the post is not for everybody any more')
+    assert [one['user'] for one in a.all('getFollowRequests', limit=1)] == sorted((ben, people[2][0]), key=int)
+    assert a('acceptFollower', ben) is True
+    a('removeFollower', people[2][0])
+    assert a('getFollowRequests')['items'] == [] and refused(a, 'acceptFollower', people[2][0]).code == 'no_request'
+    assert b('getUser', ada)['follow'] == 'following' and c('getUser', ada)['follow'] is None
+    eventually(lambda: not closed(b), what='the post is for who is accepted')
+    a('removeFollower', ben)
+    assert b('getUser', ada)['follow'] is None
+    eventually(lambda: closed(b), 10, what='the post is not for who follows no longer')
+    eventually(lambda: closed(b, 'getPosts', ada, 'followers_only'), 10, what='nor are the others')
+
+
 def test_everything_is_exported_and_forgotten(people):
     (ada, a), (ben, b), _ = people
     a('setProfile', name='Ada')

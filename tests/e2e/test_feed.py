@@ -264,14 +264,14 @@ def test_follows_in_both_directions(feed, users):
         'user': star, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'followers': 0, 'following': 0, 'posts': 0}
     for fan in fans:
         for _ in range(2):
-            assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True, 'requested': False}
+            assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True, 'state': 'following'}
     for limit in (1, 3, 7, 20):
         # The other half is in the same transaction, but its owner may read it back a moment later.
         eventually(lambda: feed.listed(star, 'followers', limit) == fans)
         eventually(lambda: all(feed.listed(fan, 'following', limit) == [star] for fan in fans))
     assert feed.counts(star) == (7, 0, 0) and feed.counts(fans[0]) == (0, 1, 0)
     for _ in range(2):
-        assert feed.http(fans[3]).ok('DELETE', f'/v1/follows/{star}') == {'user': star, 'following': False, 'requested': False}
+        assert feed.http(fans[3]).ok('DELETE', f'/v1/follows/{star}') == {'user': star, 'following': False, 'state': None}
     eventually(lambda: feed.listed(star, 'followers', 2) == fans[:3] + fans[4:])
     eventually(lambda: feed.listed(fans[3], 'following', 2) == [])
     feed.post(star, 'one')
@@ -407,7 +407,7 @@ def test_what_tools_and_older_gateways_write_is_decided_by_the_author_s_owner(fe
     http = feed.http(ben)
     eventually(lambda: http.put('/v1/visibility', json={'posts': 'followers'}).status_code == 200)
     write('FOLLOW')
-    eventually(lambda: [item['user'] for item in http.ok('GET', '/v1/followers', params={'state': 'requested'})['items']] == [ada])
+    eventually(lambda: [item['user'] for item in http.ok('GET', '/v1/followers/requests')['items']] == [ada])
 
 
 def test_who_may_ask(feed, ada):

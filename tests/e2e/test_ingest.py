@@ -205,7 +205,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('POST', '/v1/posts'), ('PUT', '/v1/posts/5'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/posts/5/edits'),
              ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
              ('GET', '/v1/posts/5/likes'), ('GET', '/v1/feed'),
-             ('GET', '/v1/follows'), ('GET', '/v1/follows/5'), ('GET', '/v1/followers'), ('PUT', '/v1/followers/5'), ('DELETE', '/v1/followers/5'),
+             ('GET', '/v1/follows/requests'), ('GET', '/v1/followers/requests'), ('PUT', '/v1/followers/5'), ('DELETE', '/v1/followers/5'),
              ('GET', '/v1/visibility'), ('PUT', '/v1/visibility'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
@@ -226,7 +226,8 @@ OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_U
     ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
-WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'comment-commands', 'bans', 'nearby-mutes'
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', \
+    'comment-commands', 'bans', 'nearby-mutes'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, user):

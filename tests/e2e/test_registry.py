@@ -48,9 +48,9 @@ def test_every_topic_is_read_by_the_url(cluster, client, users):
     with cluster.online(a, *HOME) as phone:
         phone.send({'type': 'watch', 'what': 'feed', 'version': http.ok('GET', '/v1/feed')['version']})
         cluster.report_http(b, *HOME)
-        written = ('locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets', 'follow-commands', 'follower-commands',
-                   'follows', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines', 'name-commands', 'names', 'notices',
-                   'feed-watches', 'comment-commands', 'comments', 'comment-texts', 'reactions', 'comment-offsets', 'bans',
+        written = ('locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets', 'follow-commands',
+                   'follower-commands', 'follows', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines', 'name-commands',
+                   'names', 'notices', 'feed-watches', 'comment-commands', 'comments', 'comment-texts', 'reactions', 'comment-offsets', 'bans',
                    'moderation-log', 'comments-wide', 'nearby-mutes')
         values = {topic: eventually(lambda: [m.value for m in cluster.topics.read(topic) if m.value], 20, what=topic)
                   for topic in written}

@@ -1,4 +1,5 @@
-"""Who may see a post: an attacker goes through every door, before and after an unfollow, a block, or a change of who sees the posts."""
+"""Who may see a post: an attacker goes through every door, before and after an unfollow, a block, or a change of who sees the posts. Covers
+ingest/feed/followers.c, ingest/feed/notices.c, fanout/authors.c and feed/replies_may.c."""
 import json
 import time
 
@@ -35,7 +36,7 @@ def request_follow(feed, reader, author):
         response = feed.http(reader).put(f'/v1/follows/{author}')
         assert response.status_code in (200, 202, 503), response.text
         return response.status_code == 200 and response.json()
-    assert eventually(asked, 120) == {'user': author, 'following': False, 'requested': True}
+    assert eventually(asked, 120) == {'user': author, 'following': False, 'state': 'requested'}
 
 
 def accept(feed, author, reader):
@@ -74,7 +75,7 @@ class Story:
             'notices': ('GET', '/v1/notices', None, None),
             'likers': ('GET', f'{post}/likes', None, 404),
             'like': ('PUT', f'{post}/like', None, 404),
-            'unlike': ('DELETE', f'{post}/like', None, 404),
+            'unlike': ('DELETE', f'{post}/like', None, None),
             'thread': ('GET', self.thread, None, 404),
             'comment': ('GET', comment, None, 404),
             'around': ('GET', f'{self.thread}/{self.reply}?around=5', None, 404),
@@ -86,7 +87,7 @@ class Story:
             'answer': ('POST', self.thread, {'text': 'me three', 'reply_to': self.comment, 'key': f'a{self.reader}'}, 404),
             'edit a comment': ('PUT', comment, {'text': 'mine', 'version': 1}, 404),
             'like a comment': ('PUT', f'{comment}/like', None, 404),
-            'unlike a comment': ('DELETE', f'{comment}/like', None, 404),
+            'unlike a comment': ('DELETE', f'{comment}/like', None, None),
             'pin': ('PUT', f'{comment}/pin', None, 404),
             'unpin': ('DELETE', f'{comment}/pin', None, 404),
             'report': ('POST', f'{comment}/report', {'reason': 'rude'}, 404),
@@ -112,9 +113,10 @@ class Story:
         eventually(all_open, timeout)
 
     def unmoved(self):
-        """Doors that give nothing away to a reader who is no follower, though the reader may see the post."""
-        return {'home'} if self.reader not in [item['user'] for item in self.feed.http(self.author).ok(
-            'GET', '/v1/followers', params={'limit': 1000})['items']] else set()
+        """Doors that give nothing away: ever, or to a reader who is no follower, though the reader may see the post."""
+        taken_back = {'unlike', 'unlike a comment'}
+        return taken_back | {'home'} if self.reader not in [item['user'] for item in self.feed.http(self.author).ok(
+            'GET', f'/v1/users/{self.author}/followers', params={'limit': 1000})['items']] else taken_back
 
     def assert_closed_within(self, change, promise=PROMISE_S):
         """No door gives anything away later than that after the change was answered."""
@@ -133,8 +135,9 @@ def story(feed, users):
     return Story(feed, *users(3))
 
 
-def is_done(feed, user, method, path, status=(200, 204), **kwargs):
-    eventually(lambda: feed.http(user).request(method, path, **kwargs).status_code in status, 120)
+def is_done(feed, user, method, path, scope=None, **kwargs):
+    http = feed.cluster.http(user, **({'scope': scope} if scope else {}))
+    eventually(lambda: http.request(method, path, **kwargs).status_code in (200, 204), 120)
 
 
 CHANGES = {
@@ -179,25 +182,27 @@ def test_requests_are_listed_accepted_and_refused(feed, story):
     request_follow(feed, reader, author)
     request_follow(feed, reader, author)  # again: it stays one
     request_follow(feed, other, author)
-    listed = http.ok('GET', '/v1/followers', params={'state': 'requested'})
+    listed = http.ok('GET', '/v1/followers/requests')
     assert sorted(item['user'] for item in listed['items']) == sorted((reader, other)) and listed['total'] == 2
-    eventually(lambda: [item['user'] for item in mine.ok('GET', '/v1/follows', params={'state': 'requested'})['items']] == [author])
-    assert mine.ok('GET', f'/v1/follows/{author}') == {'user': author, 'following': False, 'requested': True}
-    assert story.open_doors() == set()
+    eventually(lambda: [item['user'] for item in mine.ok('GET', '/v1/follows/requests')['items']] == [author])
+    shown = [feed.http(user).ok('GET', f'/v1/users/{author}') for user in (reader, other, author)]
+    assert [user.get('follow', 'absent') for user in shown] == ['requested', 'requested', 'absent']
+    eventually(lambda: story.open_doors() == set(), PROMISE_S)
     accept(feed, author, reader)
     feed.following[reader].add(author)
     story.wait_open()
-    assert mine.ok('GET', f'/v1/follows/{author}') == {'user': author, 'following': True, 'requested': False}
+    assert mine.ok('GET', f'/v1/users/{author}')['follow'] == 'following'
+    assert mine.ok('PUT', f'/v1/follows/{author}') == {'user': author, 'following': True, 'state': 'following'}
     is_done(feed, author, 'DELETE', f'/v1/followers/{other}')
-    assert http.ok('GET', '/v1/followers', params={'state': 'requested'})['items'] == []
+    assert http.ok('GET', '/v1/followers/requests')['items'] == []
     problem(http.put(f'/v1/followers/{other}'), 404, 'no_request')
     request_follow(feed, other, author)
-    is_done(feed, other, 'DELETE', f'/v1/follows/{author}')  # takes it back
-    assert http.ok('GET', '/v1/followers', params={'state': 'requested'})['items'] == []
+    assert feed.http(other).ok('DELETE', f'/v1/follows/{author}') == {'user': author, 'following': False, 'state': None}  # takes it back
+    assert http.ok('GET', '/v1/followers/requests')['items'] == []
     request_follow(feed, other, author)
     see_posts(feed, author, 'everybody')  # accepts whoever has asked
-    assert sorted(item['user'] for item in http.ok('GET', '/v1/followers')['items']) == sorted((reader, other))
-    eventually(lambda: feed.http(other).ok('GET', f'/v1/follows/{author}')['following'])
+    assert sorted(item['user'] for item in http.ok('GET', f'/v1/users/{author}/followers')['items']) == sorted((reader, other))
+    eventually(lambda: feed.http(other).ok('GET', f'/v1/users/{author}')['follow'] == 'following')
 
 
 def test_wrong_wishes(feed, users):
@@ -206,17 +211,63 @@ def test_wrong_wishes(feed, users):
     for body in {'posts': 'nobody'}, {'posts': 1}, {}:
         problem(http.put('/v1/visibility', json=body), 400, 'bad_visibility')
     problem(http.put(f'/v1/followers/{ada}'), 400, 'same_user')
-    problem(http.get('/v1/followers', params={'state': 'blocked'}), 400, 'bad_query')
     problem(http.put(f'/v1/followers/{ben}'), 404, 'no_request')
-    assert http.ok('DELETE', f'/v1/followers/{ben}') == {'user': ben, 'follower': False}
+    assert http.delete(f'/v1/followers/{ben}').status_code == 204
 
 
 def test_a_block_ends_a_request(feed, story):
     see_posts(feed, story.author, 'followers')
     request_follow(feed, story.reader, story.author)
     is_done(feed, story.author, 'PUT', f'/v1/blocks/{story.reader}')
-    eventually(lambda: feed.http(story.author).ok('GET', '/v1/followers', params={'state': 'requested'})['items'] == [])
+    eventually(lambda: feed.http(story.author).ok('GET', '/v1/followers/requests')['items'] == [])
     eventually(lambda: feed.http(story.reader).put(f'/v1/follows/{story.author}').status_code == 403)
+
+
+def test_a_like_and_a_comment_are_taken_back_through_a_closed_door(feed, story):
+    author, reader, post = story.author, story.reader, f'/v1/posts/{story.post["id"]}'
+    mine = story._made(reader, 'mine')
+    comment = f'{story.thread}/{story.comment}'
+    for liked in (f'{post}/like', f'{comment}/like'):
+        is_done(feed, reader, 'PUT', liked)
+
+    def likes(path):
+        return feed.http(author).ok('GET', path)['likes']
+    eventually(lambda: likes(post) == likes(comment) == 1)
+    see_posts(feed, author, 'followers')
+    time.sleep(PROMISE_S)
+    assert story.open_doors() == set()  # among them: both likes are taken back
+    eventually(lambda: likes(post) == likes(comment) == 0)
+    is_done(feed, author, 'PUT', f'{post}/like')
+    taken = eventually(lambda: (lambda r: r.status_code == 200 and r.json())(feed.http(reader).delete(f'{post}/like')), 60)
+    assert taken == {'likes': 0, 'liked': False} and likes(post) == 1  # who does not see the post is not told how many like it
+    is_done(feed, reader, 'DELETE', f'{story.thread}/{mine}')
+    assert feed.http(author).ok('GET', f'{story.thread}/{mine}')['state'] == 'deleted'
+
+
+@pytest.mark.parametrize('blocker', ['author', 'moderator'])
+def test_moderators_need_no_door(feed, story, blocker):
+    """Across a block, and of posts for followers: but not to read."""
+    author, moderator = story.author, story.other
+    see_posts(feed, author, 'followers')
+    one, other = (author, moderator) if blocker == 'author' else (moderator, author)
+    is_done(feed, one, 'PUT', f'/v1/blocks/{other}')
+    rules = feed.cluster.http(moderator, scope='moderator')
+    time.sleep(PROMISE_S)
+    assert story.open_doors(moderator) == set()
+    problem(rules.get(f'/v1/posts/{story.post["id"]}'), 404, 'no_post')
+    problem(rules.get(story.thread), 404, 'no_post')
+    post = feed.edit(moderator, story.post, 'ruled', scope='moderator')
+    assert (post['text'], post['version']) == ('ruled', story.post['version'] + 1)
+    comment = f'{story.thread}/{story.comment}'
+    edited = eventually(lambda: (lambda r: r.status_code == 200 and r.json())(rules.put(comment, json={'text': 'ruled', 'version': 1})), 60)
+    assert edited['text'] == 'ruled'
+    for method, pinned in (('PUT', True), ('DELETE', False)):
+        answer = eventually(lambda method=method: (lambda r: r.status_code == 200 and r.json())(rules.request(method, f'{comment}/pin')), 60)
+        assert answer == {'pinned': pinned}
+    for state in 'hidden', 'visible', 'deleted':
+        is_done(feed, moderator, 'PUT', comment.replace('/v1/', '/v1/moderation/', 1), scope='moderator', json={'state': state, 'reason': 'rude'})
+    is_done(feed, moderator, 'DELETE', f'{story.thread}/{story.reply}', scope='moderator')
+    assert feed.http(author).ok('GET', f'{story.thread}/{story.reply}')['state'] == 'deleted'
 
 
 def test_the_edge_shows_nothing_any_more(feed, story):

@@ -393,6 +393,8 @@ export interface User extends WholeProfile {
     readonly followers?: number;
     readonly following?: number;
     readonly posts?: number;
+    /** How I follow the user; null: I do not. undefined as the counts are, and of myself. */
+    readonly follow?: 'following' | 'requested' | null;
 }
 
 /** Somebody follows, mentions or answers me. */
@@ -687,8 +689,8 @@ export class StarlingApi {
     getFollowRequests(query?: ListQuery): Promise<People>;
     /** Resolves to whether the user follows me now. ApiError `no_request`: the user has not asked. */
     acceptFollower(user: string): Promise<boolean>;
-    /** Refuses a request, or removes a follower. */
-    removeFollower(user: string): Promise<boolean>;
+    /** Declines a request, or removes a follower. */
+    removeFollower(user: string): Promise<void>;
     /** Who sees my posts. */
     getVisibility(): Promise<Visibility>;
     /** `everybody` accepts all requests. Resolves to what holds now. */

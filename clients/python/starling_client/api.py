@@ -285,22 +285,17 @@ class StarlingApi:
         """Whether I follow now. Takes a request back, too."""
         return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
 
-    async def get_follow(self, user: int) -> tuple[bool, bool]:
-        """Whether I follow the user, and whether I have asked to."""
-        answer = await self._http.ask(f'/v1/follows/{user}')
-        return answer.get('following') is True, answer.get('requested') is True
-
     async def get_follow_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
         """Who has asked to follow me, by user id, rising."""
-        return await self._people('/v1/followers', after, limit, state='requested')
+        return await self._people('/v1/followers/requests', after, limit)
 
     async def accept_follower(self, user: int) -> bool:
         """Whether the user follows me now. ApiError no_request: the user has not asked."""
         return (await self._http.decided('PUT', f'/v1/followers/{user}')).get('follower') is True
 
-    async def remove_follower(self, user: int) -> bool:
-        """Refuses a request, or removes a follower. Whether the user follows me now."""
-        return (await self._http.decided('DELETE', f'/v1/followers/{user}')).get('follower') is True
+    async def remove_follower(self, user: int) -> None:
+        """Declines a request, or removes a follower."""
+        await self._http.decided('DELETE', f'/v1/followers/{user}')
 
     async def get_visibility(self) -> str:
         """Who sees my posts: everybody or followers."""
@@ -370,8 +365,8 @@ class StarlingApi:
         page = await self._people(path, user - 1 if user > 0 else None, 1)
         return [one.user for one in page.items[:1]] == [user]
 
-    async def _people(self, path: str, after: int | None, limit: int | None, **query: str) -> People:
-        return await self._http.page(path, {**query, 'after': after, 'limit': limit}, lambda answer: People(
+    async def _people(self, path: str, after: int | None, limit: int | None) -> People:
+        return await self._http.page(path, {'after': after, 'limit': limit}, lambda answer: People(
             [read_listed_user(item) for item in answer.get('items', [])], answer.get('next'), int(answer.get('total', 0))))
 
 

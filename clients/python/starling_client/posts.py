@@ -66,6 +66,8 @@ class User:
     posts: int | None
     bio: str | None = None
     url: str | None = None
+    follow: str | None = None
+    """How I follow the user: following or requested; None: I do neither, or that process does not answer."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
     return User(int(answer['user']), text_or_none(answer.get('name')), text_or_none(answer.get('avatar_url')),
                 text_or_none(answer.get('handle')), followers, following, posts, text_or_none(answer.get('bio')),
-                text_or_none(answer.get('url')))
+                text_or_none(answer.get('url')), text_or_none(answer.get('follow')))
 
 
 def read_listed_user(item: dict[str, Any]) -> ListedUser:

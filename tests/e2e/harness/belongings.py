@@ -41,7 +41,7 @@ class Belongings:
         self.commenting.http(self.user).ok('POST', f'{self.commenting.path(subject)}/{self.others["id"]}/report', json={'reason': 'it is rude'})
         for user, other in (self.user, self.friend), (self.friend, self.user):
             eventually(lambda: self.http(other).put('/v1/visibility', json={'posts': 'followers'}).status_code == 200)
-            eventually(lambda: self.http(user).put(f'/v1/follows/{other}').json().get('requested'))
+            eventually(lambda: self.http(user).put(f'/v1/follows/{other}').json().get('state') == 'requested')
         self.places = [at(10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
             cluster.report_http(self.user, *place, time=1_700_000_000_000 + i)

@@ -1,4 +1,4 @@
-/* Who may see an author's posts, on the real stores, against brute force: random follows, requests, blocks and changes of visibility. */
+/* Tests audience.c and visibility.c. Who may see an author's posts, on the real stores, against brute force: random follows, requests, blocks and changes of visibility. */
 #include "base/chance.h"
 #include "base/bytes.h"
 #include "feed/audience.h"

@@ -318,13 +318,13 @@ export class StarlingApi {
 
     /** @param {string} user */
     async getFollow(user) {
-        const { following, requested } = await this.#http.ask(`/v1/follows/${user}`);
-        return { following: following === true, requested: requested === true };
+        const { follow } = await this.getUser(user);
+        return { following: follow === 'following', requested: follow === 'requested' };
     }
 
     /** @param {ListQuery} [query] */
     getFollowRequests(query) {
-        return this.#people('/v1/followers', { state: 'requested', ...query });
+        return this.#people('/v1/followers/requests', query);
     }
 
     /** @param {string} user */
@@ -333,8 +333,8 @@ export class StarlingApi {
     }
 
     /** @param {string} user */
-    removeFollower(user) {
-        return this.#relate('DELETE', `/v1/followers/${user}`);
+    async removeFollower(user) {
+        await this.#http.decided('DELETE', `/v1/followers/${user}`);
     }
 
     /** @returns {Promise<import('../index.js').Visibility>} */

@@ -28,7 +28,7 @@ SET_UP() {
     uv_loop_init(&w->loop);
     now = 1000000;
     w->sights = sights_new(&(struct sights_options){
-        .loop = &w->loop, .partitions = PARTITIONS, .context = w, .fetch = fetch, .now_ms = now_ms});
+        .loop = &w->loop, .partitions = PARTITIONS, .again_ms = 1, .context = w, .fetch = fetch, .now_ms = now_ms});
     return w;
 }
 
@@ -61,6 +61,14 @@ static void until_asked(struct world *w, size_t questions) {
 }
 
 static void say(struct world *w, const char *reply) { post_owners_say(&w->owners, w->owners.count - 1, 0, 200, reply); }
+
+/* Whoever knows too little is asked twice. */
+static void say_it_is_old(struct world *w, const char *reply) {
+    size_t questions = w->owners.count;
+    say(w, reply);
+    until_asked(w, questions + 1);
+    assert_string_equal(w->owners.questions[questions].path, w->owners.questions[questions - 1].path);
+}
 
 /* Asks, has that answered, and returns what was told. */
 static int asked(struct world *w, int64_t reader, const char *reply) {
@@ -128,8 +136,13 @@ TEST(a_permission_counts_from_its_question_less_the_age, struct world *w) {
             ask(w, AUTHOR, 0, READER, &answer);
             until_asked(w, questions + 1);
             now += takes;
-            say(w, reply);
             int64_t left = SIGHT_MS - age - takes;
+            if (left < 0) {
+                say_it_is_old(w, reply);
+                assert_int_equal(answer, UNTOLD);
+                now += takes;
+            }
+            say(w, reply);
             assert_int_equal(answer, left >= 0 ? SIGHT_YES : SIGHT_AWAY);
             assert_int_equal(sights_may(w->sights, AUTHOR, READER), left >= 0);
             now += left > 0 ? left : 0;
@@ -224,17 +237,15 @@ TEST(a_post_that_lies_elsewhere_than_its_author, struct world *w) {
 }
 
 TEST(answers_that_say_nothing, struct world *w) {
-    static const char *const REPLIES[] = {
-        "",
-        "{}",
-        "[]",
-        "{\"user\":-1}",
-        "{\"user\":7,\"everybody\":true,\"but\":[]}",
-        "{\"user\":7,\"age_ms\":0,\"everybody\":true}",
-        "{\"user\":7,\"age_ms\":0,\"everybody\":1,\"but\":[]}",
-        "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"but\":[9]}",
-        "{\"user\":7,\"age_ms\":-1,\"everybody\":false,\"may\":[9]}",
-        "{\"user\":7,\"age_ms\":9223372036854775807,\"everybody\":false,\"may\":[9]}"};
+    static const char *const REPLIES[] = {"",
+                                          "{}",
+                                          "[]",
+                                          "{\"user\":-1}",
+                                          "{\"user\":7,\"everybody\":true,\"but\":[]}",
+                                          "{\"user\":7,\"age_ms\":0,\"everybody\":true}",
+                                          "{\"user\":7,\"age_ms\":0,\"everybody\":1,\"but\":[]}",
+                                          "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"but\":[9]}",
+                                          "{\"user\":7,\"age_ms\":-1,\"everybody\":false,\"may\":[9]}"};
     int answer;
     for (size_t i = 0; i < ARRAY_SIZE(REPLIES); i++) {
         assert_int_equal(asked(w, READER, REPLIES[i]), SIGHT_AWAY);
@@ -243,6 +254,56 @@ TEST(answers_that_say_nothing, struct world *w) {
     ask(w, AUTHOR, 0, READER, &answer);
     sights_stop(w->sights);
     assert_int_equal(answer, SIGHT_AWAY);
+}
+
+static const char OLD[] = "{\"user\":7,\"age_ms\":9223372036854775807,\"everybody\":false,\"may\":[9]}";
+
+TEST(an_owner_that_knows_too_little_is_asked_once_more, struct world *w) {
+    int answers[3], other;
+    for (int i = 0; i < 2; i++) ask(w, AUTHOR, 0, READER + i, &answers[i]);
+    until_asked(w, 1);
+    say_it_is_old(w, OLD);
+    ask(w, AUTHOR, 0, READER + 2, &answers[2]); // a question of its own
+    until_asked(w, 3);
+    post_owners_say(&w->owners, 1, 0, 200, "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[9]}");
+    assert_int_equal(answers[0], SIGHT_YES);
+    assert_int_equal(answers[1], SIGHT_NO);
+    assert_int_equal(answers[2], UNTOLD);
+    say_it_is_old(w, OLD);
+    say(w, OLD);
+    assert_int_equal(answers[2], SIGHT_AWAY);
+    for (int i = 1; i < 3; i++) ask(w, AUTHOR + 10 * i, 0, READER, &answers[i]);
+    until_asked(w, 6);
+    for (size_t i = 4; i < 6; i++) post_owners_say(&w->owners, i, 0, 200, OLD);
+    until_asked(w, 8); // each of those that wait
+    ask(w, AUTHOR, 0, OTHER, &other);
+    until_asked(w, 9);
+    say(w, OLD);
+    sights_stop(w->sights);
+    assert_int_equal(other, SIGHT_AWAY);
+    post_owners_say(&w->owners, 6, 0, 404, "{}");
+    post_owners_say(&w->owners, 7, 0, 404, "{}");
+    ask(w, AUTHOR, 0, OTHER, &other); // nothing is asked any more
+    assert_int_equal(other, SIGHT_AWAY);
+}
+
+/* Also while their owner knows little, as when Kafka is away. */
+TEST(authors_see_a_post_that_is_theirs, struct world *w) {
+    int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, hash_user_partition(AUTHOR, PARTITIONS));
+    int mine, theirs;
+    ask(w, -1, post, AUTHOR, &mine);
+    until_asked(w, 1);
+    say(w, OLD);
+    assert_int_equal(mine, SIGHT_YES);
+    ask(w, -1, post, READER, &theirs);
+    ask(w, -1, post, AUTHOR, &mine);
+    until_asked(w, 2);
+    say(w, OLD);
+    assert_int_equal(mine, SIGHT_YES);
+    assert_int_equal(theirs, UNTOLD);
+    until_asked(w, 3);
+    say(w, "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[]}");
+    assert_int_equal(theirs, SIGHT_NO);
 }
 
 /* Nothing that is known stays for longer than it counts, or so. */

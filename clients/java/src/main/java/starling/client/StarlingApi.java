@@ -399,14 +399,9 @@ public final class StarlingApi {
         return Boolean.TRUE.equals(decided("DELETE", null, "follows", Long.toString(user)).get("following"));
     }
 
-    /** Whether I have asked to follow the user, who has not accepted it yet. */
-    public boolean hasRequested(long user) throws ApiException {
-        return Boolean.TRUE.equals(get(requests.path("follows", Long.toString(user))).get("requested"));
-    }
-
     /** Who has asked to follow me, by user id, rising. */
     public People getFollowRequests(String after, Integer limit) throws ApiException {
-        return people(paged(Requests.with(requests.path("followers"), "state", "requested"), after, limit));
+        return people(paged(requests.path("followers", "requests"), after, limit));
     }
 
     /** Returns whether the user follows me now. ApiException.NotFound, no_request: the user has not asked. */
@@ -414,9 +409,9 @@ public final class StarlingApi {
         return Boolean.TRUE.equals(decided("PUT", null, "followers", Long.toString(user)).get("follower"));
     }
 
-    /** Refuses a request, or removes a follower. Returns whether the user follows me now. */
-    public boolean removeFollower(long user) throws ApiException {
-        return Boolean.TRUE.equals(decided("DELETE", null, "followers", Long.toString(user)).get("follower"));
+    /** Declines a request, or removes a follower. */
+    public void removeFollower(long user) throws ApiException {
+        decided("DELETE", null, "followers", Long.toString(user));
     }
 
     /** Who sees my posts: everybody or followers. */

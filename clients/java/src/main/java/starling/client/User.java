@@ -18,6 +18,8 @@ public final class User extends Shown {
     public final Long followers;
     public final Long following;
     public final Long posts;
+    /** How I follow the user: following or requested; null: neither. Lists do not tell it. */
+    public final String follow;
 
     User(Map<String, Object> answer) {
         user = Json.asLong(answer.get("user"), 0);
@@ -29,6 +31,7 @@ public final class User extends Shown {
         followers = count(answer.get("followers"));
         following = count(answer.get("following"));
         posts = count(answer.get("posts"));
+        follow = Json.asText(answer.get("follow"));
     }
 
     private static Long count(Object value) {

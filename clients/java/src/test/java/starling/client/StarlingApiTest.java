@@ -189,6 +189,22 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void whoSeesMyPostsAndWhoHasAskedTo() throws Exception {
+        for (String text : new String[] {"{'posts':'everybody'}", "{'posts':'followers'}", "{'user':8,'follow':'requested'}", "{'user':8,'follow':null}",
+            "{'items':[{'user':8}],'total':1}", "{'user':8,'follower':true}"}) {
+            answer(200, text);
+        }
+        answer(204, "");
+        assertEquals(Arrays.asList("everybody", "followers"), Arrays.asList(api.getVisibility(), api.setVisibility("followers")));
+        assertEquals(Arrays.asList("requested", null), Arrays.asList(api.getUser(8).follow, api.getUser(8).follow));
+        assertEquals(8, api.getFollowRequests("3", 5).items.get(0).user);
+        assertTrue(api.acceptFollower(8));
+        api.removeFollower(8);
+        assertEquals(Arrays.asList("GET /v1/visibility", "PUT /v1/visibility", "GET /v1/users/8", "GET /v1/users/8",
+                "GET /v1/followers/requests?after=3&limit=5", "PUT /v1/followers/8", "DELETE /v1/followers/8"), asked());
+    }
+
+    @Test
     public void everyCallAsksWhatItShould() throws Exception {
         String comment = "{'id':'8','user':42,'state':'visible'}";
         String[] said = {POST, "{}", "{'likes':3,'liked':true}", "{'likes':2,'liked':false}",

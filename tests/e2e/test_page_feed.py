@@ -126,7 +126,7 @@ def test_posts_for_followers_are_asked_for_on_one_page_and_granted_on_another(fe
         for _ in 'Remove', 'Really?':
             hers.page.click(f'#person-people > li[data-user="{me}"] [data-act="remove"]')
         hers.page.wait_for_selector('#no-people')
-        assert feed.http(ada).ok('GET', '/v1/followers')['items'] == []
+        assert feed.http(ada).ok('GET', f'/v1/users/{ada}/followers')['items'] == []
 
         eventually(lambda: sees(screen, ada, 'none', '#person-closed'), 60, what='the post is not seen any more', every=1)
 
@@ -143,7 +143,7 @@ def sees(screen, user, follow, shown):
 
 
 def requests(feed, user):
-    return feed.http(user).ok('GET', '/v1/followers', params={'state': 'requested'})['items']
+    return feed.http(user).ok('GET', '/v1/followers/requests')['items']
 
 
 def test_the_owner_is_away_and_comes_back(feed, screen, users):

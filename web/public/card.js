@@ -1,5 +1,6 @@
 // Somebody's card: who it is, how far, since when we are friends, and what can be done.
 
+import { followOf } from './api.js';
 import { setText } from './dom.js';
 import { showText } from './feed/said.js';
 import { FollowButton, tellFollowed } from './follow-button.js';
@@ -84,7 +85,6 @@ export class Card {
         this.tick();
         this.#askAbout(person);
         this.#askHidden(person);
-        if (person.user !== this.#me()) this.#follow.ask(person, this.#api()).catch(() => {}); // then there is no such button
         if ($('card').open) return;
         this.#from = document.activeElement;
         $('card').show(); // beside the list and the map, which go on
@@ -152,7 +152,9 @@ export class Card {
 
     async #askAbout(person) {
         const about = await this.#api().getUser(person.user).catch(() => null);
-        if (this.#person === person) this.#about = about;
+        if (this.#person !== person) return;
+        this.#about = about;
+        if (about !== null && this.#follow.state === null) this.#follow.show(person, followOf(about)); // what was heard meanwhile is newer
         this.tick();
     }
 

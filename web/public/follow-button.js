@@ -46,13 +46,6 @@ export class FollowButton {
         this.#button.classList.toggle('primary', state === 'none');
     }
 
-    /** Asks how things are. What is heard meanwhile is newer. @param {any} person @param {import('./api.js').Api} api */
-    async ask(person, api) {
-        this.show(person, null);
-        const state = await api.followState(person.user);
-        if (this.#person === person && this.#state === null) this.show(person, state);
-    }
-
     async #press() {
         if (this.#busy) return;
         this.#busy = true;

@@ -155,11 +155,14 @@ export class FakeFeed {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
             return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
         }
-        if (what === 'follows') return this.#follow(Number(id), method);
-        if (what === 'visibility') return this.#see(body?.posts);
-        if (what === 'followers' && id) return this.#follower(Number(id), method === 'PUT');
-        if (what === 'followers') return this.#people(query.get('state') === 'requested' ? this.requests : this.followers, after, limit);
-        if (list === 'posts' && this.closed.has(Number(id)) && !this.following.has(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
+        if (what === 'visibility') return method === 'PUT' ? this.#see(body.posts) : [200, { posts: this.visibility }];
+        if (what === 'follows' || what === 'followers') {
+            if (id === 'requests') return this.#people(what === 'follows' ? this.asking : this.requests, after, limit);
+            if (!id || method === 'GET') return null;
+            if (Number(id) === this.me) return [400, { code: 'same_user', detail: 'the two users are the same' }];
+            return what === 'follows' ? this.#follow(Number(id), method === 'PUT') : this.#follower(Number(id), method === 'PUT');
+        }
+        if (list === 'posts' && !this.sees(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') return this.#people(this.following, after, limit);
         if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : this.people.keys(), after, limit);
@@ -174,7 +177,9 @@ export class FakeFeed {
 
     #user(user, handle) {
         const posts = this.posts.filter((post) => post.user === user).length;
-        return [200, { user, ...this.profile(user), ...this.about.get(user), handle, followers: 31, following: 12, posts }];
+        const profile = this.profile(user);
+        const about = profile.name === null ? { bio: null, url: null } : { bio: '', url: '', ...this.about.get(user) };
+        return [200, { user, ...profile, ...about, handle, followers: 31, following: 12, posts, ...(user !== this.me && { follow: this.#followOf(user) }) }];
     }
 
     #setHandle(handle) {
@@ -202,7 +207,7 @@ export class FakeFeed {
             if (post) this.remove(id);
             return [204];
         }
-        if (!post) return [404, { code: 'no_post', detail: 'there is no such post' }];
+        if (!post || !this.sees(post.user)) return [404, { code: 'no_post', detail: 'there is no such post' }];
         if (method === 'PUT') return this.edit(post, body) ?? [200, this.#shown(post)];
         if (list === 'edits') return [200, { items: versionsOf(post), next: null }];
         return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
@@ -211,19 +216,41 @@ export class FakeFeed {
     #like(method, id) {
         const told = this.nextLikes.shift();
         if (told) return [told.status, told];
+        const author = this.posts.find((one) => one.id === id)?.user;
+        if (!this.sees(author) && method === 'PUT') return [404, { code: 'no_post', detail: 'there is no such post' }];
         if (method === 'PUT') this.likesOf(id).add(this.me);
         else this.likesOf(id).delete(this.me);
-        return [200, { likes: this.likesOf(id).size, liked: method === 'PUT' }];
+        return [200, { likes: this.sees(author) ? this.likesOf(id).size : 0, liked: method === 'PUT' }];
     }
 
-    #follow(user, method) {
-        if (method === 'PUT' && this.closed.has(user) && !this.following.has(user)) this.asking.add(user);
-        else if (method === 'PUT') this.changed(() => this.following.add(user));
-        if (method === 'DELETE') {
-            this.asking.delete(user);
-            this.changed(() => this.following.delete(user));
-        }
-        return [200, { user, following: this.following.has(user), requested: this.asking.has(user) }];
+    /** Whether I see the posts of that user. */
+    sees(user) {
+        return !this.closed.has(user) || this.following.has(user);
+    }
+
+    #follow(user, wanted) {
+        if (!wanted) this.unfollow(user);
+        else if (this.sees(user)) this.changed(() => this.following.add(user));
+        else this.asking.add(user);
+        return [200, { user, following: this.following.has(user), state: this.#followOf(user) }];
+    }
+
+    /** "following", "requested" or null */
+    #followOf(user) {
+        return this.following.has(user) ? 'following' : this.asking.has(user) ? 'requested' : null;
+    }
+
+    /** A block ends follows and requests of both. */
+    block(user) {
+        this.unfollow(user);
+        this.followers.delete(user);
+        this.requests.delete(user);
+    }
+
+    /** I do not follow that user, and do not ask to. */
+    unfollow(user) {
+        this.asking.delete(user);
+        this.changed(() => this.following.delete(user));
     }
 
     /** Somebody who asks to follow me is accepted, or does not follow me any more. */
@@ -231,11 +258,12 @@ export class FakeFeed {
         if (accepted && !this.requests.has(user) && !this.followers.has(user)) return [404, { code: 'no_request', detail: 'the user has not asked to follow' }];
         this.requests.delete(user);
         this.followers[accepted ? 'add' : 'delete'](user);
-        return [200, { user, follower: accepted }];
+        return accepted ? [200, { user, follower: true }] : [204];
     }
 
     #see(posts) {
-        this.visibility = posts ?? this.visibility;
+        if (posts !== 'everybody' && posts !== 'followers') return [400, { code: 'bad_visibility', detail: '"posts" must be everybody or followers' }];
+        this.visibility = posts;
         if (posts === 'everybody') {
             for (const user of this.requests) this.followers.add(user);
             this.requests.clear();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { Api } from '../public/api.js';
+import { Api, followOf } from '../public/api.js';
 import { ReadPosts } from '../public/feed/read-posts.js';
 import { words } from '../public/words.js';
 
@@ -59,17 +59,14 @@ test('a follow is there, or asked for, or not', async () => {
     const api = new Api({
         token: 't',
         fetch: async (url, { method }) => {
-            const { following, requested } = told.shift();
-            return new Response(JSON.stringify({ user: 8, following, requested, method, url }), { status: 200 });
+            asked.push(`${method} ${url}`);
+            return new Response(JSON.stringify({ user: 8, following: told[0] === 'following', state: told.shift() }), { status: 200 });
         },
     });
-    const states = { following: { following: true, requested: false }, requested: { following: false, requested: true }, none: { following: false, requested: false } };
-    for (const [state, answer] of Object.entries(states)) {
-        told.push(answer);
-        assert.equal(await api.followState('8'), state);
-    }
-    told.push(states.following, states.requested, states.none);
+    told.push('following', 'requested', null);
     assert.deepEqual([await api.setFollow('8', true), await api.setFollow('8', true), await api.setFollow('8', false)], ['following', 'requested', 'none']);
+    assert.deepEqual(asked, ['PUT /v1/follows/8', 'PUT /v1/follows/8', 'DELETE /v1/follows/8']);
+    assert.deepEqual(['following', 'requested', null, undefined].map((follow) => followOf({ follow })), ['following', 'requested', 'none', null]);
 });
 
 test('notices and requests are told of in one sentence', () => {

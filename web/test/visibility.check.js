@@ -197,7 +197,7 @@ test('an answer to a request that the server refuses is told, and the request st
 });
 
 test('who asks to follow me is asked once a minute where somebody may, and always when the bell is opened', async () => {
-    const asked = () => server.feed.asked.filter((line) => line === 'GET /v1/followers').length;
+    const asked = () => server.feed.asked.filter((line) => line === 'GET /v1/followers/requests').length;
     const aMinuteLater = async () => {
         await page.clock.fastForward(61_000);
         await becomes(async () => [server.feed.asked.filter((line) => line === 'GET /v1/notices').length > 1, true]);

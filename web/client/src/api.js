@@ -316,12 +316,6 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/follows/${user}`);
     }
 
-    /** @param {string} user */
-    async getFollow(user) {
-        const { follow } = await this.getUser(user);
-        return { following: follow === 'following', requested: follow === 'requested' };
-    }
-
     /** @param {ListQuery} [query] */
     getFollowRequests(query) {
         return this.#people('/v1/followers/requests', query);
@@ -433,7 +427,7 @@ export class StarlingApi {
         return items[0]?.user === user;
     }
 
-    /** @param {string} path @param {ListQuery & {state?: string}} [query] */
+    /** @param {string} path @param {ListQuery} [query] */
     #people(path, query) {
         const users = each(readListedUser);
         return this.#http.page(path, query, (answer) => ({ ...users(answer), total: Number(answer.total) }));

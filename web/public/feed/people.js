@@ -18,7 +18,7 @@ export class People {
     #met = null; // whose followed ones were asked for
 
     /**
-     * @param {(person: import('../../client/index.js').User) => Promise<void>} open shows who was found
+     * @param {(person: import('../../client/index.js').User) => void | Promise<void>} open shows who was found
      * @param {() => Iterable<any>} known who can be found by name
      */
     constructor(open, known) {

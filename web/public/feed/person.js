@@ -1,10 +1,11 @@
 // Somebody's page, in the place of the timeline: who it is, whether I follow, what they have posted, and who follows whom. Mine, too.
 
+import { followOf } from '../api.js';
 import { FollowButton } from '../follow-button.js';
 import { askForCard, setText } from '../dom.js';
 import { displayName, hueOf, initials } from '../format.js';
 import { UserList } from '../user-list.js';
-import { reason, words } from '../words.js';
+import { words } from '../words.js';
 import { ReadPosts } from './read-posts.js';
 import { showText } from './said.js';
 
@@ -26,8 +27,6 @@ export class PersonPage {
     #mineForFollowers = false;
     #button;
     #people;
-    /** Settled when whether I follow is known. */
-    asked = Promise.resolve();
 
     /**
      * @param {{follow: (person: any, wanted: boolean, before: any) => Promise<void>, show: (user: string) => void, close: () => void,
@@ -63,18 +62,10 @@ export class PersonPage {
         const api = this.#api;
         this.#person = person;
         const other = person !== null && person.user !== this.#me;
-        this.#button.show(person, null);
+        this.#button.show(person, other ? followOf(person) : null);
         this.#posts = other ? new ReadPosts((query) => api.getPosts(person.user, query), () => this.#changed()) : null;
         this.#complain('');
         this.#list('posts');
-        if (other) this.asked = this.#askFollow(person);
-    }
-
-    async #askFollow(person) {
-        const error = await this.#button.ask(person, this.#api).then(() => null, (failure) => failure);
-        if (this.#person !== person) return;
-        if (error) this.#complain(words.personUnknown(reason(error)));
-        this.render();
     }
 
     /** Of somebody else, as far as they are read. */

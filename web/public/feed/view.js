@@ -283,11 +283,10 @@ export class FeedView {
     }
 
     /** @param {import('../../client/index.js').User} person */
-    async #openPerson(person) {
+    #openPerson(person) {
         if (person.user === this.#me) return this.#openMine();
         this.#choose('person', person);
         $('feed-scroll').scrollTop = 0;
-        await this.#person.asked;
     }
 
     #leavePerson() {

@@ -683,8 +683,6 @@ export class StarlingApi {
     follow(user: string): Promise<boolean>;
     /** Takes a request back, too. */
     unfollow(user: string): Promise<boolean>;
-    /** Whether I follow the user, or have asked to. */
-    getFollow(user: string): Promise<{ readonly following: boolean; readonly requested: boolean }>;
     /** Who has asked to follow me, by user id, rising. */
     getFollowRequests(query?: ListQuery): Promise<People>;
     /** Resolves to whether the user follows me now. ApiError `no_request`: the user has not asked. */

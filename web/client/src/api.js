@@ -316,12 +316,6 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/follows/${user}`);
     }
 
-    /** @param {string} user */
-    async getFollow(user) {
-        const { follow } = await this.getUser(user);
-        return { following: follow === 'following', requested: follow === 'requested' };
-    }
-
     /** @param {ListQuery} [query] */
     getFollowRequests(query) {
         return this.#people('/v1/followers/requests', query);

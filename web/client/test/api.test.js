@@ -99,12 +99,12 @@ test('follows, mutes, deletions', async () => {
 });
 
 test('who sees my posts, and who has asked to', async () => {
-    http.answers = [[200, { posts: 'everybody' }], [200, { posts: 'followers' }], [200, { user: 8, follow: 'requested' }],
+    http.answers = [[200, { posts: 'everybody' }], [200, { posts: 'followers' }], [200, { user: 8, name: 'Ben', avatar_url: '', bio: '', url: '', follow: 'requested' }],
         [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }], next: null, total: 1 }],
         [200, { user: 8, follower: true }], [204]];
     assert.equal(await api.getVisibility(), 'everybody');
     assert.equal(await api.setVisibility('followers'), 'followers');
-    assert.deepEqual(await api.getFollow('8'), { following: false, requested: true });
+    assert.equal((await api.getUser('8')).follow, 'requested');
     assert.deepEqual((await api.getFollowRequests({ limit: 5 })).items.map(({ user }) => user), ['8']);
     assert.equal(await api.acceptFollower('8'), true);
     await api.removeFollower('8');

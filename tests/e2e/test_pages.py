@@ -84,7 +84,8 @@ def test_the_five_minutes_of_the_readme(make_cluster, tmp_path):
     assert said[3].count('Good morning') == 3 and '279' in said[3].splitlines()[-1]
     assert 'And to you' in said[4] and '"text":"Good evening"' in said[4]
     visibility, request, requests, accepted, posts = map(json.loads, said[5].splitlines())
-    assert (visibility, request, accepted) == ({'posts': 'followers'}, {'user': 279, 'following': False, 'state': 'requested'}, {'user': 1002, 'follower': True})
+    assert (visibility, accepted) == ({'posts': 'followers'}, {'user': 1002, 'follower': True})
+    assert request == {'user': 279, 'following': False, 'state': 'requested'}
     assert [item['user'] for item in requests['items']] == [1002] and [item['text'] for item in posts['items']] == ['Good evening']
     assert '"items":[{"user":1003' in said[6]
     assert re.search(r' near 1001 14\d\.\d m Mira Sund$', said[7], re.MULTILINE), said[7]

@@ -131,6 +131,24 @@ test('a follow is asked for, taken back, asked for again and accepted; then the 
     assert.deepEqual(complaints.filter((one) => !refused(one)), []);
 });
 
+test('one request says who it is and whether I follow; where the server does not say the latter, there is no button', async () => {
+    await opened();
+    await page.route('**/v1/users/1001', (route) => route.fulfill({ json: { user: 1001, name: 'Bo Brandt', avatar_url: '', bio: '', url: '' } }), { times: 2 });
+    await find(1001);
+    await becomes(async () => [await shown(), posted(1001)]);
+    assert.equal(await page.isVisible('#follow'), false);
+    const told = page.waitForResponse('**/v1/users/1001');
+    await page.click('#person-name');
+    await told;
+    await page.waitForSelector('#card[open][data-user="1001"]');
+    assert.equal(await page.isVisible('#card-follow'), false);
+    await page.click('#card-close');
+    await find(1001);
+    await page.waitForSelector('#follow[data-follow="following"]');
+    const about = (line) => /^GET \/v1\/(users\/1001|follows.*)$/.test(line);
+    assert.deepEqual([server.feed.asked.filter(about), complaints], [['GET /v1/users/1001'], []]);
+});
+
 test('why whom I follow was not changed stands beside the button', async () => {
     await opened();
     await find(1020);

@@ -153,6 +153,7 @@ def test_an_end_closes_all_doors(feed, story, change):
     feed.follow(story.reader, story.author)
     see_posts(feed, story.author, 'followers')
     story.wait_open()
+    time.sleep(PROMISE_S)  # since the change to followers
     assert story.open_doors(story.other) == set()
     story.assert_closed_within(lambda: CHANGES[change](feed, story.author, story.reader))
     assert story.open_doors(story.author) >= {'post', 'edits', 'posts', 'thread', 'comment', 'replies', 'likers'}

@@ -45,6 +45,8 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
         earlier.setenv('STARLING_BUILD', str(old))
         world.__enter__()
     assert all(is_of(daemon, old) for daemon in world.cluster.daemons)
+    # Gateways of 0.2 do not hear how newer feed processes decide follows, nor do older processes decide those of newer ones: 202 for a while.
+    world.authors.follows_change = False
     pauses = {}
 
     def step(name, change):
@@ -69,11 +71,16 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
         world.check()  # by old and new ones together
         for kind, daemons in tiers.items():
             step(f'all of {kind}', lambda rest=daemons[1:] or daemons: upgrade(rest))
+        world.authors.follows_change = True
+        step('all are new', lambda: time.sleep(CALM_S))
+        world.authors.follows_change = False
         for kind in reversed(TIERS):
             step(f'{kind} goes back to {tag}', lambda daemons=tiers[kind]: [exchange(daemon, old) for daemon in daemons])
         world.check()
         for kind, daemons in tiers.items():
             step(f'{kind} again', lambda daemons=daemons: upgrade(daemons))
+        world.authors.follows_change = True
+        step('all are new again', lambda: time.sleep(CALM_S))
         print(f'compared: {world.check()}')
         world.end()
     finally:

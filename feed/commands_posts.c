@@ -275,10 +275,14 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
     if (!code && command.kind == POST_COMMAND_EDIT && found.found && !found.deleted)
         code = read_text(commands, slot->partition, command.user, command.id, &bytes, &was, error);
     if (code < 0) goto finish;
-    struct post_now now = {
-        .exists = found.found, .deleted = found.deleted, .version = was.version, .read = command.version};
+    int64_t now_ms = clock_wall_ms();
+    struct post_now now = {.exists = found.found,
+                           .banned = command.editor < 0 && bans_has(commands->options.bans, command.user, now_ms),
+                           .deleted = found.deleted,
+                           .version = was.version,
+                           .read = command.version};
     code = 0;
-    switch (post_decide(command.kind, &now, clock_wall_ms())) {
+    switch (post_decide(command.kind, &now, now_ms)) {
     case POST_NOTHING: break;
     case POST_EDIT: code = write_edit(commands, slot, &command, &was); break;
     case POST_MAKE: code = make_post(commands, slot, &command); break;

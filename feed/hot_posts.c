@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/mem.h"
 #include "copies/copies.h"
 #include "event/topics.h"
@@ -71,13 +72,14 @@ int hot_posts_new(struct feed *feed, struct hot_posts **out, struct error *error
         .bytes = metrics_gauge(m, "starling_feed_hot_bytes", "Memory that they take.", NULL),
     });
     hot_posts_second(posts);
-    struct copy_definition definition = {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget};
+    const struct copy_definition definitions[] = {
+        {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget}, bans_copy(feed->bans)};
     struct copies_options copies = {
         .loop = service_loop(feed->service),
         .settings = service_kafka(feed->service),
         .partitions = feed->partitions,
-        .definitions = &definition,
-        .count = 1,
+        .definitions = definitions,
+        .count = ARRAY_SIZE(definitions),
         .log = service_log(feed->service),
         .metrics = m,
         .dead_letters = outbox_producer(feed->outbox),

@@ -71,11 +71,16 @@ static int visibility_answer(const struct outcome_wait *wait, struct buffer *bod
     return 1;
 }
 
-static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+/* decided: the command is, so that a post which is not there was refused: its author was banned. */
+static int posted_answer(struct outcome_wait *wait, bool decided, struct buffer *body, struct error *error) {
     struct replies *replies = wait->replies;
     struct post_found post;
     int code =
         posts_find_key(replies->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
+    if (!code && !post.found && decided) {
+        buffer_string(body, "{\"refused\":\"banned\"}");
+        return 1;
+    }
     if (code || !post.found || post.deleted) return code;
     code = replies_put_post(replies, wait->partition, &post, body, error);
     return code ? code : -EAGAIN; // its text is not read yet
@@ -90,7 +95,7 @@ static bool answer(struct outcome_wait *wait) {
     case WAITS_RELATION: buffer_string(&body, "{\"refused\":null}"); break;
     case WAITS_FOLLOWER: code = follower_answer(wait, &body, &error); break;
     case WAITS_VISIBILITY: code = visibility_answer(wait, &body, &error); break;
-    case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
+    case WAITS_POSTED: code = posted_answer(wait, true, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
     case WAITS_EDITED:
@@ -115,7 +120,7 @@ static bool answer(struct outcome_wait *wait) {
 static void out_of_time(struct outcome_wait *wait) {
     struct buffer body = {.data = NULL};
     struct error error;
-    if (wait->what == WAITS_POSTED && posted_answer(wait, &body, &error) > 0)
+    if (wait->what == WAITS_POSTED && posted_answer(wait, false, &body, &error) > 0)
         http_reply_json(wait->request, 200, &body);
     else
         rpc_later(wait->request);

@@ -98,13 +98,14 @@ enum follower_verdict follower_decide(const struct follower_command *command, co
 
 enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms) {
     switch (kind) {
-    case POST_COMMAND_POST: return now->exists ? POST_NOTHING : POST_MAKE;
+    case POST_COMMAND_POST: return now->exists || now->banned ? POST_NOTHING : POST_MAKE;
     case POST_COMMAND_DELETE: return now->exists && !now->deleted ? POST_REMOVE : POST_NOTHING;
     case POST_COMMAND_FORGET:
         return now->exists && now->deleted && now_ms - now->deleted >= POST_KEPT_MS ? POST_FORGET : POST_NOTHING;
     case POST_COMMAND_EDIT:
-        return now->exists && !now->deleted && edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT
-                                                                                                 : POST_NOTHING;
+        return now->exists && !now->deleted && !now->banned && edit_decide(now->version, now->read) == EDIT_DONE
+                   ? POST_EDIT
+                   : POST_NOTHING;
     }
     return POST_NOTHING;
 }

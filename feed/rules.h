@@ -50,6 +50,7 @@ enum follower_verdict follower_decide(const struct follower_command *command, co
 enum post_verdict { POST_NOTHING, POST_MAKE, POST_REMOVE, POST_FORGET, POST_EDIT };
 struct post_now {
     bool exists;           /* POST: a post with this author and key; else: this post of this author */
+    bool banned;           /* the author may write nothing now, and this is the author's own command */
     int64_t deleted;       /* 0: it is live */
     int64_t version, read; /* EDIT: of its text, and the one that the command edits */
 };

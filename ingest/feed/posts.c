@@ -11,6 +11,7 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/client_text.h"
+#include "ingest/edits.h"
 #include "ingest/feed/post_body.h"
 #include "ingest/mentions.h"
 #include "ingest/post_thread.h"
@@ -79,7 +80,10 @@ static void posted(void *context, struct http_request *request, unsigned status,
                    struct json_bytes text) {
     struct new_post *new_post = context;
     shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
-    if (status == 200)
+    const char *refused = json_string_value(json_object_get(reply, "refused"));
+    if (status == 200 && refused)
+        edit_refused(request, refused);
+    else if (status == 200)
         post_show(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
     else if (status == 404)
         http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);

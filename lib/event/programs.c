@@ -63,6 +63,7 @@ static const struct topic_use FEED[] = {
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_FOLLOW_REFUSALS, READ_OR_BURY | WRITE},
     {&TOPIC_MODERATION_LOG, WRITE}, // what moderators did to posts
+    {&TOPIC_BANS, READ_OR_BURY},
 };
 
 static const struct topic_use COMMENTS[] = {

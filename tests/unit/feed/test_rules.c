@@ -237,6 +237,10 @@ TEST(posts_are_decided) {
     const struct post_now none = {.exists = false}, live = {.exists = true}, gone = {.exists = true, .deleted = now_ms};
     assert_int_equal(post_decide(POST_COMMAND_POST, &none, now_ms), POST_MAKE);
     assert_int_equal(post_decide(POST_COMMAND_POST, &live, now_ms), POST_NOTHING);
+    const struct post_now banned = {.exists = false, .banned = true}, own = {.exists = true, .banned = true};
+    assert_int_equal(post_decide(POST_COMMAND_POST, &banned, now_ms), POST_NOTHING);
+    assert_int_equal(post_decide(POST_COMMAND_DELETE, &own, now_ms),
+                     POST_REMOVE); // a ban takes nobody's own posts away from them
     assert_int_equal(post_decide(POST_COMMAND_POST, &gone, now_ms + 2 * day), POST_NOTHING); // its key is not free yet
     assert_int_equal(post_decide(POST_COMMAND_DELETE, &none, now_ms), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_DELETE, &live, now_ms), POST_REMOVE);
@@ -259,6 +263,9 @@ TEST(edits_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
     now.version = now.read = EDIT_VERSIONS_MAX - 1;
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.banned = true;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.banned = false;
     now.deleted = 1;
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
     now = (struct post_now){.exists = false, .read = 1};

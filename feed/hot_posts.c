@@ -34,6 +34,11 @@ static void apply_to(struct hot_posts *posts, int64_t author, int64_t time_ms, c
     } else if (item->kind == TIMELINE_ITEM_EDITED) {
         bool news = edited_put(posts->edited, item->edited.id, item->edited.version, time_ms, clock_wall_ms());
         if (news && watches) watches_edited(watches, item->edited.id);
+    } else if (item->kind == TIMELINE_ITEM_MODERATED) {
+        const struct timeline_moderated *moderated = &item->moderated;
+        bool news =
+            hot_moderate(posts->lists, moderated->id, moderated->times, moderated->hidden, time_ms, clock_wall_ms());
+        if (news && watches) watches_moderated(watches, author, moderated->id, moderated->hidden);
     }
 }
 

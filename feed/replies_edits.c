@@ -19,12 +19,12 @@ static int find_version(struct replies *replies, int32_t partition, const struct
     return code;
 }
 
-/* The version of the newest text of a live post: 1; 0: there is no such post, or its text is not read yet; or a negative code. */
+/* The version of the newest text of a post that is shown: 1; 0: there is no such post, or its text is not read yet; or a negative code. */
 static int find_newest(struct replies *replies, int32_t partition, int64_t id, struct post_found *post, int64_t *newest,
                        struct error *error) {
     struct post_text text;
     int code = posts_find(replies->options.posts, partition, id, post, error);
-    if (code || !post->found || post->deleted) return code;
+    if (code || !post_is_shown(post)) return code;
     code = find_version(replies, partition, post, 1, 1, &text, error);
     if (code > 0) *newest = text.version;
     return code;

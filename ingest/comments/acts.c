@@ -10,6 +10,7 @@
 #include "ingest/comments/answers.h"
 #include "ingest/comments/facts.h"
 #include "ingest/edits.h"
+#include "ingest/state_wish.h"
 #include "subjects/words.h"
 
 /* ---- commands ---- */
@@ -170,33 +171,16 @@ static void edit(struct comments_gateway *gateway, const struct call *call, cons
 
 /* ---- of moderators ---- */
 
-static bool kind_of_state(const char *state, enum comment_command_kind *kind) {
-    if (strcmp(state, "visible") == 0)
-        *kind = COMMENT_COMMAND_RESTORE; // which approves a held one, too
-    else if (strcmp(state, "hidden") == 0)
-        *kind = COMMENT_COMMAND_HIDE;
-    else if (strcmp(state, "deleted") == 0)
-        *kind = COMMENT_COMMAND_DELETE;
-    else
-        return false;
-    return true;
-}
-
 static void moderate(struct comments_gateway *gateway, const struct call *call, const char *subject) {
-    const char *wanted = "";
-    struct comment_command command = plain_command(call, COMMENT_COMMAND_HIDE);
-    struct error error;
-    json_t *object = call_body(call);
-    if (!object) return;
-    command.comment = call->values[2].id;
-    json_want_text(object, "state", &wanted, NULL);
-    if (!kind_of_state(wanted, &command.kind))
-        http_problem(call->request, 400, "bad_state", "\"state\" must be visible, hidden or deleted", 0);
-    else if (!client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &command.text, &error))
-        http_problem(call->request, 400, "bad_reason", error.text, 0);
-    else
-        act(gateway, call, subject, &command, ANSWER_COMMENT);
-    json_decref(object);
+    static const enum comment_command_kind KINDS[] = {
+        [STATE_VISIBLE] = COMMENT_COMMAND_RESTORE, // which approves a held one, too
+        [STATE_HIDDEN] = COMMENT_COMMAND_HIDE,
+        [STATE_DELETED] = COMMENT_COMMAND_DELETE,
+    };
+    struct state_wish wish;
+    if (!state_wish_read(call, &wish)) return;
+    act_on_comment(gateway, call, subject, KINDS[wish.state], wish.reason, ANSWER_COMMENT);
+    json_decref(wish.object);
 }
 
 /* ---- of gateways ---- */

@@ -86,7 +86,7 @@ static void posted(void *context, struct http_request *request, unsigned status,
     else if (status == 200)
         post_show(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
     else if (status == 404)
-        http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
+        http_problem(request, 409, "post_deleted", "the post that this key made was deleted, or is hidden", 0);
     else
         reply_undecided(request, new_post->key);
 }
@@ -101,6 +101,7 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
         .media = {.items = body->media, .count = body->media_count},
         .time = clock_wall_ms(),
         .mentions = {.items = mentions->users, .count = mentions->count},
+        .editor = -1,
     };
     struct buffer record = {0};
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(KEY, new_post->key));
@@ -185,8 +186,11 @@ static void deleted(void *context, struct http_request *request, unsigned status
 }
 
 static void write_deletion(const struct post_request *asked) {
-    struct post_command command = {
-        .kind = POST_COMMAND_DELETE, .user = asked->claims.user, .id = asked->id, .time = clock_wall_ms()};
+    struct post_command command = {.kind = POST_COMMAND_DELETE,
+                                   .user = asked->claims.user,
+                                   .id = asked->id,
+                                   .time = clock_wall_ms(),
+                                   .editor = -1};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
     *deletion = (struct deletion){asked->gateway, asked->id, command.user};
@@ -257,18 +261,26 @@ static void sight_answered(void *context, enum sight_answer answer) {
     }
 }
 
+static struct post_request *request_new(struct feed_gateway *gateway, const struct call *call,
+                                        void (*seen)(struct post_request *asked), post_found *done) {
+    return MEM_NEW(&(struct post_request){.gateway = gateway,
+                                          .request = call->request,
+                                          .claims = call->claims,
+                                          .id = call->values[0].id,
+                                          .found = done,
+                                          .seen = seen});
+}
+
+static void ask_may(struct post_request *asked) {
+    sights_ask(
+        asked->gateway->sights,
+        &(struct sights_wish){
+            .reader = asked->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
+}
+
 void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*seen)(struct post_request *asked),
                   post_found *done) {
-    struct post_request *asked = MEM_NEW(&(struct post_request){.gateway = gateway,
-                                                                .request = call->request,
-                                                                .claims = call->claims,
-                                                                .id = call->values[0].id,
-                                                                .found = done,
-                                                                .seen = seen});
-    sights_ask(
-        gateway->sights,
-        &(struct sights_wish){
-            .reader = call->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
+    ask_may(request_new(gateway, call, seen, done));
 }
 
 static void ask_owner(struct post_request *asked) {
@@ -288,8 +300,29 @@ void post_ask(struct feed_gateway *gateway, const struct call *call, post_found 
 
 static void get_post(void *state, const struct call *call) { post_ask_may(state, call, ask_shared, read_found); }
 
+/* Authors delete what moderators have hidden, too. Others learn of a post by what they may see. */
+static void delete_own(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct post_request *asked = context;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    int64_t author;
+    bool known =
+        !json_want_int(json_array_get(json_object_get(reply, "items"), 0), "user", 0, INT64_MAX, &author, NULL);
+    json_decref(reply);
+    if (!known || author != asked->claims.user) {
+        ask_may(asked);
+        return;
+    }
+    write_deletion(asked);
+    free(asked);
+}
+
 /* A post that is not there, for the caller, is gone already. */
-static void delete_post(void *state, const struct call *call) { post_ask(state, call, delete_found); }
+static void delete_post(void *state, const struct call *call) {
+    struct post_request *asked = request_new(state, call, ask_owner, delete_found);
+    rpc_ask(asked->gateway->owners, &ASK_POSTS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id), RPC_TEXT(HIDDEN, "true")),
+            PEER_TIMEOUT_MS, delete_own, asked);
+}
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/posts", post_post, NEEDS_USER},

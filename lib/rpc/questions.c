@@ -33,7 +33,8 @@ const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the 
                                        "older",
                                        {RPC_PARTITION},
                                        {PLAIN(AUTHORS, 1, ANY), ABOVE, BEFORE, LIMIT(1100, 20)}};
-const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
+const struct rpc_question ASK_POSTS = {
+    "posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY), TEXT(HIDDEN, 0, ANY)}};
 const struct rpc_question ASK_WRITTEN = {
     "a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20), TEXT(EDITS, 0, ANY)}};
 const struct rpc_question ASK_USER = {
@@ -64,6 +65,8 @@ const struct rpc_question ASK_EDITED = {"what an edit of a post led to",
                                         "edited",
                                         {RPC_USER, RPC_POST},
                                         {NUMBER(VERSION, 1, ANY, -1), TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_MODERATED = {
+    "what a moderator's decision about a post led to", "moderated", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_POST_EDITS = {
     "the versions of a post's text", "post-edits", {RPC_PARTITION, RPC_POST}, {BEHIND, LIMIT(100, 20)}};
 const struct rpc_question ASK_WISH = {
@@ -157,7 +160,7 @@ const struct rpc_question ASK_SEARCH = {
 const struct rpc_answerer RPC_ANSWERERS[] = {
     {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
                   &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_MAY, &ASK_POSTED, &ASK_GONE,
-                  &ASK_EDITED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
+                  &ASK_EDITED, &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},

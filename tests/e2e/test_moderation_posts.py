@@ -1,17 +1,23 @@
-"""Moderation of posts over the HTTP API: bans."""
+"""Moderation of posts over the HTTP API: bans, and posts that are hidden, shown again and deleted. Covers ingest/feed/post_states.c and
+ingest/state_wish.c."""
 import itertools
 
 import pytest
 
 from harness.feed import Feed
-from harness.http import problem
+from harness.http import Http, problem
+from harness.records import decode
 from harness.waiting import eventually, now_ms
+from harness.watcher import Watcher
+
+FRESH_S = 2  # after the answer to a decision, it holds everywhere
 
 
 @pytest.fixture(scope='module')
 def cluster(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'comments:comments.user.rate': 0}).start(
-        ingests=2, feeds=2, comments=1, moderators=1)
+    return make_module_cluster(settings={
+        'ingest:ingest.outcome.wait.ms': 8000, 'comments:comments.user.rate': 0, 'ingest:comments.hot.reads': 3, 'ingest:feed.copies.reads': 3,
+        'ingest:feed.texts.s': 600}).start(ingests=2, feeds=2, comments=1, moderators=1)
 
 
 @pytest.fixture
@@ -57,3 +63,102 @@ def test_a_ban_counts_for_posts_edits_and_likes(cluster, feed, users):
     moderator(cluster).ok('PUT', where, json={'reason': 'a second', 'until': now_ms() + 2000})
     eventually(lambda: post(next(keys)).status_code == 403)
     eventually(lambda: post(next(keys)).status_code == 201, what='the ban is over')
+
+
+def decide(cluster, post, state, reason='rude', mod=9):
+    response = decided(lambda: cluster.http(mod, scope='moderator').put(
+        f'/v1/moderation/posts/{post["id"]}', json={'state': state, 'reason': reason}))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def gateways(cluster, user):
+    return [Http(f'http://{daemon.settings["ingest.listen"]}', cluster.token(user)) for daemon in cluster.of('ingest')]
+
+
+def test_a_hidden_post_is_gone_from_every_page(cluster, feed, users):
+    ada, ben, cleo, mod = users(4)
+    feed.follow(ben, ada)
+    kept, post = feed.post(ada, 'kept'), feed.post(ada, 'rude')
+    feed.wait_home(ben)
+    thread = f'/v1/comments/post/{post["id"]}'
+    comment = decided(lambda: cluster.http(ben).post(thread, json={'text': 'well', 'key': f'on-{post["id"]}'})).json()
+    reads = [(reader, gateway) for reader in (ada, ben, cleo) for gateway in gateways(cluster, reader)]
+    path = f'/v1/posts/{post["id"]}'
+    doors = (path, f'{path}/edits', f'{path}/likes', thread, f'{thread}?sort=newest', f'{thread}/{comment["id"]}',
+             f'{thread}/{comment["id"]}/edits')
+
+    def lists(reader, gateway):
+        paths = [f'/v1/users/{ada}/posts'] + (['/v1/feed'] if reader == ben else [])
+        return [[item['id'] for item in gateway.ok('GET', path)['items']] for path in paths]
+
+    def shown(reader, gateway):
+        codes = [gateway.get(door).status_code for door in doors]
+        return codes == [200] * len(doors) and all(post['id'] in ids for ids in lists(reader, gateway))
+
+    def gone(reader, gateway):
+        codes = [gateway.get(door) for door in doors]
+        return all(code.status_code == 404 for code in codes) and all(ids == [kept['id']] for ids in lists(reader, gateway))
+
+    for reader, gateway in reads:
+        eventually(lambda: shown(reader, gateway), 30)
+    count = cluster.http(cleo).ok('GET', f'/v1/users/{ada}')['posts']
+    assert decide(cluster, post, 'hidden', mod=mod) == {**decide(cluster, post, 'hidden', 'again', mod), 'state': 'hidden', 'text': 'rude'}
+    for reader, gateway in reads:
+        eventually(lambda: gone(reader, gateway), FRESH_S, what=f'{reader} sees nothing of it')
+    never = cluster.http(cleo).get('/v1/posts/12345')
+    assert cluster.http(cleo).get(path).json() == never.json() == cluster.http(ada).get(path).json()
+    eventually(lambda: cluster.http(cleo).ok('GET', f'/v1/users/{ada}')['posts'] == count - 1, FRESH_S)
+    for act, method, of in (('like', 'PUT', path), ('like', 'DELETE', path)):
+        problem(cluster.http(cleo).request(method, f'{of}/{act}'), 404, 'no_post')
+    problem(cluster.http(ben).post(thread, json={'text': 'more'}), 404, 'no_post')
+    problem(cluster.http(ada).put(path, json={'text': 'polite', 'version': 1}), 404, 'no_post')
+    decide(cluster, post, 'visible', 'it is fine', mod)
+    for reader, gateway in reads:
+        eventually(lambda: shown(reader, gateway), 30, what=f'{reader} sees it again')
+    decide(cluster, post, 'hidden', 'after all', mod)
+    assert decide(cluster, post, 'deleted', 'for good', mod)['state'] == 'deleted'
+    problem(moderator(cluster).put(f'/v1/moderation/posts/{post["id"]}', json={'state': 'visible', 'reason': 'x'}), 404, 'no_post')
+    for reader, gateway in reads:
+        eventually(lambda: gone(reader, gateway), FRESH_S)
+    log = [decode(m.value) for m in cluster.topics.read('moderation-log') if m.key.startswith(f'post:{post["id"]}\0'.encode())]
+    assert [(entry['what'], entry['user'], entry['author'], entry['role'], entry['reason']) for entry in log] == [
+        (what, mod, ada, 'MODERATOR', reason)
+        for what, reason in (('HIDE', 'rude'), ('RESTORE', 'it is fine'), ('HIDE', 'after all'), ('DELETE', 'for good'))]
+
+
+def test_what_is_wrong_is_refused(cluster, feed, users):
+    ada, = users(1)
+    post = feed.post(ada, 'a post')
+    where, right = f'/v1/moderation/posts/{post["id"]}', {'state': 'hidden', 'reason': 'x'}
+    problem(cluster.http(ada).put(where, json=right), 403, 'moderators_only')
+    problem(moderator(cluster).put('/v1/moderation/posts/12345', json=right), 404, 'no_post')
+    for body, code in (({'state': 'gone', 'reason': 'x'}, 'bad_state'), ({'reason': 'x'}, 'bad_state'), ({'state': 'hidden'}, 'bad_reason'),
+                       ({'state': 'hidden', 'reason': ''}, 'bad_reason'), ([], 'bad_message')):
+        problem(moderator(cluster).put(where, json=body), 400, code)
+    assert cluster.http(ada).ok('GET', f'/v1/posts/{post["id"]}')['text'] == 'a post'
+
+
+def test_authors_delete_what_is_hidden(cluster, feed, users):
+    ada, ben = users(2)
+    post = feed.post(ada, 'rude')
+    decide(cluster, post, 'hidden')
+    assert cluster.http(ben).delete(f'/v1/posts/{post["id"]}').status_code == 204  # as of one that never was
+    assert decide(cluster, post, 'hidden')['state'] == 'hidden'
+    feed.delete(ada, post['id'])
+    problem(moderator(cluster).put(f'/v1/moderation/posts/{post["id"]}', json={'state': 'visible', 'reason': 'x'}), 404, 'no_post')
+
+
+def test_an_open_home_timeline_drops_what_is_hidden(cluster, feed, users):
+    ada, ben = users(2)
+    feed.follow(ben, ada)
+    first = feed.post(ada, 'first')
+    feed.wait_home(ben)
+    with Watcher(feed, ben) as watcher:
+        eventually(lambda: watcher.settled)
+        post = feed.post(ada, 'rude')
+        eventually(lambda: watcher.shown(2) == [int(post['id']), int(first['id'])])
+        decide(cluster, post, 'hidden')
+        eventually(lambda: watcher.shown(2) == [int(first['id'])], FRESH_S, what='it is gone from the screen')
+        decide(cluster, post, 'visible')
+        eventually(lambda: watcher.shown(2) == [int(post['id']), int(first['id'])], what='it is there again')

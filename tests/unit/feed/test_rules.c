@@ -252,6 +252,28 @@ TEST(posts_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day), POST_FORGET);
 }
 
+TEST(moderators_decide) {
+    const struct post_now none = {.exists = false}, shown = {.exists = true}, hidden = {.exists = true, .hidden = true},
+                          gone = {.exists = true, .deleted = 1, .hidden = true};
+    assert_int_equal(post_decide(POST_COMMAND_HIDE, &shown, 0), POST_HIDE);
+    assert_int_equal(post_decide(POST_COMMAND_RESTORE, &hidden, 0), POST_SHOW);
+    assert_int_equal(post_decide(POST_COMMAND_DELETE, &hidden, 0), POST_REMOVE);
+    const enum post_command_kind kinds[] = {POST_COMMAND_HIDE, POST_COMMAND_RESTORE};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(post_decide(kinds[i], &none, 0), POST_NOTHING);
+        assert_int_equal(post_decide(kinds[i], &gone, 0), POST_NOTHING);
+        assert_int_equal(post_decide(kinds[i], i ? &shown : &hidden, 0), POST_NOTHING);
+        struct post_command command = {.kind = kinds[i], .user = 1, .id = 2, .editor = 9, .reason = {"rude", 4}};
+        assert_null(post_command_complaint(&command));
+        command.editor = -1;
+        assert_non_null(post_command_complaint(&command));
+    }
+    struct post_now edited = {.exists = true, .hidden = true, .version = 1, .read = 1};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_NOTHING); // its author may not
+    edited.moderator = true;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_EDIT);
+}
+
 TEST(edits_are_decided) {
     struct post_now now = {.exists = true, .version = 3, .read = 3};
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);

@@ -22,8 +22,9 @@ enum feed_rule {
     RULE_CONTENT,   /* a page shows only posts that their author's owner still has */
     RULE_DEDUPE,    /* a post that came by both ways is shown once */
     RULE_VERSION,   /* a kept text of a lower version than the reader's owner knows is asked for again */
-    RULE_SILENCE,   /* a store is restored in silence */
-    RULE_RESTORED,  /* an owner neither asks nor answers before its state is read */
+    RULE_HIDDEN, /* all processes hear of a post that is hidden, and leave it out of pages: a gateway may keep its text */
+    RULE_SILENCE,  /* a store is restored in silence */
+    RULE_RESTORED, /* an owner neither asks nor answers before its state is read */
     FEED_RULES
 };
 

@@ -3,7 +3,8 @@
  *     pages.c    comments that are read: a page of a thread, the replies of a root, the answers to a reply, one comment with those around it,
  *                or its edits; and who likes a post
  *     writing.c  comments that are written: POST, and GET of the outcome
- *     acts.c     acts on comments and subjects: edited, deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked
+ *     acts.c     acts on comments and subjects: edited, deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked,
+ *                and they and users reported
  */
 #pragma once
 
@@ -51,6 +52,9 @@ void comments_enter_to_act(struct comments_gateway *gateway, const struct call *
 void comments_enter_post_to_act(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
 /* For those who see nothing of the post by it: services, moderators, and users who delete what they have written. */
 void comments_enter_unseen(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
+
+/* A user as a subject, who is reported: the path's first value. */
+void comments_enter_user(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
 
 struct comment_names comments_names(struct comments_gateway *gateway);
 

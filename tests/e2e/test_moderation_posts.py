@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from harness.feed import Feed
-from harness.http import Http, problem
+from harness.http import Http, pages_of, problem
 from harness.records import decode
 from harness.waiting import eventually, now_ms
 from harness.watcher import Watcher
@@ -162,3 +162,31 @@ def test_an_open_home_timeline_drops_what_is_hidden(cluster, feed, users):
         eventually(lambda: watcher.shown(2) == [int(first['id'])], FRESH_S, what='it is gone from the screen')
         decide(cluster, post, 'visible')
         eventually(lambda: watcher.shown(2) == [int(post['id']), int(first['id'])], what='it is there again')
+
+
+def entries(cluster, subject):
+    return [decode(m.value) for m in cluster.topics.read('moderation-log') if m.key.startswith(f'{subject}\0'.encode())]
+
+
+def test_posts_and_people_are_reported_once_by_each(cluster, feed, users):
+    ada, ben, cleo = users(3)
+    post = feed.post(ada, 'rude')
+    for path, subject in (f'/v1/posts/{post["id"]}', f'post:{post["id"]}'), (f'/v1/users/{ada}', f'user:{ada}'):
+        where = f'{path}/report'
+        for body, code in (({}, 'bad_reason'), ({'reason': ''}, 'bad_reason'), ({'reason': 'x' * 1001}, 'bad_reason'), ([], 'bad_message')):
+            problem(cluster.http(ben).post(where, json=body), 400, code)
+        for user, reason in ((ben, 'spam'), (ben, 'spam again'), (cleo, 'rude')):
+            eventually(lambda: cluster.http(user).post(where, json={'reason': reason}).json() == {'reported': True}, 30)
+        told = entries(cluster, subject)
+        assert [(entry['what'], entry['user'], entry['author'], entry['role'], entry['reason']) for entry in told] == [
+            ('REPORT', ben, ada, 'USER', 'spam'), ('REPORT', cleo, ada, 'USER', 'rude')]
+    decided(lambda: cluster.http(ben).put(f'/v1/posts/{post["id"]}/like'))  # what he has reported stays noted
+    eventually(lambda: cluster.http(ben).post(f'/v1/posts/{post["id"]}/report', json={'reason': 'more'}).json() == {'reported': True}, 30)
+    assert len(entries(cluster, f'post:{post["id"]}')) == 2
+    mine = {f'post:{post["id"]}', f'user:{ada}'}
+    pages = pages_of(lambda **cursor: cluster.http(ben).ok('GET', '/v1/export', params=cursor))
+    assert mine == {item['subject'] for page in pages if page['kind'] == 'reports' for item in page['items'] if item['comment'] is None}
+    problem(cluster.http(ben).post('/v1/posts/12345/report', json={'reason': 'x'}), 404, 'no_post')
+    problem(cluster.http(ben).get(f'/v1/comments/user/{ada}'), 404, 'no_subject')  # a report registers nobody
+    decide(cluster, post, 'hidden')
+    problem(cluster.http(ben).post(f'/v1/posts/{post["id"]}/report', json={'reason': 'x'}), 404, 'no_post')

@@ -153,6 +153,16 @@ const struct rpc_question ASK_SEARCH = {
      TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY), NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
 };
 
+const struct rpc_question ASK_SEARCH_POSTS = {
+    "posts that are found",
+    "moderation/posts",
+    {RPC_END},
+    {LIMIT(RPC_PAGE_MAX, 20), CURSOR, TEXT(WORDS, 0, ANY), ANYBODY, TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY),
+     NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
+};
+const struct rpc_question ASK_REPORTED = {
+    "people who were reported", "moderation/users", {RPC_END}, {LIMIT(RPC_PAGE_MAX, 20), CURSOR, ANYBODY}};
+
 /* ---- all of them ---- */
 
 #define ALL(...)                                                                                                       \
@@ -165,7 +175,7 @@ const struct rpc_answerer RPC_ANSWERERS[] = {
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
-    {"moderation", ALL(&ASK_SEARCH)},
+    {"moderation", ALL(&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED)},
     {NULL, NULL},
 };
 

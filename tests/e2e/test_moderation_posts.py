@@ -187,6 +187,58 @@ def test_posts_and_people_are_reported_once_by_each(cluster, feed, users):
     pages = pages_of(lambda **cursor: cluster.http(ben).ok('GET', '/v1/export', params=cursor))
     assert mine == {item['subject'] for page in pages if page['kind'] == 'reports' for item in page['items'] if item['comment'] is None}
     problem(cluster.http(ben).post('/v1/posts/12345/report', json={'reason': 'x'}), 404, 'no_post')
-    problem(cluster.http(ben).get(f'/v1/comments/user/{ada}'), 404, 'no_subject')  # a report registers nobody
+    assert cluster.http(ben).ok('GET', f'/v1/comments/user/{ada}')['owner'] is None  # a report registers nobody
     decide(cluster, post, 'hidden')
     problem(cluster.http(ben).post(f'/v1/posts/{post["id"]}/report', json={'reason': 'x'}), 404, 'no_post')
+
+
+def find(cluster, what='posts', **conditions):
+    return moderator(cluster).items(f'/v1/moderation/{what}', **conditions)
+
+
+def test_posts_are_searched(cluster, feed, users):
+    ada, ben, mod = users(3)
+    first = feed.post(ada, '促销 buy now', media=['https://img.example/1'])
+    second = feed.post(ada, 'a quiet post')
+
+    def ids(**conditions):
+        return [post['id'] for post in find(cluster, user=ada, **conditions)]
+
+    eventually(lambda: ids() == [second['id'], first['id']], what='new posts are found')
+    assert ids(limit=1) == [second['id'], first['id']] and ids(text='促销') == ids(to=second['time'] + 1, text='BUY') == [first['id']]
+    found = find(cluster, user=ada, text='促销')[0]
+    assert {key: value for key, value in first.items() if key not in ('comments', 'likes', 'liked')} == {
+        key: value for key, value in found.items() if key not in ('state', 'reports')}
+    assert (found['state'], found['reports']) == ('visible', 0)
+    eventually(lambda: cluster.http(ben).post(f'/v1/posts/{first["id"]}/report', json={'reason': 'spam'}).json() == {'reported': True}, 30)
+    eventually(lambda: [post['reports'] for post in find(cluster, user=ada, reported='true')] == [1])
+    for state in 'hidden', 'visible':
+        decide(cluster, first, state)
+        eventually(lambda: ids(state=state, text='促销') == [first['id']])
+    feed.edit(ada, second, 'louder')
+    eventually(lambda: ids(text='louder') == [second['id']] and ids(text='quiet') == [])
+    decide(cluster, first, 'deleted')
+    eventually(lambda: [(post['id'], post['text'], post['media']) for post in find(cluster, user=ada, state='deleted')] == [(first['id'], None, [])])
+    assert ids(text='促销') == []
+    for query in ({'state': 'gone'}, {'reported': 'x'}, {'limit': 0}, {'after': 'x'}, {'from': 2, 'to': 1}):
+        problem(moderator(cluster).get('/v1/moderation/posts', params=query), 400, 'bad_query')
+    for path in 'posts', 'users':
+        problem(cluster.http(ada).get(f'/v1/moderation/{path}'), 403, 'moderators_only')
+    audited = [decode(m.value)['what'] for m in cluster.topics.read('audit') if m.key == f'user:{ada}'.encode()]
+    assert audited and set(audited) == {'search'}
+
+
+def test_people_who_were_reported_are_listed(cluster, feed, users):
+    ada, ben, cleo = users(3)
+    before = now_ms()
+    for user, other, reason in (ben, ada, 'spam'), (ada, cleo, 'loud'), (cleo, ada, 'rude'):
+        eventually(lambda: cluster.http(user).post(f'/v1/users/{other}/report', json={'reason': reason}).json() == {'reported': True}, 30)
+
+    def shown(**conditions):
+        return [(item['user'], item['reports'], item['reason']) for item in find(cluster, 'users', **conditions)]
+
+    eventually(lambda: shown(reported='true', limit=1)[:2] == shown()[:2] == [(ada, 2, 'rude'), (cleo, 1, 'loud')])
+    assert shown(user=cleo) == [(cleo, 1, 'loud')] and shown(user=ben) == []
+    item = find(cluster, 'users', user=ada)[0]
+    assert set(item) == {'user', 'name', 'avatar_url', 'reports', 'time', 'reason'} and item['time'] >= before - 1000
+    problem(moderator(cluster).get('/v1/moderation/users', params={'after': 'x'}), 400, 'bad_query')

@@ -242,3 +242,47 @@ def test_people_who_were_reported_are_listed(cluster, feed, users):
     item = find(cluster, 'users', user=ada)[0]
     assert set(item) == {'user', 'name', 'avatar_url', 'reports', 'time', 'reason'} and item['time'] >= before - 1000
     problem(moderator(cluster).get('/v1/moderation/users', params={'after': 'x'}), 400, 'bad_query')
+
+
+def test_the_page_decides_about_posts_and_people(cluster, feed, users, browser):
+    ada, ben = users(2)
+    post = feed.post(ada, 'an advertisement', media=['https://img.example/1'])
+    for of in f'posts/{post["id"]}', f'users/{ada}':
+        eventually(lambda: cluster.http(ben).post(f'/v1/{of}/report', json={'reason': 'spam'}).json() == {'reported': True}, 30)
+    eventually(lambda: len(find(cluster, user=ada, reported='true')) == len(find(cluster, 'users', user=ada)) == 1)
+    page = browser.new_page()
+    try:
+        page.goto(f'{cluster.http_url}/moderation.html')
+        page.fill('#token', cluster.token(9, scope='moderator'))
+        page.click('#sign-in-form button')
+        page.select_option('#what', 'posts')
+        assert not page.is_visible('#type')
+        page.fill('#user', str(ada))
+        page.check('#reported')
+        page.click('#search-form button')
+        found = page.locator(f'#found > article[data-post="{post["id"]}"]')
+        found.get_by_text('reported once').wait_for()
+        assert found.locator('.text').inner_text() == 'an advertisement' and found.locator('a.media').get_attribute('href') == 'https://img.example/1'
+        found.get_by_label('Reason').fill('spam')
+        found.get_by_role('button', name='Hide').click()
+        found.get_by_text('It is hidden now.').wait_for()
+        problem(cluster.http(ben).get(f'/v1/posts/{post["id"]}'), 404, 'no_post')
+        found.get_by_label('Reason').fill('a mistake')
+        found.get_by_role('button', name='Restore').click()
+        found.get_by_text('It is visible now.').wait_for()
+        page.select_option('#what', 'users')
+        assert not page.is_visible('#text')
+        page.click('#search-form button')
+        person = page.locator(f'#found > article[data-user="{ada}"]')
+        person.get_by_text('spam').wait_for()
+        person.get_by_role('button', name='Ban', exact=True).click()
+        person.get_by_text('Say why').wait_for()
+        person.get_by_label('Reason').fill('spam everywhere')
+        person.get_by_role('button', name='Ban', exact=True).click()
+        person.get_by_text('Banned from posting').wait_for()
+        eventually(lambda: decided(lambda: cluster.http(ada).post('/v1/posts', json={'text': 'more'})).status_code == 403)
+        person.get_by_role('button', name='Lift the ban').click()
+        person.get_by_text('May write again.').wait_for()
+        eventually(lambda: decided(lambda: cluster.http(ada).post('/v1/posts', json={'text': 'more'})).status_code == 201)
+    finally:
+        page.close()

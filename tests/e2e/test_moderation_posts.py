@@ -145,6 +145,8 @@ def test_authors_delete_what_is_hidden(cluster, feed, users):
     decide(cluster, post, 'hidden')
     assert cluster.http(ben).delete(f'/v1/posts/{post["id"]}').status_code == 204  # as of one that never was
     assert decide(cluster, post, 'hidden')['state'] == 'hidden'
+    exported, = [item for item in cluster.http(ada).items('/v1/export') if item.get('id') == post['id']]
+    assert (exported['text'], exported['state']) == ('rude', 'hidden')
     feed.delete(ada, post['id'])
     problem(moderator(cluster).put(f'/v1/moderation/posts/{post["id"]}', json={'state': 'visible', 'reason': 'x'}), 404, 'no_post')
 

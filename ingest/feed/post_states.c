@@ -121,6 +121,11 @@ static void put_state(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     struct state_wish wish;
     if (!state_wish_read(call, &wish)) return;
+    if (ids_partition(call->values[0].id) >= gateway->partitions) { // nobody has such ids
+        post_none(call->request);
+        json_decref(wish.object);
+        return;
+    }
     struct post_decision *decision = MEM_NEW(&(struct post_decision){.gateway = gateway,
                                                                      .request = call->request,
                                                                      .id = call->values[0].id,

@@ -132,7 +132,8 @@ def test_what_is_wrong_is_refused(cluster, feed, users):
     post = feed.post(ada, 'a post')
     where, right = f'/v1/moderation/posts/{post["id"]}', {'state': 'hidden', 'reason': 'x'}
     problem(cluster.http(ada).put(where, json=right), 403, 'moderators_only')
-    problem(moderator(cluster).put('/v1/moderation/posts/12345', json=right), 404, 'no_post')
+    for absent in 12345, 1_000_000:  # the other's partition is none
+        problem(moderator(cluster).put(f'/v1/moderation/posts/{absent}', json=right), 404, 'no_post')
     for body, code in (({'state': 'gone', 'reason': 'x'}, 'bad_state'), ({'reason': 'x'}, 'bad_state'), ({'state': 'hidden'}, 'bad_reason'),
                        ({'state': 'hidden', 'reason': ''}, 'bad_reason'), ([], 'bad_message')):
         problem(moderator(cluster).put(where, json=body), 400, code)

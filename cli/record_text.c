@@ -127,7 +127,8 @@ static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t s
     case TIMELINE_ITEM_BEGIN:
     case TIMELINE_ITEM_HOT:
     case TIMELINE_ITEM_HOT_GONE:
-    case TIMELINE_ITEM_EDITED: return false; // they are about their recipient alone
+    case TIMELINE_ITEM_EDITED:
+    case TIMELINE_ITEM_MODERATED: return false; // they are about their recipient alone
     }
     return false;
 }

@@ -18,6 +18,7 @@
 #include "feed/relations.h"
 #include "feed/visibility.h"
 #include "tasks/tasks.h"
+#include "users/bans.h"
 
 struct feed_commands;
 
@@ -31,6 +32,7 @@ struct feed_commands_options {
     struct table_store *blocks;
     struct visibility_store *visibility;
     struct names *names;
+    const struct bans *bans;
     const char *transactional_id;
     int32_t partitions, subject_partitions; /* subject: of the moderation log */
     size_t batch;                           /* commands in one transaction at most */

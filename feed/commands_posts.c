@@ -57,6 +57,8 @@ static int read_post_now(struct feed_commands *commands, int32_t partition, cons
     if (newest) {
         found->id = newest->id;
         found->deleted = newest->deleted;
+        found->hidden = newest->hidden;
+        found->moderated = newest->moderated;
         return 0;
     }
     if (command->kind == POST_COMMAND_POST) {
@@ -96,14 +98,17 @@ static void note_post(struct feed_commands *commands, int32_t partition, int64_t
     overlay_put(commands->posts, partition, 0, counted, sizeof counted, &tick, sizeof tick);
 }
 
+static const struct post_text UNCHANGED;
+
 static int write_records(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
                          const struct post *post, const struct post_text *text) {
     uint8_t key[POST_KEY_SIZE];
     post_key_write(key, author, id);
     buffer_clear(&commands->value);
-    if (post) event_encode_post(&commands->value, post);
+    if (post) edit_encode_post(&commands->value, post);
     int code = decider_write(commands->decider, &TOPIC_POSTS, partition, key, sizeof key,
                              post ? commands->value.data : NULL, commands->value.size);
+    if (text == &UNCHANGED) return code;
     buffer_clear(&commands->value);
     if (text) edit_encode_post_text(&commands->value, text);
     if (!code)
@@ -112,7 +117,7 @@ static int write_records(struct feed_commands *commands, int32_t partition, int6
     return code;
 }
 
-/* post or text NULL: a tombstone. Since a migration to more partitions, the author of an older post may have moved away from the partition
+/* post or text NULL: a tombstone; text UNCHANGED: it stays. Since a migration to more partitions, the author of an older post may have moved away from the partition
  * that the post's id names. There lies a second copy, for those who know nothing but the id; the two change together. */
 static int write_post(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
                       const struct post *post, const struct post_text *text) {
@@ -170,11 +175,17 @@ static int read_text(struct feed_commands *commands, int32_t partition, int64_t 
     return code;
 }
 
-/* The log has a moderator's edit of somebody else's post, as it has those of comments. */
+/* The log has what a moderator does to somebody else's post, as it has that of comments. */
 static int write_entry(struct feed_commands *commands, const struct decider_command *slot,
                        const struct post_command *command) {
+    static const enum moderation_entry_what WHAT[] = {
+        [POST_COMMAND_EDIT] = MODERATION_ENTRY_EDIT,
+        [POST_COMMAND_DELETE] = MODERATION_ENTRY_DELETE,
+        [POST_COMMAND_HIDE] = MODERATION_ENTRY_HIDE,
+        [POST_COMMAND_RESTORE] = MODERATION_ENTRY_RESTORE,
+    };
     const struct moderation_entry entry = {
-        .what = MODERATION_ENTRY_EDIT,
+        .what = WHAT[command->kind],
         .user = command->editor,
         .role = MODERATION_ENTRY_MODERATOR,
         .author = command->user,
@@ -253,15 +264,34 @@ static int key_of(struct feed_commands *commands, int32_t partition, struct pend
 }
 
 static int remove_post(struct feed_commands *commands, const struct decider_command *slot,
-                       const struct post_command *command, struct error *error) {
-    struct pending_post gone = {.id = command->id, .deleted = clock_wall_ms()};
+                       const struct post_command *command, const struct post_found *was, struct error *error) {
+    struct pending_post gone = {
+        .id = command->id, .deleted = clock_wall_ms(), .hidden = was->hidden || command->editor >= 0};
     int code = key_of(commands, slot->partition, &gone, command->user, error);
     if (!code) code = forget_former(commands, slot->partition, command->user, command->id, error);
     if (code) return code;
-    struct post post = {
-        .state = POST_DELETED, .key = {.data = gone.key, .size = gone.key_size}, .deleted = gone.deleted};
+    struct post post = {.state = POST_DELETED,
+                        .key = {.data = gone.key, .size = gone.key_size},
+                        .deleted = gone.deleted,
+                        .moderated = gone.hidden ? was->moderated + 1 : 0};
     note_post(commands, slot->partition, command->user, &gone);
-    return write_post(commands, slot->partition, command->user, command->id, &post, NULL);
+    code = write_post(commands, slot->partition, command->user, command->id, &post, NULL);
+    return !code && command->editor >= 0 ? write_entry(commands, slot, command) : code;
+}
+
+/* Hides a post, or shows it again. Its text stays. */
+static int moderate_post(struct feed_commands *commands, const struct decider_command *slot,
+                         const struct post_command *command, const struct post_found *was, struct error *error) {
+    struct pending_post made = {
+        .id = command->id, .moderated = was->moderated + 1, .hidden = command->kind == POST_COMMAND_HIDE};
+    int code = key_of(commands, slot->partition, &made, command->user, error);
+    if (code) return code;
+    const struct post post = {.state = made.hidden ? POST_HIDDEN : POST_LIVE,
+                              .key = {.data = made.key, .size = made.key_size},
+                              .moderated = made.moderated};
+    note_post(commands, slot->partition, command->user, &made);
+    code = write_post(commands, slot->partition, command->user, command->id, &post, &UNCHANGED);
+    return code ? code : write_entry(commands, slot, command);
 }
 
 int commands_decide_post(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
@@ -275,14 +305,22 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
     if (!code && command.kind == POST_COMMAND_EDIT && found.found && !found.deleted)
         code = read_text(commands, slot->partition, command.user, command.id, &bytes, &was, error);
     if (code < 0) goto finish;
-    struct post_now now = {
-        .exists = found.found, .deleted = found.deleted, .version = was.version, .read = command.version};
+    int64_t now_ms = clock_wall_ms();
+    struct post_now now = {.exists = found.found,
+                           .banned = command.editor < 0 && bans_has(commands->options.bans, command.user, now_ms),
+                           .deleted = found.deleted,
+                           .hidden = found.hidden,
+                           .moderator = command.editor >= 0,
+                           .version = was.version,
+                           .read = command.version};
     code = 0;
-    switch (post_decide(command.kind, &now, clock_wall_ms())) {
+    switch (post_decide(command.kind, &now, now_ms)) {
     case POST_NOTHING: break;
     case POST_EDIT: code = write_edit(commands, slot, &command, &was); break;
     case POST_MAKE: code = make_post(commands, slot, &command); break;
-    case POST_REMOVE: code = remove_post(commands, slot, &command, error); break;
+    case POST_REMOVE: code = remove_post(commands, slot, &command, &found, error); break;
+    case POST_HIDE:
+    case POST_SHOW: code = moderate_post(commands, slot, &command, &found, error); break;
     case POST_FORGET: code = write_post(commands, slot->partition, command.user, command.id, NULL, NULL); break;
     }
     if (code) commands_not_written(code, error);

@@ -113,6 +113,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .blocks = feed->blocks,
         .visibility = feed->visibility,
         .names = feed->names,
+        .bans = feed->bans,
         .transactional_id = id,
         .partitions = feed->partitions,
         .subject_partitions = feed->subject_partitions,

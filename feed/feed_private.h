@@ -15,6 +15,7 @@
 #include "feed/watches.h"
 #include "owner/settings.h"
 #include "tasks/tasks.h"
+#include "users/bans.h"
 
 enum { FEED_TRIMMED = 64 };
 enum { FEED_COLD_MS = 7 * 86400000 }; /* texts that are older are compressed harder: nearly nobody reads them */
@@ -32,6 +33,7 @@ struct feed {
     struct posts *posts;
     struct table_store *blocks;
     struct visibility_store *visibility;
+    struct bans *bans;
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;

@@ -17,6 +17,7 @@ enum waits_for {
     WAITS_POSTED,
     WAITS_GONE,
     WAITS_EDITED,
+    WAITS_MODERATED,
     WAITS_WISH,
     WAITS_UNNAMED,
     WAITS_FEED
@@ -71,13 +72,34 @@ static int visibility_answer(const struct outcome_wait *wait, struct buffer *bod
     return 1;
 }
 
-static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+/* decided: the command is, so that a post which is not there was refused: its author was banned. */
+static int posted_answer(struct outcome_wait *wait, bool decided, struct buffer *body, struct error *error) {
     struct replies *replies = wait->replies;
     struct post_found post;
     int code =
         posts_find_key(replies->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
-    if (code || !post.found || post.deleted) return code;
+    if (!code && !post.found && decided) {
+        buffer_string(body, "{\"refused\":\"banned\"}");
+        return 1;
+    }
+    if (code || !post_is_shown(&post)) return code;
     code = replies_put_post(replies, wait->partition, &post, body, error);
+    return code ? code : -EAGAIN; // its text is not read yet
+}
+
+/* The post as moderators see it, or the word that it is deleted. */
+static int moderated_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    struct replies *replies = wait->replies;
+    struct post_found post;
+    int code = posts_find(replies->options.posts, wait->partition, wait->other, &post, error);
+    if (code || !post.found) return code;
+    if (post.deleted) {
+        buffer_string(body, "{\"post\":null}");
+        return 1;
+    }
+    buffer_string(body, "{\"post\":");
+    code = replies_put_post(replies, wait->partition, &post, body, error);
+    buffer_byte(body, '}');
     return code ? code : -EAGAIN; // its text is not read yet
 }
 
@@ -90,12 +112,13 @@ static bool answer(struct outcome_wait *wait) {
     case WAITS_RELATION: buffer_string(&body, "{\"refused\":null}"); break;
     case WAITS_FOLLOWER: code = follower_answer(wait, &body, &error); break;
     case WAITS_VISIBILITY: code = visibility_answer(wait, &body, &error); break;
-    case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
+    case WAITS_POSTED: code = posted_answer(wait, true, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
     case WAITS_EDITED:
         code = replies_edited(wait->replies, wait->partition, wait->other, wait->version, wait->key, &body, &error);
         break;
+    case WAITS_MODERATED: code = moderated_answer(wait, &body, &error); break;
     case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
     case WAITS_FEED: break;
     }
@@ -115,7 +138,7 @@ static bool answer(struct outcome_wait *wait) {
 static void out_of_time(struct outcome_wait *wait) {
     struct buffer body = {.data = NULL};
     struct error error;
-    if (wait->what == WAITS_POSTED && posted_answer(wait, &body, &error) > 0)
+    if (wait->what == WAITS_POSTED && posted_answer(wait, false, &body, &error) > 0)
         http_reply_json(wait->request, 200, &body);
     else
         rpc_later(wait->request);
@@ -138,7 +161,8 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_FOLLOWER: return feed_commands_follower_read(commands, wait->user, wait->other);
     case WAITS_VISIBILITY: return feed_commands_visibility_read(commands, wait->user);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
-    case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
+    case WAITS_GONE:
+    case WAITS_MODERATED: return feed_commands_post_read(commands, wait->user, wait->other);
     case WAITS_EDITED: return feed_commands_text_read(commands, wait->user, wait->other);
     case WAITS_WISH:
     case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
@@ -243,6 +267,7 @@ static const struct outcome_kind {
              {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
              {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},
              {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
+             {&ASK_MODERATED, WAITS_MODERATED, &TOPIC_POST_COMMANDS},
              {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
              {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
 
@@ -268,7 +293,7 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         .topic = kind->topic,
         .partition = asked->partition,
         .user = asked->numbers[RPC_USER],
-        .other = asked->numbers[kind->what == WAITS_GONE || kind->what == WAITS_EDITED ? RPC_POST : RPC_OTHER],
+        .other = asked->numbers[kind->topic == &TOPIC_POST_COMMANDS ? RPC_POST : RPC_OTHER],
         .version = asked->numbers[RPC_VERSION],
         .offset = asked->numbers[RPC_OFFSET],
         .key = mem_string(text ? handle : key),

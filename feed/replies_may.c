@@ -7,14 +7,18 @@
 #include "feed/replies_private.h"
 #include "ids/ids.h"
 
-/* The author whose posts are asked about: 1; 0: there is no such post; or a negative code. */
-static int find_author(struct replies *replies, const struct rpc_asked *asked, int64_t *author, struct error *error) {
+/* The author whose posts are asked about: 1; 0: there is no such post; or a negative code. *hidden: nobody may see the post, whoever may see
+ * others of its author. */
+static int find_author(struct replies *replies, const struct rpc_asked *asked, int64_t *author, bool *hidden,
+                       struct error *error) {
     struct post_found post;
+    *hidden = false;
     *author = asked->numbers[RPC_USER];
     if (*author >= 0) return 1;
     int code = posts_find(replies->options.posts, asked->partition, asked->numbers[RPC_POST], &post, error);
     if (code || !post.found) return code;
     *author = post.author;
+    *hidden = post.hidden;
     return 1;
 }
 
@@ -52,19 +56,23 @@ void replies_may(void *context, struct http_request *request, const struct rpc_a
     const char *text = asked->texts[RPC_READERS];
     int64_t readers[RPC_READERS_MAX], author;
     size_t count = 0;
+    bool hidden;
     struct error error;
     if ((text && *text && !text_numbers(text, readers, RPC_READERS_MAX, &count)) ||
         (asked->numbers[RPC_USER] < 0) == (asked->numbers[RPC_POST] == 0)) {
         rpc_bad_query(request);
         return;
     }
-    int code = find_author(replies, asked, &author, &error);
+    int code = find_author(replies, asked, &author, &hidden, &error);
     if (!code) {
         http_problem(request, 404, "not-found", "there is no such post", 0);
         return;
     }
     replies_start(replies, "");
-    if (code > 0) {
+    if (code > 0 && hidden) {
+        code = 0;
+        buffer_string(&replies->body, "{\"hidden\":true}");
+    } else if (code > 0) {
         code = 0;
         buffer_format(&replies->body, "{\"user\":%" PRId64, author);
         if (hash_user_partition(author, replies->options.partitions) == asked->partition)

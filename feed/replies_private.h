@@ -19,6 +19,7 @@ struct slow_reply {
     size_t id_count, at;
     bool any;              /* an item is in the body */
     bool edits;            /* posts come with their former texts */
+    bool hidden;           /* and with those that moderators have hidden */
     struct newest *newest; /* of authors */
     struct buffer body;
     /* Does about so much work (as of newest_read). 1: more is left, 0: the body is complete, or a negative code. */

@@ -41,9 +41,11 @@ static const char *content_complaint(const struct post_command *command) {
 
 const char *post_command_complaint(const struct post_command *command) {
     bool edits = command->kind == POST_COMMAND_EDIT;
+    bool decides = command->kind == POST_COMMAND_HIDE || command->kind == POST_COMMAND_RESTORE;
     if (command->user < 0) return "the user is negative";
-    if (edits ? command->version < 1 : command->version || command->reason.size)
-        return "it edits no version, or one where there must be none";
+    if (edits ? command->version < 1 : command->version) return "it edits no version, or one where there must be none";
+    if (decides && command->editor < 0) return "it names no moderator";
+    if (command->editor < 0 && !edits && command->reason.size) return "an author gives no reason";
     if (points_of(&command->reason) < 0) return "its reason is not UTF-8";
     if (points_of(&command->reason) > POST_REASON_POINTS_MAX) return "its reason is longer than 1000 characters";
     if (command->kind != POST_COMMAND_POST && command->id < 1) return "the post's id is not above 0";
@@ -98,13 +100,15 @@ enum follower_verdict follower_decide(const struct follower_command *command, co
 
 enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms) {
     switch (kind) {
-    case POST_COMMAND_POST: return now->exists ? POST_NOTHING : POST_MAKE;
+    case POST_COMMAND_POST: return now->exists || now->banned ? POST_NOTHING : POST_MAKE;
     case POST_COMMAND_DELETE: return now->exists && !now->deleted ? POST_REMOVE : POST_NOTHING;
     case POST_COMMAND_FORGET:
         return now->exists && now->deleted && now_ms - now->deleted >= POST_KEPT_MS ? POST_FORGET : POST_NOTHING;
     case POST_COMMAND_EDIT:
-        return now->exists && !now->deleted && edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT
-                                                                                                 : POST_NOTHING;
+        if (!now->exists || now->deleted || now->banned || (now->hidden && !now->moderator)) return POST_NOTHING;
+        return edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT : POST_NOTHING;
+    case POST_COMMAND_HIDE: return now->exists && !now->deleted && !now->hidden ? POST_HIDE : POST_NOTHING;
+    case POST_COMMAND_RESTORE: return now->exists && !now->deleted && now->hidden ? POST_SHOW : POST_NOTHING;
     }
     return POST_NOTHING;
 }

@@ -29,7 +29,7 @@ struct edit_reader {
 /* Reads the body, and asks whom the new text mentions. */
 void edit_read(struct http_request *request, const struct edit_reader *reader);
 
-/* Answers with the problem of an owner's refusal: old_version or edits. */
+/* Answers with the problem of an owner's refusal: old_version, edits or banned. */
 void edit_refused(struct http_request *request, const char *refused);
 
 /* Appends a page of versions: what the owner says, with the names of who wrote them. False: it is no such page, and what was appended is

@@ -216,7 +216,8 @@ static void forget_visibility(struct erasure *erasure) {
 
 static bool remove_post(struct erasure *erasure, const json_t *item) {
     const char *text;
-    struct post_command command = {.kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms()};
+    struct post_command command = {
+        .kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms(), .editor = -1};
     if (json_want_text(item, "id", &text, NULL) || !ids_parse(text, strlen(text), &command.id)) return false;
     struct buffer record = {0};
     edit_encode_post_command(&record, &command);

@@ -23,7 +23,6 @@ static const struct refusal {
     {"no_post", 404, "no_post", "there is no such post"},
     {"no_comment", 404, "no_comment", "there is no such comment under this subject"},
     {"closed", 409, "subject_closed", "the subject takes no more comments"},
-    {"banned", 403, "banned", "the user may not comment or like"},
     {"not_allowed", 403, "not_allowed", "the user may not do this here"},
     {"level", 403, "level_too_low", "the subject wants a higher account level"},
     {"blocked", 403, "not_allowed", "the user may not do this here"}, // a block is never told
@@ -43,7 +42,7 @@ void comment_refused(struct http_request *request, const char *refusal, enum ans
         http_problem(request, bad ? 400 : found->status, found->code, found->detail, retry_s);
         return;
     }
-    if (strcmp(refusal, "old_version") == 0 || strcmp(refusal, "edits") == 0)
+    if (strcmp(refusal, "old_version") == 0 || strcmp(refusal, "edits") == 0 || strcmp(refusal, "banned") == 0)
         edit_refused(request, refusal);
     else
         http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);

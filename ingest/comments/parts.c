@@ -115,6 +115,12 @@ void comments_unseen(struct http_request *request, enum sight_answer answer) {
         http_problem(request, 404, "no_post", "there is no such post", 0);
 }
 
+void comments_enter_user(struct comments_gateway *gateway, const struct call *call, comments_handler *handler) {
+    char subject[SUBJECT_MAX + 1];
+    snprintf(subject, sizeof subject, "user:%" PRId64, call->values[0].user);
+    handler(gateway, call, subject);
+}
+
 struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){user_copies_profiles(gateway->copies), gateway->authors};
 }

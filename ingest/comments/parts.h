@@ -3,7 +3,8 @@
  *     pages.c    comments that are read: a page of a thread, the replies of a root, the answers to a reply, one comment with those around it,
  *                or its edits; and who likes a post
  *     writing.c  comments that are written: POST, and GET of the outcome
- *     acts.c     acts on comments and subjects: edited, deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked
+ *     acts.c     acts on comments and subjects: edited, deleted, liked, pinned, reported, moderated; registered. Posts, too, are liked,
+ *                and they and users reported
  */
 #pragma once
 
@@ -58,6 +59,9 @@ void comments_enter_post_unseen(struct comments_gateway *gateway, const struct c
 void comments_leave(struct comments_gateway *gateway, const char *subject, int64_t reader, void *context,
                     void (*done)(void *context, enum sight_answer answer));
 void comments_unseen(struct http_request *request, enum sight_answer answer);
+
+/* A user as a subject, who is reported: the path's first value. */
+void comments_enter_user(struct comments_gateway *gateway, const struct call *call, comments_handler *handler);
 
 struct comment_names comments_names(struct comments_gateway *gateway);
 

@@ -93,9 +93,9 @@ static int feed_start(const struct product_options *options, void **state, struc
                                                             .owners = gateway->owners,
                                                             .hot_reads = settings->copies_reads,
                                                             .max_bytes = (size_t)settings->copies_mb << 20});
-    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS,     &POST_EDITS_ENDPOINTS,  &FOLLOWS_ENDPOINTS,
-                                                 &FOLLOWERS_ENDPOINTS, &USERS_ENDPOINTS,       &HOME_ENDPOINTS,
-                                                 &HANDLES_ENDPOINTS,   &FEED_NOTICES_ENDPOINTS};
+    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS,   &POST_EDITS_ENDPOINTS, &POST_STATES_ENDPOINTS,
+                                                 &FOLLOWS_ENDPOINTS, &FOLLOWERS_ENDPOINTS,  &USERS_ENDPOINTS,
+                                                 &HOME_ENDPOINTS,    &HANDLES_ENDPOINTS,    &FEED_NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
     *state = gateway;
     return 0;

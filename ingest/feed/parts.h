@@ -1,6 +1,7 @@
 /* The state that all endpoints of the feed share. Loop's thread.
  *
- *     posts.c    a post: made, read, deleted; post_edits.c  follows.c  follows and mutes of the caller: PUT and DELETE
+ *     posts.c    a post: made, read, deleted; post_edits.c, post_states.c
+ *     follows.c  follows and mutes of the caller: PUT and DELETE
  *     users.c    a user as others see him                   home.c     home timelines
  *     handles.c  PUT and DELETE of the caller's own handle, and GET of the user who has one:
  *
@@ -51,5 +52,5 @@ enum { FEED_RETRY_AFTER_S = 1 };
 static inline void feed_owner_away(struct http_request *request) { owners_away(request, FEED_RETRY_AFTER_S); }
 
 /* Their state is struct feed_gateway. */
-extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, FOLLOWS_ENDPOINTS, FOLLOWERS_ENDPOINTS,
-    HANDLES_ENDPOINTS, FEED_NOTICES_ENDPOINTS;
+extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, POST_STATES_ENDPOINTS, FOLLOWS_ENDPOINTS,
+    FOLLOWERS_ENDPOINTS, HANDLES_ENDPOINTS, FEED_NOTICES_ENDPOINTS;

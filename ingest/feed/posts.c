@@ -11,6 +11,7 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/client_text.h"
+#include "ingest/edits.h"
 #include "ingest/feed/post_body.h"
 #include "ingest/mentions.h"
 #include "ingest/post_thread.h"
@@ -112,11 +113,14 @@ static void posted(void *context, struct http_request *request, unsigned status,
                    struct json_bytes text) {
     struct new_post *new_post = context;
     shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
-    if (status == 200)
+    const char *refused = json_string_value(json_object_get(reply, "refused"));
+    if (status == 200 && refused)
+        edit_refused(request, refused);
+    else if (status == 200)
         post_show(new_post->gateway, request, &(struct post_reader){.user = new_post->user}, 201,
                   json_deep_copy(reply));
     else if (status == 404)
-        http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
+        http_problem(request, 409, "post_deleted", "the post that this key made was deleted, or is hidden", 0);
     else
         reply_undecided(request, new_post->key);
 }
@@ -131,6 +135,7 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
         .media = {.items = body->media, .count = body->media_count},
         .time = clock_wall_ms(),
         .mentions = {.items = mentions->users, .count = mentions->count},
+        .editor = -1,
     };
     struct buffer record = {0};
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(KEY, new_post->key));
@@ -215,8 +220,11 @@ static void deleted(void *context, struct http_request *request, unsigned status
 }
 
 static void write_deletion(const struct post_request *asked) {
-    struct post_command command = {
-        .kind = POST_COMMAND_DELETE, .user = asked->claims.user, .id = asked->id, .time = clock_wall_ms()};
+    struct post_command command = {.kind = POST_COMMAND_DELETE,
+                                   .user = asked->claims.user,
+                                   .id = asked->id,
+                                   .time = clock_wall_ms(),
+                                   .editor = -1};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
     *deletion = (struct deletion){asked->gateway, asked->id, command.user};
@@ -293,14 +301,18 @@ struct post_request *post_request_new(struct feed_gateway *gateway, const struct
         .gateway = gateway, .request = call->request, .claims = call->claims, .id = call->values[0].id, .found = done});
 }
 
+static void ask_may(struct post_request *asked) {
+    sights_ask(
+        asked->gateway->sights,
+        &(struct sights_wish){
+            .reader = asked->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
+}
+
 void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*seen)(struct post_request *asked),
                   post_found *done) {
     struct post_request *asked = post_request_new(gateway, call, done);
     asked->seen = seen;
-    sights_ask(
-        gateway->sights,
-        &(struct sights_wish){
-            .reader = call->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
+    ask_may(asked);
 }
 
 void post_find(struct post_request *asked) {
@@ -320,8 +332,30 @@ void post_ask(struct feed_gateway *gateway, const struct call *call, post_found 
 
 static void get_post(void *state, const struct call *call) { post_ask_may(state, call, ask_shared, read_found); }
 
+/* Authors delete what moderators have hidden, too. Others learn of a post by what they may see. */
+static void delete_own(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct post_request *asked = context;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    int64_t author;
+    bool known =
+        !json_want_int(json_array_get(json_object_get(reply, "items"), 0), "user", 0, INT64_MAX, &author, NULL);
+    json_decref(reply);
+    if (!known || author != asked->claims.user) {
+        ask_may(asked);
+        return;
+    }
+    write_deletion(asked);
+    free(asked);
+}
+
 /* A post that is not there, for the caller, is gone already. */
-static void delete_post(void *state, const struct call *call) { post_ask(state, call, delete_found); }
+static void delete_post(void *state, const struct call *call) {
+    struct post_request *asked = post_request_new(state, call, delete_found);
+    asked->seen = post_find;
+    rpc_ask(asked->gateway->owners, &ASK_POSTS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id), RPC_TEXT(HIDDEN, "true")),
+            PEER_TIMEOUT_MS, delete_own, asked);
+}
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/posts", post_post, NEEDS_USER},

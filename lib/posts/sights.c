@@ -228,6 +228,9 @@ static void answered(void *context, int code, unsigned status, const char *text,
     bool told = true;
     if (code == 0 && status == 404)
         tell_all(question, SIGHT_NO_POST);
+    else if (json_is_true(
+                 json_object_get(reply, "hidden"))) // by a moderator; what is known of the author says nothing of it
+        tell_all(question, SIGHT_NO);
     else if (json_want_int(reply, "user", 0, INT64_MAX, &author, NULL))
         tell_all(question, SIGHT_AWAY);
     else

@@ -33,7 +33,8 @@ const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the 
                                        "older",
                                        {RPC_PARTITION},
                                        {PLAIN(AUTHORS, 1, ANY), ABOVE, BEFORE, LIMIT(1100, 20)}};
-const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
+const struct rpc_question ASK_POSTS = {
+    "posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY), TEXT(HIDDEN, 0, ANY)}};
 const struct rpc_question ASK_WRITTEN = {
     "a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20), TEXT(EDITS, 0, ANY)}};
 const struct rpc_question ASK_USER = {
@@ -64,6 +65,8 @@ const struct rpc_question ASK_EDITED = {"what an edit of a post led to",
                                         "edited",
                                         {RPC_USER, RPC_POST},
                                         {NUMBER(VERSION, 1, ANY, -1), TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_MODERATED = {
+    "what a moderator's decision about a post led to", "moderated", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_POST_EDITS = {
     "the versions of a post's text", "post-edits", {RPC_PARTITION, RPC_POST}, {BEHIND, LIMIT(100, 20)}};
 const struct rpc_question ASK_WISH = {
@@ -150,6 +153,16 @@ const struct rpc_question ASK_SEARCH = {
      TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY), NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
 };
 
+const struct rpc_question ASK_SEARCH_POSTS = {
+    "posts that are found",
+    "moderation/posts",
+    {RPC_END},
+    {LIMIT(RPC_PAGE_MAX, 20), CURSOR, TEXT(WORDS, 0, ANY), ANYBODY, TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY),
+     NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
+};
+const struct rpc_question ASK_REPORTED = {
+    "people who were reported", "moderation/users", {RPC_END}, {LIMIT(RPC_PAGE_MAX, 20), CURSOR, ANYBODY}};
+
 /* ---- all of them ---- */
 
 #define ALL(...)                                                                                                       \
@@ -157,12 +170,12 @@ const struct rpc_question ASK_SEARCH = {
 const struct rpc_answerer RPC_ANSWERERS[] = {
     {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
                   &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_MAY, &ASK_POSTED, &ASK_GONE,
-                  &ASK_EDITED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
+                  &ASK_EDITED, &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
-    {"moderation", ALL(&ASK_SEARCH)},
+    {"moderation", ALL(&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED)},
     {NULL, NULL},
 };
 

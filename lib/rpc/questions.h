@@ -42,12 +42,13 @@ struct rpc_question {
 };
 extern const struct rpc_question ASK_FEED, ASK_OLDER, ASK_POSTS, ASK_WRITTEN, ASK_USER, ASK_LIST, ASK_HANDLE,
     ASK_HANDLES, ASK_NOTICES, ASK_RELATION, ASK_FOLLOWER, ASK_VISIBILITY, ASK_MAY, ASK_POSTED, ASK_GONE, ASK_EDITED,
-    ASK_POST_EDITS, ASK_WISH, ASK_UNNAMED; /* of feeds */
+    ASK_MODERATED, ASK_POST_EDITS, ASK_WISH, ASK_UNNAMED; /* of feeds */
 extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_LIKERS, ASK_SUBJECT,
     ASK_OUTCOME, ASK_COUNTS, ASK_OF_USER, ASK_EDITS; /* of comments processes */
 extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
-    ASK_DISCOVER;                                                    /* of routers */
-extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH; /* of sinks, and of moderation */
+    ASK_DISCOVER; /* of routers */
+extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH, ASK_SEARCH_POSTS,
+    ASK_REPORTED; /* of sinks, and of moderation */
 
 /* All of them, by who answers; the last one's name is NULL. */
 struct rpc_answerer {

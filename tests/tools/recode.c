@@ -229,7 +229,7 @@ static void show_visibility(struct buffer *out, const struct visibility *record)
 }
 
 static void show_post_command(struct buffer *out, const struct post_command *record) {
-    static const char *const kinds[] = {"POST", "DELETE", "FORGET", "EDIT"};
+    static const char *const kinds[] = {"POST", "DELETE", "FORGET", "EDIT", "HIDE", "RESTORE"};
     put_symbol(out, "kind", kinds, record->kind);
     put_long(out, "user", record->user);
     put_long(out, "id", record->id);
@@ -244,10 +244,11 @@ static void show_post_command(struct buffer *out, const struct post_command *rec
 }
 
 static void show_post(struct buffer *out, const struct post *record) {
-    static const char *const states[] = {"LIVE", "DELETED"};
+    static const char *const states[] = {"LIVE", "DELETED", "HIDDEN"};
     put_symbol(out, "state", states, record->state);
     put_text(out, "key", record->key);
     put_long(out, "deleted", record->deleted);
+    put_long(out, "moderated", record->moderated);
 }
 
 static void show_post_text(struct buffer *out, const struct post_text *record) {
@@ -306,7 +307,7 @@ static void show_answer(struct buffer *out, const struct timeline_answer *answer
 
 static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
     static const char *const kinds[] = {"Push", "Backlog", "Begin",   "Request", "Answer",
-                                        "Hot",  "Gone",    "HotGone", "Edited"};
+                                        "Hot",  "Gone",    "HotGone", "Edited",  "Moderated"};
     buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case TIMELINE_ITEM_PUSH:
@@ -333,6 +334,11 @@ static void show_timeline_item(struct buffer *out, const struct timeline_item *i
     case TIMELINE_ITEM_EDITED:
         put_long(out, "id", item->edited.id);
         put_long(out, "version", item->edited.version);
+        break;
+    case TIMELINE_ITEM_MODERATED:
+        put_long(out, "id", item->moderated.id);
+        put_long(out, "times", item->moderated.times);
+        put_bool(out, "hidden", item->moderated.hidden);
         break;
     }
     close_object(out);

@@ -626,6 +626,9 @@ export class StarlingApi {
     unpinComment(subject: string, id: string): Promise<boolean>;
     /** Tells the moderators. reason: 1 to 1000 code points. */
     reportComment(subject: string, id: string, reason: string): Promise<void>;
+    /** As reportComment; so is reportUser. */
+    reportPost(id: string, reason: string): Promise<void>;
+    reportUser(user: string, reason: string): Promise<void>;
 
     /** What a user has commented, the newest first: only my own. */
     getCommentsOf(user: string, query?: ListQuery): Promise<Page<Comment & { readonly subject: string }>>;

@@ -157,8 +157,17 @@ class StarlingApi:
 
     async def report_comment(self, subject: str, comment: str, reason: str) -> None:
         """Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202."""
-        path = f'{comments_path(subject)}/{comment}/report'
-        await self._http.patiently(lambda: self._http.exchange('POST', path, {'reason': reason}))
+        await self._report(f'{comments_path(subject)}/{comment}', reason)
+
+    async def report_post(self, post: str, reason: str) -> None:
+        """As report_comment; so is report_user."""
+        await self._report(f'/v1/posts/{post}', reason)
+
+    async def report_user(self, user: int, reason: str) -> None:
+        await self._report(f'/v1/users/{user}', reason)
+
+    async def _report(self, path: str, reason: str) -> None:
+        await self._http.patiently(lambda: self._http.exchange('POST', f'{path}/report', {'reason': reason}))
 
     async def get_comments_of(self, user: int, *, after: str | None = None, limit: int | None = None) -> Page[OwnComment]:
         """What a user has commented, the newest first: only my own."""

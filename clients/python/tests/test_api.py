@@ -238,6 +238,11 @@ async def test_comments_are_written(server, api):
     await api.report_comment('post:7', '8', 'Spam')
     assert [f'{method} {path[19:]}' for method, path, *_ in server.asked[2:]] == [
         'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report']
+    server.answers = [(202, {'reported': True})] * 2
+    await api.report_post('5', 'Spam')
+    await api.report_user(7, 'Rude')
+    assert [asked[:3] for asked in server.asked[-2:]] == [
+        ('POST', '/v1/posts/5/report', {'reason': 'Spam'}), ('POST', '/v1/users/7/report', {'reason': 'Rude'})]
     server.answers = [(409, {'code': 'subject_closed', 'detail': 'closed'})]
     with pytest.raises(ApiError) as raised:
         await api.post_comment('post:7', 'x')

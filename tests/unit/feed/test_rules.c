@@ -237,6 +237,10 @@ TEST(posts_are_decided) {
     const struct post_now none = {.exists = false}, live = {.exists = true}, gone = {.exists = true, .deleted = now_ms};
     assert_int_equal(post_decide(POST_COMMAND_POST, &none, now_ms), POST_MAKE);
     assert_int_equal(post_decide(POST_COMMAND_POST, &live, now_ms), POST_NOTHING);
+    const struct post_now banned = {.exists = false, .banned = true}, own = {.exists = true, .banned = true};
+    assert_int_equal(post_decide(POST_COMMAND_POST, &banned, now_ms), POST_NOTHING);
+    assert_int_equal(post_decide(POST_COMMAND_DELETE, &own, now_ms),
+                     POST_REMOVE); // a ban takes nobody's own posts away from them
     assert_int_equal(post_decide(POST_COMMAND_POST, &gone, now_ms + 2 * day), POST_NOTHING); // its key is not free yet
     assert_int_equal(post_decide(POST_COMMAND_DELETE, &none, now_ms), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_DELETE, &live, now_ms), POST_REMOVE);
@@ -246,6 +250,28 @@ TEST(posts_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms - day), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day - 1), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day), POST_FORGET);
+}
+
+TEST(moderators_decide) {
+    const struct post_now none = {.exists = false}, shown = {.exists = true}, hidden = {.exists = true, .hidden = true},
+                          gone = {.exists = true, .deleted = 1, .hidden = true};
+    assert_int_equal(post_decide(POST_COMMAND_HIDE, &shown, 0), POST_HIDE);
+    assert_int_equal(post_decide(POST_COMMAND_RESTORE, &hidden, 0), POST_SHOW);
+    assert_int_equal(post_decide(POST_COMMAND_DELETE, &hidden, 0), POST_REMOVE);
+    const enum post_command_kind kinds[] = {POST_COMMAND_HIDE, POST_COMMAND_RESTORE};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(post_decide(kinds[i], &none, 0), POST_NOTHING);
+        assert_int_equal(post_decide(kinds[i], &gone, 0), POST_NOTHING);
+        assert_int_equal(post_decide(kinds[i], i ? &shown : &hidden, 0), POST_NOTHING);
+        struct post_command command = {.kind = kinds[i], .user = 1, .id = 2, .editor = 9, .reason = {"rude", 4}};
+        assert_null(post_command_complaint(&command));
+        command.editor = -1;
+        assert_non_null(post_command_complaint(&command));
+    }
+    struct post_now edited = {.exists = true, .hidden = true, .version = 1, .read = 1};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_NOTHING); // its author may not
+    edited.moderator = true;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_EDIT);
 }
 
 TEST(edits_are_decided) {
@@ -259,6 +285,9 @@ TEST(edits_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
     now.version = now.read = EDIT_VERSIONS_MAX - 1;
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.banned = true;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.banned = false;
     now.deleted = 1;
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
     now = (struct post_now){.exists = false, .read = 1};

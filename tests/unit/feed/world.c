@@ -24,15 +24,16 @@ enum {
 
 enum log_kind { FOLLOWS, POSTS_LOG, SEES, BLOCKS, TIMELINES, REQUESTS, HOT, LOGS, STATES = BLOCKS + 1 };
 
-const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects",  "attach",    "kept",    "backlog", "request",
-                                                 "rebuild", "horizon",  "following", "content", "dedupe",  "version",
-                                                 "silence", "restored", "sights",    "asked",   "blocked"};
+const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects", "attach",    "kept",    "backlog", "request",
+                                                 "rebuild", "horizon", "following", "content", "dedupe",  "version",
+                                                 "hidden",  "silence", "restored",  "sights",  "asked",   "blocked"};
 
 /* A record of any log: a half, a post, or an item for some users. */
 struct entry {
     struct relation_half half;
     int64_t author, id;
-    bool set;
+    bool set, hidden;  /* of a post: live, hidden */
+    int32_t moderated; /* of a post */
     int64_t users[USERS];
     size_t user_count;
     uint8_t item[1024];
@@ -99,7 +100,8 @@ struct feed_world {
     struct {
         int64_t id, author;
         int64_t version, kept; /* of its text: now, and that a gateway keeps for ever; 0: none */
-        bool live;
+        int32_t moderated;
+        bool live, hidden;
     } posts[POSTS];
     size_t post_count;
     int64_t tick;
@@ -350,7 +352,11 @@ static void take_visibility(struct owner_of_part *o, const struct entry *entry, 
 /* State, once. */
 static void apply(struct owner_of_part *o, enum log_kind log, const struct entry *entry, int64_t offset) {
     struct disk *disk = disk_of(o);
-    struct post post = {.state = entry->set ? POST_LIVE : POST_DELETED, .deleted = entry->set ? 0 : 1};
+    struct post post = {.state = !entry->set     ? POST_DELETED
+                                 : entry->hidden ? POST_HIDDEN
+                                                 : POST_LIVE,
+                        .deleted = entry->set ? 0 : 1,
+                        .moderated = entry->moderated};
     switch (log) {
     case FOLLOWS:
         relation_lists_take(disk->relations, o->part, offset, 1, &entry->half, entry->set);
@@ -408,9 +414,11 @@ static void step_hot(struct owner_of_part *o, int part) {
     assert_int_equal(delivery_read_timeline(o->world->codec, entry->item, entry->item_size, &item), 0);
     if (item.kind == TIMELINE_ITEM_EDITED)
         edited_put(o->edited, item.edited.id, item.edited.version, 0, 0);
+    else if (item.kind == TIMELINE_ITEM_MODERATED && o->world->without != RULE_HIDDEN)
+        hot_moderate(o->hot, item.moderated.id, item.moderated.times, item.moderated.hidden, 0, 0);
     else if (item.kind == TIMELINE_ITEM_HOT)
         hot_put(o->hot, entry->users[0], item.hot.id);
-    else
+    else if (item.kind == TIMELINE_ITEM_HOT_GONE)
         hot_remove(o->hot, entry->users[0], item.hot_gone.id);
 }
 
@@ -554,6 +562,8 @@ static void command_post(struct feed_world *w, size_t a) {
     w->posts[w->post_count].author = w->users[a];
     w->posts[w->post_count].version = 1;
     w->posts[w->post_count].kept = 0;
+    w->posts[w->post_count].moderated = 0;
+    w->posts[w->post_count].hidden = false;
     w->posts[w->post_count++].live = true;
     struct entry *entry = append(w, POSTS_LOG, part);
     entry->author = w->users[a];
@@ -582,6 +592,18 @@ static void command_edit(struct feed_world *w) {
     entry->item_size = (size_t)(timeline_item_write(entry->item, &item) - entry->item);
 }
 
+/* A moderator hides a post, or shows it again. */
+static void command_moderate(struct feed_world *w) {
+    size_t i = roll(w, (uint32_t)w->post_count);
+    if (!w->posts[i].live) return;
+    struct entry *entry = append(w, POSTS_LOG, part_of(w->posts[i].author));
+    entry->author = w->posts[i].author;
+    entry->id = w->posts[i].id;
+    entry->set = true;
+    entry->hidden = w->posts[i].hidden = !w->posts[i].hidden;
+    entry->moderated = ++w->posts[i].moderated;
+}
+
 /* ---- pages ---- */
 
 static int newest_first(const void *a, const void *b) {
@@ -593,7 +615,7 @@ static size_t expected_page(const struct feed_world *w, size_t reader, int64_t p
     size_t count = 0;
     for (size_t i = 0; i < w->post_count; i++) {
         for (size_t a = 0; a < w->user_count; a++) {
-            if (w->posts[i].live && w->users[a] == w->posts[i].author && w->follows[reader][a] &&
+            if (w->posts[i].live && !w->posts[i].hidden && w->users[a] == w->posts[i].author && w->follows[reader][a] &&
                 !w->blocked[reader][a])
                 page[count++] = w->posts[i].id;
         }
@@ -627,8 +649,8 @@ static size_t pull(struct feed_world *w, const struct id_list *following, int64_
     bool more;
     for (size_t i = 0; i < following->count; i++) {
         struct owner_of_part *o = &w->owners[part_of(following->items[i])];
-        assert_int_equal(posts_of(disk_of(o)->posts, o->part, following->items[i], 0, horizon + 1, ids + count, PAGE,
-                                  &found, &more, &error),
+        assert_int_equal(posts_of(disk_of(o)->posts, o->part, following->items[i], 0, horizon + 1, false, ids + count,
+                                  PAGE, &found, &more, &error),
                          0);
         count += found;
     }
@@ -777,12 +799,14 @@ static void act(struct feed_world *w) {
         read_page(w, w->users[a]);
     else if (r >= 90 && r < 92)
         accept_request(w, a, b);
-    else if (r >= 92 && r < 95)
+    else if (r >= 92 && r < 94)
         command_visibility(w, a, happens(w, .6));
-    else if (r >= 95 && r < 98)
+    else if (r >= 94 && r < 96)
         command_block(w, a, b, happens(w, .6));
-    else if (r >= 98)
+    else if (r >= 96 && r < 98)
         end_across(w, a, b);
+    else if (r >= 98 && w->post_count)
+        command_moderate(w);
 }
 
 static void trouble(struct feed_world *w, double chance) {

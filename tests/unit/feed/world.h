@@ -22,11 +22,12 @@ enum feed_rule {
     RULE_CONTENT,   /* a page shows only posts that their author's owner still has */
     RULE_DEDUPE,    /* a post that came by both ways is shown once */
     RULE_VERSION,   /* a kept text of a lower version than the reader's owner knows is asked for again */
-    RULE_SILENCE,   /* a store is restored in silence */
-    RULE_RESTORED,  /* an owner neither asks nor answers before its state is read */
-    RULE_SIGHTS,    /* blocks and who sees posts are read from where the store is, too */
-    RULE_ASKED,     /* a follow that the author has not accepted is none */
-    RULE_BLOCKED,   /* a page leaves out authors across a block, whose end of the follow is not decided yet */
+    RULE_HIDDEN, /* all processes hear of a post that is hidden, and leave it out of pages: a gateway may keep its text */
+    RULE_SILENCE,  /* a store is restored in silence */
+    RULE_RESTORED, /* an owner neither asks nor answers before its state is read */
+    RULE_SIGHTS,   /* blocks and who sees posts are read from where the store is, too */
+    RULE_ASKED,    /* a follow that the author has not accepted is none */
+    RULE_BLOCKED,  /* a page leaves out authors across a block, whose end of the follow is not decided yet */
     FEED_RULES
 };
 

@@ -161,8 +161,23 @@ export class StarlingApi {
     }
 
     /** A report is safe as soon as it is answered 202. @param {string} subject @param {string} id @param {string} reason */
-    async reportComment(subject, id, reason) {
-        await this.#http.patiently(() => this.#http.exchange('POST', `${commentsPath(subject)}/${id}/report`, { reason }));
+    reportComment(subject, id, reason) {
+        return this.#report(`${commentsPath(subject)}/${id}`, reason);
+    }
+
+    /** @param {string} id @param {string} reason */
+    reportPost(id, reason) {
+        return this.#report(`/v1/posts/${id}`, reason);
+    }
+
+    /** @param {string} user @param {string} reason */
+    reportUser(user, reason) {
+        return this.#report(`/v1/users/${user}`, reason);
+    }
+
+    /** @param {string} path @param {string} reason */
+    async #report(path, reason) {
+        await this.#http.patiently(() => this.#http.exchange('POST', `${path}/report`, { reason }));
     }
 
     /** What a user has commented: only my own. @param {string} user @param {ListQuery} [query] */

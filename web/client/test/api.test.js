@@ -223,6 +223,12 @@ test('comments: a comment is said again under the same key until it is decided, 
         'DELETE /8', 'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report',
     ]);
     assert.deepEqual(asked.at(-1).body, { reason: 'Spam' });
+    http.answers = [[202, { reported: true }], [202, { state: 'pending' }]];
+    await api.reportPost('5', 'Spam');
+    await api.reportUser('7', 'Rude');
+    assert.deepEqual(asked.slice(-2).map(({ method, url, body }) => [method, url.slice(url.indexOf('/v1/')), body]), [
+        ['POST', '/v1/posts/5/report', { reason: 'Spam' }], ['POST', '/v1/users/7/report', { reason: 'Rude' }],
+    ]);
     http.answers = [[409, { code: 'subject_closed', detail: 'closed' }]];
     await assert.rejects(api.postComment('post:7', { text: 'x' }), { code: 'subject_closed', passing: false });
 });

@@ -365,8 +365,11 @@ enum {
     COMMENT_WIDE_V1_SCHEMA_ID = 40,
     FEED_CHANGE_V1_SCHEMA_ID = 20,
     TIMELINE_ITEM_V1_SCHEMA_ID = 19,
+    TIMELINE_ITEM_V2_SCHEMA_ID = 118,
     POST_COMMAND_V1_SCHEMA_ID = 16,
     POST_COMMAND_V2_SCHEMA_ID = 25,
+    POST_COMMAND_V3_SCHEMA_ID = 116,
+    POST_V1_SCHEMA_ID = 17,
     POST_TEXT_V1_SCHEMA_ID = 18,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
@@ -403,7 +406,9 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case FOLLOWER_COMMAND_SCHEMA_ID: RECODE(follower_command);
     case VISIBILITY_SCHEMA_ID: RECODE(visibility);
+    case POST_COMMAND_V3_SCHEMA_ID: RECODE_OLDER(post_command, "");
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
+    case POST_V1_SCHEMA_ID: RECODE_OLDER(post, "\0"); // moderated
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_V1_SCHEMA_ID: RECODE_OLDER(post_text, "\2\0\1\0"); // version, edited, editor, mentions
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
@@ -442,7 +447,8 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMENT_CHANGE_V2_SCHEMA_ID: return recode_comment_change(codec, value, size, 0, out);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_V1_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_HOT_GONE, out);
-    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_EDITED, out);
+    case TIMELINE_ITEM_V2_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_EDITED, out);
+    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_MODERATED, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
     case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);

@@ -219,6 +219,22 @@ TEST(posts_lead_to_their_authors, struct world *w) {
 }
 
 /* The author's owner is another one since the topics have more partitions. */
+TEST(a_hidden_post_is_seen_by_nobody, struct world *w) {
+    int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, 2);
+    int first, author, then;
+    ask(w, -1, post, READER, &first);
+    ask(w, -1, post, AUTHOR, &author);
+    until_asked(w, 1);
+    say(w, "{\"hidden\":true}");
+    assert_int_equal(first, SIGHT_NO);
+    assert_int_equal(author, SIGHT_NO);
+    assert_false(sights_may_see(w->sights, post, AUTHOR));
+    ask(w, -1, post, READER, &then); // it may be shown again any time
+    until_asked(w, 2);
+    say(w, "{\"user\":7,\"age_ms\":0,\"everybody\":true,\"but\":[]}");
+    assert_int_equal(then, SIGHT_YES);
+}
+
 TEST(a_post_that_lies_elsewhere_than_its_author, struct world *w) {
     int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, 3);
     int answer;

@@ -247,8 +247,20 @@ public final class StarlingApi {
 
     /** Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202. */
     public void reportComment(String subject, String comment, String reason) throws ApiException {
-        HttpUrl url = comments(subject).addPathSegment(comment).addPathSegment("report").build();
-        requests.repeated("POST", url, Json.object("reason", reason), false);
+        report(comments(subject).addPathSegment(comment), reason);
+    }
+
+    /** As reportComment; so is reportUser. */
+    public void reportPost(String post, String reason) throws ApiException {
+        report(requests.path("posts", post), reason);
+    }
+
+    public void reportUser(long user, String reason) throws ApiException {
+        report(requests.path("users", Long.toString(user)), reason);
+    }
+
+    private void report(HttpUrl.Builder of, String reason) throws ApiException {
+        requests.repeated("POST", of.addPathSegment("report").build(), Json.object("reason", reason), false);
     }
 
     // my friends, and where we are

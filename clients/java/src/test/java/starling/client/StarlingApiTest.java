@@ -257,6 +257,10 @@ public final class StarlingApiTest {
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
         answer(202, "{}");
         api.reportComment("post:5", "8", "spam");
+        answer(202, "{}");
+        api.reportPost("5", "spam");
+        answer(202, "{}");
+        api.reportUser(7, "rude");
         assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "PUT /v1/posts/5/like", "DELETE /v1/posts/5/like",
                 "GET /v1/posts/5/likes?after=3&limit=1", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
                 "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
@@ -266,7 +270,7 @@ public final class StarlingApiTest {
                 "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",
                 "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "PUT /v1/friends/7/rounded",
                 "DELETE /v1/friends/7/rounded", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
-                "GET /v1/users/7/following?after=3&limit=1", "GET /v1/users?ids=8%2C7", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
+                "GET /v1/users/7/following?after=3&limit=1", "GET /v1/users?ids=8%2C7", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report", "POST /v1/posts/5/report", "POST /v1/users/7/report"), asked());
     }
 
     @Test

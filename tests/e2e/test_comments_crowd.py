@@ -25,7 +25,8 @@ LISTS = ((1000, 20), (37, 3))  # limits, and first replies of each root
 READERS = 16
 WATCHERS = 8  # half of them watch the subject that gets half
 TOLD_S = 180  # whatever is lost, a watcher knows by then that the thread is to be read again
-TOPICS = 'comments', 'comment-texts', 'reactions', 'comment-refusals', 'comments-wide', 'moderation-log', 'bans'
+TOPICS = ('comments', 'comment-texts', 'reactions', 'comment-refusals', 'comments-wide', 'moderation-log', 'bans',
+          'posts', 'post-texts')  # only who sees a post reads its thread
 
 
 def plan(people):
@@ -185,7 +186,7 @@ def test_every_page_equals_brute_force(make_cluster, users):
     copy = make_cluster(partitions=8, settings=settings)
     copy.create_topics()
     cluster.topics.copy_to(copy.topics, *TOPICS)
-    copy.start(fanouts=0, sinks=0, comments=1, topics=False)  # a router: ETags depend on whom a reader has blocked
+    copy.start(fanouts=0, sinks=0, feeds=1, comments=1, topics=False)  # a router: ETags depend on whom a reader has blocked
     assert Pages(copy, site).read(found) == found, 'the same pages, from copies of the topics'
 
     liked_posts = sum(map(len, crowd.post_likes.values()))

@@ -20,6 +20,7 @@ enum {
     TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
     TEXTS_BYTES = 64 << 20,
+    SIGHTS_WAIT_MS = 4000, /* with a phone that is not told meanwhile */
     FRAME_POSTS_BYTES =
         64 << 10, /* beyond, a frame has no further post; a phone that does not read is kept one frame */
     WHAT_MAX = 32 /* "feed:" and a user */
@@ -177,11 +178,17 @@ static void ask_sights(struct feeds *feeds, struct live_feed *live) {
 }
 
 /* Whether the user may see all pending posts now; else that is asked. It is looked at when the frame goes out, as a permission that was there
- * when the frame was owed may run out within the flush window. */
+ * when the frame was owed may run out within the flush window. Each change of the feed asks anew, so there is an end to it. */
 static bool may_tell(struct feeds *feeds, struct live_feed *live) {
     size_t i = 0;
     while (i < live->post_count && !is_unseen(feeds, live, &live->posts[i])) i++;
     if (i == live->post_count) return true;
+    int64_t now_ms = clock_coarse_ms();
+    if (!live->asked_ms) live->asked_ms = now_ms;
+    if (now_ms - live->asked_ms > SIGHTS_WAIT_MS) {
+        live_stale(live, live->version, 0);
+        return true;
+    }
     ask_sights(feeds, live);
     return false;
 }

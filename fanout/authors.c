@@ -6,7 +6,8 @@
 #include "base/mem.h"
 #include "event/topics.h"
 
-enum { SIGHT_TIMEOUT_MS = 1000 };
+/* A phone does not wait for the news, and a page that it read in place of them would ask the same owners: so they have some seconds. */
+enum { SIGHT_TIMEOUT_MS = 1000, ASKS = 8 };
 
 struct authors {
     struct peers *peers;
@@ -41,6 +42,7 @@ int authors_new(const struct screen_options *options, const char *group, struct 
                                                           .partitions = partitions,
                                                           .timeout_ms = SIGHT_TIMEOUT_MS,
                                                           .again_ms = SIGHT_AGAIN_MS,
+                                                          .asks = ASKS,
                                                           .context = authors,
                                                           .fetch = fetch,
                                                           .now_ms = clock_coarse_ms});

@@ -25,7 +25,7 @@ static const char *take_friendship(void *context, struct table_store *blocks, co
 }
 
 struct table_store *feed_blocks_new(struct feed *feed) {
-    return table_store_of_topic(feed->store, "blocks", feed->partitions, take_friendship, feed);
+    return blocks_new(feed->store, feed->partitions, take_friendship, feed);
 }
 
 /* ---- timelines: inboxes, and those who watch them ---- */

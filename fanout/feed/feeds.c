@@ -20,6 +20,7 @@ enum {
     TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
     TEXTS_BYTES = 64 << 20,
+    SIGHTS_WAIT_MS = 4000, /* with a phone that is not told meanwhile */
     FRAME_POSTS_BYTES =
         64 << 10, /* beyond, a frame has no further post; a phone that does not read is kept one frame */
     WHAT_MAX = 32 /* "feed:" and a user */
@@ -176,15 +177,29 @@ static void ask_sights(struct feeds *feeds, struct live_feed *live) {
     settle(wait);
 }
 
-/* A frame is owed as soon as all texts are there, and the user may see them. */
+/* Whether the user may see all pending posts now; else that is asked. It is looked at when the frame goes out, as a permission that was there
+ * when the frame was owed may run out within the flush window. Each change of the feed asks anew, so there is an end to it. */
+static bool may_tell(struct feeds *feeds, struct live_feed *live) {
+    size_t i = 0;
+    while (i < live->post_count && !is_unseen(feeds, live, &live->posts[i])) i++;
+    if (i == live->post_count) return true;
+    int64_t now_ms = clock_coarse_ms();
+    if (!live->asked_ms) live->asked_ms = now_ms;
+    if (now_ms - live->asked_ms > SIGHTS_WAIT_MS) {
+        live_stale(live, live->version, 0);
+        return true;
+    }
+    ask_sights(feeds, live);
+    return false;
+}
+
+/* A frame is owed as soon as all texts are there. */
 static void owe_or_wait(struct feeds *feeds, struct live_feed *live) {
     hold(feeds, live);
     const struct live_post *post = live_unsettled(live);
     if (post) {
         tracer_park(tracer_of(feeds), live, 0);
         text_await(post->text, &live->wait);
-    } else if (live->pending == LIVE_CHANGE && live->post_count) {
-        ask_sights(feeds, live);
     } else if (live->pending != LIVE_NOTHING) {
         session_owe(feeds->options.sessions, live->session, feeds->options.place);
     }
@@ -243,7 +258,7 @@ static void observe_latency(struct feeds *feeds, const struct live_feed *live) {
 struct screen_filled feeds_fill(void *context, struct session *session, struct buffer *frame) {
     struct feeds *feeds = context;
     struct live_feed *live = *place_of(feeds, session);
-    if (!live || live->pending == LIVE_NOTHING || live->wait.link || live->sight)
+    if (!live || live->pending == LIVE_NOTHING || live->wait.link || live->sight || !may_tell(feeds, live))
         return (struct screen_filled){.frame = false};
     bool news = live->post_count || live->gone_count || !watch_version_same(live->since, live->version);
     if (news && live->pending == LIVE_CHANGE) {

@@ -42,6 +42,7 @@ void live_drop(struct live_feed *live) {
     live->gone = NULL;
     live->post_count = live->post_room = live->gone_count = live->gone_room = 0;
     live->pending = LIVE_NOTHING;
+    live->asked_ms = 0;
 }
 
 void live_stale(struct live_feed *live, struct watch_version version, int64_t after_ms) {

@@ -48,6 +48,7 @@ struct live_feed {
 
     struct session *session;
     struct text_wait wait;    /* for the text of one of the posts; not under way in any call here but live_unsettled */
+    int64_t asked_ms;         /* when that was first asked of what is pending; 0: it was not. Of feeds.c */
     struct sight_wait *sight; /* asks whether the user may see the posts; NULL: nothing is asked. Of feeds.c */
 };
 

@@ -134,6 +134,7 @@ static int comments_start(const struct product_options *options, void **state, s
                                                           .partitions = gateway->user_partitions,
                                                           .timeout_ms = SIGHT_TIMEOUT_MS,
                                                           .again_ms = SIGHT_AGAIN_MS,
+                                                          .asks = SIGHT_ASKS,
                                                           .context = gateway,
                                                           .fetch = fetch_sight,
                                                           .now_ms = clock_coarse_ms});

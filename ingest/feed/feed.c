@@ -82,6 +82,7 @@ static int feed_start(const struct product_options *options, void **state, struc
                                                           .partitions = gateway->partitions,
                                                           .timeout_ms = SIGHT_TIMEOUT_MS,
                                                           .again_ms = SIGHT_AGAIN_MS,
+                                                          .asks = SIGHT_ASKS,
                                                           .context = gateway,
                                                           .fetch = fetch_sight,
                                                           .now_ms = clock_coarse_ms});

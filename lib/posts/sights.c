@@ -32,7 +32,7 @@ struct sight_question {
     struct sights *sights;
     int64_t author, post; /* author -1: of the post */
     int64_t sent_ms;
-    bool again; /* for the second time */
+    int asks; /* so far */
     struct sights_wish *wishes;
     size_t count, capacity;
     struct sight_question *next; /* of those that are gathered, or wait to be asked again */
@@ -202,13 +202,13 @@ static void tell_author(struct sight_question *question, int64_t author) {
     question->count = left;
 }
 
-/* An owner on a busy machine may be about to learn where its topics end: it is asked once more. False: that it is. */
+/* An owner on a busy machine may be about to learn where its topics end: it is asked again. False: that it is. */
 static bool tell(struct sight_question *question, const json_t *reply, int64_t author) {
     switch (read_audience(question, reply, author)) {
     case AUDIENCE_GOOD: tell_each(question, reply, author); return true;
     case AUDIENCE_OLD:
         tell_author(question, author);
-        if (question->again || !question->count) break;
+        if (question->asks >= question->sights->options.asks || !question->count) break;
         ask_later(question);
         return false;
     case AUDIENCE_BAD:
@@ -260,6 +260,7 @@ static void ask_owner(struct sight_question *question) {
                                                RPC_INT(POST, of_post ? question->post : -1),
                                                RPC_TEXT(READERS, readers.size ? buffer_cstring(&readers) : NULL)));
     question->sent_ms = sights->options.now_ms();
+    question->asks++;
     sights->options.fetch(sights->options.context, partition, path, sights->options.timeout_ms, answered, question);
     buffer_free(&readers);
     free(path);
@@ -279,7 +280,6 @@ static void ask_all(void *context) {
 
 static void ask_later(struct sight_question *question) {
     struct sights *sights = question->sights;
-    question->again = true;
     question->sent_ms = sights->options.now_ms();
     question->next = NULL;
     if (!sights->late) loop_timer_again(sights->again, (uint64_t)sights->options.again_ms, 0);

@@ -20,7 +20,7 @@
 
 #include "base/loop.h"
 
-enum { SIGHT_MS = 1400, SIGHT_AGAIN_MS = 450 };
+enum { SIGHT_MS = 1400, SIGHT_AGAIN_MS = 450, SIGHT_ASKS = 2 };
 
 struct sights;
 
@@ -29,6 +29,7 @@ struct sights_options {
     int32_t partitions; /* of authors */
     int timeout_ms;     /* of a question */
     int again_ms;       /* after which an owner is asked again that knew too little: SIGHT_AGAIN_MS */
+    int asks;           /* how often it is asked: SIGHT_ASKS, if somebody waits for an answer */
     void *context;
     /* As peers_fetch: calls done once, now or later, with that context. */
     void (*fetch)(void *context, int32_t partition, const char *path, int timeout_ms,
@@ -55,7 +56,7 @@ enum sight_answer {
     SIGHT_YES,
     SIGHT_NO,
     SIGHT_NO_POST, /* there is no such post */
-    SIGHT_AWAY     /* no answer in time, or again one of something too old: it is asked twice */
+    SIGHT_AWAY     /* no answer in time, or each of the answers was of something too old */
 };
 
 struct sights_wish {

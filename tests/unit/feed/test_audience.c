@@ -37,7 +37,7 @@ SET_UP() {
     FREED char *rows = mem_format("%s/rows", w->folder);
     assert_int_equal(store_open(rows, &(struct store_options){.memory_bytes = 0}, &w->store, &failure), 0);
     w->audience = (struct audience){.store = w->store,
-                                    .blocks = table_store_of_topic(w->store, "blocks", PARTITIONS, no_take, NULL),
+                                    .blocks = blocks_new(w->store, PARTITIONS, no_take, NULL),
                                     .visibility = visibility_store_new(w->store, PARTITIONS)};
     assert_int_equal(relation_lists_open(&(struct relation_lists_options){.path = lists,
                                                                           .partitions = PARTITIONS,

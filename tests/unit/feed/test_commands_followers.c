@@ -87,7 +87,7 @@ static void open_stores(struct world *w) {
     FREED char *lists = mem_format("%s/lists", folder);
     FREED char *rows = mem_format("%s/rows", folder);
     assert_int_equal(store_open(rows, &(struct store_options){.memory_bytes = 0}, &w->store, &failure), 0);
-    w->blocks = table_store_of_topic(w->store, "blocks", PARTITIONS, no_take, NULL);
+    w->blocks = blocks_new(w->store, PARTITIONS, no_take, NULL);
     w->visibility = visibility_store_new(w->store, PARTITIONS);
     assert_int_equal(relation_lists_open(&(struct relation_lists_options){.path = lists,
                                                                           .partitions = PARTITIONS,

@@ -182,7 +182,7 @@ static void sights_open(struct disk *disk, int part, int64_t from[STATES]) {
     struct audience *audience = &disk->audience;
     *audience = (struct audience){.store = disk->store,
                                   .relations = disk->relations,
-                                  .blocks = table_store_of_topic(disk->store, "blocks", PARTS, no_take, NULL),
+                                  .blocks = blocks_new(disk->store, PARTS, no_take, NULL),
                                   .visibility = visibility_store_new(disk->store, PARTS)};
     struct table_store *tables[] = {visibility_table(audience->visibility), audience->blocks};
     for (int i = 0; i < 2; i++) {

@@ -27,8 +27,13 @@ SET_UP() {
     struct world *w = mem_zero(1, sizeof *w);
     uv_loop_init(&w->loop);
     now = 1000000;
-    w->sights = sights_new(&(struct sights_options){
-        .loop = &w->loop, .partitions = PARTITIONS, .again_ms = 1, .context = w, .fetch = fetch, .now_ms = now_ms});
+    w->sights = sights_new(&(struct sights_options){.loop = &w->loop,
+                                                    .partitions = PARTITIONS,
+                                                    .again_ms = 1,
+                                                    .asks = SIGHT_ASKS,
+                                                    .context = w,
+                                                    .fetch = fetch,
+                                                    .now_ms = now_ms});
     return w;
 }
 

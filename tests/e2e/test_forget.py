@@ -49,7 +49,7 @@ def check_gone(some):
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
                                               'nearby_muted': [],
-                                          'handle': None}]
+                                              'handle': None, 'visibility': 'everybody'}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404
     assert cluster.http(some.fan).ok('GET', f'/v1/users/{some.fan}/following')['items'] == []

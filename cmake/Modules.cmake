@@ -118,7 +118,7 @@ function(starling_unit_tests)
         target_link_libraries(${name} PRIVATE starling_testing)
         add_dependencies(${name} event_codecs)
         add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-        # Freed memory stays in the processor's cache, and stacks of allocations are short: the long tests take half the time.
+        # Less freed memory is kept, and shorter stacks of allocations: the long tests need a sixth less of the processor.
         set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
             "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:quarantine_size_mb=16:malloc_context_size=12;UBSAN_OPTIONS=print_stacktrace=1;PYTHON=${Python3_EXECUTABLE}")
     endforeach()

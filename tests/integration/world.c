@@ -66,8 +66,8 @@ static void world_free(void *it) {
     struct world *world = it;
     kafka_admin_free(world->admin);
     delete_topics(world);
-    // Things that are being closed need some turns; those that a failed test left open would never end.
-    for (int turn = 0; turn < 100 && uv_run(&world->loop, UV_RUN_NOWAIT); turn++) usleep(10000);
+    // Closing may wait for a question to a broker that is not there; what a failed test left open would never end.
+    for (int turn = 0; turn < PATIENCE_MS / 10 && uv_run(&world->loop, UV_RUN_NOWAIT); turn++) usleep(10000);
     if (uv_loop_close(&world->loop)) fail_msg("something is left on the loop");
     free(world->prefix);
     free(world);

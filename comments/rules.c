@@ -158,8 +158,8 @@ static void register_post(const struct comment_command *command, struct thread *
 
 static enum comment_state state_of_new(const struct comment_command *command, const struct thread *thread) {
     if (comment_command_imports(command)) return (enum comment_state)command->state;
-    bool held = thread->subject.review == COMMENT_SUBJECT_BEFORE && !owns(command, thread);
-    return held ? COMMENT_HELD : COMMENT_VISIBLE;
+    bool reviewed = thread->subject.review == COMMENT_SUBJECT_BEFORE && !owns(command, thread);
+    return reviewed || command->state == COMMENT_COMMAND_HELD ? COMMENT_HELD : COMMENT_VISIBLE;
 }
 
 static void make(const struct comment_command *command, struct thread *thread) {

@@ -58,6 +58,7 @@ static int read_post_now(struct feed_commands *commands, int32_t partition, cons
         found->id = newest->id;
         found->deleted = newest->deleted;
         found->hidden = newest->hidden;
+        found->held = newest->held;
         found->moderated = newest->moderated;
         return 0;
     }
@@ -148,19 +149,17 @@ static int write_text(struct feed_commands *commands, int32_t partition, int64_t
 
 static int make_post(struct feed_commands *commands, const struct decider_command *slot,
                      const struct post_command *command) {
-    struct pending_post made = {.id = next_id(commands, slot)};
-    struct post post = {.state = POST_LIVE, .key = command->key};
-    struct post_text text = {.text = command->text,
-                             .media = command->media,
-                             .version = 1,
-                             .editor = -1,
-                             .mentions = command->version ? command->mentions : (struct event_longs){.count = 0}};
+    bool held = command->held;
+    struct pending_post made = {.id = next_id(commands, slot), .moderated = held, .hidden = held, .held = held};
+    struct post post = {.state = held ? POST_HELD : POST_LIVE, .key = command->key, .moderated = held};
+    struct post_text text = {
+        .text = command->text, .media = command->media, .version = 1, .editor = -1, .mentions = command->mentions};
     pending_key(&made, command->key.data, command->key.size);
     note_post(commands, slot->partition, command->user, &made);
     int code = write_post(commands, slot->partition, command->user, made.id, &post, &text);
-    return code ? code
-                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
-                                         ids_time_ms(made.id), &command->mentions);
+    if (code || held) return code;
+    return notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
+                                  ids_time_ms(made.id), &command->mentions);
 }
 
 /* ---- edits ---- */
@@ -177,7 +176,7 @@ static int read_text(struct feed_commands *commands, int32_t partition, int64_t 
 
 /* The log has what a moderator does to somebody else's post, as it has that of comments. */
 static int write_entry(struct feed_commands *commands, const struct decider_command *slot,
-                       const struct post_command *command) {
+                       const struct post_command *command, const struct post_found *was) {
     static const enum moderation_entry_what WHAT[] = {
         [POST_COMMAND_EDIT] = MODERATION_ENTRY_EDIT,
         [POST_COMMAND_DELETE] = MODERATION_ENTRY_DELETE,
@@ -185,7 +184,7 @@ static int write_entry(struct feed_commands *commands, const struct decider_comm
         [POST_COMMAND_RESTORE] = MODERATION_ENTRY_RESTORE,
     };
     const struct moderation_entry entry = {
-        .what = WHAT[command->kind],
+        .what = command->kind == POST_COMMAND_RESTORE && was->held ? MODERATION_ENTRY_APPROVE : WHAT[command->kind],
         .user = command->editor,
         .role = MODERATION_ENTRY_MODERATOR,
         .author = command->user,
@@ -205,7 +204,7 @@ static int write_entry(struct feed_commands *commands, const struct decider_comm
 }
 
 static int write_edit(struct feed_commands *commands, const struct decider_command *slot,
-                      const struct post_command *command, const struct post_text *was) {
+                      const struct post_command *command, const struct post_found *post, const struct post_text *was) {
     int64_t now_ms = ((const struct command_item *)slot->item)->arrived_ms, version = was->version + 1;
     const struct post_text former = {
         .text = was->text, .media = was->media, .version = was->version, .edited = was->edited, .editor = was->editor};
@@ -223,10 +222,10 @@ static int write_edit(struct feed_commands *commands, const struct decider_comma
     overlay_put(commands->texts, slot->partition, 0, key, sizeof key, &version, sizeof version);
     int code = write_text(commands, slot->partition, command->user, command->id, was->version, &former);
     if (!code) code = write_text(commands, slot->partition, command->user, command->id, 0, &text);
-    if (!code && command->editor >= 0) code = write_entry(commands, slot, command);
-    return code ? code
-                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id,
-                                         now_ms, &told);
+    if (!code && command->editor >= 0) code = write_entry(commands, slot, command, post);
+    if (code || post->held) return code; // whom its text mentions hear of it when it is approved
+    return notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id, now_ms,
+                                  &told);
 }
 
 /* A deletion takes the former texts along. */
@@ -276,7 +275,20 @@ static int remove_post(struct feed_commands *commands, const struct decider_comm
                         .moderated = gone.hidden ? was->moderated + 1 : 0};
     note_post(commands, slot->partition, command->user, &gone);
     code = write_post(commands, slot->partition, command->user, command->id, &post, NULL);
-    return !code && command->editor >= 0 ? write_entry(commands, slot, command) : code;
+    return !code && command->editor >= 0 ? write_entry(commands, slot, command, was) : code;
+}
+
+/* A post that was held is there now, for those too whom it mentions. */
+static int tell_mentioned(struct feed_commands *commands, const struct decider_command *slot,
+                          const struct post_command *command, struct error *error) {
+    struct buffer bytes = {.data = NULL};
+    struct post_text text;
+    int code = read_text(commands, slot->partition, command->user, command->id, &bytes, &text, error);
+    if (code > 0)
+        code = notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id,
+                                      ((const struct command_item *)slot->item)->arrived_ms, &text.mentions);
+    buffer_free(&bytes);
+    return code;
 }
 
 /* Hides a post, or shows it again. Its text stays. */
@@ -291,7 +303,8 @@ static int moderate_post(struct feed_commands *commands, const struct decider_co
                               .moderated = made.moderated};
     note_post(commands, slot->partition, command->user, &made);
     code = write_post(commands, slot->partition, command->user, command->id, &post, &UNCHANGED);
-    return code ? code : write_entry(commands, slot, command);
+    if (!code) code = write_entry(commands, slot, command, was);
+    return !code && was->held && !made.hidden ? tell_mentioned(commands, slot, command, error) : code;
 }
 
 int commands_decide_post(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
@@ -310,13 +323,14 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
                            .banned = command.editor < 0 && bans_has(commands->options.bans, command.user, now_ms),
                            .deleted = found.deleted,
                            .hidden = found.hidden,
+                           .held = found.held,
                            .moderator = command.editor >= 0,
                            .version = was.version,
                            .read = command.version};
     code = 0;
     switch (post_decide(command.kind, &now, now_ms)) {
     case POST_NOTHING: break;
-    case POST_EDIT: code = write_edit(commands, slot, &command, &was); break;
+    case POST_EDIT: code = write_edit(commands, slot, &command, &found, &was); break;
     case POST_MAKE: code = make_post(commands, slot, &command); break;
     case POST_REMOVE: code = remove_post(commands, slot, &command, &found, error); break;
     case POST_HIDE:

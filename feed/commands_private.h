@@ -19,7 +19,7 @@ enum { COMMANDS_REFUSAL_KEY_SIZE = 12, COMMANDS_CLIENT_KEY_MAX = 9 + POST_CLIENT
 struct pending_post {
     int64_t id, deleted;
     int32_t moderated;
-    bool hidden;
+    bool hidden, held;
     size_t key_size;
     char key[POST_CLIENT_KEY_MAX]; /* the client's */
 };

@@ -82,7 +82,7 @@ static int posted_answer(struct outcome_wait *wait, bool decided, struct buffer 
         buffer_string(body, "{\"refused\":\"banned\"}");
         return 1;
     }
-    if (code || !post_is_shown(&post)) return code;
+    if (code || (!post.held && !post_is_shown(&post))) return code;
     code = replies_put_post(replies, wait->partition, &post, body, error);
     return code ? code : -EAGAIN; // its text is not read yet
 }

@@ -143,7 +143,8 @@ void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, in
     if (ids_tick_of(id) > part->tick) part->tick = ids_tick_of(id);
     if (!post) return;
     if (post->state == POST_DELETED) record->deleted = post->deleted > 0 ? post->deleted : 1;
-    record->hidden = post->state == POST_HIDDEN || (post->state == POST_DELETED && post->moderated);
+    record->held = post->state == POST_HELD;
+    record->hidden = post->state == POST_HIDDEN || record->held || (post->state == POST_DELETED && post->moderated);
     record->moderated = post->moderated;
     record->size = post->key.size;
     if (post->key.size) buffer_append(&posts->bytes, post->key.data, post->key.size);
@@ -225,6 +226,7 @@ static void put_new(struct posts *posts, const struct posts_record *record) {
     struct posts_value value = {.deleted = record->deleted,
                                 .moderated = record->moderated,
                                 .hidden = record->hidden,
+                                .held = record->held,
                                 .key = posts->bytes.data + record->at,
                                 .key_size = record->size};
     if (!record->size) value.key = NULL;

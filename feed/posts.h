@@ -68,7 +68,8 @@ int64_t posts_last_tick(const struct posts *posts,
 /* A post as the store has it. found: false: never existed, or is forgotten. */
 struct post_found {
     bool found, hidden;          /* hidden: by a moderator, also if it is deleted: so is its thread */
-    int32_t moderated;           /* how often moderators have hidden it or shown it again */
+    bool held;                   /* it is hidden until a moderator approves it */
+    int32_t moderated;           /* how often it was held, hidden, or shown again */
     int64_t author, id, deleted; /* deleted: 0: it is live */
 };
 static inline bool post_is_shown(const struct post_found *post) {

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "feed/posts_private.h"
 
-enum { LIVE, DELETED, MODERATED, TAKEN_DOWN }; /* the first byte of a stored post */
+enum { LIVE, DELETED, MODERATED, TAKEN_DOWN, HELD }; /* the first byte of a stored post */
 
 int posts_damaged(struct error *error) { return error_set(error, -EBADMSG, "a stored post is damaged"); }
 
@@ -60,10 +60,10 @@ void posts_keyed_key(struct buffer *out, int64_t author, const void *key, size_t
 
 void posts_value_write(struct buffer *out, const struct posts_value *value) {
     bool moderated = value->moderated || value->hidden;
-    uint8_t deleted = value->hidden ? TAKEN_DOWN : DELETED, live = moderated ? MODERATED : LIVE;
+    uint8_t deleted = value->hidden ? TAKEN_DOWN : DELETED, live = value->held ? HELD : moderated ? MODERATED : LIVE;
     uint8_t head[1 + VARINT_MAX] = {value->deleted ? deleted : live}, *end = head + 1;
     if (value->deleted) end = zigzag_put(end, value->deleted);
-    if (head[0] == MODERATED) end = zigzag_put(end, 2 * (int64_t)value->moderated + value->hidden);
+    if (head[0] == MODERATED || head[0] == HELD) end = zigzag_put(end, 2 * (int64_t)value->moderated + value->hidden);
     buffer_clear(out);
     buffer_append(out, head, (size_t)(end - head));
     if (value->key_size) buffer_append(out, value->key, value->key_size);
@@ -72,18 +72,20 @@ void posts_value_write(struct buffer *out, const struct posts_value *value) {
 int posts_value_read(const void *bytes, size_t size, struct posts_value *value, struct error *error) {
     const uint8_t *at = bytes, *end = at + size;
     struct posts_value read = {.deleted = 0};
-    if (!size || *at > TAKEN_DOWN) return posts_damaged(error);
+    if (!size || *at > HELD) return posts_damaged(error);
     uint8_t kind = *at++;
+    bool moderated = kind == MODERATED || kind == HELD;
     int64_t number = 0;
     if (kind != LIVE) {
         at = zigzag_get(at, end, &number);
-        if (!at || number <= 0 || (kind == MODERATED && number / 2 > INT32_MAX)) return posts_damaged(error);
+        if (!at || number <= 0 || (moderated && number / 2 > INT32_MAX)) return posts_damaged(error);
     }
-    if (kind == MODERATED)
+    if (moderated)
         read.moderated = (int32_t)(number / 2);
     else
         read.deleted = number;
-    read.hidden = kind == TAKEN_DOWN || (kind == MODERATED && number % 2);
+    read.hidden = kind == TAKEN_DOWN || (moderated && number % 2);
+    read.held = kind == HELD;
     read.key = at;
     read.key_size = (size_t)(end - at);
     *value = read;
@@ -129,6 +131,7 @@ static int find_post(struct posts *posts, struct store_family *family, int64_t a
     if (found <= 0) return found ? found : posts_damaged(error);
     *post = (struct post_found){.found = true,
                                 .hidden = value.hidden,
+                                .held = value.held,
                                 .moderated = value.moderated,
                                 .author = author,
                                 .id = id,

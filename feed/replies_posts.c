@@ -42,7 +42,8 @@ int replies_put_post(struct replies *replies, int32_t partition, const struct po
     put_media(body, &text.media);
     buffer_format(body, ",\"time\":%" PRId64 ",", ids_time_ms(post->id));
     edit_put_state(body, text.version, text.edited);
-    buffer_string(body, post->hidden ? ",\"state\":\"hidden\"}" : "}");
+    if (post->hidden) buffer_format(body, ",\"state\":\"%s\"", post->held ? "held" : "hidden");
+    buffer_byte(body, '}');
     return 1;
 }
 

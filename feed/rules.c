@@ -49,6 +49,7 @@ const char *post_command_complaint(const struct post_command *command) {
     if (points_of(&command->reason) < 0) return "its reason is not UTF-8";
     if (points_of(&command->reason) > POST_REASON_POINTS_MAX) return "its reason is longer than 1000 characters";
     if (command->kind != POST_COMMAND_POST && command->id < 1) return "the post's id is not above 0";
+    if (command->kind != POST_COMMAND_POST && command->held) return "only a new post is held";
     if (edits) return content_complaint(command);
     if (command->kind != POST_COMMAND_POST) return NULL;
     return command->id ? "a new post has an id already" : content_complaint(command);
@@ -107,7 +108,8 @@ enum post_verdict post_decide(enum post_command_kind kind, const struct post_now
     case POST_COMMAND_EDIT:
         if (!now->exists || now->deleted || now->banned || (now->hidden && !now->moderator)) return POST_NOTHING;
         return edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT : POST_NOTHING;
-    case POST_COMMAND_HIDE: return now->exists && !now->deleted && !now->hidden ? POST_HIDE : POST_NOTHING;
+    case POST_COMMAND_HIDE:
+        return now->exists && !now->deleted && (!now->hidden || now->held) ? POST_HIDE : POST_NOTHING;
     case POST_COMMAND_RESTORE: return now->exists && !now->deleted && now->hidden ? POST_SHOW : POST_NOTHING;
     }
     return POST_NOTHING;

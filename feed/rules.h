@@ -49,10 +49,11 @@ enum follower_verdict follower_decide(const struct follower_command *command, co
 /* A post command makes this of a post. */
 enum post_verdict { POST_NOTHING, POST_MAKE, POST_REMOVE, POST_FORGET, POST_EDIT, POST_HIDE, POST_SHOW };
 struct post_now {
-    bool exists;           /* POST: a post with this author and key; else: this post of this author */
-    bool banned;           /* the author may write nothing now, and this is the author's own command */
-    int64_t deleted;       /* 0: it is live */
-    bool hidden;           /* by a moderator */
+    bool exists;     /* POST: a post with this author and key; else: this post of this author */
+    bool banned;     /* the author may write nothing now, and this is the author's own command */
+    int64_t deleted; /* 0: it is live */
+    bool hidden;     /* by a moderator, or held for one */
+    bool held;
     bool moderator;        /* the command is one */
     int64_t version, read; /* EDIT: of its text, and the one that the command edits */
 };

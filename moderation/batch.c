@@ -154,8 +154,10 @@ static int write_comment(const struct about *about, const uint8_t *value, size_t
 
 static int write_post(const struct about *about, const uint8_t *value, size_t size, struct codec *codec,
                       struct index *index, struct error *error) {
-    static const enum comment_wide_state STATES[] = {
-        [POST_LIVE] = COMMENT_WIDE_VISIBLE, [POST_DELETED] = COMMENT_WIDE_DELETED, [POST_HIDDEN] = COMMENT_WIDE_HIDDEN};
+    static const enum comment_wide_state STATES[] = {[POST_LIVE] = COMMENT_WIDE_VISIBLE,
+                                                     [POST_DELETED] = COMMENT_WIDE_DELETED,
+                                                     [POST_HIDDEN] = COMMENT_WIDE_HIDDEN,
+                                                     [POST_HELD] = COMMENT_WIDE_HELD};
     struct post post;
     if (!size) return index_remove_post(index, about->id, error);
     int code = event_decode_post(codec, value, size, &post, error);

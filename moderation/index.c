@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "moderation/folding.h"
+#include "folding/folding.h"
 
 /* Another layout, or other rules of terms: the file is begun anew. So it is with other tables of Unicode, by which letters may fold
  * otherwise: terms are removed by making them again. */

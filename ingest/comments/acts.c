@@ -190,6 +190,8 @@ static void edit(struct comments_gateway *gateway, const struct call *call, cons
     made->command.comment = call->values[2].id;
     edit_read(call->request, &(struct edit_reader){.points_max = COMMENT_TEXT_POINTS_MAX,
                                                    .reason_max = COMMENT_REASON_POINTS_MAX,
+                                                   .user = call->claims.user,
+                                                   .filter = call->claims.moderator ? NULL : gateway->filter,
                                                    .feeds = gateway->feeds,
                                                    .partitions = gateway->user_partitions,
                                                    .context = made,

@@ -112,6 +112,7 @@ static int comments_start(const struct product_options *options, void **state, s
     struct comments_gateway *gateway = MEM_NEW(&(struct comments_gateway){
         .copies = options->copies,
         .user_partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .filter = options->filter,
         .chance = chance_new(),
         .subjects = known_subjects_new(),
         .authors = known_authors_new(),

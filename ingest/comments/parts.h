@@ -32,6 +32,7 @@ struct comments_gateway {
     struct peers *feeds;     /* of posts, follows and handles */
     struct peers *routers;   /* of friendships */
     int32_t user_partitions; /* of feeds and routers */
+    struct text_filter *filter;
     struct chance chance;
     struct known_subjects *subjects;
     struct known_authors *authors;

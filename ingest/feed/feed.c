@@ -63,6 +63,7 @@ static int feed_start(const struct product_options *options, void **state, struc
     struct feed_gateway *gateway = MEM_NEW(&(struct feed_gateway){
         .copies = options->copies,
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .filter = options->filter,
         .chance = chance_new(),
     });
     int code = start_owners(gateway, options, error);

@@ -39,6 +39,7 @@ struct feed_gateway {
     struct comment_counts *counts; /* of posts, and their likes, for all pages */
     struct shared_answers *shared; /* about one user or post */
     int32_t partitions;            /* of users */
+    struct text_filter *filter;
     struct chance chance;
 };
 

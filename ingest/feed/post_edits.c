@@ -96,6 +96,8 @@ static void edit_found(struct post_request *asked, json_t *post) {
         asked->post = json_incref(post);
         edit_read(asked->request, &(struct edit_reader){.points_max = POST_BODY_POINTS_MAX,
                                                         .reason_max = POST_BODY_REASON_MAX,
+                                                        .user = asked->claims.user,
+                                                        .filter = asked->claims.moderator ? NULL : gateway->filter,
                                                         .feeds = gateway->owners,
                                                         .partitions = gateway->partitions,
                                                         .context = asked,

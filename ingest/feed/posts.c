@@ -13,8 +13,8 @@
 #include "ingest/client_text.h"
 #include "ingest/edits.h"
 #include "ingest/feed/post_body.h"
-#include "ingest/mentions.h"
 #include "ingest/post_thread.h"
+#include "ingest/text_checks.h"
 #include "posts/post_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000 };
@@ -125,7 +125,7 @@ static void posted(void *context, struct http_request *request, unsigned status,
         reply_undecided(request, new_post->key);
 }
 
-static void write_post(struct new_post *new_post, const struct mentions *mentions) {
+static void write_post(struct new_post *new_post, const struct text_facts *facts) {
     struct post_body *body = &new_post->body;
     struct post_command command = {
         .kind = POST_COMMAND_POST,
@@ -134,8 +134,9 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
         .text = body->text,
         .media = {.items = body->media, .count = body->media_count},
         .time = clock_wall_ms(),
-        .mentions = {.items = mentions->users, .count = mentions->count},
+        .mentions = {.items = facts->mentions.users, .count = facts->mentions.count},
         .editor = -1,
+        .held = facts->held,
     };
     struct buffer record = {0};
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(KEY, new_post->key));
@@ -154,10 +155,10 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
     buffer_free(&record);
 }
 
-static void mentioned(void *context, const struct mentions *mentions, bool stopping) {
+static void checked(void *context, const struct text_facts *facts, bool stopping) {
     struct new_post *new_post = context;
     if (!stopping) {
-        write_post(new_post, mentions);
+        write_post(new_post, facts);
         return;
     }
     feed_owner_away(new_post->request);
@@ -167,7 +168,6 @@ static void mentioned(void *context, const struct mentions *mentions, bool stopp
 
 static void start_post(struct feed_gateway *gateway, const struct call *call, json_t *object,
                        const struct post_body *body) {
-    char handles[MENTIONS_MAX][HANDLE_SIZE];
     struct new_post *new_post = mem_alloc(sizeof *new_post);
     *new_post = (struct new_post){.gateway = gateway,
                                   .request = call->request,
@@ -175,11 +175,14 @@ static void start_post(struct feed_gateway *gateway, const struct call *call, js
                                   .body = *body,
                                   .user = call->claims.user};
     client_key_choose(&gateway->chance, body->key, new_post->key);
-    size_t count = mentions_find(body->text.data, body->text.size, handles);
-    if (count)
-        mentions_ask(gateway->owners, gateway->partitions, handles, count, new_post, mentioned);
-    else
-        write_post(new_post, &(struct mentions){.count = 0});
+    text_check(&(struct text_check){
+        .filter = call->claims.moderator ? NULL : gateway->filter,
+        .feeds = gateway->owners,
+        .partitions = gateway->partitions,
+        .text = {"post", new_post->user, body->text, {.items = new_post->body.media, .count = body->media_count}},
+        .context = new_post,
+        .done = checked,
+    });
 }
 
 static void post_post(void *state, const struct call *call) {
@@ -260,12 +263,52 @@ static void delete_found(struct post_request *asked, json_t *post) {
     free(asked);
 }
 
-static void read_found(struct post_request *asked, json_t *post) {
-    if (json_is_null(post))
+/* The caller's own post, also one that others may not see; NULL: it is not known to be there. To be given back. */
+static json_t *own_post(const struct post_request *asked, int code, unsigned status, const char *text, size_t size) {
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    json_t *post = json_incref(json_array_get(json_object_get(reply, "items"), 0));
+    int64_t author;
+    bool own = !json_want_int(post, "user", 0, INT64_MAX, &author, NULL) && author == asked->claims.user;
+    json_decref(reply);
+    if (own) return post;
+    json_decref(post);
+    return NULL;
+}
+
+static void ask_own(struct post_request *asked,
+                    void (*answered)(void *context, int code, unsigned status, const char *text, size_t size)) {
+    rpc_ask(asked->gateway->owners, &ASK_POSTS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id), RPC_TEXT(HIDDEN, "true")),
+            PEER_TIMEOUT_MS, answered, asked);
+}
+
+static void show_found(const struct post_request *asked, json_t *post) {
+    post_show(asked->gateway, asked->request, &(struct post_reader){.user = asked->claims.user}, 200, post);
+}
+
+/* Authors see what waits for a moderator, and not what one has hidden. */
+static void read_own(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct post_request *asked = context;
+    json_t *post = own_post(asked, code, status, text, size);
+    const char *state = json_string_value(json_object_get(post, "state"));
+    if (state && strcmp(state, "held") == 0) {
+        show_found(asked, post);
+    } else {
         post_none(asked->request);
-    else
-        post_show(asked->gateway, asked->request, &(struct post_reader){.user = asked->claims.user}, 200,
-                  json_incref(post));
+        json_decref(post);
+    }
+    free(asked);
+}
+
+static void read_found(struct post_request *asked, json_t *post) {
+    if (!json_is_null(post)) {
+        show_found(asked, json_incref(post));
+    } else if (asked->claims.user >= 0) {
+        ask_own(asked, read_own);
+        return;
+    } else {
+        post_none(asked->request);
+    }
     free(asked);
 }
 
@@ -335,15 +378,12 @@ static void get_post(void *state, const struct call *call) { post_ask_may(state,
 /* Authors delete what moderators have hidden, too. Others learn of a post by what they may see. */
 static void delete_own(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    int64_t author;
-    bool known =
-        !json_want_int(json_array_get(json_object_get(reply, "items"), 0), "user", 0, INT64_MAX, &author, NULL);
-    json_decref(reply);
-    if (!known || author != asked->claims.user) {
+    json_t *post = own_post(asked, code, status, text, size);
+    if (!post) {
         ask_may(asked);
         return;
     }
+    json_decref(post);
     write_deletion(asked);
     free(asked);
 }
@@ -352,9 +392,7 @@ static void delete_own(void *context, int code, unsigned status, const char *tex
 static void delete_post(void *state, const struct call *call) {
     struct post_request *asked = post_request_new(state, call, delete_found);
     asked->seen = post_find;
-    rpc_ask(asked->gateway->owners, &ASK_POSTS,
-            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id), RPC_TEXT(HIDDEN, "true")),
-            PEER_TIMEOUT_MS, delete_own, asked);
+    ask_own(asked, delete_own);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -12,7 +12,8 @@ enum {
     POST_TEXT_V1_LACKS = 4,
     FEED_CHANGE_V1 = 20,
     POST_COMMAND_V2 = 25,
-    POST_COMMAND_V2_LACKS = 3,
+    POST_COMMAND_V2_LACKS = 4,
+    POST_COMMAND_V3_LACKS = 1,
     COMMENT_REFUSAL_V1 = 37,
     COMMENT_CHANGE_V1 = 45,
     COMMENT_CHANGE_V1_LACKS = 1,
@@ -63,9 +64,9 @@ void edit_encode_post_command(struct buffer *out, const struct post_command *com
     size_t start = out->size;
     event_encode_post_command(out, command);
     bool decides = command->kind > POST_COMMAND_EDIT || (command->kind == POST_COMMAND_DELETE && command->editor >= 0);
-    if (decides) return;
+    if (decides || command->held) return;
     if (command->version)
-        event_become_older(out, start, POST_COMMAND_V3, 0);
+        event_become_older(out, start, POST_COMMAND_V3, POST_COMMAND_V3_LACKS);
     else
         event_become_older(out, start, POST_COMMAND_V2, POST_COMMAND_V2_LACKS);
 }
@@ -73,7 +74,7 @@ void edit_encode_post_command(struct buffer *out, const struct post_command *com
 void edit_encode_post(struct buffer *out, const struct post *post) {
     size_t start = out->size;
     event_encode_post(out, post);
-    if (post->state != POST_HIDDEN && !post->moderated) event_become_older(out, start, POST_V1, POST_V1_LACKS);
+    if (post->state < POST_HIDDEN && !post->moderated) event_become_older(out, start, POST_V1, POST_V1_LACKS);
 }
 
 void edit_encode_post_text(struct buffer *out, const struct post_text *text) {

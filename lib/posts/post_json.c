@@ -41,6 +41,8 @@ bool post_put(struct buffer *body, const json_t *post, const struct sights *sigh
     post_put_media(body, json_object_get(post, "media"));
     buffer_format(body, ",\"time\":%" PRId64 ",", time);
     edit_put_state(body, version, edited);
+    const char *state = json_string_value(json_object_get(post, "state"));
+    if (state) json_member_text(body, ",\"state\":", state);
     buffer_byte(body, '}');
     return true;
 }

@@ -8,7 +8,7 @@
 #include "users/profiles.h"
 
 /* Appends the post as an object. False: nothing is appended, as the owner's answer is no post, or the reader may not see it now. sights NULL: for a moderator's
- * answer, who needs to ask nobody. */
+ * answer, who needs to ask nobody. A post that is held or hidden says so ("state"). */
 bool post_put(struct buffer *body, const json_t *post, const struct sights *sights, int64_t reader,
               struct profiles *profiles);
 

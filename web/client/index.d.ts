@@ -198,6 +198,8 @@ export interface Post {
     readonly version: number;
     /** When its text was last edited, ms since the epoch; null: never. */
     readonly edited: number | null;
+    /** held: nobody else sees it before a moderator approves it; hidden: by a moderator, who reads it; null: it is shown. */
+    readonly state: string | null;
     /** The post is there, but what it says cannot be read just now. */
     readonly unavailable: boolean;
     /** How many comments it has, a few seconds ago at most; null: not known. */

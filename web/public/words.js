@@ -18,6 +18,7 @@ export const words = {
     post: t('post'),
     posting: t('posting'),
     posted: t('posted'),
+    postHeld: t('postHeld'),
     notPosted: because('notPosted'),
     postRefused: because('postRefused'),
     postDeleted: t('postDeleted'),
@@ -170,6 +171,7 @@ const REFUSALS = {
     comment_not_visible: 'commentNotShown',
     not_your_comment: 'notYourComment',
     too_many_edits: 'tooManyEdits',
+    text_held: 'textHeld',
 };
 
 /** The text for what was refused of a comment. @param {any} error of the API */

@@ -287,6 +287,10 @@ TEST(review_holds_comments_of_all_but_the_owner) {
     assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
     assert_int_equal(thread.made.comment.state, COMMENT_VISIBLE);
     assert_int_equal(thread.made.comment.floor, 2);
+    command.state = COMMENT_COMMAND_HELD; // for what its text says
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.made.comment.state, COMMENT_HELD);
+    assert_int_equal(thread.subject.held, 1);
 }
 
 TEST(a_deleted_comment_keeps_its_floor_and_its_replies) {

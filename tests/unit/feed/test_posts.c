@@ -535,7 +535,8 @@ TEST(moderators_hide_a_post_and_show_it_again) {
                                          {.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 1},
                                          {.state = POST_LIVE, .key = {"k", 1}, .moderated = 2},
                                          {.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 3},
-                                         {.state = POST_DELETED, .key = {"k", 1}, .deleted = 9, .moderated = 4}};
+                                         {.state = POST_HELD, .key = {"k", 1}, .moderated = 4},
+                                         {.state = POST_DELETED, .key = {"k", 1}, .deleted = 9, .moderated = 5}};
     int64_t ids[2], count;
     size_t listed;
     bool more;
@@ -547,6 +548,7 @@ TEST(moderators_hide_a_post_and_show_it_again) {
         assert_int_equal(posts_write(w->posts, &failure), 0);
         assert_int_equal(posts_find_key(w->posts, 0, 5, "k", 1, &found, &failure), 0);
         assert_true(found.found && found.hidden == hidden && post_is_shown(&found) == shown);
+        assert_int_equal(found.held, post->state == POST_HELD);
         assert_int_equal(found.deleted, post->deleted);
         if (!found.deleted) assert_int_equal(found.moderated, post->moderated);
         assert_int_equal(posts_count(w->posts, 0, 5, &count, &failure), 0);

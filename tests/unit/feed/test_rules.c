@@ -268,6 +268,9 @@ TEST(moderators_decide) {
         command.editor = -1;
         assert_non_null(post_command_complaint(&command));
     }
+    const struct post_now held = {.exists = true, .hidden = true, .held = true};
+    assert_int_equal(post_decide(POST_COMMAND_HIDE, &held, 0), POST_HIDE);
+    assert_int_equal(post_decide(POST_COMMAND_RESTORE, &held, 0), POST_SHOW);
     struct post_now edited = {.exists = true, .hidden = true, .version = 1, .read = 1};
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_NOTHING); // its author may not
     edited.moderator = true;

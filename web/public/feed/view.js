@@ -174,6 +174,10 @@ export class FeedView {
         const mine = this.#mine;
         const post = await this.#api.createPost(draft);
         if (mine !== this.#mine) return;
+        if (post.state === 'held') {
+            this.#note(words.postHeld);
+            return;
+        }
         this.#made = [post, ...this.#made.filter(({ id }) => id !== post.id)];
         mine.add(post);
         this.#note(words.posted);

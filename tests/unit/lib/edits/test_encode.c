@@ -74,6 +74,8 @@ TEST(whether_a_post_is_shown) {
     ASSERT_WRITTEN(post, &post, POST_SCHEMA_ID);
     post = (struct post){.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 1};
     ASSERT_WRITTEN(post, &post, POST_SCHEMA_ID);
+    post = (struct post){.state = POST_HELD};
+    ASSERT_WRITTEN(post, &post, POST_SCHEMA_ID);
     post = (struct post){.state = POST_DELETED, .deleted = 9};
     ASSERT_WRITTEN(post, &post, 17);
 }
@@ -103,8 +105,8 @@ TEST(commands) {
                                        .editor = -1,
                                        .reason = edits ? TEXTS[0] : TEXTS[1]};
         ASSERT_WRITTEN(post_command, &command, edits ? 116 : 25);
-        command.version = 1; // its mentions are kept
-        ASSERT_WRITTEN(post_command, &command, 116);
+        command.held = true;
+        ASSERT_WRITTEN(post_command, &command, POST_COMMAND_SCHEMA_ID);
     }
     for (int kind = POST_COMMAND_DELETE; kind <= POST_COMMAND_RESTORE; kind++) {
         struct post_command command = {

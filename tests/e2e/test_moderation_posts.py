@@ -1,6 +1,7 @@
 """Moderation of posts over the HTTP API: bans, and posts that are hidden, shown again and deleted. Covers ingest/feed/post_states.c and
 ingest/state_wish.c."""
 import itertools
+import json
 
 import pytest
 
@@ -289,3 +290,34 @@ def test_the_page_decides_about_posts_and_people(cluster, feed, users, browser):
         eventually(lambda: decided(lambda: cluster.http(ada).post('/v1/posts', json={'text': 'more'})).status_code == 201)
     finally:
         page.close()
+
+
+def test_operators_moderate_by_command(cluster, feed, users):
+    ada, ben, mod = users(3)
+    post = feed.post(ada, 'rude')
+    thread = f'post:{post["id"]}'
+    comment = decided(lambda: cluster.http(ben).post(f'/v1/comments/post/{post["id"]}', json={'text': 'ruder', 'key': f'cli-{ben}'})).json()
+
+    def moderate(*arguments, **options):
+        return cluster.starling('moderate', *map(str, arguments), '--as', str(mod), '--http', cluster.http_url, **options)
+
+    def found(what, *arguments):
+        return [json.loads(line) for line in moderate('find', what, *arguments).stdout.splitlines()]
+
+    assert eventually(lambda: found('posts', '--user', ada))[0]['id'] == post['id']
+    for verdict, state in ('hide', 'hidden'), ('show', 'visible'), ('hide', 'hidden'):
+        for item, user, what in (thread, ada, 'posts'), (f'{thread}/{comment["id"]}', ben, 'comments'):
+            assert json.loads(moderate(verdict, item, '--reason', 'a "rude" one').stdout)['state'] == state
+            eventually(lambda: [one['state'] for one in found(what, '--user', user, '--state', state)] == [state])
+    assert entries(cluster, thread)[-1]['reason'] == 'a "rude" one' and {entry['user'] for entry in entries(cluster, thread)} == {mod}
+    assert json.loads(moderate('delete', thread, '--reason', 'for good').stdout)['state'] == 'deleted'
+    assert 'no_post' in moderate('show', thread, '--reason', 'no', check=False).stderr
+    many = [feed.post(ben, f'post {number}')['id'] for number in range(5)]
+    eventually(lambda: [one['id'] for one in found('posts', '--user', ben, '--limit', 3)] == many[:1:-1])
+    assert json.loads(moderate('ban', f'user:{ben}', '--reason', 'spam', '--until', now_ms() + 3_600_000).stdout)['reason'] == 'spam'
+    eventually(lambda: decided(lambda: cluster.http(ben).post('/v1/posts', json={'text': 'more'})).status_code == 403)
+    moderate('unban', f'user:{ben}')
+    eventually(lambda: decided(lambda: cluster.http(ben).post('/v1/posts', json={'text': 'more'})).status_code == 201)
+    for wrong in (('hide', thread), ('hide', 'post:', '--reason', 'x'), ('ban', thread, '--reason', 'x'), ('find', 'all'), ('show',),
+                  ('find', 'posts', '--state', 'gone'), ('hide', f'{thread}/x', '--reason', 'x')):
+        assert moderate(*wrong, check=False).returncode == 2

@@ -174,7 +174,7 @@ def test_a_filter_that_is_ill_holds_nobody_up(cluster, feed, users, ill):
     before = cluster.ingest.total('starling_ingest_unfiltered_total')
     Filter.ill = ill
     began = time.monotonic()
-    for number in range(12):
+    for _ in range(12):
         assert 'state' not in feed.post(ada, 'we ask')
     took = time.monotonic() - began
     assert len(Filter.seen) <= 6 and cluster.ingest.total('starling_ingest_unfiltered_total') == before + 12

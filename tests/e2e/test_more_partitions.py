@@ -59,8 +59,8 @@ class World:
         self.cluster.http(people[1]).ok('PUT', f'/v1/blocks/{people[9]}')
         eventually(lambda: self.cluster.http(people[FOR_FOLLOWERS]).put('/v1/visibility', json={'posts': 'followers'}).status_code == 200, 30)
         self.posts, self.versions, self.hidden_posts = [], {}, set()
-        for user in people:
-            for _ in range(2):
+        for number, user in enumerate(people):
+            for _ in range(6 if number == ACTED_ON[0] else 2):
                 post = feed.post(user, f'of {user} to @{self.handle}')
                 self.posts.append((user, post['id']))
                 self.versions[post['id']] = post['version']
@@ -133,7 +133,7 @@ class World:
     def act_on_old_posts(self):
         """A thread of its own, likes, edits, reports, and what moderators decide. The person before an author follows the author."""
         for number in ACTED_ON:
-            (user, hidden), (_, post), *_ = self.posts_of(number)
+            (user, hidden), (_, post) = self.posts_of(number)[:2]
             reader, subject, reports = self.people[number - 1], f'post:{post}', self.searched(user)[post][3]
             self.comments.write(subject, reader, 'under an old one', owner=user)
             self.comments.like_post(subject, reader, user)
@@ -157,6 +157,21 @@ class World:
             eventually(lambda: self.post(reader, user, post)['text'] == f'version {self.versions[post]} of {post}')
             eventually(lambda: self.edits(user, post))
             self.decide(user, hidden, 'hidden')
+
+    def delete_old_posts(self):
+        """Of the two that are deleted, no text stays: neither in the author's partition nor where the id says that the post is."""
+        *_, (user, one), (_, other) = self.posts_of(ACTED_ON[0])
+        for post in one, other:
+            self.edit(user, post)
+        self.decide(user, one, 'hidden')
+        self.decide(user, one, 'deleted')
+        self.feed.delete(user, other)
+        texts = {(m.partition, m.key): m.value for m in self.cluster.topics.read('post-texts')}
+        for post in one, other:
+            eventually(lambda post=post: problem(self.cluster.http(user).get(f'/v1/posts/{post}'), 404, 'no_post'))
+            left = {place: value for place, value in texts.items() if place[1][8:16] == user_key(int(post))}
+            assert len({partition for partition, _ in left}) == 2 and not any(left.values())
+            self.posts.remove((user, post))
 
     def seen(self):
         def of(user):
@@ -195,6 +210,7 @@ class World:
         """New posts and comments, beside the old ones and under them; and deletions of old ones. Their ids are new."""
         people, feed, comments = self.people, self.feed, self.comments
         self.act_on_old_posts()
+        self.delete_old_posts()
         old = {post for _, post in self.posts} | {self.gone}
         newer = [feed.post(user, f'another one of {user}')['id'] for user in people for _ in range(2)]
         assert len(set(newer) | old) == len(newer) + len(old)

@@ -31,6 +31,7 @@ struct known {
 struct sight_question {
     struct sights *sights;
     int64_t author, post; /* author -1: of the post */
+    int32_t partition;    /* whose owner is asked */
     int64_t sent_ms;
     int asks; /* so far */
     struct sights_wish *wishes;
@@ -127,8 +128,12 @@ size_t sights_known(const struct sights *sights) { return sights->count; }
 
 /* ---- answers ---- */
 
-static void line_up(struct sights *sights, const struct sights_wish *wish, int64_t author);
+static void line_up(struct sights *sights, const struct sights_wish *wish, int64_t author, int32_t partition);
 static void ask_later(struct sight_question *question);
+
+static int32_t home_of(const struct sights *sights, int64_t author) {
+    return hash_user_partition(author, sights->options.partitions);
+}
 
 static void question_free(struct sight_question *question) {
     free(question->wishes);
@@ -212,9 +217,10 @@ static bool tell(struct sight_question *question, const json_t *reply, int64_t a
         ask_later(question);
         return false;
     case AUDIENCE_BAD:
-        if (json_object_get(reply, "age_ms") || question->author >= 0) break;
-        for (size_t i = 0; i < question->count; i++) // the author's owner is another one
-            line_up(question->sights, &question->wishes[i], author);
+        // The author has moved away from the partition that the post's id names. The author's owner has the post, too.
+        if (json_object_get(reply, "age_ms") || question->partition == home_of(question->sights, author)) break;
+        for (size_t i = 0; i < question->count; i++)
+            line_up(question->sights, &question->wishes[i], question->author, home_of(question->sights, author));
         return true;
     }
     tell_all(question, SIGHT_AWAY);
@@ -253,15 +259,14 @@ static void ask_owner(struct sight_question *question) {
     struct sights *sights = question->sights;
     struct buffer readers = {.data = NULL};
     bool of_post = question->author < 0;
-    int32_t partition =
-        of_post ? ids_partition(question->post) : hash_user_partition(question->author, sights->options.partitions);
     put_readers(&readers, question);
-    char *path = rpc_path(&ASK_MAY, RPC_VALUES(RPC_INT(PARTITION, partition), RPC_INT(USER, question->author),
+    char *path = rpc_path(&ASK_MAY, RPC_VALUES(RPC_INT(PARTITION, question->partition), RPC_INT(USER, question->author),
                                                RPC_INT(POST, of_post ? question->post : -1),
                                                RPC_TEXT(READERS, readers.size ? buffer_cstring(&readers) : NULL)));
     question->sent_ms = sights->options.now_ms();
     question->asks++;
-    sights->options.fetch(sights->options.context, partition, path, sights->options.timeout_ms, answered, question);
+    sights->options.fetch(sights->options.context, question->partition, path, sights->options.timeout_ms, answered,
+                          question);
     buffer_free(&readers);
     free(path);
 }
@@ -298,18 +303,18 @@ static void ask_again(void *context) {
     ask_owner(question);
 }
 
-static void line_up(struct sights *sights, const struct sights_wish *wish, int64_t author) {
+static void line_up(struct sights *sights, const struct sights_wish *wish, int64_t author, int32_t partition) {
     struct sight_question *question = sights->gathered;
     if (sights->stopped) {
         wish->done(wish->context, SIGHT_AWAY);
         return;
     }
     while (question && (question->author != author || (author < 0 && question->post != wish->post) ||
-                        question->count == RPC_READERS_MAX))
+                        question->partition != partition || question->count == RPC_READERS_MAX))
         question = question->next;
     if (!question) {
-        question = MEM_NEW(
-            &(struct sight_question){.sights = sights, .author = author, .post = wish->post, .next = sights->gathered});
+        question = MEM_NEW(&(struct sight_question){
+            .sights = sights, .author = author, .post = wish->post, .partition = partition, .next = sights->gathered});
         if (!sights->gathered) loop_timer_again(sights->gather, GATHER_MS, 0);
         sights->gathered = question;
     }
@@ -326,7 +331,7 @@ void sights_ask(struct sights *sights, const struct sights_wish *wish) {
     else if (author < 0 && ids_partition(wish->post) >= sights->options.partitions)
         wish->done(wish->context, SIGHT_NO_POST);
     else
-        line_up(sights, wish, author);
+        line_up(sights, wish, author, author < 0 ? ids_partition(wish->post) : home_of(sights, author));
 }
 
 int64_t sights_post_of(const char *subject) {

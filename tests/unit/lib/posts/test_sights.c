@@ -223,7 +223,6 @@ TEST(posts_lead_to_their_authors, struct world *w) {
     assert_int_equal(answer, SIGHT_NO_POST); // no process has that partition
 }
 
-/* The author's owner is another one since the topics have more partitions. */
 TEST(a_hidden_post_is_seen_by_nobody, struct world *w) {
     int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, 2);
     int first, author, then;
@@ -240,21 +239,62 @@ TEST(a_hidden_post_is_seen_by_nobody, struct world *w) {
     assert_int_equal(then, SIGHT_YES);
 }
 
+/* The author's owner is another one since the topics have more partitions. It knows of the post, too: whether it is hidden, and then whose it
+ * is, as of the same moment. */
 TEST(a_post_that_lies_elsewhere_than_its_author, struct world *w) {
-    int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, 3);
-    int answer;
+    int32_t home = hash_user_partition(AUTHOR, PARTITIONS);
+    int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, (home + 1) % PARTITIONS);
+    FREED char *path = mem_format("?post=%lld&readers=9", (long long)post);
+    int answer, other;
+    for (size_t i = 0; i < 2; i++) {
+        ask(w, -1, post, READER, &answer);
+        until_asked(w, 2 * i + 1);
+        assert_path(w, 2 * i, ids_partition(post), path);
+        say(w, "{\"user\":7}");
+        assert_int_equal(answer, UNTOLD);
+        until_asked(w, 2 * i + 2);
+        assert_path(w, 2 * i + 1, home, path);
+        assert_false(sights_may_see(w->sights, post, READER));
+        say(w, i ? "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[9]}" : "{\"hidden\":true}");
+        assert_int_equal(answer, i ? SIGHT_YES : SIGHT_NO);
+    }
+    assert_true(sights_may_see(w->sights, post, READER));
+    assert_false(sights_may_see(w->sights, post, OTHER));
+    ask(w, -1, post, OTHER, &other); // whose it is, is known
+    until_asked(w, 5);
+    assert_path(w, 4, home, "?user=7&readers=10");
+    say(w, "{\"user\":7}"); // never so
+    assert_int_equal(other, SIGHT_AWAY);
+    now += SIGHT_MS + 1;
     ask(w, -1, post, READER, &answer);
+    until_asked(w, 6);
+    say(w, "{\"user\":7}");
+    until_asked(w, 7);
+    say(w, "{\"user\":7}"); // nor so
+    assert_int_equal(answer, SIGHT_AWAY);
+}
+
+/* A question of a moved author's post does not mix with one that goes to where the id says. */
+TEST(questions_to_two_owners_are_two, struct world *w) {
+    int32_t home = hash_user_partition(AUTHOR, PARTITIONS);
+    int64_t post = ids_make(INT64_C(5) << IDS_FRACTION_BITS, (home + 1) % PARTITIONS);
+    int one, two;
+    ask(w, -1, post, READER, &one);
     until_asked(w, 1);
     say(w, "{\"user\":7}");
-    assert_int_equal(answer, UNTOLD);
-    until_asked(w, 2);
-    assert_path(w, 1, hash_user_partition(AUTHOR, PARTITIONS), "?user=7&readers=9");
-    say(w, "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[9]}");
-    assert_int_equal(answer, SIGHT_YES);
-    ask(w, AUTHOR, 0, OTHER, &answer);
+    ask(w, -1, post, OTHER, &two);
     until_asked(w, 3);
-    say(w, "{\"user\":7}"); // never so
-    assert_int_equal(answer, SIGHT_AWAY);
+    int32_t partitions = w->owners.questions[1].partition + w->owners.questions[2].partition;
+    assert_int_equal(partitions, home + ids_partition(post));
+    for (size_t i = 1; i < 3; i++) {
+        bool moved = w->owners.questions[i].partition == home;
+        post_owners_say(&w->owners, i, 0, 200,
+                        moved ? "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[9]}" : "{\"user\":7}");
+    }
+    assert_int_equal(one, SIGHT_YES);
+    until_asked(w, 4);
+    say(w, "{\"user\":7,\"age_ms\":0,\"everybody\":false,\"may\":[]}");
+    assert_int_equal(two, SIGHT_NO);
 }
 
 TEST(answers_that_say_nothing, struct world *w) {

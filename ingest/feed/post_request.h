@@ -30,6 +30,9 @@ void post_ask(struct feed_gateway *gateway, const struct call *call, post_found 
 struct post_request *post_request_new(struct feed_gateway *gateway, const struct call *call, post_found *done);
 void post_find(struct post_request *asked);
 
+/* False: no process can ever have made a post of that id, so that none can be asked for it. */
+bool post_may_be_there(const struct feed_gateway *gateway, int64_t id);
+
 struct post_reader {
     int64_t user;
     bool moderates; /* and is answered what he has done, whether he may see it or not */

@@ -121,7 +121,7 @@ static void put_state(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     struct state_wish wish;
     if (!state_wish_read(call, &wish)) return;
-    if (ids_partition(call->values[0].id) >= gateway->partitions) { // nobody has such ids
+    if (!post_may_be_there(gateway, call->values[0].id)) {
         post_none(call->request);
         json_decref(wish.object);
         return;

@@ -325,6 +325,12 @@ static void found(void *context, int code, unsigned status, const char *text, si
     json_decref(reply);
 }
 
+static void find_none(struct post_request *asked) {
+    json_t *none = json_null();
+    asked->found(asked, none);
+    json_decref(none);
+}
+
 static void sight_answered(void *context, enum sight_answer answer) {
     struct post_request *asked = context;
     if (answer == SIGHT_YES) {
@@ -333,9 +339,7 @@ static void sight_answered(void *context, enum sight_answer answer) {
         feed_owner_away(asked->request);
         free(asked);
     } else { // whoever may not see a post is not told that there is one
-        json_t *none = json_null();
-        asked->found(asked, none);
-        json_decref(none);
+        find_none(asked);
     }
 }
 
@@ -358,7 +362,15 @@ void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*
     ask_may(asked);
 }
 
+bool post_may_be_there(const struct feed_gateway *gateway, int64_t id) {
+    return ids_partition(id) < gateway->partitions;
+}
+
 void post_find(struct post_request *asked) {
+    if (!post_may_be_there(asked->gateway, asked->id)) {
+        find_none(asked);
+        return;
+    }
     rpc_ask(asked->gateway->owners, &ASK_POSTS,
             RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), PEER_TIMEOUT_MS, found,
             asked);
@@ -391,6 +403,10 @@ static void delete_own(void *context, int code, unsigned status, const char *tex
 /* A post that is not there, for the caller, is gone already. */
 static void delete_post(void *state, const struct call *call) {
     struct post_request *asked = post_request_new(state, call, delete_found);
+    if (!post_may_be_there(asked->gateway, asked->id)) {
+        find_none(asked);
+        return;
+    }
     asked->seen = post_find;
     ask_own(asked, delete_own);
 }

@@ -11,6 +11,7 @@ import urllib.parse
 
 import pytest
 
+from harness.asking import PATIENCE_S
 from harness.commenters import Commenters
 from harness.commenting import Commenting, path
 from harness.links import Link, to_its_end
@@ -47,13 +48,14 @@ class Pages:
         self._address, self._token = cluster.http_url.removeprefix('http://'), cluster.token(user)
 
     async def _read(self, link, where):
-        pages, url = [], where
+        pages, url, since = [], where, time.monotonic()
         while url:
             reply = await link.ask('GET', url)
-            if reply.status == 503:  # a process has just been killed
+            if reply.status == 503 and time.monotonic() < since + PATIENCE_S:  # a process has just been killed
                 await asyncio.sleep(0.1)
                 continue
             assert reply.status == 200, f'{url}: {reply.status} {reply.body.decode()}'
+            since = time.monotonic()
             pages.append((url, reply.body, reply.header('ETag')))
             after = reply.json()['next']
             url = after and f'{where}&after={urllib.parse.quote(after)}'

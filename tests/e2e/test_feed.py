@@ -155,8 +155,12 @@ def test_ids_that_are_none_and_posts_that_are_not_there(feed, ada):
         for method in ('GET', 'DELETE'):
             http.refused(method, f'/v1/posts/{path}', 400, 'bad_path')
     nobodys = [1, 3 << 12, 1023 << 12, 2**63 - 1]  # of partitions that there are, and of one that there is not
+    moderator = feed.cluster.http(ada, scope='moderator')
     for post in nobodys:
         http.refused('GET', f'/v1/posts/{post}', 404, 'no_post')
+        http.refused('GET', f'/v1/posts/{post}/edits', 404, 'no_post')
+        for editor in http, moderator:
+            editor.refused('PUT', f'/v1/posts/{post}', 404, 'no_post', json={'text': 'a', 'version': 1, 'reason': 'b'})
         assert http.delete(f'/v1/posts/{post}').status_code == 204
 
 

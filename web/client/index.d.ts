@@ -688,6 +688,8 @@ export class StarlingApi {
     follow(user: string): Promise<boolean>;
     /** Takes a request back, too. */
     unfollow(user: string): Promise<boolean>;
+    /** Whom I have asked to follow, by user id, rising. */
+    getMyRequests(query?: ListQuery): Promise<People>;
     /** Who has asked to follow me, by user id, rising. */
     getFollowRequests(query?: ListQuery): Promise<People>;
     /** Resolves to whether the user follows me now. ApiError `no_request`: the user has not asked. */
@@ -710,6 +712,8 @@ export class StarlingApi {
      */
     roundFor(user: string): Promise<boolean>;
     exactFor(user: string): Promise<boolean>;
+    /** Whom I leave out of my list of near friends, by user id, rising: without names. */
+    getNearbyMutes(query?: ListQuery): Promise<Page<ListedUser>>;
     /** Whether I leave the user out of my list of near friends. */
     mutesNearby(user: string): Promise<boolean>;
     /** By user id, rising. */

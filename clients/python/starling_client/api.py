@@ -294,6 +294,10 @@ class StarlingApi:
         """Whether I follow now. Takes a request back, too."""
         return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
 
+    async def get_my_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
+        """Whom I have asked to follow, by user id, rising."""
+        return await self._people('/v1/follows/requests', after, limit)
+
     async def get_follow_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
         """Who has asked to follow me, by user id, rising."""
         return await self._people('/v1/followers/requests', after, limit)
@@ -327,6 +331,10 @@ class StarlingApi:
 
     async def unmute_nearby(self, user: int) -> bool:
         return (await self._http.decided('DELETE', f'/v1/nearby/mutes/{user}')).get('muted') is True
+
+    async def get_nearby_mutes(self, *, after: int | None = None, limit: int | None = None) -> Page[ListedUser]:
+        """Whom I leave out of my list of near friends, by user id, rising: without names."""
+        return await self._http.page('/v1/nearby/mutes', {'after': after, 'limit': limit}, each(read_listed_user))
 
     async def mutes_nearby(self, user: int) -> bool:
         """Whether I leave the user out of my list of near friends."""

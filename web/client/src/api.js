@@ -332,6 +332,11 @@ export class StarlingApi {
     }
 
     /** @param {ListQuery} [query] */
+    getMyRequests(query) {
+        return this.#people('/v1/follows/requests', query);
+    }
+
+    /** @param {ListQuery} [query] */
     getFollowRequests(query) {
         return this.#people('/v1/followers/requests', query);
     }
@@ -376,7 +381,7 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/nearby/mutes/${user}`);
     }
 
-    /** @param {string} user @returns {Promise<boolean>} whether I leave the user out of my list of near friends */
+    /** @param {string} user */
     roundFor(user) {
         return this.#relate('PUT', `/v1/friends/${user}/rounded`);
     }
@@ -386,7 +391,12 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/friends/${user}/rounded`);
     }
 
-    /** @param {string} user */
+    /** @param {ListQuery} [query] */
+    getNearbyMutes(query) {
+        return this.#http.page('/v1/nearby/mutes', query, each(readListedUser));
+    }
+
+    /** @param {string} user @returns {Promise<boolean>} whether I leave the user out of my list of near friends */
     mutesNearby(user) {
         return this.#lists('/v1/nearby/mutes', user);
     }

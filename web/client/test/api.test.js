@@ -100,18 +100,25 @@ test('follows, mutes, deletions', async () => {
 
 test('who sees my posts, and who has asked to', async () => {
     http.answers = [[200, { posts: 'everybody' }], [200, { posts: 'followers' }], [200, { user: 8, name: 'Ben', avatar_url: '', bio: '', url: '', follow: 'requested' }],
-        [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }], next: null, total: 1 }],
+        [200, { items: [{ user: 9 }], next: null, total: 1 }], [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }], next: null, total: 1 }],
         [200, { user: 8, follower: true }], [204]];
     assert.equal(await api.getVisibility(), 'everybody');
     assert.equal(await api.setVisibility('followers'), 'followers');
     assert.equal((await api.getUser('8')).follow, 'requested');
+    assert.deepEqual((await api.getMyRequests({ limit: 5 })).items.map(({ user }) => user), ['9']);
     assert.deepEqual((await api.getFollowRequests({ limit: 5 })).items.map(({ user }) => user), ['8']);
     assert.equal(await api.acceptFollower('8'), true);
     await api.removeFollower('8');
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
-        'GET /v1/visibility', 'PUT /v1/visibility', 'GET /v1/users/8', 'GET /v1/followers/requests?limit=5',
+        'GET /v1/visibility', 'PUT /v1/visibility', 'GET /v1/users/8', 'GET /v1/follows/requests?limit=5', 'GET /v1/followers/requests?limit=5',
         'PUT /v1/followers/8', 'DELETE /v1/followers/8',
     ]);
+});
+
+test('whom I mute nearby is a list', async () => {
+    http.answers = [[200, { items: [{ user: 8 }], next: 8 }]];
+    const { items, next } = await api.getNearbyMutes({ limit: 1 });
+    assert.deepEqual([items.map(({ user }) => user), next, asked[0].url.slice(16)], [['8'], '8', '/v1/nearby/mutes?limit=1']);
 });
 
 test('whether I mute somebody nearby is one question', async () => {

@@ -1,5 +1,7 @@
 package starling.client;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 /** Somebody's profile. Handle and counts are null, too, while the process that has them does not answer. */
@@ -32,6 +34,18 @@ public final class User extends Shown {
         following = count(answer.get("following"));
         posts = count(answer.get("posts"));
         follow = Json.asText(answer.get("follow"));
+    }
+
+    /** Leaves out those that are unusable. */
+    static List<User> readAll(Object items) {
+        List<User> users = new ArrayList<>();
+        for (Object value : Json.asList(items)) {
+            Map<String, Object> item = Json.asObject(value);
+            if (Profile.isOne(item)) {
+                users.add(new User(item));
+            }
+        }
+        return users;
     }
 
     private static Long count(Object value) {

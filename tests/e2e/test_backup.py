@@ -28,7 +28,8 @@ def seen(cluster, people, subject):
         home = http.ok('GET', '/v1/feed', params={'limit': 50})
         assert home['complete']
         return {'friends': cluster.friends_of(user), 'home': home['items'], 'user': http.ok('GET', f'/v1/users/{user}'),
-                'sharing': http.ok('GET', '/v1/sharing'), 'visibility': http.ok('GET', '/v1/visibility'), 'thread': http.ok('GET', Commenting.path(subject))['items']}
+                'sharing': http.ok('GET', '/v1/sharing'), 'visibility': http.ok('GET', '/v1/visibility'),
+                'thread': http.ok('GET', Commenting.path(subject))['items']}
 
     return {user: of(user) for user in people}
 

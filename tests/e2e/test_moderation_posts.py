@@ -1,5 +1,5 @@
-"""Moderation of posts over the HTTP API: bans, and posts that are hidden, shown again and deleted. Covers ingest/feed/post_states.c and
-ingest/state_wish.c."""
+"""Moderation of posts over the HTTP API: bans, and posts that are hidden, shown again and deleted. Covers ingest/feed/post_states.c,
+ingest/state_wish.c, cli/moderate.c and cli/api.c."""
 import itertools
 import json
 

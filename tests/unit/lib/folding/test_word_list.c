@@ -1,4 +1,4 @@
-/* Tests word_list.c: which texts have a word of a list. */
+/* Tests word_list.c and folding.c: which texts have a word of a list. */
 #include "folding/word_list.h"
 
 #include <errno.h>

@@ -50,7 +50,8 @@ static int put_audience(struct replies *replies, int32_t partition, int64_t auth
     return code;
 }
 
-/* A post whose author has moved to another partition has stayed where it was. */
+/* Of a post whose author has moved to another partition, the owner that its id names only says who the author is: the author's owner has the
+ * post, too. */
 void replies_may(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct replies *replies = context;
     const char *text = asked->texts[RPC_READERS];

@@ -15,12 +15,13 @@
 
 enum { KNOWN_MAX = 1 << 20, GATHER_MS = 1 };
 
-/* OPEN: everybody but some may see the author's posts. PAIR: the reader may. WRITTEN: whose a post is. */
-enum known_kind { KNOWN_OPEN, KNOWN_PAIR, KNOWN_WRITTEN };
+/* OPEN: everybody but some may see the author's posts. PAIR: the reader may. WRITTEN: whose a post is. OWN: the same, for the author alone, as
+ * the word of an owner that knows too little of others. */
+enum known_kind { KNOWN_OPEN, KNOWN_PAIR, KNOWN_WRITTEN, KNOWN_OWN };
 
 struct known {
     enum known_kind kind;
-    int64_t one, two; /* author; author and reader; post and author */
+    int64_t one, two; /* author; author and reader; post and author; the same */
     int64_t since_ms;
     int64_t *but; /* OPEN: rising */
     size_t but_count;
@@ -51,22 +52,24 @@ struct sights {
 
 /* ---- what is known ---- */
 
+static bool has_two(enum known_kind kind) { return kind == KNOWN_PAIR || kind == KNOWN_OWN; }
+
 static uint64_t hash_of(enum known_kind kind, int64_t one, int64_t two) {
-    return hash_fold((uint64_t)one * 3 + kind) ^ hash_multiply((uint64_t)two ^ hash_secret[1], hash_secret[0] | 1);
+    return hash_fold((uint64_t)one * 4 + kind) ^ hash_multiply((uint64_t)two ^ hash_secret[1], hash_secret[0] | 1);
 }
 
 static uint64_t hash_of_known(const struct known *known) {
-    return hash_of(known->kind, known->one, known->kind == KNOWN_PAIR ? known->two : 0);
+    return hash_of(known->kind, known->one, has_two(known->kind) ? known->two : 0);
 }
 
 static bool is_old(const struct sights *sights, const struct known *known) {
     return sights->options.now_ms() - known->since_ms > SIGHT_MS;
 }
 
-/* two: of a PAIR; else 0. NULL: it is not known any more. */
+/* two: of a PAIR or an OWN; else 0. NULL: it is not known any more. */
 static struct known *find(const struct sights *sights, enum known_kind kind, int64_t one, int64_t two) {
     struct known *known = map_pointer(sights->known, hash_of(kind, one, two));
-    bool same = known && known->kind == kind && known->one == one && (kind != KNOWN_PAIR || known->two == two);
+    bool same = known && known->kind == kind && known->one == one && (!has_two(kind) || known->two == two);
     return same && !is_old(sights, known) ? known : NULL;
 }
 
@@ -91,7 +94,7 @@ static void drop_old(struct sights *sights) {
 
 /* Takes over the content. What was known of the same before is not found any more, and goes when its time is over. */
 static void learn(struct sights *sights, const struct known *made) {
-    struct known *before = find(sights, made->kind, made->one, made->kind == KNOWN_PAIR ? made->two : 0);
+    struct known *before = find(sights, made->kind, made->one, has_two(made->kind) ? made->two : 0);
     if (is_old(sights, made) || (before && before->since_ms >= made->since_ms)) {
         free(made->but);
         return;
@@ -116,7 +119,7 @@ bool sights_may(const struct sights *sights, int64_t author, int64_t reader) {
 
 bool sights_may_see(const struct sights *sights, int64_t post, int64_t reader) {
     const struct known *written = find(sights, KNOWN_WRITTEN, post, 0);
-    return written && sights_may(sights, written->two, reader);
+    return (written && sights_may(sights, written->two, reader)) || find(sights, KNOWN_OWN, post, reader);
 }
 
 void sights_vouch(struct sights *sights, int64_t author, int64_t reader, int64_t sent_ms, int64_t age_ms) {
@@ -197,6 +200,9 @@ static void tell_each(struct sight_question *question, const json_t *reply, int6
 /* Who wrote a post does not change, however old the word is. */
 static void tell_author(struct sight_question *question, int64_t author) {
     size_t left = 0;
+    if (question->author < 0)
+        learn(question->sights,
+              &(struct known){.kind = KNOWN_OWN, .one = question->post, .two = author, .since_ms = question->sent_ms});
     for (size_t i = 0; i < question->count; i++) {
         struct sights_wish wish = question->wishes[i];
         if (wish.reader == author)

@@ -356,6 +356,10 @@ TEST(authors_see_a_post_that_is_theirs, struct world *w) {
     until_asked(w, 1);
     say(w, OLD);
     assert_int_equal(mine, SIGHT_YES);
+    assert_true(sights_may_see(w->sights, post, AUTHOR));
+    assert_false(sights_may_see(w->sights, post, READER));
+    now += SIGHT_MS + 1;
+    assert_false(sights_may_see(w->sights, post, AUTHOR)); // it may be hidden by now
     ask(w, -1, post, READER, &theirs);
     ask(w, -1, post, AUTHOR, &mine);
     until_asked(w, 2);

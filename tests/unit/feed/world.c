@@ -82,7 +82,7 @@ struct owner_of_part {
 };
 
 struct feed_world {
-    char folder[64];
+    const char *folder;
     struct chance chance;
     enum feed_rule without;
     struct entries logs[LOGS][PARTS];
@@ -889,9 +889,7 @@ int feed_world_history(struct feed_world *w, uint64_t seed, enum feed_rule witho
 
 struct feed_world *feed_world_new(void) {
     struct feed_world *w = mem_zero(1, sizeof *w);
-    bool memory = access("/dev/shm", W_OK) == 0; // a lost disk costs synced writes, thousands of times
-    snprintf(w->folder, sizeof w->folder, "%s/starling-feed-XXXXXX", memory ? "/dev/shm" : "/tmp");
-    assert_non_null(mkdtemp(w->folder));
+    w->folder = kit_folder(); // a lost disk costs synced writes, thousands of times: better in memory
     w->codec = kit_codec();
     w->scratch = page_scratch_new();
     w->tick = 1;

@@ -34,7 +34,7 @@ enum feed_rule {
 extern const char *const FEED_RULE_NAMES[FEED_RULES];
 
 struct feed_world;
-struct feed_world *feed_world_new(void); /* stores in a new folder, in memory if there is such a file system */
+struct feed_world *feed_world_new(void); /* stores in a kit_folder() */
 void feed_world_free(struct feed_world *world);
 
 /* One history of that seed, from new users on. Returns how many users have a wrong page, or may see posts of whom they may not, or not

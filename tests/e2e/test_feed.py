@@ -290,13 +290,20 @@ def test_nobody_follows_or_mutes_himself(feed, ada):
 
 
 def test_following_has_a_limit(feed, users):
+    """Authors decide, by how many the reader's owner has heard that she follows."""
     ada, *others = users(FOLLOWING_MAX + 2)
+
+    def wait_known(count):
+        eventually(lambda: feed.http(ada).ok('GET', f'/v1/users/{ada}').get('following') == count, what=f'she follows {count}')
+
     for other in others[:FOLLOWING_MAX]:
         feed.follow(ada, other)
+    wait_known(FOLLOWING_MAX)
     feed.http(ada).refused('PUT', f'/v1/follows/{others[-1]}', 409, 'following_limit')
     assert feed.http(ada).ok('PUT', f'/v1/follows/{others[0]}')['following'] is True  # follows him already
     assert feed.http(ada).ok('PUT', f'/v1/mutes/{others[-1]}') == {'user': others[-1], 'muted': True}
     feed.unfollow(ada, others[0])
+    wait_known(FOLLOWING_MAX - 1)
     feed.follow(ada, others[-1])
 
 

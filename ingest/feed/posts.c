@@ -303,7 +303,7 @@ static void read_own(void *context, int code, unsigned status, const char *text,
 static void read_found(struct post_request *asked, json_t *post) {
     if (!json_is_null(post)) {
         show_found(asked, json_incref(post));
-    } else if (asked->claims.user >= 0) {
+    } else if (asked->claims.user >= 0 && post_may_be_there(asked->gateway, asked->id)) {
         ask_own(asked, read_own);
         return;
     } else {

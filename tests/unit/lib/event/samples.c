@@ -400,13 +400,13 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
-    case POST_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(post_command, "\0\0\1\0"); // mentions, version, editor, reason
-    case POST_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(post_command, "\0\1\0");
+    case POST_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(post_command, "\0\0\1\0\0"); // mentions, version, editor, reason, held
+    case POST_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(post_command, "\0\1\0\0");
     case FOLLOW_REFUSAL_V1_SCHEMA_ID: RECODE_OLDER(follow_refusal, "\1"); // author
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case FOLLOWER_COMMAND_SCHEMA_ID: RECODE(follower_command);
     case VISIBILITY_SCHEMA_ID: RECODE(visibility);
-    case POST_COMMAND_V3_SCHEMA_ID: RECODE_OLDER(post_command, "");
+    case POST_COMMAND_V3_SCHEMA_ID: RECODE_OLDER(post_command, "\0");
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_V1_SCHEMA_ID: RECODE_OLDER(post, "\0"); // moderated
     case POST_SCHEMA_ID: RECODE(post);

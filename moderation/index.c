@@ -35,14 +35,15 @@ static const char SCHEMA[] =
     "CREATE INDEX people_by_time ON people(time, user);"
     "CREATE TABLE marks(name PRIMARY KEY, value) WITHOUT ROWID;";
 
+/* In brackets: of strings that stand side by side in a list, one may have lost its comma. */
 #define OF_KIND(rows, terms)                                                                                           \
     {                                                                                                                  \
-        [INDEX_FIND] = "SELECT " INDEX_COLUMNS " FROM " rows " WHERE id = ?1",                                         \
+        [INDEX_FIND] = ("SELECT " INDEX_COLUMNS " FROM " rows " WHERE id = ?1"),                                       \
         [INDEX_PUT] =                                                                                                  \
-            "REPLACE INTO " rows " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",    \
-        [INDEX_REMOVE] = "DELETE FROM " rows " WHERE id = ?1",                                                         \
-        [INDEX_ADD_TERMS] = "INSERT INTO " terms "(rowid, body) VALUES (?1, ?2)",                                      \
-        [INDEX_REMOVE_TERMS] = "INSERT INTO " terms "(" terms ", rowid, body) VALUES ('delete', ?1, ?2)",              \
+            ("REPLACE INTO " rows " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"),  \
+        [INDEX_REMOVE] = ("DELETE FROM " rows " WHERE id = ?1"),                                                       \
+        [INDEX_ADD_TERMS] = ("INSERT INTO " terms "(rowid, body) VALUES (?1, ?2)"),                                    \
+        [INDEX_REMOVE_TERMS] = ("INSERT INTO " terms "(" terms ", rowid, body) VALUES ('delete', ?1, ?2)"),            \
     }
 static const char *const SQL[INDEX_KINDS][INDEX_STATEMENTS] = {
     [INDEX_COMMENTS] = OF_KIND("comments", "terms"), [INDEX_POSTS] = OF_KIND("posts", "post_terms")};

@@ -241,10 +241,11 @@ static void show_post_command(struct buffer *out, const struct post_command *rec
     put_long(out, "version", record->version);
     put_long(out, "editor", record->editor);
     put_text(out, "reason", record->reason);
+    put_bool(out, "held", record->held);
 }
 
 static void show_post(struct buffer *out, const struct post *record) {
-    static const char *const states[] = {"LIVE", "DELETED", "HIDDEN"};
+    static const char *const states[] = {"LIVE", "DELETED", "HIDDEN", "HELD"};
     put_symbol(out, "state", states, record->state);
     put_text(out, "key", record->key);
     put_long(out, "deleted", record->deleted);

@@ -2,8 +2,8 @@
  *
  *     bench-feed-pages [--authors N] [--posts N] [--readers N] [--pages N] [--rounds N] [--json FILE]
  *
- * A page costs all that starling-feed does for it in its stores: it reads the reader's lists of follows and of mutes, finds the inbox,
- * and merges (feed/timelines.c). Lists and inboxes are in RocksDB's cache; the rows "reader in memory" have them in the process's own
+ * A page costs all that starling-feed does for it in its stores: it reads the reader's lists of follows and of mutes, leaves out whom a
+ * block is with (under "lists"; STRANGERS others have blocks, the readers only in the last row), finds the inbox, and merges (feed/timelines.c). Lists and inboxes are in RocksDB's cache; the rows "reader in memory" have them in the process's own
  * memory (feed/recent.h), as those of readers who have read a page lately are.
  *
  *     hot       every author's posts are in the lists of hot posts; inboxes are complete and empty
@@ -21,6 +21,7 @@
 #include "bench/arguments.h"
 #include "bench/feed_world.h"
 #include "bench/stores.h"
+#include "feed/blocks.h"
 #include "feed/inboxes.h"
 #include "feed/page.h"
 #include "feed/relations.h"
@@ -33,7 +34,8 @@ enum {
     FEW = 500,
     MANY = 5000,
     MANY_READERS = 500,
-    LOT = 200000
+    LOT = 200000,
+    STRANGERS = 100000
 };
 enum { ROUNDS_MAX = 99, AHEAD = 12, INBOX_BYTES = 8, LIST_BYTES = 4, DAY_MS = 86400000 };
 #define MEMORY ((size_t)2 << 30)
@@ -52,6 +54,7 @@ struct bench {
     const char *folder;
     struct relation_lists *lists;
     struct store *store;
+    struct table_store *blocks;
     struct inboxes *inboxes;
     struct hot *hot;
     struct page_scratch *scratch;
@@ -74,6 +77,7 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
     struct store_options store = {.memory_bytes = MEMORY, .point_lookups = true};
     if (relation_lists_open(&options, &bench->lists, &error)) bench_die(lists, error.text);
     if (store_open(posts, &store, &bench->store, &error)) bench_die(posts, error.text);
+    bench->blocks = blocks_new(bench->store, PARTITIONS, NULL, NULL);
     bench->inboxes = inboxes_new(&(struct inboxes_options){.store = bench->store,
                                                            .partitions = PARTITIONS,
                                                            .max = INBOX_MAX,
@@ -83,7 +87,8 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
     for (int32_t p = 0; p < PARTITIONS; p++) {
         if (list_store_open(relation_lists_store(bench->lists), p, clock_wall_ms(), 0, &error))
             bench_die(lists, error.text);
-        if (inboxes_open(bench->inboxes, p, 0, 0, &error)) bench_die(posts, error.text);
+        if (table_store_open(bench->blocks, p, 0, 0, &error) || inboxes_open(bench->inboxes, p, 0, 0, &error))
+            bench_die(posts, error.text);
     }
     free(lists);
     free(posts);
@@ -91,6 +96,7 @@ static void open_stores(struct bench *bench, size_t cache_bytes) {
 
 static void close_stores(struct bench *bench) {
     inboxes_free(bench->inboxes);
+    table_store_free(bench->blocks);
     store_close(bench->store);
     relation_lists_close(bench->lists);
 }
@@ -160,6 +166,18 @@ static void load_inboxes(struct bench *bench, int64_t filled) {
     write_inboxes(bench);
 }
 
+/* Each has a block with somebody whom nobody follows. */
+static void load_blocks(struct bench *bench, int64_t first, int64_t people) {
+    struct error error;
+    static int64_t offset;
+    for (int64_t person = first; person < first + people; person++) {
+        int64_t user = feed_world_id(person);
+        blocks_take(bench->blocks, feed_world_partition(&bench->options->world, user), offset++, user, 0, true);
+    }
+    if (table_store_write(bench->blocks, &error)) bench_die("blocks", error.text);
+    for (int32_t p = 0; p < PARTITIONS; p++) store_compact(bench->store, table_store_family(bench->blocks, p, 0));
+}
+
 static double load_hot(struct bench *bench) {
     const struct options *options = bench->options;
     double making = bench_cpu_s();
@@ -186,6 +204,7 @@ static void make_page(struct bench *bench, const struct hot *hot, int64_t person
     if (steps > 1 && inboxes_find(bench->inboxes, partition, reader, SPARE * PAGE, &bench->inbox, &error))
         bench_die("an inbox", error.text);
     if (relation_lists_all(bench->lists, partition, reader, RELATION_FOLLOWING, &bench->following, &error) ||
+        blocks_leave_out(bench->store, bench->blocks, partition, reader, &bench->following, &bench->muted, &error) ||
         relation_lists_all(bench->lists, partition, reader, RELATION_MUTED, &bench->muted, &error))
         bench_die("lists", error.text);
     bench->sum += bench->following.count;
@@ -313,6 +332,7 @@ static void measure_all(struct bench *bench) {
     struct hot_usage used = hot_used(bench->hot);
     load_lists(bench);
     load_inboxes(bench, few);
+    load_blocks(bench, options->readers + MANY_READERS, STRANGERS);
     load_store_floor(bench, &family);
     size_t lines = used.authors * 30 / 64, bytes = (lines * 64 / MEM_LARGE_PAGE + 1) * MEM_LARGE_PAGE;
     uint64_t *table = mem_pages(bytes, true);
@@ -376,6 +396,9 @@ static void measure_all(struct bench *bench) {
         if (rows[i].family) rows[i].family = family;
         measure(bench, &rows[i], false);
     }
+    load_blocks(bench, rows[1].first, rows[1].readers);
+    rows[1].name = "500, inbox, a block, in memory";
+    measure(bench, &rows[1], false);
     if (options->json) fputc(']', options->json);
     mem_pages_free(table, bytes);
     hot_free(none);

@@ -138,7 +138,7 @@ static const struct {
     {"a Chinese word, visible, of a day, of a subject", WORD | DAY | SUBJECT | STATE},
 };
 
-static bool count_one(void *context, const struct comment_wide *comment) {
+static bool count_one(void *context, const struct index_row *comment) {
     (void)comment;
     ++*(int64_t *)context;
     return true;

@@ -76,7 +76,7 @@ static inline size_t people_say(char *text, size_t room, const char *token, stru
 /* The hello of a user; the caller frees. */
 static inline char *people_hello(struct token_issuer *issuer, size_t index, int64_t time) {
     char text[1024];
-    char *token = token_issue(issuer, people_user(index), clock_wall_ms() + PEOPLE_TOKEN_MS);
+    char *token = token_issue(issuer, people_user(index), NULL, clock_wall_ms() + PEOPLE_TOKEN_MS);
     people_say(text, sizeof text, token, people_home(index), time);
     free(token);
     return mem_string(text);

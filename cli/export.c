@@ -218,6 +218,9 @@ static int print_account(struct user_export *export) {
             json_put_text(&item, handle, strlen(handle));
         else
             buffer_string(&item, "null");
+        const char *visibility = json_string_value(json_object_get(counts, "visibility"));
+        buffer_string(&item, ",\"visibility\":");
+        json_put_text(&item, visibility ? visibility : "", visibility ? strlen(visibility) : 0);
         buffer_byte(&item, '}');
         code = print_item(ACCOUNT, buffer_cstring(&item), item.size, export->error);
     }
@@ -302,8 +305,8 @@ static int run(struct cli *cli, int argc, char **argv) {
     struct user_export export = {.cli = cli, .sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, following, followers, muted, posts, notices, comments, edits, likes, "
-         "reports, history, decisions",
+         "only these: account, friends, following, followers, requesting, requested, muted, posts, notices, comments, "
+         "edits, likes, reports, history, decisions",
          &export.kinds, NULL},
     };
     int code = cli_open(cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options));

@@ -23,7 +23,7 @@ const struct cli_command FOLLOWS_COMMAND = {
     .synopsis = "import FILE [--resume STATE] [--wait SECONDS] | export [FILE]",
     .summary = "who follows whom in bulk: a line \"a b\" is a follows b, .gz too",
     .notes = "A line is two user ids, with blanks or a comma between; # begins a comment. import stays at most\n"
-             "100,000 commands ahead of the daemons, and may be repeated. A rule may refuse a follow (a block,\n"
-             "feed.following.max) without a message: export shows which there are.",
+             "100,000 commands ahead of the daemons, and may be repeated. A block refuses a follow without a\n"
+             "message, and a user whose posts are for followers has a request: export shows which follows there are.",
     .run = run,
 };

@@ -5,33 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/api.h"
 #include "cli/reader.h"
 #include "cli/record_text.h"
 #include "cli/sender.h"
 #include "event/topics.h"
 #include "json/json.h"
 #include "kafka/admin.h"
-#include "service/http_client.h"
-#include "service/token.h"
 
-enum { TIMEOUT_MS = 40000, AGAIN_MS = 500, TOKEN_TTL_MS = 3600 * 1000, ADMIN_MS = 10000, QUEUE_PARTITIONS = 1 };
+enum { AGAIN_US = 500000, ADMIN_MS = 10000, QUEUE_PARTITIONS = 1 };
 
 struct forgetting {
     const struct cli *cli;
     int64_t user;
-    const char *url, *token;
-    uv_loop_t loop;
-    struct http_client *client;
-    struct loop_timer *again;
-    struct token_issuer *issuer;
-    bool done;
+    struct api *api;
     int64_t until_us, files_by; /* files_by: when history's files will lack the user, ms; 0: nobody has said so */
-    int code;
     struct error error;
 };
 
@@ -44,66 +36,45 @@ static void print_removed(const json_t *report) {
         printf("%-12s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(count));
 }
 
-static void finish(struct forgetting *forgetting, int code) {
-    forgetting->code = code;
-    forgetting->done = true;
-}
-
-static void on_report(void *context, int code, unsigned status, const char *reply, size_t size) {
-    struct forgetting *forgetting = context;
+/* 1: ask again; 0: the user is forgotten. */
+static int take_report(struct forgetting *forgetting, int code, unsigned status, const struct buffer *reply) {
     struct error *error = &forgetting->error;
-    json_t *report = code == 0 && (status == 200 || status == 202) ? json_parse(reply, size, NULL) : NULL;
+    bool said = code == 0 && (status == 200 || status == 202);
+    json_t *report = said ? json_parse(reply->data, reply->size, NULL) : NULL;
     const char *at = json_string_value(json_object_get(report, "at"));
-    if (status == 202 && report && at) fprintf(stderr, "forgetting: at %s\n", at);
+    int result = 1;
     if (report && status == 200) {
         print_removed(report);
         forgetting->files_by = json_integer_value(json_object_get(json_object_get(report, "later"), "history_files"));
-        finish(forgetting, 0);
-    } else if (code == 0 && status >= 400 && status < 500 && status != 429) {
-        finish(forgetting, error_set(error, -EACCES, "the gateway answers %u: %.*s", status, (int)size, reply));
-    } else if (clock_monotonic_us() < forgetting->until_us) {
-        loop_timer_again(forgetting->again, AGAIN_MS, 0);
-    } else {
-        finish(forgetting, error_set(error, -ETIMEDOUT, "%s did not come to an end: %s. Repeat it", forgetting->url,
-                                     code ? strerror(-code)
-                                     : at ? at
-                                          : "it is busy, or an owner is away"));
+        result = 0;
+    } else if (!said && !api_may_try_again(code, status)) {
+        result = error_set(error, -EACCES, "the gateway answers %u: %.*s", status, (int)reply->size,
+                           (const char *)reply->data);
+    } else if (clock_monotonic_us() >= forgetting->until_us) {
+        result = error_set(error, -ETIMEDOUT, "%s did not come to an end: %s. Repeat it", api_url(forgetting->api),
+                           code ? strerror(-code)
+                           : at ? at
+                                : "it is busy, or an owner is away");
+    } else if (at) {
+        fprintf(stderr, "forgetting: at %s\n", at);
     }
     json_decref(report);
+    return result;
 }
 
-static void ask(void *context) {
-    struct forgetting *forgetting = context;
-    char *made =
-        forgetting->token ? NULL : token_issue(forgetting->issuer, forgetting->user, clock_wall_ms() + TOKEN_TTL_MS);
-    char *url = mem_format("%s/v1/me", forgetting->url);
-    http_fetch(forgetting->client, "DELETE", url, made ? made : forgetting->token, NULL, TIMEOUT_MS, on_report,
-               forgetting);
-    free(made);
-    free(url);
-}
-
-static int forget(struct forgetting *forgetting) {
-    struct error *error = &forgetting->error;
-    if (!forgetting->token) {
-        const char *file = forgetting->cli->settings.hs256_key_file;
-        if (!*file) return error_set(error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");
-        int code = token_issuer_new(file, &forgetting->issuer, error);
-        if (code) return code;
-    }
-    if (uv_loop_init(&forgetting->loop)) {
-        token_issuer_free(forgetting->issuer);
-        return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
-    }
-    forgetting->client = http_client_new(&forgetting->loop);
-    forgetting->again = loop_timer_new(&forgetting->loop, 0, 0, ask, forgetting);
-    while (!forgetting->done) uv_run(&forgetting->loop, UV_RUN_ONCE);
-    loop_timer_free(forgetting->again);
-    http_client_free(forgetting->client);
-    uv_run(&forgetting->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&forgetting->loop);
-    token_issuer_free(forgetting->issuer);
-    return forgetting->code;
+static int forget(struct forgetting *forgetting, const struct api_options *options) {
+    struct buffer reply = {0};
+    unsigned status = 0;
+    int code = api_new(options, &forgetting->api, &forgetting->error);
+    if (code) return code;
+    do {
+        code = api_ask(forgetting->api, "DELETE", "/v1/me", NULL, &status, &reply);
+        code = take_report(forgetting, code, status, &reply);
+        if (code > 0) usleep(AGAIN_US);
+    } while (code > 0);
+    buffer_free(&reply);
+    api_free(forgetting->api);
+    return code;
 }
 
 /* ---- dead letters ---- */
@@ -234,20 +205,21 @@ static int print_topics(struct forgetting *forgetting) {
 
 static int run(struct cli *cli, int argc, char **argv) {
     struct forgetting forgetting = {.cli = cli};
+    struct api_options api = {.cli = cli};
     const char *seconds = NULL;
     int64_t wait_s = 600;
     const struct cli_option options[] = {
-        {"http", "URL", "a gateway (api.url)", &forgetting.url, NULL},
-        {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &forgetting.token, NULL},
+        {"http", "URL", "a gateway (api.url)", &api.url, NULL},
+        {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &api.token, NULL},
         {"wait", "SECONDS", "so long at most (600)", &seconds, NULL},
     };
     int code = cli_open(cli, &FORGET_COMMAND, argc, argv, options, ARRAY_SIZE(options));
     if (code) return code;
     if (cli_one_user(cli, &forgetting.user) || cli_int_option(&FORGET_COMMAND, "wait", seconds, 1, 86400, &wait_s))
         return CLI_WRONG_USAGE;
-    if (!forgetting.url) forgetting.url = cli->settings.api_url;
     forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;
-    code = forget(&forgetting);
+    api.user = forgetting.user;
+    code = forget(&forgetting, &api);
     if (!code) code = remove_letters(&forgetting);
     if (!code) code = print_topics(&forgetting);
     if (!code && fflush(stdout)) code = error_set(&forgetting.error, -EIO, "standard output cannot be written");

@@ -112,7 +112,8 @@ static void on_open(void *context, struct ws_connection *connection) {
     if (phone->closing) return;
     phone->connection = connection;
     phone->trouble.text[0] = '\0';
-    char *made = options->token ? NULL : token_issue(phone->issuer, options->user, clock_wall_ms() + TOKEN_TTL_MS);
+    char *made =
+        options->token ? NULL : token_issue(phone->issuer, options->user, NULL, clock_wall_ms() + TOKEN_TTL_MS);
     options->hello(options->context, &phone->frame, made ? made : options->token);
     ws_send(connection, &phone->frame);
     free(made);

@@ -127,7 +127,8 @@ static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t s
     case TIMELINE_ITEM_BEGIN:
     case TIMELINE_ITEM_HOT:
     case TIMELINE_ITEM_HOT_GONE:
-    case TIMELINE_ITEM_EDITED: return false; // they are about their recipient alone
+    case TIMELINE_ITEM_EDITED:
+    case TIMELINE_ITEM_MODERATED: return false; // they are about their recipient alone
     }
     return false;
 }
@@ -160,7 +161,7 @@ static int64_t number_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(
 
 /* [user, what, other] of a key of `follows`; false: it is no such key. */
 static bool put_follow_key(struct buffer *out, const struct kafka_record *record) {
-    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes"};
+    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes", "asked by", "asks"};
     struct relation_half key;
     if (!relation_key_read(record->key, record->key_size, &key)) return false;
     buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", key.user, RELATIONS[key.relation], key.other);
@@ -373,6 +374,11 @@ bool record_concerns(struct codec *codec, const struct kafka_record *record, int
         struct follow_command command;
         return event_decode_follow_command(codec, value, size, &command, NULL) == 0 &&
                (command.user == user || command.other == user);
+    }
+    if (value && record->topic == &TOPIC_FOLLOWER_COMMANDS) {
+        struct follower_command command;
+        return event_decode_follower_command(codec, value, size, &command, NULL) == 0 &&
+               (command.author == user || command.reader == user);
     }
     if (value && record->topic == &TOPIC_NAME_COMMANDS) {
         struct name_command command;

@@ -40,8 +40,10 @@ static bool is_of_posts(const struct topic *topic) { return topic == &TOPIC_POST
 /* The id of the post or comment that a record is about; 0: it is about none. */
 static int64_t id_of(const struct kafka_record *record) {
     struct subject_key parts;
-    if (is_of_posts(record->topic))
-        return record->key_size == 2 * USER_BYTES ? (int64_t)bytes_get_be64(record->key + USER_BYTES) : 0;
+    if (is_of_posts(record->topic)) // a former text's version is behind the id
+        return record->key_size == 2 * USER_BYTES || record->key_size == 3 * USER_BYTES
+                   ? (int64_t)bytes_get_be64(record->key + USER_BYTES)
+                   : 0;
     bool comment = record->topic == &TOPIC_COMMENTS && subject_key_read(record->key, record->key_size, &parts);
     return comment && parts.numbers == 1 ? parts.comment : 0;
 }

@@ -64,11 +64,11 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
 
 int setup_follow(struct setup *setup, int64_t a, int64_t b, struct error *error) {
     if (a < 0 || b < 0 || a == b) return error_set(error, -EINVAL, "%" PRId64 " cannot follow %" PRId64, a, b);
-    const struct follow_command command = {
-        .kind = FOLLOW_COMMAND_FOLLOW, .user = a, .other = b, .time = clock_wall_ms()};
+    const struct follower_command command = {
+        .kind = FOLLOWER_COMMAND_ASK, .author = b, .reader = a, .time = clock_wall_ms()};
     buffer_clear(&setup->value);
-    event_encode_follow_command(&setup->value, &command);
-    return put(setup, &TOPIC_FOLLOW_COMMANDS, a, error);
+    event_encode_follower_command(&setup->value, &command);
+    return put(setup, &TOPIC_FOLLOWER_COMMANDS, b, error);
 }
 
 int setup_share(struct setup *setup, int64_t user, enum sharing_mode mode, struct error *error) {
@@ -106,8 +106,8 @@ const struct setup_deciders SETUP_ROUTERS = {
 
 const struct setup_deciders SETUP_FEEDS = {
     .who = "feed process",
-    .commands = &TOPIC_FOLLOW_COMMANDS,
-    .commands_left = "follow commands are not decided",
+    .commands = &TOPIC_FOLLOWER_COMMANDS,
+    .commands_left = "follower commands are not decided",
 };
 
 const struct setup_deciders SETUP_COMMENTS = {

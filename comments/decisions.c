@@ -196,7 +196,7 @@ static int find_thread(struct decisions *decisions, struct decision *decided, st
     code = find_place(decisions, decided, command->comment, &thread->about, error);
     if (!code && thread->about.id) code = find_above(decisions, decided, error);
     bool writes = comment_command_writes(command->kind), edits = command->kind == COMMENT_COMMAND_EDIT;
-    bool there = thread->about.id || (thread->registered && comment_command_likes_subject(command));
+    bool there = thread->about.id || comment_command_of_subject(command);
     if (!code && there && edits)
         code = find_repeat(decisions, decided, error);
     else if (!code && there && !writes)
@@ -245,7 +245,7 @@ int decisions_read(struct decisions *decisions, const struct kafka_record *recor
     item->kind = command.kind;
     item->user = command.user;
     item->comment = command.comment;
-    item->likes_subject = comment_command_likes_subject(&command);
+    item->of_subject = comment_command_of_subject(&command);
     item->subject = text_in(&command.subject, record, item->value);
     item->client = text_in(&command.key, record, item->value);
     return 0;
@@ -323,7 +323,7 @@ static void want(struct decisions *decisions, const struct decider_command *slot
     if (item->comment && !pending(decisions, THREADS_COMMENTS, &key))
         threads_want_comment(threads, slot->partition, &item->subject, item->comment);
     decisions_key(&key, &item->subject, 2, item->comment, item->user);
-    if ((item->comment || item->likes_subject) && !writes && !pending(decisions, THREADS_REACTIONS, &key))
+    if ((item->comment || item->of_subject) && !writes && !pending(decisions, THREADS_REACTIONS, &key))
         threads_want_reaction(threads, slot->partition, &item->subject, item->comment, item->user);
     if (!writes) return;
     threads_want_key(threads, slot->partition, &item->subject, item->user, &item->client);

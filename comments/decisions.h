@@ -26,8 +26,8 @@ struct comment_item {
     int64_t arrived_ms;
     /* The parts that decide which rows it looks up: */
     enum comment_command_kind kind;
-    int64_t user, comment; /* comment 0: none, or one that is named by its key */
-    bool likes_subject;
+    int64_t user, comment;             /* comment 0: none, or one that is named by its key */
+    bool of_subject;                   /* comment_command_of_subject */
     struct event_text subject, client; /* in the value; size 0: they lie elsewhere */
 };
 

@@ -264,7 +264,7 @@ int decisions_write_refusal(struct decisions *decisions, const struct decision *
     return write_value(decisions, &TOPIC_COMMENT_REFUSALS, decided->slot->partition, &key);
 }
 
-/* Whether the log tells of it: everything that somebody did to a comment of somebody else. */
+/* Whether the log tells of it: everything that somebody did to a comment of somebody else, and reports of subjects. */
 static bool is_logged(const struct decision *decided, enum moderation_entry_what *what) {
     const struct comment_command *command = decided->command;
     switch (command->kind) {
@@ -284,15 +284,17 @@ static bool is_logged(const struct decision *decided, enum moderation_entry_what
 
 static int write_entry(struct decisions *decisions, const struct decision *decided) {
     const struct comment_command *command = decided->command;
+    bool of_subject = comment_command_of_subject(command);
+    bool changed = of_subject ? decided->thread.reaction_changed : decided->thread.about.changed;
     struct moderation_entry entry = {
         .user = command->user,
         .role = (enum moderation_entry_role)command->role,
-        .author = decided->thread.about.comment.user,
+        .author = of_subject ? command->owner : decided->thread.about.comment.user,
         .reason = command->kind == COMMENT_COMMAND_EDIT ? command->reason : command->text,
         .time = decided->arrived_ms,
     };
     struct decisions_key key;
-    if (!decided->thread.about.changed || !is_logged(decided, &entry.what)) return 0;
+    if (!changed || !is_logged(decided, &entry.what)) return 0;
     decisions_key(&key, &command->subject, 2, command->comment, decided->slot->offset);
     buffer_clear(&decisions->value);
     edit_encode_moderation_entry(&decisions->value, &entry);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/loop.h"
-#include "comments/bans.h"
+#include "users/bans.h"
 #include "comments/comments.h"
 #include "comments/edges.h"
 #include "comments/replies.h"

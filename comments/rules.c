@@ -49,7 +49,7 @@ const char *comment_command_complaint(const struct comment_command *command) {
     if (!command->key.size || command->key.size > COMMENT_CLIENT_KEY_MAX)
         return "its key is empty or longer than 64 bytes";
     if (text_utf8_points(command->key.data, command->key.size) < 0) return "its key is not UTF-8";
-    bool names = names_a_comment(command->kind) && !comment_command_likes_subject(command);
+    bool names = names_a_comment(command->kind) && !comment_command_of_subject(command);
     if (names ? !names_one(command) : command->comment || command->named_key.size)
         return "it names no comment, or one where there must be none";
     if (command->written && !comment_command_imports(command)) return "only a service imports, and no negative times";
@@ -158,8 +158,8 @@ static void register_post(const struct comment_command *command, struct thread *
 
 static enum comment_state state_of_new(const struct comment_command *command, const struct thread *thread) {
     if (comment_command_imports(command)) return (enum comment_state)command->state;
-    bool held = thread->subject.review == COMMENT_SUBJECT_BEFORE && !owns(command, thread);
-    return held ? COMMENT_HELD : COMMENT_VISIBLE;
+    bool reviewed = thread->subject.review == COMMENT_SUBJECT_BEFORE && !owns(command, thread);
+    return reviewed || command->state == COMMENT_COMMAND_HELD ? COMMENT_HELD : COMMENT_VISIBLE;
 }
 
 static void make(const struct comment_command *command, struct thread *thread) {
@@ -256,6 +256,14 @@ static int report(struct thread *thread) {
     thread->reported = true;
     thread->about.comment.reports++;
     thread->reaction_changed = thread->about.changed = true;
+    return THREAD_DONE;
+}
+
+/* A post, or a user (user:123), who need not be registered, and is not by it: it is noted who has reported, and the log has the reason. */
+static int report_subject(const struct comment_command *command, struct thread *thread) {
+    if (command->owner < 0) return COMMENT_REFUSAL_NO_SUBJECT;
+    if (thread->reported) return THREAD_DONE;
+    thread->reported = thread->reaction_changed = true;
     return THREAD_DONE;
 }
 
@@ -364,7 +372,9 @@ static int register_subject(const struct comment_command *command, struct thread
 int thread_decide(const struct comment_command *command, struct thread *thread) {
     if (comment_command_writes(command->kind)) return write_comment(command, thread);
     if (command->kind == COMMENT_COMMAND_REGISTER) return register_subject(command, thread);
-    if (comment_command_likes_subject(command)) return like_subject(command, thread);
+    if (comment_command_of_subject(command))
+        return command->kind == COMMENT_COMMAND_REPORT ? report_subject(command, thread)
+                                                       : like_subject(command, thread);
     if (!thread->registered) return COMMENT_REFUSAL_NO_SUBJECT;
     if (names_a_comment(command->kind) && !thread->about.id) return COMMENT_REFUSAL_NO_COMMENT;
     switch (command->kind) {

@@ -71,10 +71,11 @@ static inline bool comment_command_writes(enum comment_command_kind kind) {
     return kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY;
 }
 
-/* Whether the subject itself is liked, or no longer: a LIKE or UNLIKE of no comment. */
-static inline bool comment_command_likes_subject(const struct comment_command *command) {
+/* Whether the subject itself is liked, or no longer, or reported: a LIKE, UNLIKE or REPORT of no comment. */
+static inline bool comment_command_of_subject(const struct comment_command *command) {
+    enum comment_command_kind kind = command->kind;
     return !command->comment && !command->named_key.size &&
-           (command->kind == COMMENT_COMMAND_LIKE || command->kind == COMMENT_COMMAND_UNLIKE);
+           (kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE || kind == COMMENT_COMMAND_REPORT);
 }
 
 /* Whether a service imports what was written elsewhere: then nobody's right to write is asked for, and the comment comes with its time

@@ -13,6 +13,12 @@ extern const struct screen COMMENTS_SCREEN;
  * publicly. The router decides what is shown, and how often: the one that owns the user, as over HTTP (docs/EXACTNESS.md, rule 10). */
 extern const struct screen DISCOVER_SCREEN;
 
+/* The values of FEED_SCREEN_SECTION. */
+struct feed_screen_settings {
+    const char *group; /* also asked who may see the post that comments are about */
+    int64_t texts, texts_s;
+};
+
 extern const struct config_section FEED_SCREEN_SECTION, COMMENTS_SCREEN_SECTION, DISCOVER_SCREEN_SECTION;
 
 extern const struct screen *const SCREENS[]; /* NULL behind the last; at most SCREENS_MAX (screen_set.h) */

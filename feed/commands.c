@@ -7,12 +7,14 @@
 #include "event/topics.h"
 #include "feed/commands_private.h"
 
-static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS, &TOPIC_NAME_COMMANDS};
+static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWER_COMMANDS, &TOPIC_POST_COMMANDS,
+                                               &TOPIC_NAME_COMMANDS};
 static const struct decider_state STATES[] = {{&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
                                               {&TOPIC_POSTS, COMMANDS_CLIENT_KEY_MAX, sizeof(struct pending_post)},
                                               {&TOPIC_POST_TEXTS, POST_KEY_SIZE, sizeof(int64_t)},
                                               {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
-                                              {&TOPIC_FOLLOW_REFUSALS, COMMANDS_REFUSAL_KEY_SIZE, sizeof(int64_t)}};
+                                              {&TOPIC_FOLLOW_REFUSALS, COMMANDS_REFUSAL_KEY_SIZE, sizeof(int64_t)},
+                                              {&TOPIC_VISIBILITY, VISIBILITY_KEY_SIZE, sizeof(int64_t)}};
 
 /* ---- reading ---- */
 
@@ -23,6 +25,17 @@ static int read_follow(struct feed_commands *commands, const struct kafka_record
     const char *reason = follow_command_complaint(&item->follow);
     if (!reason && hash_user_partition(item->follow.user, commands->options.partitions) != record->partition)
         reason = "not in the partition of the user";
+    return reason ? error_set(error, -EINVAL, "%s", reason) : 0;
+}
+
+static int read_follower(struct feed_commands *commands, const struct kafka_record *record, struct command_item *item,
+                         struct error *error) {
+    int code =
+        event_decode_follower_command(commands->codec, record->value, record->value_size, &item->follower, error);
+    if (code) return code;
+    const char *reason = follower_command_complaint(&item->follower);
+    if (!reason && hash_user_partition(item->follower.author, commands->options.partitions) != record->partition)
+        reason = "not in the partition of the author";
     return reason ? error_set(error, -EINVAL, "%s", reason) : 0;
 }
 
@@ -47,6 +60,7 @@ static int read_command(void *context, const struct kafka_record *record, void *
     *item = (struct command_item){.arrived_ms = record->timestamp};
     if (!record->value) return error_set(error, -EBADMSG, "a command needs a value");
     if (record->topic == &TOPIC_NAME_COMMANDS) return name_commands_read(commands->names, record, &item->name, error);
+    if (record->topic == &TOPIC_FOLLOWER_COMMANDS) return read_follower(commands, record, item, error);
     return (record->topic == &TOPIC_POST_COMMANDS ? read_post : read_follow)(commands, record, item, error);
 }
 
@@ -65,6 +79,7 @@ static int decide_name(struct feed_commands *commands, const struct decider_comm
 
 static int decide_one(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
     if (slot->topic == &TOPIC_POST_COMMANDS) return commands_decide_post(commands, slot, error);
+    if (slot->topic == &TOPIC_FOLLOWER_COMMANDS) return commands_decide_follower(commands, slot, error);
     return (slot->topic == &TOPIC_NAME_COMMANDS ? decide_name : commands_decide_follow)(commands, slot, error);
 }
 
@@ -111,6 +126,7 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
     });
     commands->relations = decider_overlay(commands->decider, &TOPIC_FOLLOWS);
     commands->refusals = decider_overlay(commands->decider, &TOPIC_FOLLOW_REFUSALS);
+    commands->visibility = decider_overlay(commands->decider, &TOPIC_VISIBILITY);
     commands->posts = decider_overlay(commands->decider, &TOPIC_POSTS);
     commands->texts = decider_overlay(commands->decider, &TOPIC_POST_TEXTS);
     commands->names = name_commands_new(commands->decider, options->names, options->partitions);
@@ -124,6 +140,7 @@ void feed_commands_free(struct feed_commands *commands) {
     codec_free(commands->codec);
     codec_free(commands->text_codec);
     buffer_free(&commands->value);
+    id_list_free(&commands->readers);
     free(commands);
 }
 

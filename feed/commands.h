@@ -1,11 +1,11 @@
-/* The feed's commands, as a product of lib/decider: follows and mutes against the user's lists, posts against the author's posts, and
- * steps to a handle (feed/name_commands.h).
+/* The feed's commands, as a product of lib/decider: an author's followers and who sees the author's posts, mutes against the user's lists,
+ * posts against the author's posts, and steps to a handle (feed/name_commands.h).
  *
- *     follow-commands --+                                     +--> both halves of a follow, each in its user's partition: follows
- *                       +--> decider --> decide (feed/rules.h)+
- *     post-commands ----+                                     +--> posts and post-texts, in the author's partition; moderation-log
+ *     follow-commands ----+                                   +--> follows: mutes. Wishes to follow go on to follower-commands
+ *     follower-commands --+--> decider --> decide (rules.h) --+--> follows: both halves of a follow or a request; visibility
+ *     post-commands ------+                                   +--> posts and post-texts, in the author's partition; moderation-log
  *
- * A refused follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
+ * A refused wish to follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
  * follow or of a post that mentions users. Loop's thread.
  */
 #pragma once
@@ -16,7 +16,9 @@
 #include "feed/posts.h"
 #include "feed/refusals.h"
 #include "feed/relations.h"
+#include "feed/visibility.h"
 #include "tasks/tasks.h"
+#include "users/bans.h"
 
 struct feed_commands;
 
@@ -28,7 +30,9 @@ struct feed_commands_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct table_store *blocks;
+    struct visibility_store *visibility;
     struct names *names;
+    const struct bans *bans;
     const char *transactional_id;
     int32_t partitions, subject_partitions; /* subject: of the moderation log */
     size_t batch;                           /* commands in one transaction at most */
@@ -45,7 +49,9 @@ struct name_commands *feed_commands_names(struct feed_commands *commands); /* li
 
 /* Whether nothing that was decided about this relation, or about this post of this key or id, still waits to be read back. */
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half);
-/* Whether that follow command was refused, and the refusal is not read back yet. */
+bool feed_commands_follower_read(const struct feed_commands *commands, int64_t author, int64_t reader);
+bool feed_commands_visibility_read(const struct feed_commands *commands, int64_t author);
+/* Whether that follower command was refused, and the refusal is not read back yet. */
 bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
                            enum follow_refusal_reason *reason);
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);

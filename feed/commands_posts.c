@@ -57,6 +57,9 @@ static int read_post_now(struct feed_commands *commands, int32_t partition, cons
     if (newest) {
         found->id = newest->id;
         found->deleted = newest->deleted;
+        found->hidden = newest->hidden;
+        found->held = newest->held;
+        found->moderated = newest->moderated;
         return 0;
     }
     if (command->kind == POST_COMMAND_POST) {
@@ -96,14 +99,17 @@ static void note_post(struct feed_commands *commands, int32_t partition, int64_t
     overlay_put(commands->posts, partition, 0, counted, sizeof counted, &tick, sizeof tick);
 }
 
+static const struct post_text UNCHANGED;
+
 static int write_records(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
                          const struct post *post, const struct post_text *text) {
     uint8_t key[POST_KEY_SIZE];
     post_key_write(key, author, id);
     buffer_clear(&commands->value);
-    if (post) event_encode_post(&commands->value, post);
+    if (post) edit_encode_post(&commands->value, post);
     int code = decider_write(commands->decider, &TOPIC_POSTS, partition, key, sizeof key,
                              post ? commands->value.data : NULL, commands->value.size);
+    if (text == &UNCHANGED) return code;
     buffer_clear(&commands->value);
     if (text) edit_encode_post_text(&commands->value, text);
     if (!code)
@@ -112,7 +118,7 @@ static int write_records(struct feed_commands *commands, int32_t partition, int6
     return code;
 }
 
-/* post or text NULL: a tombstone. Since a migration to more partitions, the author of an older post may have moved away from the partition
+/* post or text NULL: a tombstone; text UNCHANGED: it stays. Since a migration to more partitions, the author of an older post may have moved away from the partition
  * that the post's id names. There lies a second copy, for those who know nothing but the id; the two change together. */
 static int write_post(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
                       const struct post *post, const struct post_text *text) {
@@ -143,19 +149,17 @@ static int write_text(struct feed_commands *commands, int32_t partition, int64_t
 
 static int make_post(struct feed_commands *commands, const struct decider_command *slot,
                      const struct post_command *command) {
-    struct pending_post made = {.id = next_id(commands, slot)};
-    struct post post = {.state = POST_LIVE, .key = command->key};
-    struct post_text text = {.text = command->text,
-                             .media = command->media,
-                             .version = 1,
-                             .editor = -1,
-                             .mentions = command->version ? command->mentions : (struct event_longs){.count = 0}};
+    bool held = command->held;
+    struct pending_post made = {.id = next_id(commands, slot), .moderated = held, .hidden = held, .held = held};
+    struct post post = {.state = held ? POST_HELD : POST_LIVE, .key = command->key, .moderated = held};
+    struct post_text text = {
+        .text = command->text, .media = command->media, .version = 1, .editor = -1, .mentions = command->mentions};
     pending_key(&made, command->key.data, command->key.size);
     note_post(commands, slot->partition, command->user, &made);
     int code = write_post(commands, slot->partition, command->user, made.id, &post, &text);
-    return code ? code
-                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
-                                         ids_time_ms(made.id), &command->mentions);
+    if (code || held) return code;
+    return notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
+                                  ids_time_ms(made.id), &command->mentions);
 }
 
 /* ---- edits ---- */
@@ -170,11 +174,17 @@ static int read_text(struct feed_commands *commands, int32_t partition, int64_t 
     return code;
 }
 
-/* The log has a moderator's edit of somebody else's post, as it has those of comments. */
+/* The log has what a moderator does to somebody else's post, as it has that of comments. */
 static int write_entry(struct feed_commands *commands, const struct decider_command *slot,
-                       const struct post_command *command) {
+                       const struct post_command *command, const struct post_found *was) {
+    static const enum moderation_entry_what WHAT[] = {
+        [POST_COMMAND_EDIT] = MODERATION_ENTRY_EDIT,
+        [POST_COMMAND_DELETE] = MODERATION_ENTRY_DELETE,
+        [POST_COMMAND_HIDE] = MODERATION_ENTRY_HIDE,
+        [POST_COMMAND_RESTORE] = MODERATION_ENTRY_RESTORE,
+    };
     const struct moderation_entry entry = {
-        .what = MODERATION_ENTRY_EDIT,
+        .what = command->kind == POST_COMMAND_RESTORE && was->held ? MODERATION_ENTRY_APPROVE : WHAT[command->kind],
         .user = command->editor,
         .role = MODERATION_ENTRY_MODERATOR,
         .author = command->user,
@@ -194,7 +204,7 @@ static int write_entry(struct feed_commands *commands, const struct decider_comm
 }
 
 static int write_edit(struct feed_commands *commands, const struct decider_command *slot,
-                      const struct post_command *command, const struct post_text *was) {
+                      const struct post_command *command, const struct post_found *post, const struct post_text *was) {
     int64_t now_ms = ((const struct command_item *)slot->item)->arrived_ms, version = was->version + 1;
     const struct post_text former = {
         .text = was->text, .media = was->media, .version = was->version, .edited = was->edited, .editor = was->editor};
@@ -212,10 +222,10 @@ static int write_edit(struct feed_commands *commands, const struct decider_comma
     overlay_put(commands->texts, slot->partition, 0, key, sizeof key, &version, sizeof version);
     int code = write_text(commands, slot->partition, command->user, command->id, was->version, &former);
     if (!code) code = write_text(commands, slot->partition, command->user, command->id, 0, &text);
-    if (!code && command->editor >= 0) code = write_entry(commands, slot, command);
-    return code ? code
-                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id,
-                                         now_ms, &told);
+    if (!code && command->editor >= 0) code = write_entry(commands, slot, command, post);
+    if (code || post->held) return code; // whom its text mentions hear of it when it is approved
+    return notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id, now_ms,
+                                  &told);
 }
 
 /* A deletion takes the former texts along. */
@@ -253,15 +263,48 @@ static int key_of(struct feed_commands *commands, int32_t partition, struct pend
 }
 
 static int remove_post(struct feed_commands *commands, const struct decider_command *slot,
-                       const struct post_command *command, struct error *error) {
-    struct pending_post gone = {.id = command->id, .deleted = clock_wall_ms()};
+                       const struct post_command *command, const struct post_found *was, struct error *error) {
+    struct pending_post gone = {
+        .id = command->id, .deleted = clock_wall_ms(), .hidden = was->hidden || command->editor >= 0};
     int code = key_of(commands, slot->partition, &gone, command->user, error);
     if (!code) code = forget_former(commands, slot->partition, command->user, command->id, error);
     if (code) return code;
-    struct post post = {
-        .state = POST_DELETED, .key = {.data = gone.key, .size = gone.key_size}, .deleted = gone.deleted};
+    struct post post = {.state = POST_DELETED,
+                        .key = {.data = gone.key, .size = gone.key_size},
+                        .deleted = gone.deleted,
+                        .moderated = gone.hidden ? was->moderated + 1 : 0};
     note_post(commands, slot->partition, command->user, &gone);
-    return write_post(commands, slot->partition, command->user, command->id, &post, NULL);
+    code = write_post(commands, slot->partition, command->user, command->id, &post, NULL);
+    return !code && command->editor >= 0 ? write_entry(commands, slot, command, was) : code;
+}
+
+/* A post that was held is there now, for those too whom it mentions. */
+static int tell_mentioned(struct feed_commands *commands, const struct decider_command *slot,
+                          const struct post_command *command, struct error *error) {
+    struct buffer bytes = {.data = NULL};
+    struct post_text text;
+    int code = read_text(commands, slot->partition, command->user, command->id, &bytes, &text, error);
+    if (code > 0)
+        code = notices_write_mentions(commands->decider, commands->options.partitions, command->user, command->id,
+                                      ((const struct command_item *)slot->item)->arrived_ms, &text.mentions);
+    buffer_free(&bytes);
+    return code;
+}
+
+/* Hides a post, or shows it again. Its text stays. */
+static int moderate_post(struct feed_commands *commands, const struct decider_command *slot,
+                         const struct post_command *command, const struct post_found *was, struct error *error) {
+    struct pending_post made = {
+        .id = command->id, .moderated = was->moderated + 1, .hidden = command->kind == POST_COMMAND_HIDE};
+    int code = key_of(commands, slot->partition, &made, command->user, error);
+    if (code) return code;
+    const struct post post = {.state = made.hidden ? POST_HIDDEN : POST_LIVE,
+                              .key = {.data = made.key, .size = made.key_size},
+                              .moderated = made.moderated};
+    note_post(commands, slot->partition, command->user, &made);
+    code = write_post(commands, slot->partition, command->user, command->id, &post, &UNCHANGED);
+    if (!code) code = write_entry(commands, slot, command, was);
+    return !code && was->held && !made.hidden ? tell_mentioned(commands, slot, command, error) : code;
 }
 
 int commands_decide_post(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
@@ -275,14 +318,23 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
     if (!code && command.kind == POST_COMMAND_EDIT && found.found && !found.deleted)
         code = read_text(commands, slot->partition, command.user, command.id, &bytes, &was, error);
     if (code < 0) goto finish;
-    struct post_now now = {
-        .exists = found.found, .deleted = found.deleted, .version = was.version, .read = command.version};
+    int64_t now_ms = clock_wall_ms();
+    struct post_now now = {.exists = found.found,
+                           .banned = command.editor < 0 && bans_has(commands->options.bans, command.user, now_ms),
+                           .deleted = found.deleted,
+                           .hidden = found.hidden,
+                           .held = found.held,
+                           .moderator = command.editor >= 0,
+                           .version = was.version,
+                           .read = command.version};
     code = 0;
-    switch (post_decide(command.kind, &now, clock_wall_ms())) {
+    switch (post_decide(command.kind, &now, now_ms)) {
     case POST_NOTHING: break;
-    case POST_EDIT: code = write_edit(commands, slot, &command, &was); break;
+    case POST_EDIT: code = write_edit(commands, slot, &command, &found, &was); break;
     case POST_MAKE: code = make_post(commands, slot, &command); break;
-    case POST_REMOVE: code = remove_post(commands, slot, &command, error); break;
+    case POST_REMOVE: code = remove_post(commands, slot, &command, &found, error); break;
+    case POST_HIDE:
+    case POST_SHOW: code = moderate_post(commands, slot, &command, &found, error); break;
     case POST_FORGET: code = write_post(commands, slot->partition, command.user, command.id, NULL, NULL); break;
     }
     if (code) commands_not_written(code, error);

@@ -48,21 +48,17 @@ int64_t feed_posts_held(void *context, int32_t partition) {
     return effects_held(((struct feed *)context)->effects, partition);
 }
 
-/* A block ends the follows between the two. */
+/* A block ends the other's follow of the user, and a request; the other's own half ends the user's. */
 int feed_friendship_is(void *context, const struct kafka_record *record, struct error *error) {
     struct feed *feed = context;
     struct half_record read;
     if (half_read(feed->codec, feed->partitions, record, &read, error)) return 0;
     if (!read.half.blocked_by_me && !read.half.blocked_by_them) return 0;
-    struct follow_command command = {.kind = FOLLOW_COMMAND_UNFOLLOW,
-                                     .user = read.user,
-                                     .other = read.other,
-                                     .time = clock_wall_ms(),
-                                     .blocked = record->timestamp};
-    outbox_follow_command(feed->outbox, &command);
-    command.user = read.other;
-    command.other = read.user;
-    outbox_follow_command(feed->outbox, &command);
+    outbox_follower_command(feed->outbox, &(struct follower_command){.kind = FOLLOWER_COMMAND_END,
+                                                                     .author = read.user,
+                                                                     .reader = read.other,
+                                                                     .time = clock_wall_ms(),
+                                                                     .blocked = record->timestamp});
     return 0;
 }
 

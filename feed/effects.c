@@ -142,6 +142,14 @@ static void enqueue(struct effects *effects, const struct push *push) {
     *push_at(effects, effects->count++) = *push;
 }
 
+/* All processes leave a hidden post out of pages, whichever inboxes and hot lists have it. */
+static void tell_moderated(struct effects *effects, const struct push *push, const struct post_found *post) {
+    const struct effects_options *options = &effects->options;
+    const struct timeline_item item = {.kind = TIMELINE_ITEM_MODERATED,
+                                       .moderated = {.id = post->id, .times = post->moderated, .hidden = post->hidden}};
+    options->hot(options->context, push->partition, push->author, &item);
+}
+
 /* A deletion is always told, as the author may have had other followers when the post was written. */
 static void tell_hot(struct effects *effects, const struct push *push, size_t followers) {
     const struct effects_options *options = &effects->options;
@@ -171,6 +179,7 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
     int code = posts_find(options->posts, partition, id, &post, error);
     if (code || !post.found || post.author != author) return code;
     push.gone = post.deleted;
+    if (post.moderated && !post.deleted) tell_moderated(effects, &push, &post);
     code = relation_lists_count(options->relations, partition, author, RELATION_FOLLOWER, &followers, error);
     if (code || !followers) return code;
     tell_hot(effects, &push, followers);
@@ -260,7 +269,7 @@ static int tell_backlog(struct effects *effects, int32_t partition, int64_t auth
 int effects_half(struct effects *effects, int32_t partition, const struct relation_half *half, bool set,
                  struct error *error) {
     bool has = false;
-    if (!set || half->relation == RELATION_MUTED) return 0;
+    if (!set || (half->relation != RELATION_FOLLOWER && half->relation != RELATION_FOLLOWING)) return 0;
     int code = relation_lists_has(effects->options.relations, partition, half, &has, NULL, error);
     if (code || !has) return code;
     if (half->relation == RELATION_FOLLOWER) return tell_backlog(effects, partition, half->user, half->other, error);

@@ -8,6 +8,8 @@
  *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
  *                 a deleted post              HotGone; and Gone to its followers, unless there are more than push_max and the hot lists
  *                                             have the post, or had it: there may have been fewer when it was written
+ *                 a hidden post, or one       the same as a live post, and Moderated: pages leave the hidden one out, and have it again
+ *                 that is shown again         when it is shown again
  *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition; a partition that
  *                                             the Begin names gets one even if the reader follows nobody there any more. Whom
  *                                             the reader follows elsewhere by now is asked as after a new follow

@@ -11,7 +11,7 @@ enum { REQUEST_WORK = 10 /* of one without authors, too */ };
 
 void effects_begin_backlog(const struct effects *effects, struct newest *newest) {
     const size_t posts = effects->options.backlog;
-    newest_begin(newest, &(struct newest_wish){.before = INT64_MAX, .each = posts, .most = posts});
+    newest_begin(newest, &(struct newest_wish){.before = INT64_MAX, .each = posts, .most = posts, .hidden = true});
 }
 
 void effects_put_backlog(struct effects *effects, struct newest *newest, int64_t author, int64_t reader) {
@@ -99,6 +99,7 @@ static int run_answer(struct effects *effects, const struct asked *asked, size_t
     struct asked_queue *queue = &effects->requests;
     if (!queue->begun) {
         newest_begin(effects->newest, &(struct newest_wish){.before = INT64_MAX,
+                                                            .hidden = true,
                                                             .each = effects->options.backlog,
                                                             .most = effects->options.answer});
         queue->begun = true;

@@ -54,6 +54,8 @@ static void feed_free(void *state) {
     names_free(feed->names);
     refusals_free(feed->refusals);
     table_store_free(feed->blocks);
+    visibility_store_free(feed->visibility);
+    bans_free(feed->bans);
     posts_free(feed->posts);
     ages_close(feed->ages);
     stores_free(feed->stores);
@@ -122,6 +124,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .epochs = epochs_new(),
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = timeline_reader_new(service_kafka(service)->tracer),
+        .bans = bans_new(),
         .codec = codec_new(),
     });
     int code = 0;

@@ -40,6 +40,7 @@ static int make_state(struct feed *feed, struct error *error) {
     if (code) return code;
     feed->posts = posts_new(feed->store, feed->partitions, FEED_COLD_MS);
     feed->blocks = feed_blocks_new(feed);
+    feed->visibility = visibility_store_new(feed->store, feed->partitions);
     feed->names = names_new(feed->store, feed->partitions);
     feed->notices = notices_new(feed->store, feed->partitions);
     feed->inboxes = inboxes_new(&(struct inboxes_options){
@@ -110,7 +111,9 @@ static int make_commands(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .visibility = feed->visibility,
         .names = feed->names,
+        .bans = feed->bans,
         .transactional_id = id,
         .partitions = feed->partitions,
         .subject_partitions = feed->subject_partitions,
@@ -153,7 +156,7 @@ static void make_replies(struct feed *feed) {
         .tasks = feed->tasks,
         .relations = feed->relations,
         .posts = feed->posts,
-        .blocks = feed->blocks,
+        .audience = {feed->store, feed->relations, feed->blocks, feed->visibility},
         .timelines = feed->timelines,
         .edited = feed->edited,
         .names = feed->names,

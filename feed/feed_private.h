@@ -11,9 +11,11 @@
 #include "feed/settings.h"
 #include "feed/stores.h"
 #include "feed/timeline_reader.h"
+#include "feed/visibility.h"
 #include "feed/watches.h"
 #include "owner/settings.h"
 #include "tasks/tasks.h"
+#include "users/bans.h"
 
 enum { FEED_TRIMMED = 64 };
 enum { FEED_COLD_MS = 7 * 86400000 }; /* texts that are older are compressed harder: nearly nobody reads them */
@@ -30,6 +32,8 @@ struct feed {
     struct ages *ages;
     struct posts *posts;
     struct table_store *blocks;
+    struct visibility_store *visibility;
+    struct bans *bans;
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;

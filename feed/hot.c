@@ -24,8 +24,9 @@ struct hot {
     struct id_table parts[PARTS];
     struct hot_bounds bounds;
     int64_t horizon;
-    struct id_table gone; /* ids of posts that were here and are deleted */
-    size_t at_part, at;   /* of hot_expire; the part behind the last one is `gone` */
+    struct id_table gone;     /* ids of posts that were here and are deleted */
+    struct edited *moderated; /* for an even number, the post is hidden */
+    size_t at_part, at;       /* of hot_expire; the part behind the last one is `gone` */
     size_t authors, ids, bytes;
 };
 
@@ -35,6 +36,7 @@ struct hot *hot_new(void) {
     for (size_t i = 0; i < PARTS; i++)
         hot->parts[i] = (struct id_table){.size = sizeof(struct hot_author), .skip = PART_BITS};
     hot->gone = (struct id_table){.size = sizeof(uint64_t)};
+    hot->moderated = edited_new();
     return hot;
 }
 
@@ -47,6 +49,7 @@ void hot_free(struct hot *hot) {
     }
     id_table_free(&hot->gone);
     hot_bounds_free(&hot->bounds);
+    edited_free(hot->moderated);
     free(hot);
 }
 
@@ -133,7 +136,7 @@ void hot_prefetch_older(const struct hot_author *author) {
     __builtin_prefetch(older + 64);
 }
 
-int64_t hot_before(const struct hot *hot, const struct hot_author *author, int64_t above, int64_t before) {
+static int64_t newest_before(const struct hot *hot, const struct hot_author *author, int64_t above, int64_t before) {
     const struct hot_older *older = author->older;
     int64_t id = author->newest;
     if (id >= before) {
@@ -143,10 +146,23 @@ int64_t hot_before(const struct hot *hot, const struct hot_author *author, int64
     return id > above && id > hot->horizon ? id : 0;
 }
 
+int64_t hot_before(const struct hot *hot, const struct hot_author *author, int64_t above, int64_t before) {
+    int64_t id = newest_before(hot, author, above, before);
+    while (id && hot_is_hidden(hot, id)) id = newest_before(hot, author, above, id);
+    return id;
+}
+
 bool hot_has(const struct hot *hot, int64_t author, int64_t id) {
     const struct hot_author *slot = hot_find(hot, author);
-    return slot && hot_before(hot, slot, id - 1, id + 1) == id;
+    return slot && newest_before(hot, slot, id - 1, id + 1) == id;
 }
+
+/* What is not known is 1 there (feed/edited.h). */
+bool hot_moderate(struct hot *hot, int64_t id, int32_t times, bool hidden, int64_t time_ms, int64_t now_ms) {
+    return edited_put(hot->moderated, id, 2 * (int64_t)times + !hidden, time_ms, now_ms);
+}
+
+bool hot_is_hidden(const struct hot *hot, int64_t id) { return edited_version(hot->moderated, id) % 2 == 0; }
 
 const struct hot_bounds *hot_all_bounds(const struct hot *hot) { return &hot->bounds; }
 

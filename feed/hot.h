@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "feed/edited.h"
 #include "feed/hot_bounds.h"
 
 struct hot;
@@ -30,6 +31,11 @@ void hot_remove(struct hot *hot, int64_t author, int64_t id);
 bool hot_is_gone(const struct hot *hot, int64_t id); /* above the horizon: below it, nobody asks */
 bool hot_has(const struct hot *hot, int64_t author, int64_t id);
 
+/* A post that a moderator has hidden or shown again, for the `times`th time, as of edited_put: that time is known for no longer than edits are, as
+ * nobody keeps a text for longer. False: it is no news. Hidden posts stay in the lists, and are not found there. */
+bool hot_moderate(struct hot *hot, int64_t id, int32_t times, bool hidden, int64_t time_ms, int64_t now_ms);
+bool hot_is_hidden(const struct hot *hot, int64_t id);
+
 int64_t hot_newest(const struct hot *hot, int64_t author); /* 0: none */
 
 /* For pages, which look at many authors. hot_prefetch, and hot_prefetch_older: call them a while before the next. */
@@ -37,7 +43,7 @@ void hot_prefetch(const struct hot *hot, int64_t author);
 const struct hot_author *hot_find(const struct hot *hot, int64_t author); /* NULL: none */
 void hot_prefetch_older(const struct hot_author *author);
 
-/* The newest of an author's ids below `before` and above `above`; 0: none. */
+/* The newest of an author's ids below `before` and above `above` that is not hidden; 0: none. */
 int64_t hot_before(const struct hot *hot, const struct hot_author *author, int64_t above, int64_t before);
 
 const struct hot_bounds *hot_all_bounds(const struct hot *hot);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/mem.h"
 #include "copies/copies.h"
 #include "event/topics.h"
@@ -33,6 +34,11 @@ static void apply_to(struct hot_posts *posts, int64_t author, int64_t time_ms, c
     } else if (item->kind == TIMELINE_ITEM_EDITED) {
         bool news = edited_put(posts->edited, item->edited.id, item->edited.version, time_ms, clock_wall_ms());
         if (news && watches) watches_edited(watches, item->edited.id);
+    } else if (item->kind == TIMELINE_ITEM_MODERATED) {
+        const struct timeline_moderated *moderated = &item->moderated;
+        bool news =
+            hot_moderate(posts->lists, moderated->id, moderated->times, moderated->hidden, time_ms, clock_wall_ms());
+        if (news && watches) watches_moderated(watches, author, moderated->id, moderated->hidden);
     }
 }
 
@@ -71,13 +77,14 @@ int hot_posts_new(struct feed *feed, struct hot_posts **out, struct error *error
         .bytes = metrics_gauge(m, "starling_feed_hot_bytes", "Memory that they take.", NULL),
     });
     hot_posts_second(posts);
-    struct copy_definition definition = {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget};
+    const struct copy_definition definitions[] = {
+        {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget}, bans_copy(feed->bans)};
     struct copies_options copies = {
         .loop = service_loop(feed->service),
         .settings = service_kafka(feed->service),
         .partitions = feed->partitions,
-        .definitions = &definition,
-        .count = 1,
+        .definitions = definitions,
+        .count = ARRAY_SIZE(definitions),
         .log = service_log(feed->service),
         .metrics = m,
         .dead_letters = outbox_producer(feed->outbox),

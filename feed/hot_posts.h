@@ -1,6 +1,6 @@
-/* Reads the topic `hot-posts`, all partitions, from the beginning, into the lists of hot posts (feed/hot.h), and edits of all posts into
- * those that were edited lately (feed/edited.h), and tells those who watch (feed/watches.h). The group is joined when all that was there is
- * read: a page without it would lack posts. Loop's thread. */
+/* Reads the topic `hot-posts`, all partitions, from the beginning, into the lists of hot posts (feed/hot.h), what moderators have hidden among
+ * them, and edits of all posts into those that were edited lately (feed/edited.h), and tells those who watch (feed/watches.h). With it, the process's copy of `bans` is read.
+ * The group is joined when all that was there is read: a page without it would lack posts, and a banned user could write. Loop's thread. */
 #pragma once
 
 #include "base/error.h"

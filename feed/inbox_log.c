@@ -69,7 +69,8 @@ bool inbox_log_takes(enum timeline_item_kind kind) {
     case TIMELINE_ITEM_REQUEST:
     case TIMELINE_ITEM_HOT:
     case TIMELINE_ITEM_HOT_GONE:
-    case TIMELINE_ITEM_EDITED: return false;
+    case TIMELINE_ITEM_EDITED:
+    case TIMELINE_ITEM_MODERATED: return false;
     }
     return false;
 }

@@ -66,7 +66,7 @@ static void forget_posts(struct feed *feed, int32_t partition, int64_t now) {
     if (code) tasks_store_failed(feed->tasks, partition, code, &error);
     for (size_t i = 0; !code && i < count; i++) {
         struct post_command command = {
-            .kind = POST_COMMAND_FORGET, .user = posts[i].author, .id = posts[i].id, .time = now};
+            .kind = POST_COMMAND_FORGET, .user = posts[i].author, .id = posts[i].id, .time = now, .editor = -1};
         outbox_post_command(feed->outbox, &command);
     }
 }

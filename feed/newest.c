@@ -76,7 +76,8 @@ static bool read_author(struct newest *newest, struct posts_walk *walk, int64_t 
     posts_walk_to(walk, author, newest->below);
     spend(work, NEWEST_SEEK_WORK);
     while ((at = posts_walk_at(walk, &id)) != POSTS_WALK_END && id > newest->cut) {
-        if (at == POSTS_WALK_LIVE && !take(newest, author, id)) return true;
+        bool wanted = at == POSTS_WALK_LIVE || (at == POSTS_WALK_HIDDEN && newest->wish.hidden);
+        if (wanted && !take(newest, author, id)) return true;
         newest->below = id;
         if (!*work) return false;
         posts_walk_next(walk);

@@ -15,6 +15,7 @@ struct newest_wish {
     int64_t above, before; /* posts above this id, 0: all, and below this one */
     size_t each;           /* posts of an author, at least 1 */
     size_t most;           /* of all, at least 1 */
+    bool hidden;           /* also those that moderators have hidden: they may be shown again */
 };
 
 struct newest *newest_new(void);

@@ -154,10 +154,10 @@ static void put_command(struct outbox *outbox, const struct topic *topic, int64_
     put_record(outbox, topic, key, sizeof key, value);
 }
 
-void outbox_follow_command(struct outbox *outbox, const struct follow_command *command) {
+void outbox_follower_command(struct outbox *outbox, const struct follower_command *command) {
     struct buffer value = {.data = NULL};
-    event_encode_follow_command(&value, command);
-    put_command(outbox, &TOPIC_FOLLOW_COMMANDS, command->user, value);
+    event_encode_follower_command(&value, command);
+    put_command(outbox, &TOPIC_FOLLOWER_COMMANDS, command->author, value);
 }
 
 void outbox_post_command(struct outbox *outbox, const struct post_command *command) {

@@ -37,7 +37,7 @@ void outbox_free(struct outbox *outbox); /* NULL is fine */
 /* topic: TOPIC_TIMELINES, TOPIC_TIMELINE_REQUESTS or TOPIC_HOT_POSTS. users: the recipients, copied. */
 void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partition, const int64_t *users, size_t count,
                 const struct timeline_item *item);
-void outbox_follow_command(struct outbox *outbox, const struct follow_command *command);
+void outbox_follower_command(struct outbox *outbox, const struct follower_command *command);
 void outbox_post_command(struct outbox *outbox, const struct post_command *command);
 /* Writes a tombstone to `notices`; the key is copied. */
 void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE]);

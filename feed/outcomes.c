@@ -10,7 +10,18 @@
 
 enum { FEED_WAIT_MS = 500 };
 
-enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_EDITED, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
+enum waits_for {
+    WAITS_RELATION,
+    WAITS_FOLLOWER,
+    WAITS_VISIBILITY,
+    WAITS_POSTED,
+    WAITS_GONE,
+    WAITS_EDITED,
+    WAITS_MODERATED,
+    WAITS_WISH,
+    WAITS_UNNAMED,
+    WAITS_FEED
+};
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct outcome_wait {
@@ -21,7 +32,6 @@ struct outcome_wait {
     const struct topic *topic; /* of the command; NULL: it waits for none */
     int32_t partition;
     int64_t user, other; /* other: the other user, or the post's id */
-    enum relation relation;
     struct timeline_wish page;
     int64_t version; /* that is edited */
     int64_t offset;  /* of the command; -1: any */
@@ -36,22 +46,60 @@ static void wait_free(struct outcome_wait *wait) {
 
 /* ---- what is answered ---- */
 
-static void relation_answer(const struct outcome_wait *wait, struct buffer *body) {
+static int follower_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    static const char *const REASONS[] = {"\"blocked\"", "\"full\"", "\"requests\""};
     const struct replies_options *options = &wait->replies->options;
+    const struct relation_half follow = {wait->user, wait->other, RELATION_FOLLOWER},
+                               request = {wait->user, wait->other, RELATION_REQUESTED};
     enum follow_refusal_reason reason;
-    bool refused = feed_commands_refused(options->commands, wait->partition, wait->offset, &reason) ||
-                   refusals_find(options->refusals, wait->partition, wait->offset, &reason);
-    const char *why = !refused ? "null" : reason == FOLLOW_REFUSAL_BLOCKED ? "\"blocked\"" : "\"full\"";
-    buffer_format(body, "{\"refused\":%s}", why);
+    bool follows, requested,
+        refused = feed_commands_refused(options->commands, wait->partition, wait->offset, &reason) ||
+                  refusals_find(options->refusals, wait->partition, wait->offset, &reason);
+    int code = relation_lists_has(options->relations, wait->partition, &follow, &follows, NULL, error);
+    if (!code) code = relation_lists_has(options->relations, wait->partition, &request, &requested, NULL, error);
+    if (code) return code;
+    buffer_format(body, "{\"refused\":%s,\"following\":%s,\"requested\":%s}", refused ? REASONS[reason] : "null",
+                  follows ? "true" : "false", requested ? "true" : "false");
+    return 1;
 }
 
-static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+static int visibility_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    bool followers;
+    int code = visibility_is_for_followers(wait->replies->options.audience.visibility, wait->partition, wait->user,
+                                           &followers, error);
+    if (code) return code;
+    buffer_format(body, "{\"posts\":\"%s\"}", followers ? "followers" : "everybody");
+    return 1;
+}
+
+/* decided: the command is, so that a post which is not there was refused: its author was banned. */
+static int posted_answer(struct outcome_wait *wait, bool decided, struct buffer *body, struct error *error) {
     struct replies *replies = wait->replies;
     struct post_found post;
     int code =
         posts_find_key(replies->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
-    if (code || !post.found || post.deleted) return code;
+    if (!code && !post.found && decided) {
+        buffer_string(body, "{\"refused\":\"banned\"}");
+        return 1;
+    }
+    if (code || (!post.held && !post_is_shown(&post))) return code;
     code = replies_put_post(replies, wait->partition, &post, body, error);
+    return code ? code : -EAGAIN; // its text is not read yet
+}
+
+/* The post as moderators see it, or the word that it is deleted. */
+static int moderated_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    struct replies *replies = wait->replies;
+    struct post_found post;
+    int code = posts_find(replies->options.posts, wait->partition, wait->other, &post, error);
+    if (code || !post.found) return code;
+    if (post.deleted) {
+        buffer_string(body, "{\"post\":null}");
+        return 1;
+    }
+    buffer_string(body, "{\"post\":");
+    code = replies_put_post(replies, wait->partition, &post, body, error);
+    buffer_byte(body, '}');
     return code ? code : -EAGAIN; // its text is not read yet
 }
 
@@ -61,13 +109,16 @@ static bool answer(struct outcome_wait *wait) {
     struct error error;
     int code = 1;
     switch (wait->what) {
-    case WAITS_RELATION: relation_answer(wait, &body); break;
-    case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
+    case WAITS_RELATION: buffer_string(&body, "{\"refused\":null}"); break;
+    case WAITS_FOLLOWER: code = follower_answer(wait, &body, &error); break;
+    case WAITS_VISIBILITY: code = visibility_answer(wait, &body, &error); break;
+    case WAITS_POSTED: code = posted_answer(wait, true, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
     case WAITS_EDITED:
         code = replies_edited(wait->replies, wait->partition, wait->other, wait->version, wait->key, &body, &error);
         break;
+    case WAITS_MODERATED: code = moderated_answer(wait, &body, &error); break;
     case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
     case WAITS_FEED: break;
     }
@@ -87,7 +138,7 @@ static bool answer(struct outcome_wait *wait) {
 static void out_of_time(struct outcome_wait *wait) {
     struct buffer body = {.data = NULL};
     struct error error;
-    if (wait->what == WAITS_POSTED && posted_answer(wait, &body, &error) > 0)
+    if (wait->what == WAITS_POSTED && posted_answer(wait, false, &body, &error) > 0)
         http_reply_json(wait->request, 200, &body);
     else
         rpc_later(wait->request);
@@ -104,11 +155,14 @@ static bool is_decided(const struct outcome_wait *wait) {
 /* Whether what was decided can be read now. */
 static bool readable(const struct outcome_wait *wait) {
     const struct feed_commands *commands = wait->replies->options.commands;
-    struct relation_half half = {wait->user, wait->other, wait->relation};
+    struct relation_half half = {wait->user, wait->other, RELATION_MUTED};
     switch (wait->what) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
+    case WAITS_FOLLOWER: return feed_commands_follower_read(commands, wait->user, wait->other);
+    case WAITS_VISIBILITY: return feed_commands_visibility_read(commands, wait->user);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
-    case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
+    case WAITS_GONE:
+    case WAITS_MODERATED: return feed_commands_post_read(commands, wait->user, wait->other);
     case WAITS_EDITED: return feed_commands_text_read(commands, wait->user, wait->other);
     case WAITS_WISH:
     case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
@@ -207,10 +261,15 @@ static const struct outcome_kind {
     const struct rpc_question *question;
     enum waits_for what;
     const struct topic *topic;
-} KINDS[] = {
-    {&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS}, {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
-    {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},           {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
-    {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},           {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
+} KINDS[] = {{&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
+             {&ASK_FOLLOWER, WAITS_FOLLOWER, &TOPIC_FOLLOWER_COMMANDS},
+             {&ASK_VISIBILITY, WAITS_VISIBILITY, &TOPIC_FOLLOWER_COMMANDS},
+             {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
+             {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},
+             {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
+             {&ASK_MODERATED, WAITS_MODERATED, &TOPIC_POST_COMMANDS},
+             {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
+             {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
 
 void replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct replies *replies = context;
@@ -222,6 +281,10 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         rpc_bad_query(request);
         return;
     }
+    if (kind->what == WAITS_RELATION && (!relation || strcmp(relation, "muted"))) {
+        rpc_later(request); // of a gateway of the previous release: the owner of the other one decides
+        return;
+    }
     struct outcome_wait *wait = mem_alloc(sizeof *wait);
     *wait = (struct outcome_wait){
         .replies = replies,
@@ -230,9 +293,8 @@ void replies_outcome(void *context, struct http_request *request, const struct r
         .topic = kind->topic,
         .partition = asked->partition,
         .user = asked->numbers[RPC_USER],
-        .other = asked->numbers[kind->what == WAITS_GONE || kind->what == WAITS_EDITED ? RPC_POST : RPC_OTHER],
+        .other = asked->numbers[kind->topic == &TOPIC_POST_COMMANDS ? RPC_POST : RPC_OTHER],
         .version = asked->numbers[RPC_VERSION],
-        .relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING,
         .offset = asked->numbers[RPC_OFFSET],
         .key = mem_string(text ? handle : key),
         .deadline_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000,

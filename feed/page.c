@@ -220,7 +220,8 @@ static const struct inbox_post *next_post(struct sources *from) {
         const struct inbox_post *post = &from->inbox->posts[from->at];
         if (post->id <= from->above) return NULL;
         if (holds(from->following, from->following_count, post->author) &&
-            !holds(from->muted, from->muted_count, post->author) && !hot_is_gone(from->hot, post->id))
+            !holds(from->muted, from->muted_count, post->author) && !hot_is_gone(from->hot, post->id) &&
+            !hot_is_hidden(from->hot, post->id))
             return post;
     }
     return NULL;

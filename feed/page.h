@@ -4,7 +4,7 @@
  *     hot     of 12: 906, 880 ...                 a list an author who has one
  *     ----------------------------------------
  *     page    907, 906, 905, 880, 871 ...         falling ids, each once, below `before`, above `above` and both
- *                                                horizons; none that the hot lists know to be gone
+ *                                                horizons; none that the hot lists know to be gone or hidden
  *
  * If that is fewer than wanted, older posts may exist at the authors' owners: page->horizon says below which id to ask them.
  */

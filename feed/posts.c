@@ -143,6 +143,9 @@ void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, in
     if (ids_tick_of(id) > part->tick) part->tick = ids_tick_of(id);
     if (!post) return;
     if (post->state == POST_DELETED) record->deleted = post->deleted > 0 ? post->deleted : 1;
+    record->held = post->state == POST_HELD;
+    record->hidden = post->state == POST_HIDDEN || record->held || (post->state == POST_DELETED && post->moderated);
+    record->moderated = post->moderated;
     record->size = post->key.size;
     if (post->key.size) buffer_append(&posts->bytes, post->key.data, post->key.size);
 }
@@ -220,8 +223,12 @@ static void delete_old(struct posts *posts, struct store_family *family, const s
 static void put_new(struct posts *posts, const struct posts_record *record) {
     struct store_family *family = posts->parts[record->partition].index.family;
     uint8_t key[POST_KEY_SIZE], id_key[POSTS_ID_SIZE], deleted_key[POSTS_DELETED_SIZE], number[POSTS_LONG];
-    struct posts_value value = {
-        .deleted = record->deleted, .key = posts->bytes.data + record->at, .key_size = record->size};
+    struct posts_value value = {.deleted = record->deleted,
+                                .moderated = record->moderated,
+                                .hidden = record->hidden,
+                                .held = record->held,
+                                .key = posts->bytes.data + record->at,
+                                .key_size = record->size};
     if (!record->size) value.key = NULL;
     posts_value_write(&posts->value, &value);
     posts_store_key(key, record->author, record->id);
@@ -240,7 +247,7 @@ static void put_new(struct posts *posts, const struct posts_record *record) {
     }
 }
 
-/* The records of one author change the number of live posts by this. */
+/* The records of one author change the number of posts that are shown by this. */
 struct tally {
     int32_t partition; /* -1: of nobody yet */
     int64_t author, change;
@@ -268,7 +275,7 @@ static int put_count(struct posts *posts, const struct tally *tally, struct erro
 static int change_post(struct posts *posts, const struct posts_record *record, const struct store_pin *pin,
                        struct tally *tally, struct error *error) {
     struct posts_value old = {.deleted = 0};
-    bool was_live = false;
+    bool was_shown = false;
     if (tally->partition != record->partition || tally->author != record->author) {
         int code = put_count(posts, tally, error);
         if (code) return code;
@@ -277,10 +284,10 @@ static int change_post(struct posts *posts, const struct posts_record *record, c
     if (pin->handle) {
         int code = posts_value_read(pin->data, pin->size, &old, error);
         if (code) return code;
-        was_live = !old.deleted;
+        was_shown = !old.deleted && !old.hidden;
         delete_old(posts, posts->parts[record->partition].index.family, record, &old);
     }
-    tally->change += (!record->tombstone && !record->deleted) - was_live;
+    tally->change += (!record->tombstone && !record->deleted && !record->hidden) - was_shown;
     return 0;
 }
 

@@ -1,11 +1,11 @@
 /* The posts of attached partitions: which ones exist (`posts`) and what they say (`post-texts`), each with its own offset. One thread.
  *
- *     family "posts-P"    author (8) ~id (8)             LIVE or DELETED, time of deletion, key        newest first
+ *     family "posts-P"    author (8) ~id (8)             LIVE, DELETED or MODERATED, a number, key     newest first
  *                         0x80 id (8)                    author                                        who wrote a post
  *                         0x81 author (8) key            id                                            the post of an idempotency key
  *                         0x82 deleted (8) id (8)        author                                        when a deleted one may be forgotten
  *                         0x83                           the highest tick that was ever used
- *                         0x84 author (8)                how many live posts
+ *                         0x84 author (8)                how many posts that are shown
  *                         0xff                           next offset of `posts`
  *     family "texts-P"    author (8) ~id (8)             PostText
  *                         author (8) ~id (8) version (8) PostText: a former one
@@ -67,9 +67,14 @@ int64_t posts_last_tick(const struct posts *posts,
 
 /* A post as the store has it. found: false: never existed, or is forgotten. */
 struct post_found {
-    bool found;
+    bool found, hidden;          /* hidden: by a moderator, also if it is deleted: so is its thread */
+    bool held;                   /* it is hidden until a moderator approves it */
+    int32_t moderated;           /* how often it was held, hidden, or shown again */
     int64_t author, id, deleted; /* deleted: 0: it is live */
 };
+static inline bool post_is_shown(const struct post_found *post) {
+    return post->found && !post->deleted && !post->hidden;
+}
 int posts_find(struct posts *posts, int32_t partition, int64_t id, struct post_found *post, struct error *error);
 int posts_find_key(struct posts *posts, int32_t partition, int64_t author, const void *key, size_t size,
                    struct post_found *post, struct error *error);
@@ -78,14 +83,14 @@ int posts_client_key(struct posts *posts, int32_t partition, int64_t author, int
                      struct error *error);
 int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t *count, struct error *error);
 
-/* An author's live posts, falling, above `above` and below `before`, at most `max`; *more: there are others. */
-int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
-             size_t max, size_t *count, bool *more, struct error *error);
+/* An author's live posts, falling, above `above` and below `before`, at most `max`; *more: there are others. hidden: also those. */
+int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, bool hidden,
+             int64_t *ids, size_t max, size_t *count, bool *more, struct error *error);
 
 /* Walks authors' posts, newest first, with one cursor over what the store has when the walk begins. It begins and ends within one
  * call from the loop: meanwhile nothing may be reset or detached. */
 struct posts_walk;
-enum posts_walked { POSTS_WALK_LIVE, POSTS_WALK_DELETED, POSTS_WALK_END };
+enum posts_walked { POSTS_WALK_LIVE, POSTS_WALK_HIDDEN, POSTS_WALK_DELETED, POSTS_WALK_END };
 int posts_walk_new(struct posts *posts, int32_t partition, struct posts_walk **walk, struct error *error);
 void posts_walk_free(struct posts_walk *walk); /* NULL is fine */
 /* Goes to the author's newest post below `before`. */

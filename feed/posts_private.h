@@ -18,8 +18,10 @@ enum { POSTS_LONG = 8, POSTS_ID_SIZE = 9, POSTS_COUNT_SIZE = 9, POSTS_DELETED_SI
 /* One record that is not written yet. */
 struct posts_record {
     int64_t author, id, offset, deleted; /* deleted: 0: it is live */
-    int64_t version;                     /* of a former text; 0: it is none */
-    size_t at, size;                     /* in posts->bytes: the client's key, or the text */
+    int32_t moderated;
+    bool hidden, held;
+    int64_t version; /* of a former text; 0: it is none */
+    size_t at, size; /* in posts->bytes: the client's key, or the text */
     int32_t partition;
     bool tombstone;
 };
@@ -55,9 +57,13 @@ struct posts {
     uint64_t moves; /* of walks */
 };
 
-/* A post as it is stored: 0 and the client's key; or 1, the time of deletion (zigzag), and the client's key. */
+/* A post as it is stored: 0 and the client's key; 1, the time of deletion (zigzag), and the client's key; or 2, twice the number of a moderator's
+ * decision (zigzag) and one more if it has hidden the post, and the client's key; or 3 and the same as after 1, if it was hidden before; or 4 and the
+ * same as after 2, if it is held. */
 struct posts_value {
     int64_t deleted;
+    int32_t moderated;
+    bool hidden, held;
     const uint8_t *key;
     size_t key_size;
 };

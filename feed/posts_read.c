@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "feed/posts_private.h"
 
-enum { LIVE, DELETED }; /* the first byte of a stored post */
+enum { LIVE, DELETED, MODERATED, TAKEN_DOWN, HELD }; /* the first byte of a stored post */
 
 int posts_damaged(struct error *error) { return error_set(error, -EBADMSG, "a stored post is damaged"); }
 
@@ -59,8 +59,11 @@ void posts_keyed_key(struct buffer *out, int64_t author, const void *key, size_t
 }
 
 void posts_value_write(struct buffer *out, const struct posts_value *value) {
-    uint8_t head[1 + VARINT_MAX] = {value->deleted ? DELETED : LIVE}, *end = head + 1;
+    bool moderated = value->moderated || value->hidden;
+    uint8_t deleted = value->hidden ? TAKEN_DOWN : DELETED, live = value->held ? HELD : moderated ? MODERATED : LIVE;
+    uint8_t head[1 + VARINT_MAX] = {value->deleted ? deleted : live}, *end = head + 1;
     if (value->deleted) end = zigzag_put(end, value->deleted);
+    if (head[0] == MODERATED || head[0] == HELD) end = zigzag_put(end, 2 * (int64_t)value->moderated + value->hidden);
     buffer_clear(out);
     buffer_append(out, head, (size_t)(end - head));
     if (value->key_size) buffer_append(out, value->key, value->key_size);
@@ -69,11 +72,20 @@ void posts_value_write(struct buffer *out, const struct posts_value *value) {
 int posts_value_read(const void *bytes, size_t size, struct posts_value *value, struct error *error) {
     const uint8_t *at = bytes, *end = at + size;
     struct posts_value read = {.deleted = 0};
-    if (!size || *at > DELETED) return posts_damaged(error);
-    if (*at++ == DELETED) {
-        at = zigzag_get(at, end, &read.deleted);
-        if (!at || read.deleted <= 0) return posts_damaged(error);
+    if (!size || *at > HELD) return posts_damaged(error);
+    uint8_t kind = *at++;
+    bool moderated = kind == MODERATED || kind == HELD;
+    int64_t number = 0;
+    if (kind != LIVE) {
+        at = zigzag_get(at, end, &number);
+        if (!at || number <= 0 || (moderated && number / 2 > INT32_MAX)) return posts_damaged(error);
     }
+    if (moderated)
+        read.moderated = (int32_t)(number / 2);
+    else
+        read.deleted = number;
+    read.hidden = kind == TAKEN_DOWN || (moderated && number % 2);
+    read.held = kind == HELD;
     read.key = at;
     read.key_size = (size_t)(end - at);
     *value = read;
@@ -117,7 +129,13 @@ static int find_post(struct posts *posts, struct store_family *family, int64_t a
     struct posts_value value;
     int found = read_post(posts, family, author, id, &value, &pin, error);
     if (found <= 0) return found ? found : posts_damaged(error);
-    *post = (struct post_found){.found = true, .author = author, .id = id, .deleted = value.deleted};
+    *post = (struct post_found){.found = true,
+                                .hidden = value.hidden,
+                                .held = value.held,
+                                .moderated = value.moderated,
+                                .author = author,
+                                .id = id,
+                                .deleted = value.deleted};
     store_pin_release(&pin);
     return 0;
 }
@@ -211,8 +229,11 @@ enum posts_walked posts_walk_at(const struct posts_walk *walk, int64_t *id) {
     const uint8_t *key = store_cursor_key(walk->cursor, &size);
     if (size != POST_KEY_SIZE || memcmp(key, walk->from, POSTS_LONG) != 0) return POSTS_WALK_END;
     *id = (int64_t)~bytes_get_be64(key + POSTS_LONG);
-    const uint8_t *value = store_cursor_value(walk->cursor, &size);
-    return size && value[0] == LIVE ? POSTS_WALK_LIVE : POSTS_WALK_DELETED;
+    const uint8_t *bytes = store_cursor_value(walk->cursor, &size);
+    struct posts_value value;
+    if (size && bytes[0] == LIVE) return POSTS_WALK_LIVE;
+    if (posts_value_read(bytes, size, &value, NULL) || value.deleted) return POSTS_WALK_DELETED;
+    return value.hidden ? POSTS_WALK_HIDDEN : POSTS_WALK_LIVE;
 }
 
 void posts_walk_next(struct posts_walk *walk) {
@@ -226,8 +247,8 @@ int posts_walk_error(const struct posts_walk *walk, struct error *error) {
 
 uint64_t posts_moves(const struct posts *posts) { return posts->moves; }
 
-int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
-             size_t max, size_t *count, bool *more, struct error *error) {
+int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, bool hidden,
+             int64_t *ids, size_t max, size_t *count, bool *more, struct error *error) {
     struct posts_walk *walk;
     enum posts_walked at;
     size_t found = 0;
@@ -237,7 +258,7 @@ int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t abo
     if (code) return code;
     posts_walk_to(walk, author, before);
     while ((at = posts_walk_at(walk, &id)) != POSTS_WALK_END && id > above) {
-        if (at == POSTS_WALK_LIVE) {
+        if (at == POSTS_WALK_LIVE || (at == POSTS_WALK_HIDDEN && hidden)) {
             if ((others = found == max)) break;
             ids[found++] = id;
         }

@@ -90,7 +90,7 @@ static int take(void *store, size_t topic, const struct kafka_record *record, co
         *reason = "a refusal needs a value";
     else if (event_decode_follow_refusal(refusals->codec, record->value, record->value_size, &refusal, error))
         *reason = error->text;
-    else
+    else if (refusal.author >= 0)
         refusals_take(refusals, record->partition, record->offset, record->timestamp, &refusal);
     return 0;
 }

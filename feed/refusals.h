@@ -1,5 +1,6 @@
 /* The refusals of the last hour, of attached partitions: the content of the topic `follow-refusals`, in memory. A client that asks for
- * the outcome of its command gets the first answer, also from the next owner. One thread.
+ * the outcome of its command gets the first answer, also from the next owner. Records of version 1 are about another topic of commands:
+ * they are passed by. One thread.
  *
  *     partition 3   [ command 512 BLOCKED 10:02 | command 530 FULL 10:05 | ... ]    rising, as commands are decided in order
  */

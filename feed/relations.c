@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { KINDS = RELATION_MUTED };
+enum { KINDS = RELATION_REQUESTING };
 
 struct relation_lists {
     struct adjacency *adjacency;

@@ -3,6 +3,7 @@
  * or two: no list shows it, but an old block must not end a new follow (feed/rules.h). One thread.
  *
  *     list of a user      FOLLOWING: whom the user follows      FOLLOWERS: who follows the user      MUTED: whom the user mutes
+ *                         REQUESTED: who has asked to follow the user                  REQUESTING: whom the user has asked
  *
  * Functions return the codes of lib/adjacency.
  */

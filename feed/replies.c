@@ -54,17 +54,22 @@ static void user_counts(void *context, struct http_request *request, const struc
     struct replies *replies = context;
     const struct replies_options *options = &replies->options;
     int32_t partition = asked->partition;
-    size_t followers, following;
+    size_t followers, following, requesting;
     int64_t count, user = asked->numbers[RPC_USER];
     struct error error;
     int code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWER, &followers, &error);
     if (!code) code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWING, &following, &error);
+    if (!code)
+        code = relation_lists_count(options->relations, partition, user, RELATION_REQUESTING, &requesting, &error);
     if (!code) code = posts_count(options->posts, partition, user, &count, &error);
     replies_start(replies, "");
     if (!code) {
-        buffer_format(&replies->body, "{\"followers\":%zu,\"following\":%zu,\"posts\":%" PRId64, followers, following,
-                      count);
-        code = replies_put_handle(replies, partition, user, &replies->body, &error);
+        bool for_followers;
+        buffer_format(&replies->body, "{\"followers\":%zu,\"following\":%zu,\"requesting\":%zu,\"posts\":%" PRId64,
+                      followers, following, requesting, count);
+        code = visibility_is_for_followers(options->audience.visibility, partition, user, &for_followers, &error);
+        if (!code) buffer_format(&replies->body, ",\"visibility\":\"%s\"", for_followers ? "followers" : "everybody");
+        if (!code) code = replies_put_handle(replies, partition, user, &replies->body, &error);
     }
     if (code) {
         replies_store_failed(replies, request, partition, code, &error);
@@ -96,7 +101,8 @@ static int list_items(struct replies *replies, const struct rpc_asked *asked, en
 }
 
 static void list(void *context, struct http_request *request, const struct rpc_asked *asked) {
-    static const char *const RELATIONS[] = {"", "following", "followers", "muted", NULL}; // of enum relation
+    static const char *const RELATIONS[] = {"",          "following",  "followers", "muted",
+                                            "requested", "requesting", NULL}; // of enum relation
     struct replies *replies = context;
     int relation = text_word(asked->texts[RPC_RELATION], RELATIONS);
     int64_t user = asked->numbers[RPC_USER], next;
@@ -127,14 +133,16 @@ static void list(void *context, struct http_request *request, const struct rpc_a
 /* ---- questions ---- */
 
 static const struct rpc_handler HANDLERS[] = {
-    {&ASK_FEED, replies_feed, false},       {&ASK_OLDER, replies_older, false},
-    {&ASK_POSTS, replies_posts, false},     {&ASK_WRITTEN, replies_written, false},
-    {&ASK_USER, user_counts, false},        {&ASK_LIST, list, false},
-    {&ASK_HANDLE, replies_holder, false},   {&ASK_HANDLES, replies_handles, false},
-    {&ASK_NOTICES, replies_notices, false}, {&ASK_RELATION, replies_outcome, false},
-    {&ASK_POSTED, replies_outcome, false},  {&ASK_GONE, replies_outcome, false},
-    {&ASK_EDITED, replies_outcome, false},  {&ASK_POST_EDITS, replies_edits, false},
-    {&ASK_WISH, replies_outcome, false},    {&ASK_UNNAMED, replies_outcome, false},
+    {&ASK_FEED, replies_feed, false},        {&ASK_OLDER, replies_older, false},
+    {&ASK_POSTS, replies_posts, false},      {&ASK_WRITTEN, replies_written, false},
+    {&ASK_USER, user_counts, false},         {&ASK_LIST, list, false},
+    {&ASK_HANDLE, replies_holder, false},    {&ASK_HANDLES, replies_handles, false},
+    {&ASK_NOTICES, replies_notices, false},  {&ASK_RELATION, replies_outcome, false},
+    {&ASK_POSTED, replies_outcome, false},   {&ASK_GONE, replies_outcome, false},
+    {&ASK_FOLLOWER, replies_outcome, false}, {&ASK_VISIBILITY, replies_outcome, false},
+    {&ASK_MAY, replies_may, false},          {&ASK_EDITED, replies_outcome, false},
+    {&ASK_POST_EDITS, replies_edits, false}, {&ASK_WISH, replies_outcome, false},
+    {&ASK_UNNAMED, replies_outcome, false},  {&ASK_MODERATED, replies_outcome, false},
 };
 
 void replies_handle(struct replies *replies, struct http_request *request) {
@@ -156,6 +164,7 @@ void replies_free(struct replies *replies) {
     replies_waiting_free(replies);
     replies_slow_free(replies);
     id_list_free(&replies->ids);
+    id_list_free(&replies->but);
     codec_free(replies->codec);
     buffer_free(&replies->text);
     buffer_free(&replies->body);

@@ -1,8 +1,9 @@
 /* Answers questions of gateways and other feed processes about users and posts of owned partitions. Ids are strings, as in the API. Loop's
  * thread.
  *
- *     GET /peer/feed/USER?above&before&limit              {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
- *                                                          version of the newest page}
+ *     GET /peer/feed/USER?above&before&limit              {age_ms, complete, horizon, posts: [{id, user}], following: [user] if it is too
+ *                                                          little, version of the newest page}: the reader may see the posts of all
+ *                                                          these users, as of age_ms ago
  *     GET /peer/older/PARTITION?authors&above&before&limit {posts: [{id, user}]}, of these authors, newest first
  *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
  *                                                         be of other partitions: false where those are not served here; fewer
@@ -11,7 +12,11 @@
  *                                                         the text, newest first
  *     GET /peer/written/USER?above&before&limit&edits     {items: [post], next}, fewer than the limit if they are very long; with
  *                                                         `edits`, those that were edited have former: [{version, text, time, user}]
- *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
+ *     GET /peer/may/PARTITION?user|post&readers           {user: the author, age_ms, everybody, but: [user] or may: [reader]}: everybody but
+ *                                                         these may see the author's posts, or of the readers these. What is said
+ *                                                         is so old at most. Only {user}: another partition's owner knows, the author's
+ *     GET /peer/user/USER                                 {followers, following, requesting, posts, visibility, handle if there is
+ *                                                         one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
  *     GET /peer/handles/PARTITION?ids                     {items: [handle or null]} of users, who may be of other partitions: false where
  *                                                         those are not served here
@@ -21,7 +26,10 @@
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *
- *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {refused}: "blocked", "full", or null
+ *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {refused: null}; of follows: 202, the author's owner decides them
+ *     GET /peer/follower/USER/OTHER?offset&wait_ms              {refused: "blocked", "full", "requests" or null; following, requested}: the
+ *                                                               other one the user
+ *     GET /peer/visibility/USER?offset&wait_ms                  {posts: "everybody" or "followers"}
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
  *     GET /peer/edited/USER/ID?version&key&offset&wait_ms       {refused: "old_version", "edits", or null; post}; key: edit_mark
@@ -34,7 +42,7 @@
  */
 #pragma once
 
-#include "feed/blocks.h"
+#include "feed/audience.h"
 #include "feed/commands.h"
 #include "feed/notices.h"
 #include "feed/timelines.h"
@@ -48,7 +56,7 @@ struct replies_options {
     struct tasks *tasks;
     struct relation_lists *relations;
     struct posts *posts;
-    struct table_store *blocks;
+    struct audience audience;
     struct timelines *timelines;
     const struct edited *edited;
     struct names *names;

@@ -19,12 +19,12 @@ static int find_version(struct replies *replies, int32_t partition, const struct
     return code;
 }
 
-/* The version of the newest text of a live post: 1; 0: there is no such post, or its text is not read yet; or a negative code. */
+/* The version of the newest text of a post that is shown: 1; 0: there is no such post, or its text is not read yet; or a negative code. */
 static int find_newest(struct replies *replies, int32_t partition, int64_t id, struct post_found *post, int64_t *newest,
                        struct error *error) {
     struct post_text text;
     int code = posts_find(replies->options.posts, partition, id, post, error);
-    if (code || !post->found || post->deleted) return code;
+    if (code || !post_is_shown(post)) return code;
     code = find_version(replies, partition, post, 1, 1, &text, error);
     if (code > 0) *newest = text.version;
     return code;
@@ -90,7 +90,8 @@ void replies_edits(void *context, struct http_request *request, const struct rpc
     http_reply_json(request, 200, &replies->body);
 }
 
-/* The next version is the one that was wanted, whichever command has made it: a client may have sent several. */
+/* The next version is the one that was wanted, whichever command has made it: a client may have sent several. An edit that could be made and
+ * was not is one of a banned author. */
 int replies_edited(struct replies *replies, int32_t partition, int64_t id, int64_t read, const char *mark,
                    struct buffer *body, struct error *error) {
     char made[EDIT_MARK_SIZE];
@@ -106,8 +107,9 @@ int replies_edited(struct replies *replies, int32_t partition, int64_t id, int64
         buffer_string(body, "{\"refused\":null,\"post\":");
         code = replies_put_post(replies, partition, &post, body, error);
     } else {
-        const char *refused = edit_decide(newest, read) == EDIT_TOO_MANY ? "edits" : "old_version";
-        buffer_format(body, "{\"refused\":\"%s\",\"post\":null", refused);
+        static const char *const REFUSED[] = {
+            [EDIT_OLD_VERSION] = "old_version", [EDIT_TOO_MANY] = "edits", [EDIT_DONE] = "banned"};
+        buffer_format(body, "{\"refused\":\"%s\",\"post\":null", REFUSED[edit_decide(newest, read)]);
         code = 1;
     }
     buffer_byte(body, '}');

@@ -15,11 +15,13 @@ static void put_following(struct buffer *body, const struct timeline *timeline) 
     buffer_byte(body, ']');
 }
 
-static void put_timeline(struct replies *replies, const struct timeline *timeline, bool newest, size_t limit) {
+static void put_timeline(struct replies *replies, const struct timeline *timeline, int64_t age_ms, bool newest,
+                         size_t limit) {
     struct buffer *body = &replies->body;
     const struct page *page = timeline->page;
     bool little = page->count < limit;
-    buffer_string(body, timeline->complete ? "{\"complete\":true,\"horizon\":" : "{\"complete\":false,\"horizon\":");
+    buffer_format(body, "{\"age_ms\":%" PRId64 ",\"complete\":%s,\"horizon\":", age_ms,
+                  timeline->complete ? "true" : "false");
     replies_put_id(body, little ? page->horizon : 0);
     buffer_byte(body, ',');
     replies_put_refs(replies, page->posts, page->count);
@@ -55,7 +57,8 @@ bool replies_feed_now(struct replies *replies, struct http_request *request, con
         return true;
     }
     replies_start(replies, "");
-    put_timeline(replies, &timeline, is_newest(wish), wish->wanted);
+    put_timeline(replies, &timeline, owner_age_ms(tasks_owner(replies->options.tasks), partition), is_newest(wish),
+                 wish->wanted);
     http_reply_json(request, 200, &replies->body);
     return true;
 }

@@ -19,8 +19,8 @@ static bool is_shown(struct notice_page *page, int64_t user, int64_t other) {
     const struct replies_options *options = &page->replies->options;
     bool shown = true;
     if (!page->hidden)
-        page->code =
-            notice_shown(options->blocks, options->relations, page->partition, user, other, &shown, page->error);
+        page->code = notice_shown(options->audience.blocks, options->relations, page->partition, user, other, &shown,
+                                  page->error);
     return !page->code && shown;
 }
 

@@ -42,6 +42,7 @@ int replies_put_post(struct replies *replies, int32_t partition, const struct po
     put_media(body, &text.media);
     buffer_format(body, ",\"time\":%" PRId64 ",", ids_time_ms(post->id));
     edit_put_state(body, text.version, text.edited);
+    if (post->hidden) buffer_format(body, ",\"state\":\"%s\"", post->held ? "held" : "hidden");
     buffer_byte(body, '}');
     return 1;
 }
@@ -66,7 +67,7 @@ static int put_posts(struct replies *replies, struct slow_reply *reply, size_t w
         if (done >= work) return 1;
         if (reply->at) buffer_byte(body, ',');
         if (served) code = posts_find(replies->options.posts, its, id, &post, error);
-        bool live = !code && post.found && !post.deleted;
+        bool live = !code && post.found && !post.deleted && (reply->hidden || !post.hidden);
         if (live) code = replies_put_post(replies, its, &post, body, error);
         if (code < 0) {
             reply->partition = its; // whose store failed
@@ -84,7 +85,8 @@ static int put_posts(struct replies *replies, struct slow_reply *reply, size_t w
 
 void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,
                   int (*go_on)(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error)) {
-    struct slow_reply reply = {.request = request, .partition = asked->partition, .go_on = go_on};
+    struct slow_reply reply = {
+        .request = request, .partition = asked->partition, .hidden = asked->texts[RPC_HIDDEN], .go_on = go_on};
     reply.ids = mem_alloc(RPC_IDS_MAX * sizeof *reply.ids);
     if (text_numbers(asked->texts[RPC_IDS], reply.ids, RPC_IDS_MAX, &reply.id_count)) {
         buffer_string(&reply.body, "{\"items\":[");
@@ -108,12 +110,13 @@ static int put_written(struct replies *replies, struct slow_reply *reply, size_t
     bool more, full = false;
     if (want > SLICE_OF_POSTS) want = SLICE_OF_POSTS;
     if (want > left) want = left;
-    int code = posts_of(replies->options.posts, reply->partition, reply->user, reply->above, reply->before, ids, want,
-                        &count, &more, error);
+    int code = posts_of(replies->options.posts, reply->partition, reply->user, reply->above, reply->before,
+                        reply->hidden, ids, want, &count, &more, error);
     for (size_t i = 0; code >= 0 && i < count; i++) {
         if ((full = reply->body.size >= BODY_MAX)) break;
         struct post_found post = {.found = true, .author = reply->user, .id = ids[i]};
         size_t size = reply->body.size;
+        if (reply->hidden && (code = posts_find(replies->options.posts, reply->partition, ids[i], &post, error))) break;
         if (reply->any) buffer_byte(&reply->body, ',');
         code = replies_put_post(replies, reply->partition, &post, &reply->body, error);
         if (code == 1 && reply->edits && replies_put_former(replies, reply->partition, &post, &reply->body, error))
@@ -145,6 +148,7 @@ void replies_written(void *replies, struct http_request *request, const struct r
         .before = asked->numbers[RPC_BEFORE],
         .limit = (size_t)asked->numbers[RPC_LIMIT],
         .edits = asked->texts[RPC_EDITS],
+        .hidden = asked->texts[RPC_EDITS],
         .go_on = put_written,
     };
     buffer_string(&reply.body, "{\"items\":[");

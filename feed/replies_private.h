@@ -19,6 +19,7 @@ struct slow_reply {
     size_t id_count, at;
     bool any;              /* an item is in the body */
     bool edits;            /* posts come with their former texts */
+    bool hidden;           /* and with those that moderators have hidden */
     struct newest *newest; /* of authors */
     struct buffer body;
     /* Does about so much work (as of newest_read). 1: more is left, 0: the body is complete, or a negative code. */
@@ -27,7 +28,7 @@ struct slow_reply {
 
 struct replies {
     struct replies_options options;
-    struct id_list ids;
+    struct id_list ids, but;
     struct codec *codec;
     struct buffer text, body;
     struct outcome_wait *waiting;              /* questions that wait for state, in no order */
@@ -55,7 +56,7 @@ void replies_start(struct replies *replies, const char *text);
  * their command is decided. */
 typedef void replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
 replies_answer replies_feed, replies_posts, replies_written, replies_older, replies_notices, replies_holder,
-    replies_handles, replies_edits, replies_outcome;
+    replies_handles, replies_edits, replies_may, replies_outcome;
 
 /* Has RPC_IDS_MAX of the question's ids at most put into the body, as {"items":[...]} from here on. */
 void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,

@@ -41,12 +41,15 @@ static const char *content_complaint(const struct post_command *command) {
 
 const char *post_command_complaint(const struct post_command *command) {
     bool edits = command->kind == POST_COMMAND_EDIT;
+    bool decides = command->kind == POST_COMMAND_HIDE || command->kind == POST_COMMAND_RESTORE;
     if (command->user < 0) return "the user is negative";
-    if (edits ? command->version < 1 : command->version || command->reason.size)
-        return "it edits no version, or one where there must be none";
+    if (edits ? command->version < 1 : command->version) return "it edits no version, or one where there must be none";
+    if (decides && command->editor < 0) return "it names no moderator";
+    if (command->editor < 0 && !edits && command->reason.size) return "an author gives no reason";
     if (points_of(&command->reason) < 0) return "its reason is not UTF-8";
     if (points_of(&command->reason) > POST_REASON_POINTS_MAX) return "its reason is longer than 1000 characters";
     if (command->kind != POST_COMMAND_POST && command->id < 1) return "the post's id is not above 0";
+    if (command->kind != POST_COMMAND_POST && command->held) return "only a new post is held";
     if (edits) return content_complaint(command);
     if (command->kind != POST_COMMAND_POST) return NULL;
     return command->id ? "a new post has an id already" : content_complaint(command);
@@ -58,36 +61,56 @@ const char *follow_command_complaint(const struct follow_command *command) {
     return command->user == command->other ? "both users are the same" : NULL;
 }
 
+const char *follower_command_complaint(const struct follower_command *command) {
+    bool of_all = command->kind == FOLLOWER_COMMAND_FOLLOWERS || command->kind == FOLLOWER_COMMAND_EVERYBODY;
+    if (command->author < 0) return "the author is negative";
+    if (command->time < 1) return "the time is not above 0"; // a half that says 0 has ended
+    if (of_all) return command->reader < 0 ? NULL : "it names a reader, and is about all";
+    if (command->reader < 0) return "the reader is negative";
+    return command->author == command->reader ? "both users are the same" : NULL;
+}
+
 /* ---- decisions ---- */
 
-static bool made_since_the_block(const struct follow_command *command, const struct relation_now *now) {
+static bool made_since_the_block(const struct follower_command *command, const struct follower_now *now) {
     return command->blocked && !now->blocked && now->since > command->blocked;
 }
 
-enum follow_verdict follow_decide(const struct follow_command *command, const struct relation_now *now,
-                                  size_t following_max) {
+static enum follower_verdict decide_ask(const struct follower_command *command, const struct follower_now *now,
+                                        size_t following_max) {
+    if (now->follows || (now->requested && now->for_followers)) return FOLLOWER_NOTHING;
+    if (now->blocked) return FOLLOWER_BLOCKED;
+    if ((uint64_t)command->following >= following_max) return FOLLOWER_FULL;
+    if (!now->for_followers) return FOLLOWER_FOLLOWS;
+    return now->requests < FOLLOWER_REQUESTS_MAX ? FOLLOWER_REQUESTS : FOLLOWER_CROWDED;
+}
+
+enum follower_verdict follower_decide(const struct follower_command *command, const struct follower_now *now,
+                                      size_t following_max) {
     switch (command->kind) {
-    case FOLLOW_COMMAND_FOLLOW:
-        if (now->set) return FOLLOW_NOTHING;
-        if (now->blocked) return FOLLOW_BLOCKED;
-        return now->following < following_max ? FOLLOW_SET : FOLLOW_FULL;
-    case FOLLOW_COMMAND_MUTE: return now->set ? FOLLOW_NOTHING : FOLLOW_SET;
-    case FOLLOW_COMMAND_UNFOLLOW:
-        return now->set && !made_since_the_block(command, now) ? FOLLOW_CLEAR : FOLLOW_NOTHING;
-    case FOLLOW_COMMAND_UNMUTE: return now->set ? FOLLOW_CLEAR : FOLLOW_NOTHING;
+    case FOLLOWER_COMMAND_ASK: return decide_ask(command, now, following_max);
+    case FOLLOWER_COMMAND_END:
+        return (now->follows || now->requested) && !made_since_the_block(command, now) ? FOLLOWER_ENDS
+                                                                                       : FOLLOWER_NOTHING;
+    case FOLLOWER_COMMAND_ACCEPT: return now->requested && !now->blocked ? FOLLOWER_FOLLOWS : FOLLOWER_NOTHING;
+    case FOLLOWER_COMMAND_FOLLOWERS:
+    case FOLLOWER_COMMAND_EVERYBODY: break;
     }
-    return FOLLOW_NOTHING;
+    return FOLLOWER_NOTHING;
 }
 
 enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms) {
     switch (kind) {
-    case POST_COMMAND_POST: return now->exists ? POST_NOTHING : POST_MAKE;
+    case POST_COMMAND_POST: return now->exists || now->banned ? POST_NOTHING : POST_MAKE;
     case POST_COMMAND_DELETE: return now->exists && !now->deleted ? POST_REMOVE : POST_NOTHING;
     case POST_COMMAND_FORGET:
         return now->exists && now->deleted && now_ms - now->deleted >= POST_KEPT_MS ? POST_FORGET : POST_NOTHING;
     case POST_COMMAND_EDIT:
-        return now->exists && !now->deleted && edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT
-                                                                                                 : POST_NOTHING;
+        if (!now->exists || now->deleted || now->banned || (now->hidden && !now->moderator)) return POST_NOTHING;
+        return edit_decide(now->version, now->read) == EDIT_DONE ? POST_EDIT : POST_NOTHING;
+    case POST_COMMAND_HIDE:
+        return now->exists && !now->deleted && (!now->hidden || now->held) ? POST_HIDE : POST_NOTHING;
+    case POST_COMMAND_RESTORE: return now->exists && !now->deleted && now->hidden ? POST_SHOW : POST_NOTHING;
     }
     return POST_NOTHING;
 }

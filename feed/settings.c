@@ -18,7 +18,7 @@ static const struct config_property PROPERTIES[] = {
     {"feed.inbox.max", CONFIG_INT, AT(inbox_max), "800", .min = 100, .max = 10000,
      .doc = "How many posts an inbox holds. Pages of older posts ask the authors' processes."},
     {"feed.following.max", CONFIG_INT, AT(following_max), "5000", .min = 1, .max = 5000,
-     .doc = "How many users a user may follow."},
+     .doc = "How many users a user may follow; a few more, if they are followed at the same moment."},
     {"feed.hot.days", CONFIG_INT, AT(hot_days), "7", .min = 1, .max = 7,
      .doc = "For how many days each process keeps posts of authors with more than feed.push.max followers in memory."},
     {"feed.away.days", CONFIG_INT, AT(away_days), "30", .min = 1, .max = 365,

@@ -107,6 +107,9 @@ int timelines_page(struct timelines *timelines, int32_t partition, const struct 
     size_t newest = wish->before == INT64_MAX ? SPARE * wish->wanted : SIZE_MAX;
     int code = look_at_inbox(timelines, partition, user, newest, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_FOLLOWING, &timelines->following, error);
+    if (!code) // a block ends follows, but a moment later
+        code = blocks_leave_out(timelines->feed->store, timelines->feed->blocks, partition, user, &timelines->following,
+                                &timelines->muted, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_MUTED, &timelines->muted, error);
     if (!code) merge(timelines, wish);
     if (!code && lacks_posts(timelines, wish)) {

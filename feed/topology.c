@@ -6,7 +6,7 @@
 #include "feed/feed_private.h"
 #include "users/half.h"
 
-enum { FOLLOWS, POSTS, BLOCKS, INBOXES, NAMES, NOTICES, REFUSALS, WATCHES, STORES };
+enum { FOLLOWS, POSTS, BLOCKS, INBOXES, NAMES, NOTICES, REFUSALS, WATCHES, VISIBILITY, STORES };
 enum { INPUT_REQUESTS /* the only input */ };
 enum { WAITING_MAX = 4 << 20 /* authors of requests; with more, no more records are read */ };
 
@@ -25,7 +25,7 @@ static const char *take_friendship(void *context, struct table_store *blocks, co
 }
 
 struct table_store *feed_blocks_new(struct feed *feed) {
-    return table_store_of_topic(feed->store, "blocks", feed->partitions, take_friendship, feed);
+    return blocks_new(feed->store, feed->partitions, take_friendship, feed);
 }
 
 /* ---- timelines: inboxes, and those who watch them ---- */
@@ -65,23 +65,31 @@ static const struct state_kind INBOXES_KIND = {
 static const struct state_kind *const KINDS[STORES] = {
     [FOLLOWS] = &LIST_STORE_KIND, [POSTS] = &POSTS_KIND,       [BLOCKS] = &TABLE_STORE_KIND,
     [INBOXES] = &INBOXES_KIND,    [NAMES] = &TABLE_STORE_KIND, [NOTICES] = &TABLE_STORE_KIND,
-    [REFUSALS] = &REFUSALS_KIND,  [WATCHES] = &WATCHES_KIND,
+    [REFUSALS] = &REFUSALS_KIND,  [WATCHES] = &WATCHES_KIND,   [VISIBILITY] = &TABLE_STORE_KIND,
 };
 
+/* `aged`: what feed/audience.h reads. */
 static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_FOLLOW_COMMANDS, .role = OWNER_COMMAND},
+    {.topic = &TOPIC_FOLLOWER_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_POST_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_NAME_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_TIMELINE_REQUESTS, .role = OWNER_INPUT},
-    {.topic = &TOPIC_FOLLOWS, .role = OWNER_STATE, .store = FOLLOWS, .sees = feed_see_half, .effect = feed_half_is},
+    {.topic = &TOPIC_FOLLOWS,
+     .role = OWNER_STATE,
+     .store = FOLLOWS,
+     .aged = true,
+     .sees = feed_see_half,
+     .effect = feed_half_is},
     {.topic = &TOPIC_POSTS, .role = OWNER_STATE, .store = POSTS, .effect = feed_post_is, .held = feed_posts_held},
     {.topic = &TOPIC_POST_TEXTS, .role = OWNER_STATE, .store = POSTS, .effect = feed_text_is},
-    {.topic = &TOPIC_FRIENDSHIPS, .role = OWNER_STATE, .store = BLOCKS, .effect = feed_friendship_is},
+    {.topic = &TOPIC_FRIENDSHIPS, .role = OWNER_STATE, .store = BLOCKS, .aged = true, .effect = feed_friendship_is},
     {.topic = &TOPIC_TIMELINES, .role = OWNER_STATE, .store = INBOXES, .effect = feed_timeline_is},
     {.topic = &TOPIC_NAMES, .role = OWNER_STATE, .store = NAMES, .shows_progress = true},
     {.topic = &TOPIC_NOTICES, .role = OWNER_STATE, .store = NOTICES, .effect = feed_notice_is},
     {.topic = &TOPIC_FOLLOW_REFUSALS, .role = OWNER_STATE, .store = REFUSALS},
     {.topic = &TOPIC_FEED_WATCHES, .role = OWNER_STATE, .store = WATCHES},
+    {.topic = &TOPIC_VISIBILITY, .role = OWNER_STATE, .store = VISIBILITY, .aged = true},
 };
 
 /* ---- the product ---- */
@@ -169,6 +177,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [NOTICES] = notices_table(feed->notices),
         [REFUSALS] = feed->refusals,
         [WATCHES] = feed->watches,
+        [VISIBILITY] = visibility_table(feed->visibility),
     };
     const struct tasks_options tasks = {
         .owner = owner,

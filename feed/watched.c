@@ -260,7 +260,7 @@ void watched_gone(struct watched_table *table, struct watched *watched, int64_t 
 
 /* ---- jobs ---- */
 
-static bool visits_all(enum watched_job_kind kind) { return kind == WATCHED_JOB_FRESH || kind == WATCHED_JOB_EDITED; }
+static bool visits_all(enum watched_job_kind kind) { return kind != WATCHED_JOB_POST && kind != WATCHED_JOB_GONE; }
 
 void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id) {
     if (!watched_count(table)) return;
@@ -310,6 +310,14 @@ static bool visit_any(struct watched_table *table, const struct queued_job *job,
         return true;
     }
     if (watched->anew || !follows(context, watched, job->author)) return true; // reading anew registers
+    if (job->kind == WATCHED_JOB_HIDDEN) {
+        watched_gone(table, watched, job->id);
+        return true;
+    }
+    if (job->kind == WATCHED_JOB_SHOWN) {
+        watched_doubt(table, watched);
+        return true;
+    }
     watched_register(table, watched, job->author);
     watched_added(table, watched, job->author, job->id);
     return true;

@@ -91,10 +91,12 @@ enum watched_job_kind {
     WATCHED_JOB_FRESH, /* all readers are visited, as the author had no hot post until now: who follows him is registered, and the
                         * post is added */
     WATCHED_JOB_EDITED, /* all readers are visited: those who have the post among their newest are told another version */
+    WATCHED_JOB_HIDDEN, /* all readers are visited: the post is gone for those who follow its author */
+    WATCHED_JOB_SHOWN,  /* all readers are visited: those who follow its author are told another version */
 };
 void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id);
 
-/* Carries out some of the jobs, at most so many visits; `follows` is asked in jobs of the third kind. Returns how many visits are left
+/* Carries out some of the jobs, at most so many visits; `follows` is asked in jobs about followers. Returns how many visits are left
  * of the budget: more than 0 means that no job is left. */
 size_t watched_work(struct watched_table *table, size_t visits,
                     bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context);

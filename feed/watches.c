@@ -63,7 +63,8 @@ static void watched_or_not(void *context, int32_t partition, const void *what, s
 /* ---- changes ---- */
 
 void watches_half(struct watches *watches, const struct relation_half *half) {
-    struct watched *watched = half->relation == RELATION_FOLLOWER ? NULL : watched_find(watches->table, half->user);
+    bool shows = half->relation == RELATION_FOLLOWING || half->relation == RELATION_MUTED;
+    struct watched *watched = shows ? watched_find(watches->table, half->user) : NULL;
     if (!watched) return;
     watched_anew(watches->table, watched);
     soon(watches);
@@ -79,7 +80,8 @@ static void happened(struct watches *watches, struct watched *watched, const str
     case TIMELINE_ITEM_REQUEST:
     case TIMELINE_ITEM_HOT:
     case TIMELINE_ITEM_HOT_GONE:
-    case TIMELINE_ITEM_EDITED: break;
+    case TIMELINE_ITEM_EDITED:
+    case TIMELINE_ITEM_MODERATED: break;
     }
 }
 
@@ -108,6 +110,11 @@ void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
 
 void watches_edited(struct watches *watches, int64_t id) {
     watched_job(watches->table, WATCHED_JOB_EDITED, 0, id);
+    if (watched_count(watches->table)) soon(watches);
+}
+
+void watches_moderated(struct watches *watches, int64_t author, int64_t id, bool hidden) {
+    watched_job(watches->table, hidden ? WATCHED_JOB_HIDDEN : WATCHED_JOB_SHOWN, author, id);
     if (watched_count(watches->table)) soon(watches);
 }
 

@@ -8,7 +8,7 @@
  *                            the newest posts and the version --- change, or version --------------+
  *
  * A new post or a deletion is told with its ids. A follow, an unfollow, a mute and a backlog change the version only: phones read their
- * page again, and so does an edit of one of its newest posts. The first watch of a reader has the inbox begun, if there is none, and keeps it
+ * page again, and so does an edit of one of its newest posts, or one that moderators show again; one that they hide is told as a deletion. The first watch of a reader has the inbox begun, if there is none, and keeps it
  * from being given up. Loop's thread.
  */
 #pragma once
@@ -31,5 +31,6 @@ void watches_item(struct watches *watches, const int64_t *readers, size_t count,
 void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first); /* first: the author's only one */
 void watches_hot_gone(struct watches *watches, int64_t author, int64_t id);
 void watches_edited(struct watches *watches, int64_t id);
+void watches_moderated(struct watches *watches, int64_t author, int64_t id, bool hidden);
 
 void watches_second(struct watches *watches);

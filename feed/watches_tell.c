@@ -82,7 +82,8 @@ static int gather_added(struct watches *watches, struct watched *watched, size_t
     for (size_t i = 0; i < watched->added_count; i++) {
         const struct inbox_post *post = &watched->added[i];
         bool is = false;
-        int code = is_gone(watched, post->id) ? 0 : watches_shows(watches, watched, post->author, &is, error);
+        bool gone = is_gone(watched, post->id) || hot_is_hidden(watches->feed->hot_lists, post->id);
+        int code = gone ? 0 : watches_shows(watches, watched, post->author, &is, error);
         if (code) return code;
         if (is && watched_insert(watched, post)) watches->posts[(*count)++] = added(watches, post);
     }

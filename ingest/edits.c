@@ -8,6 +8,8 @@ void edit_refused(struct http_request *request, const char *refused) {
     if (strcmp(refused, "edits") == 0)
         http_problem(request, 409, "too_many_edits",
                      "the text has as many versions as are kept, and can be edited no more", 0);
+    else if (strcmp(refused, "banned") == 0)
+        http_problem(request, 403, "banned", "the user may not post, comment or like", 0);
     else
         http_problem(request, 409, "old_version", "the text has been edited since that version", 0);
 }

@@ -7,7 +7,7 @@
 
 enum { RETRY_AFTER_S = 1 };
 
-/* An edit while it is asked whom it mentions. object: the client's JSON, into which the wish points. */
+/* An edit while its text is checked. object: the client's JSON, into which the wish points. */
 struct edit_question {
     struct edit_reader reader;
     struct http_request *request;
@@ -21,11 +21,15 @@ static void finish(struct edit_question *question, const struct edit_wish *wish)
     free(question);
 }
 
-static void mentioned(void *context, const struct mentions *mentions, bool stopping) {
+/* The former text stays where it is, for all to see, so that an edit cannot wait. */
+static void checked(void *context, const struct text_facts *facts, bool stopping) {
     struct edit_question *question = context;
-    question->wish.mentions = *mentions;
-    if (stopping) owners_away(question->request, RETRY_AFTER_S);
-    finish(question, stopping ? NULL : &question->wish);
+    question->wish.mentions = facts->mentions;
+    if (stopping)
+        owners_away(question->request, RETRY_AFTER_S);
+    else if (facts->held)
+        http_problem(question->request, 403, "text_held", "a moderator would have to approve this text first", 0);
+    finish(question, stopping || facts->held ? NULL : &question->wish);
 }
 
 /* NULL: the body is read. Else the code of the problem. */
@@ -41,7 +45,6 @@ static const char *read_body(const json_t *object, const struct edit_reader *rea
 }
 
 void edit_read(struct http_request *request, const struct edit_reader *reader) {
-    char handles[MENTIONS_MAX][HANDLE_SIZE];
     struct edit_wish wish;
     struct error error;
     json_t *object = call_body(&(struct call){.request = request});
@@ -54,9 +57,12 @@ void edit_read(struct http_request *request, const struct edit_reader *reader) {
     }
     struct edit_question *question =
         MEM_NEW(&(struct edit_question){.reader = *reader, .request = request, .object = object, .wish = wish});
-    size_t count = mentions_find(wish.text.data, wish.text.size, handles);
-    if (count)
-        mentions_ask(reader->feeds, reader->partitions, handles, count, question, mentioned);
-    else
-        finish(question, &question->wish);
+    text_check(&(struct text_check){
+        .filter = reader->filter,
+        .feeds = reader->feeds,
+        .partitions = reader->partitions,
+        .text = {.kind = "edit", .user = reader->user, .text = wish.text},
+        .context = question,
+        .done = checked,
+    });
 }

@@ -104,12 +104,21 @@ static void allow(struct endpoint_match *match, const char *method) {
              strcmp(method, "GET") == 0 ? ", HEAD" : "");
 }
 
+/* Whether the path stands in the table as it is. */
+static bool is_literal(const struct endpoints *endpoints, const char *path) {
+    for (size_t i = 0; i < endpoints->count; i++)
+        if (strcmp(endpoints->list[i].endpoint->pattern, path) == 0) return true;
+    return false;
+}
+
 void endpoints_find(struct endpoints *endpoints, struct http_request *request, struct endpoint_match *match) {
     const char *path = http_path(request), *method = http_method(request);
+    bool literal = is_literal(endpoints, path);
     if (strcmp(method, "HEAD") == 0) method = "GET";
     *match = (struct endpoint_match){.kind = MATCH_UNKNOWN};
     for (size_t i = 0; i < endpoints->count; i++) {
         const struct served *served = &endpoints->list[i];
+        if (literal && strcmp(served->endpoint->pattern, path) != 0) continue;
         int matches = path_match(served->endpoint->pattern, path, match->values, &match->wrong, &match->error);
         if (matches == 0) continue;
         if (strcmp(method, served->endpoint->method) != 0) {

@@ -36,7 +36,8 @@ void endpoints_free(struct endpoints *endpoints); /* NULL is fine */
 void endpoints_add(struct endpoints *endpoints, const struct endpoint_list *list, void *state,
                    bool (*ready)(const void *of), const void *of);
 
-/* The endpoint that a request's method and path lead to, or the reason why they lead to none. */
+/* The endpoint that a request's method and path lead to, or the reason why they lead to none. A path that is a pattern itself
+ * ("/v1/follows/requests") matches no other ("/v1/follows/{user}"). */
 struct endpoint_match {
     enum { MATCH_FOUND, MATCH_BAD_VALUE, MATCH_BAD_METHOD, MATCH_UNKNOWN } kind;
     const struct endpoint

@@ -15,6 +15,7 @@
 #include "ingest/registry.h"
 #include "ingest/registry_sync.h"
 #include "ingest/settings.h"
+#include "ingest/text_filter.h"
 #include "service/http_origin.h"
 #include "service/listen.h"
 
@@ -26,6 +27,7 @@ struct gateway {
     struct auth *auth;
     struct writer *writer;
     struct user_copies *copies;
+    struct text_filter *filter;
     struct endpoints *endpoints;
     struct limits *limits;
     struct web_page *page;
@@ -228,6 +230,7 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .copies = gateway->copies,
         .outcome_wait_ms = gateway->settings.outcome_wait_ms,
         .groups = product_groups(),
+        .filter = gateway->filter,
         .endpoints = gateway->endpoints,
         .gateway = gateway,
         .blocks_changed = blocks_changed,
@@ -287,11 +290,12 @@ static int start_server(struct gateway *gateway, struct error *error) {
         &gateway->server, error);
 }
 
-/* The producer first: it tells every write its fate while their requests still exist. */
+/* The producer first: it tells every write its fate while their requests still exist. Texts that a filter looks at are not written any more. */
 static void gateway_free(void *state) {
     struct gateway *gateway = state;
     if (!gateway) return;
     loop_timer_free(gateway->drain_timer);
+    text_filter_free(gateway->filter);
     writer_free(gateway->writer, PRODUCER_FLUSH_MS);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->stop(gateway->products[i]);
     http_server_free(gateway->server);
@@ -320,6 +324,7 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
     if (code == 0) code = limits_new(&gateway->settings, metrics, &gateway->limits, error);
     if (code == 0) code = writer_new(service, (int)gateway->settings.produce_timeout_ms, &gateway->writer, error);
     if (code == 0) code = start_copies(gateway, shape, error);
+    if (code == 0) code = text_filter_new(service, &gateway->settings, &gateway->filter, error);
     if (code == 0) code = start_products(gateway, shape, error);
     if (code == 0) code = start_server(gateway, error);
     if (code) {
@@ -331,6 +336,8 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
     *state = gateway;
     return 0;
 }
+
+static void gateway_reload(void *state) { text_filter_reload(((struct gateway *)state)->filter); }
 
 static void drain_step(void *context) {
     struct gateway *gateway = context;
@@ -380,7 +387,8 @@ static int gateway_check(const struct service_settings *common, struct error *er
     code = http_proxies_new(settings->trusted_proxies, &proxies, error);
     if (code) return error_prefix(error, code, "ingest.trusted.proxies");
     http_proxies_free(proxies);
-    return web_page_check(settings, error);
+    code = text_filter_check(settings, error);
+    return code ? code : web_page_check(settings, error);
 }
 
 static void gateway_cannot_serve(void *state, service_namer *name, void *context) {
@@ -405,6 +413,7 @@ const struct service_definition INGEST_SERVICE = {
     .conditions = PRODUCT_CONDITIONS,
     .check = gateway_check,
     .start = gateway_start,
+    .reload = gateway_reload,
     .drain = gateway_drain,
     .busy = gateway_busy,
     .free = gateway_free,

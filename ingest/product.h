@@ -20,6 +20,7 @@ struct product_options {
     struct user_copies *copies; /* profiles and sharing, read by the gateway for all products */
     int64_t outcome_wait_ms;    /* how long the answer to a command waits for its outcome before it is 202 */
     struct product_groups groups;
+    struct text_filter *filter;
     struct endpoints *endpoints; /* start adds the product's endpoints */
     void *gateway;
     void (*blocks_changed)(void *gateway, int64_t user); /* tells all products */

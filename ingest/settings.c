@@ -77,6 +77,16 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "A schema registry (Confluent's API). The gateway registers the schemas of all topics there, with the ids of "
          "schemas/ids.txt, and is not ready before all are there. Empty: none; the gateway's own is at /registry."},
+    {"moderation.words.file", CONFIG_STRING, AT(words_file), "",
+     .doc =
+         "Words and phrases, one in each line: posts and comments that have one are held until a moderator approves them, and edits are "
+         "refused. SIGHUP reads it again. Empty: none."},
+    {"moderation.filter.url", CONFIG_STRING, AT(filter_url), "",
+     .doc =
+         "Where each new text is posted as JSON ({kind, user, text, media}); {\"hold\": true} as the answer holds it as a listed word "
+         "would. Texts pass while nothing answers there. Empty: none."},
+    {"moderation.filter.timeout.ms", CONFIG_INT, AT(filter_timeout_ms), "500", .min = 10, .max = 10000,
+     .doc = "How long a text waits for that answer (ms)."},
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
     {"web.ws.url", CONFIG_STRING, AT(web_ws_url), "",
      .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},

@@ -25,6 +25,7 @@ static bool read_range(const struct rpc_asked *asked, struct search_query *query
 static bool read_query(const struct rpc_asked *asked, struct search_query *query) {
     const char *state = asked->texts[RPC_STATE], *reported = asked->texts[RPC_REPORTED];
     *query = (struct search_query){
+        .kind = asked->question == &ASK_SEARCH_POSTS ? INDEX_POSTS : INDEX_COMMENTS,
         .text = asked->texts[RPC_WORDS],
         .subject = asked->texts[RPC_SUBJECT],
         .type = asked->texts[RPC_TYPE],
@@ -39,18 +40,37 @@ static bool read_query(const struct rpc_asked *asked, struct search_query *query
     return read_range(asked, query);
 }
 
+/* "TIME.USER" of the last one of the page before. */
+static bool read_people(const struct rpc_asked *asked, struct people_query *query) {
+    const char *after = asked->texts[RPC_AFTER], *dot = after ? strchr(after, '.') : NULL;
+    *query = (struct people_query){.before = INT64_MAX,
+                                   .before_user = INT64_MAX,
+                                   .user = asked->numbers[RPC_USER],
+                                   .limit = (size_t)asked->numbers[RPC_LIMIT]};
+    if (!after) return true;
+    return dot && text_number(after, (size_t)(dot - after), INT64_MAX, &query->before) &&
+           text_number(dot + 1, strlen(dot + 1), INT64_MAX, &query->before_user);
+}
+
 void answers_answer(struct searches *searches, bool ready, struct http_request *request) {
+    static const struct rpc_question *const QUESTIONS[] = {&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED, NULL};
     struct search_query query;
+    struct people_query people;
     struct rpc_asked asked;
-    int code = rpc_read(&ASK_SEARCH, request, 1, &asked);
+    size_t at = 0;
+    int code = rpc_read(QUESTIONS[0], request, 1, &asked);
+    while (code == -ENOENT && QUESTIONS[++at]) code = rpc_read(QUESTIONS[at], request, 1, &asked);
+    bool of_people = QUESTIONS[at] == &ASK_REPORTED;
     if (code == -ENOENT || code == -EDOM)
         http_problem(request, 404, "no_such_path", "there is nothing here", 0);
     else if (strcmp(http_method(request), "GET") != 0)
         http_bad_method(request, "GET");
     else if (!ready)
         http_problem(request, 503, "restoring", "comments are still being read", RETRY_AFTER_S);
-    else if (code || !read_query(&asked, &query))
+    else if (code || !(of_people ? read_people(&asked, &people) : read_query(&asked, &query)))
         http_problem(request, 400, "bad_query", "a parameter is out of range", 0);
+    else if (of_people)
+        searches_ask_people(searches, &people, request);
     else
         searches_ask(searches, &query, request);
 }

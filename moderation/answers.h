@@ -7,6 +7,9 @@
  *     from, to   ms since 1970: from <= time < to
  *     after      `next` of the page before;   limit: 1 to 1000, default 20; a page also ends at 1 MiB
  *
+ * GET /peer/moderation/posts: the same of posts, which have no subject; moderation/users?user&after&limit: people who were reported, those whose
+ * last report is the newest first.
+ *
  * 400 bad_query, or no_words: the text has no word; 503 restoring, search_too_slow, busy. */
 #pragma once
 

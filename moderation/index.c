@@ -1,4 +1,4 @@
-#include "moderation/index.h"
+#include "moderation/index_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +11,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "moderation/database.h"
-#include "moderation/folding.h"
-#include "moderation/words.h"
+#include "folding/folding.h"
 
 /* Another layout, or other rules of terms: the file is begun anew. So it is with other tables of Unicode, by which letters may fold
  * otherwise: terms are removed by making them again. */
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 
 /* Pages (4 KiB) in the write-ahead log: from CHECKPOINT_PAGES on each commit copies what it can into the file; from RESTART_PAGES
  * (64 MiB) on it also waits for the searches that still read the log. */
@@ -28,35 +26,30 @@ static const int64_t AGE_MAX_MS = 7LL * 24 * 3600 * 1000 / 2;
 
 static const char SCHEMA[] =
     "CREATE TABLE comments(id INTEGER PRIMARY KEY, subject, owner, floor, root, answers, user, state, text, likes,"
-    " replies, reports, time, version, edited);"
+    " replies, reports, time, version, edited, media);"
     "CREATE VIRTUAL TABLE terms USING fts5(body, content='', columnsize=0, tokenize='ascii');"
+    "CREATE TABLE posts(id INTEGER PRIMARY KEY, subject, owner, floor, root, answers, user, state, text, likes,"
+    " replies, reports, time, version, edited, media);"
+    "CREATE VIRTUAL TABLE post_terms USING fts5(body, content='', columnsize=0, tokenize='ascii');"
+    "CREATE TABLE people(user INTEGER PRIMARY KEY, reports, time, reason);"
+    "CREATE INDEX people_by_time ON people(time, user);"
     "CREATE TABLE marks(name PRIMARY KEY, value) WITHOUT ROWID;";
 
-enum statement { FIND, PUT, REMOVE, ADD_TERMS, REMOVE_TERMS, MARK, STATEMENTS };
-
-static const char *const SQL[STATEMENTS] = {
-    [FIND] = "SELECT subject, user, state, text, reports FROM comments WHERE id = ?1",
-    [PUT] = "REPLACE INTO comments VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-    [REMOVE] = "DELETE FROM comments WHERE id = ?1",
-    [ADD_TERMS] = "INSERT INTO terms(rowid, body) VALUES (?1, ?2)",
-    [REMOVE_TERMS] = "INSERT INTO terms(terms, rowid, body) VALUES ('delete', ?1, ?2)",
-    [MARK] = "REPLACE INTO marks VALUES (?1, ?2)",
-};
-
-struct index {
-    char *path;
-    int lock; /* a file beside it, locked while this process has the index */
-    int partitions;
-    int64_t cache;
-    sqlite3 *db;
-    sqlite3_stmt *statements[STATEMENTS];
-    struct words *words;
-    int64_t *next;    /* by partition; as committed */
-    int64_t *reached; /* the same, in the transaction */
-    int64_t rows, rows_then;
-    struct buffer former, terms; /* of the comment that is being written */
-    atomic_uint generation;
-};
+/* In brackets: of strings that stand side by side in a list, one may have lost its comma. */
+#define OF_KIND(rows, terms)                                                                                           \
+    {                                                                                                                  \
+        [INDEX_FIND] = ("SELECT " INDEX_COLUMNS " FROM " rows " WHERE id = ?1"),                                       \
+        [INDEX_PUT] =                                                                                                  \
+            ("REPLACE INTO " rows " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"),  \
+        [INDEX_REMOVE] = ("DELETE FROM " rows " WHERE id = ?1"),                                                       \
+        [INDEX_ADD_TERMS] = ("INSERT INTO " terms "(rowid, body) VALUES (?1, ?2)"),                                    \
+        [INDEX_REMOVE_TERMS] = ("INSERT INTO " terms "(" terms ", rowid, body) VALUES ('delete', ?1, ?2)"),            \
+    }
+static const char *const SQL[INDEX_KINDS][INDEX_STATEMENTS] = {
+    [INDEX_COMMENTS] = OF_KIND("comments", "terms"), [INDEX_POSTS] = OF_KIND("posts", "post_terms")};
+static const char MARK[] = "REPLACE INTO marks VALUES (?1, ?2)";
+static const char PUT_PERSON[] = "INSERT INTO people VALUES (?1, 1, ?2, ?3)"
+                                 " ON CONFLICT(user) DO UPDATE SET reports = reports + 1, time = ?2, reason = ?3";
 
 /* ---- terms ---- */
 
@@ -76,10 +69,13 @@ static void put_terms(struct index *index, struct buffer *out, const struct comm
     const char *colon = size ? memchr(subject, ':', size) : NULL;
     buffer_clear(out);
     words_put_terms(index->words, out, comment->text.data, comment->text.size);
-    buffer_format(out, "u%" PRId64 " v%d t", comment->user, (int)comment->state);
-    index_put_encoded(out, subject, colon ? (size_t)(colon - subject) : size);
-    buffer_string(out, " s");
-    index_put_encoded(out, subject, size);
+    buffer_format(out, "u%" PRId64 " v%d", comment->user, (int)comment->state);
+    if (size) {
+        buffer_string(out, " t");
+        index_put_encoded(out, subject, colon ? (size_t)(colon - subject) : size);
+        buffer_string(out, " s");
+        index_put_encoded(out, subject, size);
+    }
     if (comment->reports > 0) buffer_string(out, " r");
 }
 
@@ -90,41 +86,71 @@ static void bind_text(sqlite3_stmt *statement, int at, const char *text, size_t 
 }
 
 static int mark(struct index *index, const char *name, int64_t value, struct error *error) {
-    sqlite3_stmt *statement = index->statements[MARK];
+    sqlite3_stmt *statement = index->mark;
     bind_text(statement, 1, name, strlen(name));
     sqlite3_bind_int64(statement, 2, value);
     return database_finish(index->db, statement, error);
 }
 
-static int write_terms(struct index *index, enum statement what, int64_t id, struct buffer *terms,
-                       struct error *error) {
-    sqlite3_stmt *statement = index->statements[what];
+static int write_terms(struct index *index, enum index_kind kind, enum index_statement what, int64_t id,
+                       struct buffer *terms, struct error *error) {
+    sqlite3_stmt *statement = index->statements[kind][what];
     sqlite3_bind_int64(statement, 1, id);
     bind_text(statement, 2, (const char *)terms->data, terms->size);
     return database_finish(index->db, statement, error);
 }
 
-/* The terms of the comment as it stands in the index go to `former`. 1: it is there, 0: it is not, negative: failure. */
-static int find_former(struct index *index, int64_t id, struct error *error) {
-    sqlite3_stmt *statement = index->statements[FIND];
+void index_read_row(sqlite3_stmt *statement, struct index_row *row) {
+    *row = (struct index_row){
+        .comment =
+            {
+                .id = sqlite3_column_int64(statement, 0),
+                .subject = database_text(statement, 1),
+                .owner = sqlite3_column_int64(statement, 2),
+                .floor = sqlite3_column_int(statement, 3),
+                .root = sqlite3_column_int64(statement, 4),
+                .answers = sqlite3_column_int64(statement, 5),
+                .user = sqlite3_column_int64(statement, 6),
+                .state = (enum comment_wide_state)sqlite3_column_int(statement, 7),
+                .text = database_text(statement, 8),
+                .likes = sqlite3_column_int64(statement, 9),
+                .replies = sqlite3_column_int(statement, 10),
+                .reports = sqlite3_column_int(statement, 11),
+                .time = sqlite3_column_int64(statement, 12),
+                .version = sqlite3_column_int64(statement, 13),
+                .edited = sqlite3_column_int64(statement, 14),
+            },
+        .media = database_text(statement, 15),
+    };
+}
+
+int index_find_row(struct index *index, enum index_kind kind, int64_t id, struct index_row *row, struct error *error) {
+    sqlite3_stmt *statement = index->statements[kind][INDEX_FIND];
     sqlite3_bind_int64(statement, 1, id);
     int code = sqlite3_step(statement);
-    if (code == SQLITE_ROW)
-        put_terms(index, &index->former,
-                  &(struct comment_wide){
-                      .subject = database_text(statement, 0),
-                      .user = sqlite3_column_int64(statement, 1),
-                      .state = (enum comment_wide_state)sqlite3_column_int(statement, 2),
-                      .text = database_text(statement, 3),
-                      .reports = sqlite3_column_int(statement, 4),
-                  });
-    int found = code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : database_failed(index->db, error);
+    if (code == SQLITE_ROW) {
+        index_read_row(statement, row);
+        return 1;
+    }
+    int found = code == SQLITE_DONE ? 0 : database_failed(index->db, error);
     sqlite3_reset(statement);
     return found;
 }
 
-static int write_row(struct index *index, const struct comment_wide *comment, struct error *error) {
-    sqlite3_stmt *statement = index->statements[PUT];
+/* The terms of the row as it stands in the index go to `former`. 1: it is there, 0: it is not, negative: failure. */
+static int find_former(struct index *index, enum index_kind kind, int64_t id, struct error *error) {
+    struct index_row row;
+    int found = index_find_row(index, kind, id, &row, error);
+    if (found == 1) {
+        put_terms(index, &index->former, &row.comment);
+        sqlite3_reset(index->statements[kind][INDEX_FIND]);
+    }
+    return found;
+}
+
+static int write_row(struct index *index, enum index_kind kind, const struct index_row *row, struct error *error) {
+    sqlite3_stmt *statement = index->statements[kind][INDEX_PUT];
+    const struct comment_wide *comment = &row->comment;
     const int64_t numbers[] = {
         [3] = comment->owner,    [4] = comment->floor, [5] = comment->root,     [6] = comment->answers,
         [7] = comment->user,     [8] = comment->state, [10] = comment->likes,   [11] = comment->replies,
@@ -134,25 +160,30 @@ static int write_row(struct index *index, const struct comment_wide *comment, st
         if (i != 9) sqlite3_bind_int64(statement, i, numbers[i]);
     bind_text(statement, 2, comment->subject.data, comment->subject.size);
     bind_text(statement, 9, comment->text.data, comment->text.size);
+    bind_text(statement, 16, row->media.data, row->media.size);
     return database_finish(index->db, statement, error);
 }
 
 /* ---- the file ---- */
 
 static void shut(struct index *index) {
-    for (int i = 0; i < STATEMENTS; i++) {
-        sqlite3_finalize(index->statements[i]);
-        index->statements[i] = NULL;
-    }
+    for (int kind = 0; kind < INDEX_KINDS; kind++)
+        for (int i = 0; i < INDEX_STATEMENTS; i++) sqlite3_finalize(index->statements[kind][i]);
+    memset(index->statements, 0, sizeof index->statements);
+    sqlite3_finalize(index->mark);
+    sqlite3_finalize(index->put_person);
     sqlite3_close(index->db);
+    index->mark = index->put_person = NULL;
     index->db = NULL;
 }
 
 static int prepare_all(struct index *index, struct error *error) {
     int code = 0;
-    for (int i = 0; !code && i < STATEMENTS; i++)
-        code = database_prepare(index->db, SQL[i], &index->statements[i], error);
-    return code;
+    for (int kind = 0; kind < INDEX_KINDS; kind++)
+        for (int i = 0; !code && i < INDEX_STATEMENTS; i++)
+            code = database_prepare(index->db, SQL[kind][i], &index->statements[kind][i], error);
+    if (!code) code = database_prepare(index->db, PUT_PERSON, &index->put_person, error);
+    return code ? code : database_prepare(index->db, MARK, &index->mark, error);
 }
 
 /* After each commit. While searches overlap, checkpoints that wait for nobody never come to the log's end, and it would grow. A
@@ -289,6 +320,7 @@ void index_close(struct index *index) {
     words_free(index->words);
     buffer_free(&index->former);
     buffer_free(&index->terms);
+    buffer_free(&index->texts);
     free(index->next);
     free(index->reached);
     free(index->path);
@@ -311,8 +343,7 @@ int64_t index_next(const struct index *index, int32_t partition) { return index-
 
 int64_t index_rows(const struct index *index) { return index->rows; }
 
-/* The transaction is gone. */
-static int fail(struct index *index, int code) {
+int index_fail(struct index *index, int code) {
     if (code < 0 && index->db && !sqlite3_get_autocommit(index->db))
         sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
     return code;
@@ -320,37 +351,46 @@ static int fail(struct index *index, int code) {
 
 int index_begin(struct index *index, struct error *error) {
     // After a forgetting that failed there is no file.
-    if (!index->statements[STATEMENTS - 1]) return error_set(error, -EBADMSG, "the search index is not open");
+    if (!index->mark) return error_set(error, -EBADMSG, "the search index is not open");
     memcpy(index->reached, index->next, (size_t)index->partitions * sizeof *index->next);
     index->rows_then = index->rows;
-    return fail(index, database_run(index->db, "BEGIN IMMEDIATE", error));
+    return index_fail(index, database_run(index->db, "BEGIN IMMEDIATE", error));
 }
 
 static bool same(const struct buffer *a, const struct buffer *b) {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-int index_put(struct index *index, const struct comment_wide *comment, struct error *error) {
-    int found = find_former(index, comment->id, error), code = found < 0 ? found : 0;
-    put_terms(index, &index->terms, comment);
+int index_put_row(struct index *index, enum index_kind kind, const struct index_row *row, struct error *error) {
+    int64_t id = row->comment.id;
+    int found = find_former(index, kind, id, error), code = found < 0 ? found : 0;
+    put_terms(index, &index->terms, &row->comment);
     bool keep = found == 1 && same(&index->former, &index->terms);
-    if (!code && found && !keep) code = write_terms(index, REMOVE_TERMS, comment->id, &index->former, error);
-    if (!code && !keep) code = write_terms(index, ADD_TERMS, comment->id, &index->terms, error);
-    if (!code) code = write_row(index, comment, error);
-    if (!code && !found) index->rows_then++;
-    return fail(index, code);
+    if (!code && found && !keep) code = write_terms(index, kind, INDEX_REMOVE_TERMS, id, &index->former, error);
+    if (!code && !keep) code = write_terms(index, kind, INDEX_ADD_TERMS, id, &index->terms, error);
+    if (!code) code = write_row(index, kind, row, error);
+    if (!code && !found && kind == INDEX_COMMENTS) index->rows_then++;
+    return index_fail(index, code);
+}
+
+int index_put(struct index *index, const struct comment_wide *comment, struct error *error) {
+    return index_put_row(index, INDEX_COMMENTS, &(struct index_row){.comment = *comment, .media = {"[]", 2}}, error);
+}
+
+int index_remove_row(struct index *index, enum index_kind kind, int64_t id, struct error *error) {
+    int found = find_former(index, kind, id, error);
+    if (found <= 0) return index_fail(index, found);
+    int code = write_terms(index, kind, INDEX_REMOVE_TERMS, id, &index->former, error);
+    if (!code) {
+        sqlite3_bind_int64(index->statements[kind][INDEX_REMOVE], 1, id);
+        code = database_finish(index->db, index->statements[kind][INDEX_REMOVE], error);
+    }
+    if (!code && kind == INDEX_COMMENTS) index->rows_then--;
+    return index_fail(index, code);
 }
 
 int index_remove(struct index *index, int64_t id, struct error *error) {
-    int found = find_former(index, id, error);
-    if (found <= 0) return fail(index, found);
-    int code = write_terms(index, REMOVE_TERMS, id, &index->former, error);
-    if (!code) {
-        sqlite3_bind_int64(index->statements[REMOVE], 1, id);
-        code = database_finish(index->db, index->statements[REMOVE], error);
-    }
-    if (!code) index->rows_then--;
-    return fail(index, code);
+    return index_remove_row(index, INDEX_COMMENTS, id, error);
 }
 
 void index_reached(struct index *index, int32_t partition, int64_t next) { index->reached[partition] = next; }
@@ -364,7 +404,7 @@ int index_commit(struct index *index, struct error *error) {
         free(name);
     }
     if (!code) code = database_run(index->db, "COMMIT", error);
-    if (code) return fail(index, code);
+    if (code) return index_fail(index, code);
     memcpy(index->next, index->reached, (size_t)index->partitions * sizeof *index->next);
     index->rows = index->rows_then;
     return 0;

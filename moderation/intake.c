@@ -19,17 +19,25 @@ enum {
     CURRENT_EVERY_S = 600,
 };
 
+/* A partition of one of the topics. */
+struct intake_place {
+    const struct topic *topic;
+    int32_t partition;
+};
+
 struct intake {
     struct intake_options options;
+    struct intake_place *places; /* all that are read */
+    int32_t place_count;
     struct codec *codec, *writers_codec;
     struct kafka_consumer *consumer;
     struct worker *worker;
-    struct question *question;    /* where the partitions end */
+    struct question *question;    /* where the places end */
     struct kafka_position *ends;  /* the question's while it is asked */
     struct kafka_position *owned; /* what the group gave this process */
     size_t owned_count;
     struct loop_timer *timer;
-    int64_t *taken, *written; /* by partition: the next offset; -1: the beginning */
+    int64_t *taken, *written; /* by place: the next offset; -1: the beginning */
 
     struct batch *gathering, *writing;
     enum { IDLE, WRITING, FORGETTING, NOTING, REFUSED } at_work; /* REFUSED: the disk did not take `writing` */
@@ -70,14 +78,14 @@ static void note_current(void *context) {
 
 static void read_marks(struct intake *intake) {
     intake->rows = index_rows(intake->options.index);
-    for (int p = 0; p < intake->options.partitions; p++) intake->written[p] = index_next(intake->options.index, p);
+    for (int32_t p = 0; p < intake->place_count; p++) intake->written[p] = index_next(intake->options.index, p);
 }
 
 static void forgotten(struct intake *intake) {
     batch_clear(intake->writing);
     batch_clear(intake->gathering);
     read_marks(intake);
-    memcpy(intake->taken, intake->written, (size_t)intake->options.partitions * sizeof *intake->taken);
+    memcpy(intake->taken, intake->written, (size_t)intake->place_count * sizeof *intake->taken);
     intake->forget = false;
     if (intake->assigned) question_ask(intake->question);
 }
@@ -124,8 +132,11 @@ static bool is_full(const struct batch *batch) {
 
 static bool reached_the_ends(const struct intake *intake) {
     if (!intake->reading || batch_count(intake->writing) || batch_count(intake->gathering)) return false;
-    for (int32_t p = 0; p < intake->options.partitions; p++)
-        if (kafka_consumer_position(intake->consumer, &TOPIC_COMMENTS_WIDE, p) < intake->ends[p].offset) return false;
+    for (int32_t p = 0; p < intake->place_count; p++) {
+        const struct intake_place *place = &intake->places[p];
+        if (kafka_consumer_position(intake->consumer, place->topic, place->partition) < intake->ends[p].offset)
+            return false;
+    }
     return true;
 }
 
@@ -161,12 +172,19 @@ static void go_on(struct intake *intake) {
 
 /* ---- where to read ---- */
 
+/* A question is about one topic, and the places of a topic stand together. */
 static int ask(void *context, struct error *error) {
     struct intake *intake = context;
-    for (int32_t p = 0; p < intake->options.partitions; p++)
-        intake->ends[p] = (struct kafka_position){&TOPIC_COMMENTS_WIDE, p, KAFKA_OFFSET_NONE};
-    return kafka_consumer_ends(intake->consumer, intake->ends, (size_t)intake->options.partitions, ASK_TIMEOUT_MS,
-                               error);
+    int code = 0;
+    for (int32_t p = 0, first = 0; !code && p < intake->place_count; p++) {
+        const struct intake_place *place = &intake->places[p];
+        intake->ends[p] = (struct kafka_position){place->topic, place->partition, KAFKA_OFFSET_NONE};
+        if (p + 1 < intake->place_count && place[1].topic == place->topic) continue;
+        code =
+            kafka_consumer_ends(intake->consumer, &intake->ends[first], (size_t)(p + 1 - first), ASK_TIMEOUT_MS, error);
+        first = p + 1;
+    }
+    return code;
 }
 
 static void failed(void *context, int code, const char *reason) {
@@ -176,7 +194,7 @@ static void failed(void *context, int code, const char *reason) {
 
 /* A topic that ends before what was read of it is another topic. */
 static bool is_another(const struct intake *intake) {
-    for (int32_t p = 0; p < intake->options.partitions; p++)
+    for (int32_t p = 0; p < intake->place_count; p++)
         if (intake->taken[p] > intake->ends[p].offset) return true;
     return false;
 }
@@ -196,10 +214,10 @@ static void answered(void *context) {
         begin_anew(intake, "the topic ends before what was read of it");
         return;
     }
-    size_t count = (size_t)intake->options.partitions;
+    size_t count = (size_t)intake->place_count;
     struct kafka_position *from = mem_alloc(count * sizeof *from);
     for (size_t p = 0; p < count; p++)
-        from[p] = (struct kafka_position){&TOPIC_COMMENTS_WIDE, (int32_t)p,
+        from[p] = (struct kafka_position){intake->places[p].topic, intake->places[p].partition,
                                           intake->taken[p] < 0 ? KAFKA_OFFSET_BEGINNING : intake->taken[p]};
     int code = kafka_consumer_read(intake->consumer, from, count, &error);
     free(from);
@@ -234,20 +252,27 @@ static void given_up(void *context, const char *reason) {
 
 /* ---- records ---- */
 
+static int32_t place_of(const struct intake *intake, const struct topic *topic, int32_t partition) {
+    int32_t place = 0;
+    while (intake->places[place].topic != topic) place++;
+    return place + partition;
+}
+
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct intake *intake = context;
     if (intake->stopping || intake->forget || !intake->reading) return;
     for (size_t i = 0; i < count; i++) {
         struct error error = {.text = ""};
-        bool applies = batch_check(intake->codec, &records[i], &error) == 0;
-        if (!applies) {
+        int32_t place = place_of(intake, records[i].topic, records[i].partition);
+        int checked = batch_check(intake->codec, &records[i], &error);
+        if (checked < 0) {
             intake->bad->value++;
             kafka_producer_send_dead(intake->options.dead_letters, &records[i], error.text);
         }
         intake->records->value++;
         tracer_keep(service_kafka(intake->options.service)->tracer);
-        intake->taken[records[i].partition] = records[i].offset + 1;
-        batch_add(intake->gathering, &records[i], applies);
+        intake->taken[place] = records[i].offset + 1;
+        batch_add(intake->gathering, &records[i], place, checked == 0);
     }
     go_on(intake);
 }
@@ -262,7 +287,7 @@ static void commit(struct intake *intake) {
     size_t count = 0;
     for (size_t i = 0; i < intake->owned_count; i++) {
         positions[count] = intake->owned[i];
-        positions[count].offset = intake->written[intake->owned[i].partition];
+        positions[count].offset = intake->written[place_of(intake, intake->owned[i].topic, intake->owned[i].partition)];
         count += positions[count].offset >= 0;
     }
     kafka_consumer_commit(intake->consumer, positions, count);
@@ -280,23 +305,25 @@ static void ticked(void *context) {
 static void collect(void *context) {
     struct intake *intake = context;
     int64_t lag = 0;
-    for (int32_t p = 0; p < intake->options.partitions; p++) {
-        int64_t waiting = intake->reading ? kafka_consumer_lag(intake->consumer, &TOPIC_COMMENTS_WIDE, p) : -1;
+    for (int32_t p = 0; p < intake->place_count; p++) {
+        const struct intake_place *place = &intake->places[p];
+        int64_t waiting = intake->reading ? kafka_consumer_lag(intake->consumer, place->topic, place->partition) : -1;
         if (waiting > 0) lag += waiting;
     }
     lag += (int64_t)(batch_count(intake->gathering) + batch_count(intake->writing));
     const struct metric_now now[] = {
         {"starling_moderation_comments", "Comments in the search index.", (double)intake->rows},
-        {"starling_moderation_lag_records", "Records of comments that Kafka has and the search index has not.",
-         (double)lag},
+        {"starling_moderation_lag_records",
+         "Records of comments and posts that Kafka has and the search index has not.", (double)lag},
     };
     metrics_set(service_metrics(intake->options.service), now, ARRAY_SIZE(now));
 }
 
 static void make_metrics(struct intake *intake, struct metrics *metrics) {
-    intake->records = metrics_counter(metrics, "starling_moderation_records_total", "Records of comments read.", NULL);
+    intake->records =
+        metrics_counter(metrics, "starling_moderation_records_total", "Records of comments and posts read.", NULL);
     intake->bad = metrics_counter(metrics, "starling_moderation_bad_records_total",
-                                  "Records that are no comments and went to the dead letter queue.", NULL);
+                                  "Records that are none of their topic and went to the dead letter queue.", NULL);
     intake->failures = metrics_counter(metrics, "starling_moderation_write_failures_total",
                                        "Writes to the search index that failed (tried again).", NULL);
     metrics_on_collect(metrics, collect, intake);
@@ -326,23 +353,40 @@ static int start_consumer(struct intake *intake, struct error *error) {
         &intake->consumer, error);
 }
 
+int32_t intake_places(int32_t subjects, int32_t users) { return 2 * subjects + 2 * users; }
+
+static void make_places(struct intake *intake) {
+    const struct {
+        const struct topic *topic;
+        int32_t partitions;
+    } topics[] = {{&TOPIC_COMMENTS_WIDE, intake->options.partitions},
+                  {&TOPIC_MODERATION_LOG, intake->options.partitions},
+                  {&TOPIC_POSTS, intake->options.user_partitions},
+                  {&TOPIC_POST_TEXTS, intake->options.user_partitions}};
+    for (size_t t = 0; t < ARRAY_SIZE(topics); t++)
+        for (int32_t p = 0; p < topics[t].partitions; p++)
+            intake->places[intake->place_count++] = (struct intake_place){topics[t].topic, p};
+}
+
 int intake_new(const struct intake_options *options, struct intake **out, struct error *error) {
-    size_t partitions = (size_t)options->partitions;
+    size_t places = (size_t)intake_places(options->partitions, options->user_partitions);
     uv_loop_t *loop = service_loop(options->service);
     struct intake *intake = MEM_NEW(&(struct intake){
         .options = *options,
         .codec = codec_new(),
         .writers_codec = codec_new(),
         .worker = worker_new(loop),
-        .ends = mem_zero(partitions, sizeof *intake->ends),
-        .taken = mem_zero(partitions, sizeof *intake->taken),
-        .written = mem_zero(partitions, sizeof *intake->written),
+        .ends = mem_zero(places, sizeof *intake->ends),
+        .taken = mem_zero(places, sizeof *intake->taken),
+        .written = mem_zero(places, sizeof *intake->written),
+        .places = mem_zero(places, sizeof *intake->places),
         .gathering = batch_new(),
         .writing = batch_new(),
         .at_work = IDLE,
     });
+    make_places(intake);
     read_marks(intake);
-    memcpy(intake->taken, intake->written, partitions * sizeof *intake->taken);
+    memcpy(intake->taken, intake->written, places * sizeof *intake->taken);
     int code = start_consumer(intake, error);
     if (code) {
         intake_free(intake);
@@ -392,5 +436,6 @@ void intake_free(struct intake *intake) {
     free(intake->owned);
     free(intake->taken);
     free(intake->written);
+    free(intake->places);
     free(intake);
 }

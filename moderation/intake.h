@@ -1,4 +1,4 @@
-/* Brings the topic of wide comments into the search index.
+/* Brings wide comments, posts, their texts and reports of posts and people into the search index.
  *
  *     Kafka --> gathering --> writing (worker thread) --> the index
  *               a batch       a batch, in one transaction with its offsets
@@ -15,10 +15,13 @@
 
 struct intake;
 
+/* How many partitions of all topics are read: those that the index counts. */
+int32_t intake_places(int32_t subjects, int32_t users);
+
 struct intake_options {
     struct service *service;
     const char *group;
-    int partitions; /* of the topic */
+    int partitions, user_partitions; /* of the topics of comments, and of posts */
     struct index *index;
     struct kafka_producer *dead_letters; /* records that are no wide comments */
 };

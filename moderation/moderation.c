@@ -22,7 +22,7 @@ struct moderation_settings {
 static const struct config_property PROPERTIES[] = {
     {"group.id", CONFIG_STRING, AT(group), "starling-moderation",
      .doc =
-         "Consumer group of the moderation processes. Each of them reads all comments; gateways find one by the group."},
+         "Consumer group of the moderation processes. Each of them reads all comments and posts; gateways find one by the group."},
     {"moderation.cache.mb", CONFIG_INT, AT(cache_mb), "32", .min = 1, .max = 65536,
      .doc = "Page cache (MiB) of the search index, for its writer and for each reader."},
     {"moderation.readers", CONFIG_INT, AT(readers), "2", .min = 1, .max = 64,
@@ -56,7 +56,8 @@ static int open_index(struct moderation *moderation, int partitions, int64_t cac
     return code;
 }
 
-static int start_intake(struct moderation *moderation, const char *group, int partitions, struct error *error) {
+static int start_intake(struct moderation *moderation, const char *group, int partitions, int user_partitions,
+                        struct error *error) {
     struct service *service = moderation->service;
     int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(service),
                                                                    .settings = service_kafka(service),
@@ -68,6 +69,7 @@ static int start_intake(struct moderation *moderation, const char *group, int pa
             .service = service,
             .group = group,
             .partitions = partitions,
+            .user_partitions = user_partitions,
             .index = moderation->index,
             .dead_letters = moderation->producer,
         },
@@ -91,11 +93,11 @@ static void moderation_free(void *state) {
 
 static int moderation_start(struct service *service, const struct topics_shape *shape, void **state,
                             struct error *error) {
-    int partitions = shape->partitions[TOPIC_SPACE_SUBJECTS];
+    int partitions = shape->partitions[TOPIC_SPACE_SUBJECTS], users = shape->partitions[TOPIC_SPACE_USERS];
     int64_t cache = values.cache_mb << 20;
     struct moderation *moderation = MEM_NEW(&(struct moderation){.service = service});
-    int code = open_index(moderation, partitions, cache, error);
-    if (!code) code = start_intake(moderation, values.group, partitions, error);
+    int code = open_index(moderation, intake_places(partitions, users), cache, error);
+    if (!code) code = start_intake(moderation, values.group, partitions, users, error);
     if (code) {
         moderation_free(moderation);
         return code;

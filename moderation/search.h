@@ -7,6 +7,7 @@
 
 /* All conditions hold together. Texts are NUL-terminated and borrowed. */
 struct search_query {
+    enum index_kind kind;
     const char *text;    /* words (moderation/words.h); NULL: any text */
     const char *subject; /* such as post:123; NULL: any */
     const char *type;    /* of the subject; NULL: any */
@@ -22,9 +23,23 @@ struct search;
 int search_new(const struct index *index, int64_t cache, struct search **search, struct error *error);
 void search_free(struct search *search); /* NULL is fine */
 
-/* Calls found for each comment, the newest first, until it returns false: enough. Texts are valid during the call. *more: there are
+/* Calls found for each comment or post, the newest first, until it returns false: enough. Texts are valid during the call. *more: there are
  * others after the last of them.
  * -EINVAL: the text has no word; -ETIMEDOUT: the deadline (clock_monotonic_us) has passed; others: the file cannot be read. */
 int search_run(struct search *search, const struct search_query *query, int64_t deadline_us,
-               bool (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
+               bool (*found)(void *context, const struct index_row *row), void *context, bool *more,
                struct error *error);
+
+/* People who were reported, those whose last report is the newest first. */
+struct people_query {
+    int64_t before, before_user; /* the time and user of the last one of the page before; INT64_MAX: the first page */
+    int64_t user;                /* -1: all */
+    size_t limit;
+};
+struct found_person {
+    int64_t user, reports, time; /* time, reason: of the last report */
+    struct event_text reason;
+};
+int search_people(struct search *search, const struct people_query *query, int64_t deadline_us,
+                  void (*found)(void *context, const struct found_person *person), void *context, bool *more,
+                  struct error *error);

@@ -30,6 +30,21 @@ void found_json_put(struct buffer *out, const struct comment_wide *comment) {
     buffer_format(out, ",\"reports\":%" PRId32 "}", comment->reports);
 }
 
+void found_post_json_put(struct buffer *out, const struct index_row *row) {
+    const struct comment_wide *post = &row->comment;
+    bool deleted = post->state == COMMENT_WIDE_DELETED;
+    buffer_format(out, "{\"id\":\"%" PRId64 "\",\"user\":%" PRId64 ",\"text\":", post->id, post->user);
+    if (deleted)
+        buffer_string(out, "null");
+    else
+        json_put_text(out, post->text.data, post->text.size);
+    buffer_string(out, ",\"media\":");
+    buffer_append(out, deleted ? "[]" : row->media.data, deleted ? 2 : row->media.size);
+    buffer_format(out, ",\"time\":%" PRId64 ",", post->time);
+    edit_put_state(out, post->version, post->edited);
+    buffer_format(out, ",\"state\":\"%s\",\"reports\":%" PRId32 "}", COMMENT_STATES[post->state], post->reports);
+}
+
 /* PAGE_BYTES: peers take no answers above 16 MiB, and a page is kept in memory as a whole. */
 enum { WAITING_MAX = 100, RETRY_AFTER_S = 1, PAGE_BYTES = 1 << 20 };
 
@@ -53,23 +68,41 @@ struct search_request {
     struct search_reader *reader;
     struct http_request *request;
     struct search_query query;
+    struct people_query people;
+    bool of_people;
     char *text, *subject, *type; /* of the query */
     struct buffer body;
-    unsigned generation; /* of the index, before the search */
-    int64_t deadline_us; /* nobody waits for the answer after it */
-    int64_t last;        /* id of the last comment in the body */
+    unsigned generation;     /* of the index, before the search */
+    int64_t deadline_us;     /* nobody waits for the answer after it */
+    int64_t last, last_user; /* id of the last comment in the body; of people: time and user of the last report */
     bool some, more;
     int code;
     struct error error;
 };
 
-static bool found(void *context, const struct comment_wide *comment) {
+static bool found(void *context, const struct index_row *row) {
     struct search_request *asked = context;
     if (asked->some) buffer_byte(&asked->body, ',');
-    found_json_put(&asked->body, comment);
+    if (asked->query.kind == INDEX_POSTS)
+        found_post_json_put(&asked->body, row);
+    else
+        found_json_put(&asked->body, &row->comment);
     asked->some = true;
-    asked->last = comment->id;
+    asked->last = row->comment.id;
     return asked->body.size < PAGE_BYTES;
+}
+
+static void found_person(void *context, const struct found_person *person) {
+    struct search_request *asked = context;
+    if (asked->some) buffer_byte(&asked->body, ',');
+    buffer_format(&asked->body,
+                  "{\"user\":%" PRId64 ",\"reports\":%" PRId64 ",\"time\":%" PRId64 ",\"reason\":", person->user,
+                  person->reports, person->time);
+    json_put_text(&asked->body, person->reason.data, person->reason.size);
+    buffer_byte(&asked->body, '}');
+    asked->some = true;
+    asked->last = person->time;
+    asked->last_user = person->user;
 }
 
 static void search(void *context) {
@@ -79,7 +112,10 @@ static void search(void *context) {
     asked->generation = index_generation(options->index);
     buffer_string(&asked->body, "{\"items\":[");
     asked->code = reader->search ? 0 : search_new(options->index, options->cache, &reader->search, &asked->error);
-    if (!asked->code)
+    if (!asked->code && asked->of_people)
+        asked->code = search_people(reader->search, &asked->people, asked->deadline_us, found_person, asked,
+                                    &asked->more, &asked->error);
+    else if (!asked->code)
         asked->code =
             search_run(reader->search, &asked->query, asked->deadline_us, found, asked, &asked->more, &asked->error);
 }
@@ -101,7 +137,9 @@ static void reply(struct search_request *asked) {
         log_error(asked->searches->options.log, "search failed", LOG_TEXT("reason", asked->error.text));
         http_problem(asked->request, 500, "index_failed", "the search index cannot be read", 0);
     } else {
-        if (asked->more)
+        if (asked->more && asked->of_people)
+            buffer_format(&asked->body, "],\"next\":\"%" PRId64 ".%" PRId64 "\"}", asked->last, asked->last_user);
+        else if (asked->more)
             buffer_format(&asked->body, "],\"next\":\"%" PRId64 "\"}", asked->last);
         else
             buffer_string(&asked->body, "],\"next\":null}");
@@ -125,7 +163,8 @@ static void searched(void *context) {
     free(asked);
 }
 
-void searches_ask(struct searches *searches, const struct search_query *query, struct http_request *request) {
+static void start(struct searches *searches, const struct search_request *wanted) {
+    struct http_request *request = wanted->request;
     if (searches->waiting >= WAITING_MAX) {
         searches->refused->value++;
         http_problem(request, 503, "busy", "too many searches wait", RETRY_AFTER_S);
@@ -134,22 +173,24 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
     struct search_reader *reader = &searches->readers[0];
     for (size_t i = 1; i < searches->count; i++)
         if (searches->readers[i].waiting < reader->waiting) reader = &searches->readers[i];
-    struct search_request *asked = MEM_NEW(&(struct search_request){
-        .searches = searches,
-        .reader = reader,
-        .request = request,
-        .deadline_us = clock_monotonic_us() - http_age_us(request) + searches->options.limit_ms * 1000,
-        .query = *query,
-        .text = mem_string(query->text),
-        .subject = mem_string(query->subject),
-        .type = mem_string(query->type),
-    });
-    asked->query.text = asked->text;
-    asked->query.subject = asked->subject;
-    asked->query.type = asked->type;
+    struct search_request *asked = MEM_NEW(wanted);
+    asked->searches = searches;
+    asked->reader = reader;
+    asked->deadline_us = clock_monotonic_us() - http_age_us(request) + searches->options.limit_ms * 1000;
+    asked->query.text = asked->text = mem_string(wanted->query.text);
+    asked->query.subject = asked->subject = mem_string(wanted->query.subject);
+    asked->query.type = asked->type = mem_string(wanted->query.type);
     searches->waiting++;
     reader->waiting++;
     worker_run(reader->worker, search, searched, asked);
+}
+
+void searches_ask(struct searches *searches, const struct search_query *query, struct http_request *request) {
+    start(searches, &(struct search_request){.request = request, .query = *query});
+}
+
+void searches_ask_people(struct searches *searches, const struct people_query *query, struct http_request *request) {
+    start(searches, &(struct search_request){.request = request, .people = *query, .of_people = true});
 }
 
 static void make_metrics(struct searches *searches, struct metrics *metrics) {

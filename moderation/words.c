@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "moderation/folding.h"
+#include "folding/folding.h"
 
 /* Characters of one kind that stand together: a word, or a run. */
 struct piece {

@@ -177,6 +177,14 @@ void live_thread_stale(struct live_thread *thread, int64_t version, int64_t afte
     thread->after_ms = after_ms;
 }
 
+void live_thread_deny(struct live_thread *thread) {
+    int64_t version = thread->stale ? thread->stale_version : thread->version;
+    drop_change(thread);
+    thread->stale = true;
+    thread->stale_version = version;
+    thread->after_ms = 0;
+}
+
 void live_thread_read(struct live_thread *thread, const int64_t *version) {
     thread->stale = false;
     keep_gone(thread, version ? *version : INT64_MIN);

@@ -28,7 +28,7 @@ struct live_comment {
     size_t place;
 };
 
-/* Zero-initialised: nothing is pending. Written by live_thread.c, but for `next` and `subject`. */
+/* Zero-initialised: nothing is pending. Written by live_thread.c, but for the last four. */
 struct live_thread {
     bool changed;   /* a change is pending: */
     bool sampled;   /* for every page */
@@ -40,7 +40,9 @@ struct live_thread {
     size_t bytes; /* of the items */
     bool stale;   /* that is pending, too */
     int64_t stale_version, after_ms;
-    struct live_thread *next; /* of the session */
+    struct live_thread *next;   /* of the session */
+    struct thread_sight *sight; /* asks whether the user may see the post; NULL: nothing is asked. Of product.c */
+    int64_t post;               /* whose subject it is; 0: it is another one */
     char subject[SUBJECT_MAX + 1];
 };
 
@@ -51,6 +53,8 @@ void live_thread_told(struct live_thread *thread); /* the change is in a frame; 
 void live_thread_change(struct live_thread *thread, struct thread_told *told, int64_t since, int64_t version);
 void live_thread_show(struct live_thread *thread, struct thread_told *told);
 void live_thread_stale(struct live_thread *thread, int64_t version, int64_t after_ms);
+/* The user may not see what is pending: the phone is only told to read its page. */
+void live_thread_deny(struct live_thread *thread);
 /* The phone has read its page again (NULL: it does not say which): only what is gone since then is still pending. */
 void live_thread_read(struct live_thread *thread, const int64_t *version);
 

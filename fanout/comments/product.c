@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "fanout/authors.h"
 #include "fanout/comments/live_thread.h"
 #include "fanout/comments/request.h"
 #include "fanout/screen_watch.h"
@@ -46,6 +47,7 @@ enum { SUBJECTS_A_SESSION = 4 /* on average, of as many sessions as there may be
 
 struct live_threads {
     struct screen_options core;
+    struct authors *authors;
     struct screen_watch *watch;
     struct codec *codec;
     struct thread_told *told; /* the content that is being told; NULL: it could not be read */
@@ -68,8 +70,16 @@ static struct live_thread **find(const struct live_threads *threads, const struc
     return link;
 }
 
+/* A question whether the user of a session may see a post, whose comments the session watches. */
+struct thread_sight {
+    struct live_threads *threads;
+    struct session *session;
+    struct live_thread *thread; /* NULL: it is no longer watched */
+};
+
 static void remove_thread(struct live_thread **link) {
     struct live_thread *thread = *link;
+    if (thread->sight) thread->sight->thread = NULL;
     *link = thread->next;
     live_thread_drop(thread);
     free(thread);
@@ -95,8 +105,35 @@ static struct live_thread *thread_of(const struct live_threads *threads, uint64_
     return *find(threads, screen_watch_session(session), (const char *)what + PREFIX_SIZE, size - PREFIX_SIZE);
 }
 
-static void owe(const struct live_threads *threads, uint64_t session, const struct live_thread *thread) {
-    if (live_thread_pending(thread))
+static void sight_answered(void *context, enum sight_answer answer) {
+    struct thread_sight *sight = context;
+    struct live_threads *threads = sight->threads;
+    struct live_thread *thread = sight->thread;
+    if (thread) {
+        thread->sight = NULL;
+        if (answer != SIGHT_YES && thread->changed) live_thread_deny(thread);
+        if (live_thread_pending(thread)) session_owe(threads->core.sessions, sight->session, threads->core.place);
+    }
+    free(sight);
+}
+
+/* Whether the session may be told what is pending; else that is asked. A change says something of the thread, a stale only that there is
+ * one. What is delivered may be old: the post's author's owner knows who may see it now. */
+static bool may_tell(struct live_threads *threads, struct session *session, struct live_thread *thread) {
+    struct sights *sights = authors_sights(threads->authors);
+    if (!thread->changed || !thread->post || sights_may_see(sights, thread->post, session_user(session))) return true;
+    if (thread->sight) return false;
+    thread->sight = MEM_NEW(&(struct thread_sight){threads, session, thread});
+    sights_ask(sights, &(struct sights_wish){.reader = session_user(session),
+                                             .author = -1,
+                                             .post = thread->post,
+                                             .context = thread->sight,
+                                             .done = sight_answered});
+    return false;
+}
+
+static void owe(struct live_threads *threads, uint64_t session, struct live_thread *thread) {
+    if (live_thread_pending(thread) && may_tell(threads, screen_watch_session(session), thread))
         session_owe(threads->core.sessions, screen_watch_session(session), threads->core.place);
 }
 
@@ -154,6 +191,7 @@ static int watch(struct live_threads *threads, struct session *session, const ch
     if (!*link) {
         *link = mem_zero(1, sizeof **link);
         memcpy((*link)->subject, subject, size - PREFIX_SIZE + 1);
+        (*link)->post = sights_post_of(subject);
     }
     live_thread_read(*link, version); // the phone is told at once if that is not the newest
     int code = screen_watch_show(threads->watch, session, what, size, version ? &known : NULL);
@@ -194,10 +232,10 @@ static void leave(void *context, struct session *session) {
 
 /* Tells the first thread of which something is pending: its change, or else that its page is stale. */
 static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
-    const struct live_threads *threads = context;
+    struct live_threads *threads = context;
     struct live_thread *thread = *place_of(threads, session);
     struct screen_filled filled = {.frame = false};
-    while (thread && !live_thread_pending(thread)) thread = thread->next;
+    while (thread && !(live_thread_pending(thread) && may_tell(threads, session, thread))) thread = thread->next;
     if (!thread) return filled;
     if (thread->changed) {
         frame_comments(frame, thread);
@@ -209,7 +247,8 @@ static struct screen_filled fill(void *context, struct session *session, struct 
     }
     live_thread_told(thread);
     filled.frame = true;
-    for (; thread; thread = thread->next) filled.again = filled.again || live_thread_pending(thread);
+    for (; thread; thread = thread->next)
+        filled.again = filled.again || (live_thread_pending(thread) && !thread->sight);
     return filled;
 }
 
@@ -259,7 +298,9 @@ static void metrics_start(struct live_threads *threads) {
 static void stop(void *context) {
     struct live_threads *threads = context;
     if (!threads) return;
+    authors_stop(threads->authors);
     screen_watch_free(threads->watch);
+    authors_free(threads->authors);
     thread_told_give(threads->told);
     codec_free(threads->codec);
     free(threads);
@@ -267,6 +308,13 @@ static void stop(void *context) {
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
     struct live_threads *threads = MEM_NEW(&(struct live_threads){.core = *options, .codec = codec_new()});
+    const struct feed_screen_settings *feeds = FEED_SCREEN_SECTION.values;
+    int code = authors_new(options, feeds->group, &threads->authors, error);
+    if (code) {
+        codec_free(threads->codec);
+        free(threads);
+        return code;
+    }
     threads->watch = screen_watch_new(service_loop(options->service), options->sessions,
                                       &(struct watch_edge_options){
                                           .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],

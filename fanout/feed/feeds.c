@@ -20,6 +20,7 @@ enum {
     TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
     TEXTS_BYTES = 64 << 20,
+    SIGHTS_WAIT_MS = 4000, /* with a phone that is not told meanwhile */
     FRAME_POSTS_BYTES =
         64 << 10, /* beyond, a frame has no further post; a phone that does not read is kept one frame */
     WHAT_MAX = 32 /* "feed:" and a user */
@@ -44,7 +45,7 @@ static struct live_feed **place_of(const struct feeds *feeds, const struct sessi
 
 struct frame_posts_told {
     size_t posts, unavailable; /* of the posts, those without a text */
-    bool too_long;             /* there is no frame: the phone is to read its page */
+    bool stale;                /* there is no frame: the phone is to read its page */
 };
 
 static void put_version(struct buffer *frame, const char *key, struct watch_version version) {
@@ -53,8 +54,9 @@ static void put_version(struct buffer *frame, const char *key, struct watch_vers
     buffer_format(frame, ",\"%s\":\"%s\"", key, text);
 }
 
-/* A change is pending, its posts are sorted, and all their texts are settled. */
+/* A change is pending, its posts are sorted, all their texts are settled, and the user may see them: or no longer, if the phone was slow. */
 static struct frame_posts_told frame_posts(struct buffer *frame, const struct live_feed *live, struct texts *texts) {
+    int64_t user = session_user(live->session);
     struct frame_posts_told told = {.posts = 0};
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"posts\"");
@@ -62,13 +64,13 @@ static struct frame_posts_told frame_posts(struct buffer *frame, const struct li
     put_version(frame, "version", live->version);
     buffer_string(frame, ",\"items\":[");
     for (size_t i = 0; i < live->post_count; i++) {
-        if (told.posts && frame->size > FRAME_POSTS_BYTES) return (struct frame_posts_told){.too_long = true};
+        if (told.posts && frame->size > FRAME_POSTS_BYTES) return (struct frame_posts_told){.stale = true};
         const struct live_post *post = &live->posts[i];
         enum text_state state = text_state_of(post->text);
         if (state == TEXT_NONE) continue;
         if (told.posts++) buffer_byte(frame, ',');
         if (state == TEXT_THERE) {
-            text_put(texts, post->text, frame);
+            if (!text_put(texts, post->text, user, frame)) return (struct frame_posts_told){.stale = true};
             frame->size--;                                         // the brace
             buffer_string(frame, ",\"likes\":0,\"liked\":false}"); // it was just made
         } else {
@@ -108,6 +110,89 @@ static void hold(struct feeds *feeds, struct live_feed *live) {
     if (share && !live->held) live_stale(live, live->version, 0);
 }
 
+/* ---- who may see the posts: asked of their authors' owners, as a delivery may be old ---- */
+
+struct sight_wait {
+    struct feeds *feeds;
+    struct live_feed *live; /* NULL: it no longer waits */
+    size_t waiting;         /* answers, and one for the asker itself */
+    size_t denied;          /* posts that the user may not see */
+};
+
+static void sight_await_end(struct live_feed *live) {
+    if (live->sight) live->sight->live = NULL;
+    live->sight = NULL;
+}
+
+/* Whether the post has a text that the user may not see, as far as is known. */
+static bool is_unseen(const struct feeds *feeds, const struct live_feed *live, const struct live_post *post) {
+    return text_state_of(post->text) == TEXT_THERE &&
+           !sights_may(feeds->options.sights, post->author, session_user(live->session));
+}
+
+/* If some owner has not answered, or an answer is too old by now, the phone reads its page. */
+static void hide_unseen(const struct feeds *feeds, struct live_feed *live, size_t denied) {
+    size_t unseen = 0;
+    for (size_t i = 0; i < live->post_count; i++) unseen += is_unseen(feeds, live, &live->posts[i]);
+    if (unseen > denied) live_stale(live, live->version, 0);
+    for (size_t i = live->post_count; i-- > 0;)
+        if (is_unseen(feeds, live, &live->posts[i])) live_hide(live, i);
+}
+
+static void await_end(struct live_feed *live) {
+    text_await_end(&live->wait);
+    sight_await_end(live);
+}
+
+static void settle(struct sight_wait *wait) {
+    struct feeds *feeds = wait->feeds;
+    struct live_feed *live = wait->live;
+    if (--wait->waiting) return;
+    if (live) {
+        live->sight = NULL;
+        hide_unseen(feeds, live, wait->denied);
+        hold(feeds, live);
+        session_owe(feeds->options.sessions, live->session, feeds->options.place);
+    }
+    free(wait);
+}
+
+static void sight_answered(void *context, enum sight_answer answer) {
+    struct sight_wait *wait = context;
+    wait->denied += answer == SIGHT_NO;
+    settle(wait);
+}
+
+static void ask_sights(struct feeds *feeds, struct live_feed *live) {
+    struct sight_wait *wait = MEM_NEW(&(struct sight_wait){.feeds = feeds, .live = live, .waiting = 1});
+    live->sight = wait;
+    for (size_t i = 0; wait->live == live && i < live->post_count; i++) {
+        if (!is_unseen(feeds, live, &live->posts[i])) continue;
+        wait->waiting++;
+        sights_ask(feeds->options.sights, &(struct sights_wish){.reader = session_user(live->session),
+                                                                .author = live->posts[i].author,
+                                                                .context = wait,
+                                                                .done = sight_answered});
+    }
+    settle(wait);
+}
+
+/* Whether the user may see all pending posts now; else that is asked. It is looked at when the frame goes out, as a permission that was there
+ * when the frame was owed may run out within the flush window. Each change of the feed asks anew, so there is an end to it. */
+static bool may_tell(struct feeds *feeds, struct live_feed *live) {
+    size_t i = 0;
+    while (i < live->post_count && !is_unseen(feeds, live, &live->posts[i])) i++;
+    if (i == live->post_count) return true;
+    int64_t now_ms = clock_coarse_ms();
+    if (!live->asked_ms) live->asked_ms = now_ms;
+    if (now_ms - live->asked_ms > SIGHTS_WAIT_MS) {
+        live_stale(live, live->version, 0);
+        return true;
+    }
+    ask_sights(feeds, live);
+    return false;
+}
+
 /* A frame is owed as soon as all texts are there. */
 static void owe_or_wait(struct feeds *feeds, struct live_feed *live) {
     hold(feeds, live);
@@ -144,7 +229,7 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
     struct live_feed *live = live_of(feeds, session);
     struct feed_change change;
     struct error error;
-    text_await_end(&live->wait);
+    await_end(live);
     if (event_decode_feed_change(feeds->codec, content, content_size, &change, &error)) {
         live_stale(live, version, 0);
     } else {
@@ -158,7 +243,7 @@ static void tell_stale(void *context, uint64_t session, const void *what, size_t
                        int64_t after_ms) {
     struct feeds *feeds = context;
     struct live_feed *live = live_of(feeds, session);
-    text_await_end(&live->wait);
+    await_end(live);
     live_stale(live, version, after_ms);
     owe_or_wait(feeds, live);
 }
@@ -173,12 +258,13 @@ static void observe_latency(struct feeds *feeds, const struct live_feed *live) {
 struct screen_filled feeds_fill(void *context, struct session *session, struct buffer *frame) {
     struct feeds *feeds = context;
     struct live_feed *live = *place_of(feeds, session);
-    if (!live || live->pending == LIVE_NOTHING || live->wait.link) return (struct screen_filled){.frame = false};
+    if (!live || live->pending == LIVE_NOTHING || live->wait.link || live->sight || !may_tell(feeds, live))
+        return (struct screen_filled){.frame = false};
     bool news = live->post_count || live->gone_count || !watch_version_same(live->since, live->version);
     if (news && live->pending == LIVE_CHANGE) {
         live_sort(live);
         struct frame_posts_told told = frame_posts(frame, live, feeds->texts);
-        if (told.too_long) {
+        if (told.stale) {
             live_stale(live, live->version, 0);
         } else {
             feeds->metrics.posts->value += (double)told.posts;
@@ -241,7 +327,7 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
 
 /* Forgets pending changes: the phone has read another page, and is told at once if that is not the newest. */
 static void forget_pending(struct feeds *feeds, struct live_feed *live) {
-    text_await_end(&live->wait);
+    await_end(live);
     live_drop(live);
     hold(feeds, live);
 }
@@ -326,6 +412,7 @@ struct feeds *feeds_new(const struct feeds_options *options) {
         .gather_ms = TEXTS_GATHER_MS,
         .timeout_ms = TEXTS_TIMEOUT_MS,
         .profiles = options->profiles,
+        .sights = options->sights,
         .context = feeds,
         .fetch = fetch,
         .settled = text_settled,

@@ -3,7 +3,7 @@
  *
  *     feeds_watch --------> watch_edge ----> write: topic feed-watches
  *     feeds_take ---------> watch_edge ----> live_change, live_stale ----> texts are there ----> session_owe ----> feeds_fill
- *                                                                 fetch: authors' owners
+ *                                                                 fetch: authors' owners, also asked who may see them
  *
  * A session's part of the memory is a pointer, NULL until the session watches for the first time. A session watches one thing at
  * most, "feed:USER" of its user. The watch_edge does its work in turns (fanout/screen_watch.h). The loop's thread.
@@ -23,7 +23,8 @@ struct feeds_options {
     struct metrics *metrics;
     struct sessions *sessions;
     struct profiles *profiles;
-    size_t offset; /* of the pointer in a session */
+    struct sights *sights; /* outlive the feeds */
+    size_t offset;         /* of the pointer in a session */
     unsigned place;
     int32_t partitions;  /* of users */
     size_t sessions_max; /* that watch at once */

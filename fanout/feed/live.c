@@ -42,6 +42,7 @@ void live_drop(struct live_feed *live) {
     live->gone = NULL;
     live->post_count = live->post_room = live->gone_count = live->gone_room = 0;
     live->pending = LIVE_NOTHING;
+    live->asked_ms = 0;
 }
 
 void live_stale(struct live_feed *live, struct watch_version version, int64_t after_ms) {
@@ -83,11 +84,15 @@ static bool take_post(struct live_feed *live, struct texts *texts, const struct 
     return true;
 }
 
+void live_hide(struct live_feed *live, size_t place) {
+    text_give(live->posts[place].text);
+    live->posts[place] = live->posts[--live->post_count];
+}
+
 static bool take_gone(struct live_feed *live, int64_t id) {
     size_t place = find_post(live, id);
     if (place < live->post_count) {
-        text_give(live->posts[place].text);
-        live->posts[place] = live->posts[--live->post_count];
+        live_hide(live, place);
         return true;
     }
     if (find_gone(live, id) < live->gone_count) return true;

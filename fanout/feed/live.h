@@ -47,7 +47,9 @@ struct live_feed {
     size_t held;       /* bytes of texts that the session's budget counts */
 
     struct session *session;
-    struct text_wait wait; /* for the text of one of the posts; not under way in any call here but live_unsettled */
+    struct text_wait wait;    /* for the text of one of the posts; not under way in any call here but live_unsettled */
+    int64_t asked_ms;         /* when that was first asked of what is pending; 0: it was not. Of feeds.c */
+    struct sight_wait *sight; /* asks whether the user may see the posts; NULL: nothing is asked. Of feeds.c */
 };
 
 void live_free(struct live_feed *live); /* frees what it points to; nothing is pending then */
@@ -59,6 +61,9 @@ void live_drop(struct live_feed *live); /* forgets what is pending: the phone do
 
 /* The first pending post whose text is not settled; NULL: none. */
 struct live_post *live_unsettled(const struct live_feed *live);
+
+/* The user may not see a pending post: it is no longer one. */
+void live_hide(struct live_feed *live, size_t place);
 
 /* Sorts the pending posts, newest first: for a frame. */
 void live_sort(struct live_feed *live);

@@ -10,20 +10,16 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
+#include "fanout/authors.h"
 #include "fanout/feed/feeds.h"
 #include "fanout/feed/request.h"
-#include "service/peers.h"
-
-struct feed_screen_settings {
-    const char *group;
-    int64_t texts, texts_s;
-};
 
 #define AT(member) offsetof(struct feed_screen_settings, member)
 
 static const struct config_property PROPERTIES[] = {
     {"feed.group.id", CONFIG_STRING, AT(group), "starling-feed",
-     .doc = "Consumer group of the feed processes, which the edge asks for the texts of new posts."},
+     .doc =
+         "Consumer group of the feed processes, which the edge asks for the texts of new posts, and who may see them."},
     {"edge.feed.texts", CONFIG_INT, AT(texts), "4000", .max = 1000000,
      .doc =
          "How many texts of posts an edge keeps, so that it fetches each only once for all phones; some kilobytes each, and 64 MiB in all."},
@@ -39,7 +35,7 @@ const struct config_section FEED_SCREEN_SECTION = {"Edge: feed (starling-fanout)
 /* The context of the feeds, which are the product that the core knows. */
 struct feed_screen {
     struct screen_options core;
-    struct peers *owners; /* the feed processes */
+    struct authors *authors;
 };
 
 /* ---- callbacks of the feeds ---- */
@@ -57,7 +53,7 @@ static void fetch_posts(void *context, int32_t partition, const char *path, int 
                         void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                         void *done_context) {
     struct feed_screen *product = context;
-    peers_fetch(product->owners, partition, path, timeout_ms, done, done_context);
+    peers_fetch(authors_peers(product->authors), partition, path, timeout_ms, done, done_context);
 }
 
 /* ---- callbacks of the core ---- */
@@ -72,7 +68,7 @@ static int message(void *context, struct session *session, const char *type, con
         feeds_unwatch(context, session);
         return 0;
     }
-    peers_prepare(product->owners); /* the first post's text is then as quick as the others' */
+    peers_prepare(authors_peers(product->authors)); /* the first post's text is then as quick as the others' */
     if (feeds_watch(context, session, request.has_version ? &request.version : NULL)) {
         *code = "too_many_watches";
         return error_set(error, -EINVAL, "too many feeds are watched here just now; try again later");
@@ -80,28 +76,20 @@ static int message(void *context, struct session *session, const char *type, con
     return 0;
 }
 
-/* Questions under way end by peers_free, and tell the feeds so. */
+/* Questions under way end, and tell the feeds so. */
 static void stop(void *context) {
     if (!context) return;
     struct feed_screen *product = feeds_context(context);
-    peers_free(product->owners);
+    authors_stop(product->authors);
     feeds_free(context);
+    authors_free(product->authors);
     free(product);
 }
 
 static int start(const struct screen_options *options, void **made, struct error *error) {
     int32_t partitions = options->shape->partitions[TOPIC_SPACE_USERS];
     struct feed_screen *product = MEM_NEW(&(struct feed_screen){.core = *options});
-    int code = peers_new(
-        &(struct peers_options){
-            .loop = service_loop(options->service),
-            .settings = service_kafka(options->service),
-            .group = configured.group,
-            .topic = &TOPIC_POST_COMMANDS,
-            .partitions = partitions,
-            .token = service_settings(options->service)->peer_token,
-        },
-        &product->owners, error);
+    int code = authors_new(options, configured.group, &product->authors, error);
     if (code) {
         free(product);
         return code;
@@ -111,6 +99,7 @@ static int start(const struct screen_options *options, void **made, struct error
         .metrics = service_metrics(options->service),
         .sessions = options->sessions,
         .profiles = options->profiles,
+        .sights = authors_sights(product->authors),
         .offset = options->offset,
         .place = options->place,
         .partitions = partitions,

@@ -25,10 +25,12 @@ enum {
     SECOND_US = 1000000
 };
 
-const char *const ERASED_NAMES[ERASED_KINDS] = {"profile", "sharing", "handle",   "friends", "following", "followers",
-                                                "muted",   "posts",   "comments", "likes",   "notices",   "history"};
-static const char *const STAGES[ERASING_STAGES] = {"account", "friends",  "following", "followers", "muted",
-                                                   "posts",   "comments", "notices",   "history"};
+const char *const ERASED_NAMES[ERASED_KINDS] = {"profile",   "sharing",  "handle", "friends", "following",
+                                                "followers", "requests", "muted",  "posts",   "comments",
+                                                "likes",     "notices",  "history"};
+static const char *const STAGES[ERASING_STAGES] = {"account",    "friends",   "following", "followers",
+                                                   "requesting", "requested", "muted",     "posts",
+                                                   "comments",   "notices",   "history"};
 
 /* ---- answers ---- */
 

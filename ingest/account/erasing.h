@@ -18,6 +18,7 @@ enum erased_kind {
     ERASED_FRIENDS, /* with requests, invitations, and blocks of the user's own */
     ERASED_FOLLOWING,
     ERASED_FOLLOWERS,
+    ERASED_REQUESTS, /* to follow, both ways */
     ERASED_MUTED,
     ERASED_POSTS,
     ERASED_COMMENTS,

@@ -89,7 +89,7 @@ static void send_of_user(struct erasure *erasure, enum belonging_owner owner, co
 
 /* Others go on following and asking: what they have made is removed in each pass, but does not call for ever more of them. */
 static bool made_by_others(enum erased_kind kind) {
-    return kind == ERASED_FOLLOWERS || kind == ERASED_FRIENDS || kind == ERASED_NOTICES;
+    return kind == ERASED_FOLLOWERS || kind == ERASED_REQUESTS || kind == ERASED_FRIENDS || kind == ERASED_NOTICES;
 }
 
 /* The first pass finds all that the user had. */
@@ -165,37 +165,59 @@ static bool remove_friend(struct erasure *erasure, const json_t *item) {
 
 /* ---- follows and mutes ---- */
 
-static void send_follow(struct erasure *erasure, enum follow_command_kind kind, int64_t user, int64_t other) {
-    struct follow_command command = {.kind = kind, .user = user, .other = other, .time = clock_wall_ms()};
+static void unmute(struct erasure *erasure, int64_t other) {
+    const struct follow_command command = {
+        .kind = FOLLOW_COMMAND_UNMUTE, .user = erasure->user, .other = other, .time = clock_wall_ms()};
     struct buffer record = {0};
     const struct rpc_value *values =
-        RPC_VALUES(RPC_INT(USER, user), RPC_INT(OTHER, other),
-                   RPC_TEXT(RELATION, kind == FOLLOW_COMMAND_UNMUTE ? "muted" : "following"));
+        RPC_VALUES(RPC_INT(USER, erasure->user), RPC_INT(OTHER, other), RPC_TEXT(RELATION, "muted"));
     event_encode_follow_command(&record, &command);
-    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOW_COMMANDS, user, &record, rpc_path(&ASK_RELATION, values));
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOW_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_RELATION, values));
+}
+
+/* A follow, or a request for one. */
+static void end_follow(struct erasure *erasure, int64_t author, int64_t reader) {
+    const struct follower_command command = {
+        .kind = FOLLOWER_COMMAND_END, .author = author, .reader = reader, .time = clock_wall_ms()};
+    struct buffer record = {0};
+    event_encode_follower_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOWER_COMMANDS, author, &record,
+                 rpc_path(&ASK_FOLLOWER, RPC_VALUES(RPC_INT(USER, author), RPC_INT(OTHER, reader))));
 }
 
 static bool remove_relation(struct erasure *erasure, const json_t *item) {
     int64_t other;
     if (json_want_int(item, "user", 0, INT64_MAX, &other, NULL)) return false;
-    if (erasure->stage == STAGE_FOLLOWING) {
-        found(erasure, ERASED_FOLLOWING);
-        send_follow(erasure, FOLLOW_COMMAND_UNFOLLOW, erasure->user, other);
-    } else if (erasure->stage == STAGE_FOLLOWERS) {
-        found(erasure, ERASED_FOLLOWERS);
-        send_follow(erasure, FOLLOW_COMMAND_UNFOLLOW, other, erasure->user);
-    } else {
+    if (erasure->stage == STAGE_MUTED) {
         found(erasure, ERASED_MUTED);
-        send_follow(erasure, FOLLOW_COMMAND_UNMUTE, erasure->user, other);
+        unmute(erasure, other);
+        return true;
     }
+    bool own = erasure->stage == STAGE_FOLLOWING || erasure->stage == STAGE_REQUESTING;
+    found(erasure, erasure->stage == STAGE_FOLLOWING   ? ERASED_FOLLOWING
+                   : erasure->stage == STAGE_FOLLOWERS ? ERASED_FOLLOWERS
+                                                       : ERASED_REQUESTS);
+    end_follow(erasure, own ? other : erasure->user, own ? erasure->user : other);
     return true;
+}
+
+/* When the posts are gone: until then they are for whom they were for. */
+static void forget_visibility(struct erasure *erasure) {
+    const struct follower_command command = {
+        .kind = FOLLOWER_COMMAND_EVERYBODY, .author = erasure->user, .reader = -1, .time = clock_wall_ms()};
+    struct buffer record = {0};
+    event_encode_follower_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOWER_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_VISIBILITY, RPC_VALUES(RPC_INT(USER, erasure->user))));
 }
 
 /* ---- posts and notices ---- */
 
 static bool remove_post(struct erasure *erasure, const json_t *item) {
     const char *text;
-    struct post_command command = {.kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms()};
+    struct post_command command = {
+        .kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms(), .editor = -1};
     if (json_want_text(item, "id", &text, NULL) || !ids_parse(text, strlen(text), &command.id)) return false;
     struct buffer record = {0};
     edit_encode_post_command(&record, &command);
@@ -305,6 +327,8 @@ static const struct {
     [STAGE_FRIENDS] = {"friends", remove_friend},
     [STAGE_FOLLOWING] = {"following", remove_relation},
     [STAGE_FOLLOWERS] = {"followers", remove_relation},
+    [STAGE_REQUESTING] = {"requesting", remove_relation},
+    [STAGE_REQUESTED] = {"requested", remove_relation},
     [STAGE_MUTED] = {"muted", remove_relation},
     [STAGE_POSTS] = {"posts", remove_post},
     [STAGE_COMMENTS] = {NULL, remove_of_comment},
@@ -316,6 +340,7 @@ bool erasing_remove(struct erasure *erasure, const json_t *page) {
     const json_t *items = json_object_get(page, "items");
     if (!json_is_array(items)) return false;
     if (erasure->stage == STAGE_HISTORY) {
+        if (erasure->pass == 1) forget_visibility(erasure);
         remove_history(erasure, json_array_size(items) > 0);
         return true;
     }

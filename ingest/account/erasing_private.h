@@ -13,6 +13,8 @@ enum erasing_stage {
     STAGE_FRIENDS,
     STAGE_FOLLOWING,
     STAGE_FOLLOWERS,
+    STAGE_REQUESTING,
+    STAGE_REQUESTED,
     STAGE_MUTED,
     STAGE_POSTS,
     STAGE_COMMENTS, /* partition by partition of subjects */

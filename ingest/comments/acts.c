@@ -10,6 +10,7 @@
 #include "ingest/comments/answers.h"
 #include "ingest/comments/facts.h"
 #include "ingest/edits.h"
+#include "ingest/state_wish.h"
 #include "subjects/words.h"
 
 /* ---- commands ---- */
@@ -43,19 +44,19 @@ static struct comment_command plain_command(const struct call *call, enum commen
 
 /* ---- of users ---- */
 
-static void act_on_comment(struct comments_gateway *gateway, const struct call *call, enum comment_command_kind kind,
-                           struct event_text reason, enum answer_form form) {
-    char subject[SUBJECT_MAX + 1];
+static void act_on_comment(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                           enum comment_command_kind kind, struct event_text reason, enum answer_form form) {
     struct comment_command command = plain_command(call, kind);
     command.comment = call->values[2].id;
     command.text = reason;
-    if (comments_subject(call, subject)) act(gateway, call, subject, &command, form);
+    act(gateway, call, subject, &command, form);
 }
 
 static const struct event_text NO_REASON = {.data = "", .size = 0};
 
-/* A like, or its end, until the facts are known. */
+/* A like, its end, or the report of a post, until the facts are known. */
 struct new_like {
+    json_t *object; /* of a report, into which the command points; else NULL */
     struct comment_wish *wish;
     struct http_request *request;
     struct comment_command command;
@@ -75,69 +76,89 @@ static void like_facts_found(void *context, enum facts_outcome outcome, const st
     } else {
         comments_owner_away(like->request);
     }
+    json_decref(like->object);
     free(like->wish);
     free(like);
 }
 
 /* comment: 0: the subject itself, which is a post. */
 static void find_like_facts(struct comments_gateway *gateway, const struct call *call, const char *subject,
-                            int64_t comment, enum comment_command_kind kind, enum answer_form form) {
-    struct new_like *like = MEM_NEW(&(struct new_like){
-        .wish = new_wish(gateway, subject, form), .request = call->request, .command = plain_command(call, kind)});
+                            int64_t comment, enum comment_command_kind kind, enum answer_form form, json_t *object,
+                            struct event_text reason) {
+    struct new_like *like = MEM_NEW(&(struct new_like){.object = object,
+                                                       .wish = new_wish(gateway, subject, form),
+                                                       .request = call->request,
+                                                       .command = plain_command(call, kind)});
     like->command.comment = comment;
-    like->command.text = NO_REASON;
+    like->command.text = reason;
     facts_ask(gateway, &(struct facts_wish){.subject = subject,
                                             .user = call->claims.user,
                                             .about = comment,
                                             .authors_only = true,
-                                            .there_only = kind == COMMENT_COMMAND_UNLIKE,
+                                            .there_only = kind != COMMENT_COMMAND_LIKE,
                                             .context = like,
                                             .done = like_facts_found});
 }
 
-static void put_like(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
-    if (comments_subject(call, subject))
-        find_like_facts(state, call, subject, call->values[2].id, COMMENT_COMMAND_LIKE, ANSWER_LIKES);
+static void like(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    find_like_facts(gateway, call, subject, call->values[2].id, COMMENT_COMMAND_LIKE, ANSWER_LIKES, NULL, NO_REASON);
 }
 
-static void put_post_like(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
-    comments_subject_of_post(call->values[0].id, subject);
-    find_like_facts(state, call, subject, 0, COMMENT_COMMAND_LIKE, ANSWER_LIKED);
+static void like_post(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    find_like_facts(gateway, call, subject, 0, COMMENT_COMMAND_LIKE, ANSWER_LIKED, NULL, NO_REASON);
 }
 
-static void delete_post_like(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
-    comments_subject_of_post(call->values[0].id, subject);
-    find_like_facts(state, call, subject, 0, COMMENT_COMMAND_UNLIKE, ANSWER_UNLIKED);
+static void unlike_post(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    find_like_facts(gateway, call, subject, 0, COMMENT_COMMAND_UNLIKE, ANSWER_UNLIKED, NULL, NO_REASON);
 }
 
-static void delete_like(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_UNLIKE, NO_REASON, ANSWER_LIKES);
+static void unlike(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_UNLIKE, NO_REASON, ANSWER_LIKES);
 }
 
-static void put_pin(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_PIN, NO_REASON, ANSWER_PINNED);
+static void pin(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_PIN, NO_REASON, ANSWER_PINNED);
 }
 
-static void delete_pin(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_UNPIN, NO_REASON, ANSWER_PINNED);
+static void unpin(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_UNPIN, NO_REASON, ANSWER_PINNED);
 }
 
-static void delete_comment(void *state, const struct call *call) {
-    act_on_comment(state, call, COMMENT_COMMAND_DELETE, NO_REASON, ANSWER_GONE);
+static void delete (struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    act_on_comment(gateway, call, subject, COMMENT_COMMAND_DELETE, NO_REASON, ANSWER_GONE);
 }
 
-static void post_report(void *state, const struct call *call) {
-    struct event_text reason;
+/* The body, into which the reason points. NULL: the request is answered. */
+static json_t *read_report(const struct call *call, struct event_text *reason) {
     struct error error;
     json_t *object = call_body(call);
+    if (!object || client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, reason, &error)) return object;
+    http_problem(call->request, 400, "bad_reason", error.text, 0);
+    json_decref(object);
+    return NULL;
+}
+
+static void report(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    struct event_text reason;
+    json_t *object = read_report(call, &reason);
+    if (object) act_on_comment(gateway, call, subject, COMMENT_COMMAND_REPORT, reason, ANSWER_REPORTED);
+    json_decref(object);
+}
+
+static void report_post(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    struct event_text reason;
+    json_t *object = read_report(call, &reason);
+    if (object) find_like_facts(gateway, call, subject, 0, COMMENT_COMMAND_REPORT, ANSWER_REPORTED, object, reason);
+}
+
+static void report_user(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    struct event_text reason;
+    json_t *object = read_report(call, &reason);
     if (!object) return;
-    if (client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &reason, &error))
-        act_on_comment(state, call, COMMENT_COMMAND_REPORT, reason, ANSWER_REPORTED);
-    else
-        http_problem(call->request, 400, "bad_reason", error.text, 0);
+    struct comment_command command = plain_command(call, COMMENT_COMMAND_REPORT);
+    command.owner = call->values[0].user;
+    command.text = reason;
+    act(gateway, call, subject, &command, ANSWER_REPORTED);
     json_decref(object);
 }
 
@@ -162,53 +183,33 @@ static void edit_is_read(void *context, const struct edit_wish *wish) {
     free(edit);
 }
 
-static void put_comment(void *state, const struct call *call) {
-    struct comments_gateway *gateway = state;
-    char subject[SUBJECT_MAX + 1];
-    if (!comments_subject(call, subject)) return;
-    struct new_edit *edit = MEM_NEW(&(struct new_edit){.wish = new_wish(gateway, subject, ANSWER_COMMENT),
+static void edit(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    struct new_edit *made = MEM_NEW(&(struct new_edit){.wish = new_wish(gateway, subject, ANSWER_COMMENT),
                                                        .request = call->request,
                                                        .command = plain_command(call, COMMENT_COMMAND_EDIT)});
-    edit->command.comment = call->values[2].id;
+    made->command.comment = call->values[2].id;
     edit_read(call->request, &(struct edit_reader){.points_max = COMMENT_TEXT_POINTS_MAX,
                                                    .reason_max = COMMENT_REASON_POINTS_MAX,
+                                                   .user = call->claims.user,
+                                                   .filter = call->claims.moderator ? NULL : gateway->filter,
                                                    .feeds = gateway->feeds,
                                                    .partitions = gateway->user_partitions,
-                                                   .context = edit,
+                                                   .context = made,
                                                    .done = edit_is_read});
 }
 
 /* ---- of moderators ---- */
 
-static bool kind_of_state(const char *state, enum comment_command_kind *kind) {
-    if (strcmp(state, "visible") == 0)
-        *kind = COMMENT_COMMAND_RESTORE; // which approves a held one, too
-    else if (strcmp(state, "hidden") == 0)
-        *kind = COMMENT_COMMAND_HIDE;
-    else if (strcmp(state, "deleted") == 0)
-        *kind = COMMENT_COMMAND_DELETE;
-    else
-        return false;
-    return true;
-}
-
-static void put_state(void *state, const struct call *call) {
-    const char *wanted = "";
-    char subject[SUBJECT_MAX + 1];
-    struct comment_command command = plain_command(call, COMMENT_COMMAND_HIDE);
-    struct error error;
-    if (!comments_subject(call, subject)) return;
-    json_t *object = call_body(call);
-    if (!object) return;
-    command.comment = call->values[2].id;
-    json_want_text(object, "state", &wanted, NULL);
-    if (!kind_of_state(wanted, &command.kind))
-        http_problem(call->request, 400, "bad_state", "\"state\" must be visible, hidden or deleted", 0);
-    else if (!client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &command.text, &error))
-        http_problem(call->request, 400, "bad_reason", error.text, 0);
-    else
-        act(state, call, subject, &command, ANSWER_COMMENT);
-    json_decref(object);
+static void moderate(struct comments_gateway *gateway, const struct call *call, const char *subject) {
+    static const enum comment_command_kind KINDS[] = {
+        [STATE_VISIBLE] = COMMENT_COMMAND_RESTORE, // which approves a held one, too
+        [STATE_HIDDEN] = COMMENT_COMMAND_HIDE,
+        [STATE_DELETED] = COMMENT_COMMAND_DELETE,
+    };
+    struct state_wish wish;
+    if (!state_wish_read(call, &wish)) return;
+    act_on_comment(gateway, call, subject, KINDS[wish.state], wish.reason, ANSWER_COMMENT);
+    json_decref(wish.object);
 }
 
 /* ---- of gateways ---- */
@@ -254,11 +255,9 @@ static const char *read_settings(const json_t *object, struct comment_command *c
     return NULL;
 }
 
-static void put_subject(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
+static void settings(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct comment_command command = plain_command(call, COMMENT_COMMAND_REGISTER);
     struct error error;
-    if (!comments_subject(call, subject)) return;
     json_t *object = call_body(call);
     if (!object) return;
     command.user = 0;
@@ -267,8 +266,36 @@ static void put_subject(void *state, const struct call *call) {
     if (wrong)
         http_problem(call->request, 400, wrong, error.text, 0);
     else
-        act(state, call, subject, &command, ANSWER_SUBJECT);
+        act(gateway, call, subject, &command, ANSWER_SUBJECT);
     json_decref(object);
+}
+
+/* ---- endpoints ---- */
+
+/* Moderators act as such, whoever may see the post. */
+static void enter_to_rule(struct comments_gateway *gateway, const struct call *call, comments_handler *handler) {
+    (call->claims.moderator ? comments_enter_unseen : comments_enter_to_act)(gateway, call, handler);
+}
+
+static void put_comment(void *state, const struct call *call) { enter_to_rule(state, call, edit); }
+static void put_like(void *state, const struct call *call) { comments_enter_to_act(state, call, like); }
+static void delete_like(void *state, const struct call *call) { comments_enter_unseen(state, call, unlike); }
+static void put_post_like(void *state, const struct call *call) { comments_enter_post_to_act(state, call, like_post); }
+static void put_pin(void *state, const struct call *call) { enter_to_rule(state, call, pin); }
+static void delete_pin(void *state, const struct call *call) { enter_to_rule(state, call, unpin); }
+static void post_report(void *state, const struct call *call) { comments_enter_to_act(state, call, report); }
+static void delete_comment(void *state, const struct call *call) { comments_enter_unseen(state, call, delete); }
+static void put_state(void *state, const struct call *call) { comments_enter_unseen(state, call, moderate); }
+static void put_subject(void *state, const struct call *call) { comments_enter_unseen(state, call, settings); }
+
+static void post_post_report(void *state, const struct call *call) {
+    comments_enter_post_to_act(state, call, report_post);
+}
+
+static void post_user_report(void *state, const struct call *call) { comments_enter_user(state, call, report_user); }
+
+static void delete_post_like(void *state, const struct call *call) {
+    comments_enter_post_unseen(state, call, unlike_post);
 }
 
 static const struct endpoint ENDPOINTS[] = {
@@ -278,6 +305,8 @@ static const struct endpoint ENDPOINTS[] = {
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", delete_like, NEEDS_USER},
     {"PUT", "/v1/posts/{id:id}/like", put_post_like, NEEDS_USER},
     {"DELETE", "/v1/posts/{id:id}/like", delete_post_like, NEEDS_USER},
+    {"POST", "/v1/posts/{id:id}/report", post_post_report, NEEDS_USER},
+    {"POST", "/v1/users/{user}/report", post_user_report, NEEDS_USER},
     {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}/pin", put_pin, NEEDS_USER},
     {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/pin", delete_pin, NEEDS_USER},
     {"POST", "/v1/comments/{type:text}/{id:text}/{comment:id}/report", post_report, NEEDS_USER},

@@ -1,10 +1,12 @@
 #include "ingest/comments/answers.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "edits/encode.h"
 #include "event/topics.h"
@@ -21,7 +23,6 @@ static const struct refusal {
     {"no_post", 404, "no_post", "there is no such post"},
     {"no_comment", 404, "no_comment", "there is no such comment under this subject"},
     {"closed", 409, "subject_closed", "the subject takes no more comments"},
-    {"banned", 403, "banned", "the user may not comment or like"},
     {"not_allowed", 403, "not_allowed", "the user may not do this here"},
     {"level", 403, "level_too_low", "the subject wants a higher account level"},
     {"blocked", 403, "not_allowed", "the user may not do this here"}, // a block is never told
@@ -41,7 +42,7 @@ void comment_refused(struct http_request *request, const char *refusal, enum ans
         http_problem(request, bad ? 400 : found->status, found->code, found->detail, retry_s);
         return;
     }
-    if (strcmp(refusal, "old_version") == 0 || strcmp(refusal, "edits") == 0)
+    if (strcmp(refusal, "old_version") == 0 || strcmp(refusal, "edits") == 0 || strcmp(refusal, "banned") == 0)
         edit_refused(request, refusal);
     else
         http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
@@ -116,33 +117,55 @@ static bool put_comment(const struct comment_wish *wish, struct buffer *body, st
     return good;
 }
 
+/* Likes from the outcome to the answer, which says 0 to whoever may not see the post: a like may be taken back all the same. */
+struct likes_answer {
+    struct http_request *request;
+    enum answer_form form;
+    int64_t likes;
+};
+
+static void likes_seen(void *context, enum sight_answer answer) {
+    struct likes_answer *liked = context;
+    int64_t likes = answer == SIGHT_YES ? liked->likes : 0;
+    if (liked->form == ANSWER_LIKES)
+        http_reply_format(liked->request, 200, "{\"likes\":%" PRId64 "}", likes);
+    else
+        http_reply_format(liked->request, 200, "{\"likes\":%" PRId64 ",\"liked\":%s}", likes,
+                          liked->form == ANSWER_LIKED ? "true" : "false");
+    free(liked);
+}
+
+/* False: the outcome says nothing of likes. */
+static bool reply_likes(const struct comment_wish *wish, struct http_request *request, const json_t *reply) {
+    bool of_comment = wish->form == ANSWER_LIKES;
+    const json_t *about = json_object_get(reply, of_comment ? "comment" : "subject");
+    struct likes_answer liked = {.request = request, .form = wish->form};
+    bool none = !of_comment && json_is_null(about); // nobody has ever liked it
+    if (!none && json_want_int(about, "likes", 0, INT64_MAX, &liked.likes, NULL)) return false;
+    comments_leave(wish->gateway, wish->subject, wish->user, MEM_NEW(&liked), likes_seen);
+    return true;
+}
+
+static bool is_about_likes(enum answer_form form) {
+    return form == ANSWER_LIKES || form == ANSWER_LIKED || form == ANSWER_UNLIKED;
+}
+
 static bool put_outcome(const struct comment_wish *wish, struct buffer *body, const json_t *reply,
                         struct json_bytes text) {
-    const json_t *comment = json_object_get(reply, "comment");
-    int64_t likes = 0;
     bool pinned;
     switch (wish->form) {
     case ANSWER_MADE:
     case ANSWER_COMMENT: return put_comment(wish, body, text);
     case ANSWER_SUBJECT: return put_subject(wish, body, json_object_get(reply, "subject"));
-    case ANSWER_LIKES:
-        if (json_want_int(comment, "likes", 0, INT64_MAX, &likes, NULL)) return false;
-        buffer_format(body, "{\"likes\":%" PRId64 "}", likes);
-        return true;
-    case ANSWER_LIKED:
-    case ANSWER_UNLIKED: {
-        const json_t *subject = json_object_get(reply, "subject"); // null: nobody has ever liked it
-        if (!json_is_null(subject) && json_want_int(subject, "likes", 0, INT64_MAX, &likes, NULL)) return false;
-        buffer_format(body, "{\"likes\":%" PRId64 ",\"liked\":%s}", likes,
-                      wish->form == ANSWER_LIKED ? "true" : "false");
-        return true;
-    }
     case ANSWER_PINNED:
         if (json_want_bool(reply, "pinned", &pinned, NULL)) return false;
         buffer_format(body, "{\"pinned\":%s}", pinned ? "true" : "false");
         return true;
     case ANSWER_REPORTED: buffer_string(body, "{\"reported\":true}"); return true;
     case ANSWER_GONE: return true;
+    case ANSWER_LIKES:
+    case ANSWER_LIKED:
+    case ANSWER_UNLIKED: break;
     }
     return false;
 }
@@ -162,6 +185,20 @@ static unsigned status_of(enum answer_form form) {
     return 200;
 }
 
+/* False: the owner's answer says nothing of the kind. */
+static bool reply_outcome(const struct comment_wish *wish, struct http_request *request, const json_t *reply,
+                          struct json_bytes text) {
+    struct buffer body = {0};
+    if (is_about_likes(wish->form)) return reply_likes(wish, request, reply);
+    bool good = put_outcome(wish, &body, reply, text);
+    if (good && wish->form == ANSWER_GONE)
+        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
+    else if (good)
+        http_reply_json(request, status_of(wish->form), &body);
+    buffer_free(&body);
+    return good;
+}
+
 /* If the owner remembers no refusal, the gateway may know old facts of the subject: they are asked for anew. */
 static void refuse(const struct comment_wish *wish, struct http_request *request, const json_t *reply) {
     const char *refusal = json_string_value(json_object_get(reply, "refused"));
@@ -175,20 +212,14 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
                            struct json_bytes text) {
     const struct comment_wish *wish = context;
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
-    struct buffer body = {0};
     page_copies_changed(wish->gateway->pages, wish->subject);
     if (wish->form == ANSWER_SUBJECT) known_subjects_forget(wish->gateway->subjects, wish->subject);
     if (json_is_string(refused))
         refuse(wish, request, reply);
     else if (wish->form == ANSWER_MADE && json_is_null(refused) && json_is_null(json_object_get(reply, "comment")))
         comment_no_outcome(request); // the command is decided, and nothing is known of its key
-    else if (!json_is_null(refused) || !put_outcome(wish, &body, reply, text))
+    else if (!json_is_null(refused) || !reply_outcome(wish, request, reply, text))
         reply_undecided(wish, request);
-    else if (wish->form == ANSWER_GONE)
-        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
-    else
-        http_reply_json(request, status_of(wish->form), &body);
-    buffer_free(&body);
 }
 
 /* ---- commands ---- */
@@ -196,6 +227,7 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
 void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted) {
     struct comment_command command = *wanted;
     struct buffer record = {0};
+    wish->user = command.user;
     command.subject = (struct event_text){.data = wish->subject, .size = strlen(wish->subject)};
     command.key = (struct event_text){.data = wish->key, .size = strlen(wish->key)};
     command.time = clock_wall_ms();

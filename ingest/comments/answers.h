@@ -20,6 +20,7 @@ enum answer_form {
 struct comment_wish {
     struct comments_gateway *gateway;
     enum answer_form form;
+    int64_t user; /* who wishes it */
     char subject[SUBJECT_MAX + 1];
     char key[CLIENT_KEY_MAX + 1];
     int64_t offset;

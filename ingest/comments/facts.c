@@ -163,15 +163,9 @@ static void ask(struct facts_question *question, struct peers *peers, const stru
     rpc_ask(peers, asked, values, timeout_ms, answered, question);
 }
 
-/* The id of a post whose subject this is; 0: it is no post's. */
-static int64_t post_of(const char *subject) {
-    int64_t id;
-    return strncmp(subject, "post:", 5) == 0 && ids_parse(subject + 5, strlen(subject + 5), &id) ? id : 0;
-}
-
 static void ask_post(struct facts_question *question) {
     const struct comments_gateway *gateway = question->gateway;
-    int64_t post = post_of(question->subject.subject);
+    int64_t post = sights_post_of(question->subject.subject);
     question->subject.author = -1;
     if (!post) return;
     if (ids_partition(post) >= gateway->user_partitions) {

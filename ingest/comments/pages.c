@@ -112,11 +112,15 @@ struct read_request {
     enum shown_form form;   /* of the answer */
     bool tagged;            /* the answer has an ETag */
     struct page_copy *copy; /* NULL: not there yet */
+    int64_t *liked;         /* of the answer's comments */
+    size_t liked_count;
+    bool likes_known;
 };
 
 static void read_free(struct read_request *asked) {
     if (asked->copy) page_copy_give(asked->copy);
     free(asked->blocked);
+    free(asked->liked);
     free(asked->path);
     free(asked);
 }
@@ -140,19 +144,38 @@ static void no_comment(struct http_request *request) {
 }
 
 /* A page without likes that were wanted, or without a text, is not to be kept. */
-static void liked_known(void *context, const int64_t *liked, size_t count) {
+static void seen_at_last(void *context, enum sight_answer answer) {
     struct read_request *asked = context;
     const struct shown_comments *shown = page_copy_answer(asked->copy);
-    const struct shown_reader reader = {
-        .liked = liked, .liked_count = count, .blocked = asked->blocked, .blocked_count = asked->blocked_count};
+    const struct shown_reader reader = {.liked = asked->liked,
+                                        .liked_count = asked->liked_count,
+                                        .blocked = asked->blocked,
+                                        .blocked_count = asked->blocked_count};
     struct buffer body = {0};
-    shown_comments_put(&body, shown, &reader);
-    if (asked->tagged && shown->complete && (liked || asked->user < 0))
+    if (answer == SIGHT_YES) shown_comments_put(&body, shown, &reader);
+    if (answer != SIGHT_YES)
+        comments_unseen(asked->request, answer);
+    else if (asked->tagged && shown->complete && (asked->likes_known || asked->user < 0))
         reply_tagged(asked, &reader, &body);
     else
         http_reply_json(asked->request, 200, &body);
     buffer_free(&body);
     read_free(asked);
+}
+
+static void reply_seen(struct read_request *asked) {
+    comments_leave(asked->gateway, asked->subject, asked->reader, asked, seen_at_last);
+}
+
+static void liked_known(void *context, const int64_t *liked, size_t count) {
+    struct read_request *asked = context;
+    asked->likes_known = liked;
+    if (liked) {
+        asked->liked_count = count;
+        asked->liked = mem_alloc((count + 1) * sizeof *liked);
+        memcpy(asked->liked, liked, count * sizeof *liked);
+    }
+    reply_seen(asked);
 }
 
 static void reply_shown(struct read_request *asked) {
@@ -163,7 +186,7 @@ static void reply_shown(struct read_request *asked) {
         return;
     }
     if (asked->user < 0) {
-        liked_known(asked, NULL, 0);
+        reply_seen(asked);
         return;
     }
     likes_ask(asked->gateway, &(struct likes_wish){
@@ -230,11 +253,12 @@ static void ask(const struct read_request *wanted, const struct rpc_question *qu
 }
 
 /* Fills what all have in common. False: the request is answered. */
-static bool begin(struct comments_gateway *gateway, const struct call *call, struct read_request *wanted) {
+static bool begin(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                  struct read_request *wanted) {
     const char *liked = http_query(call->request, "liked");
     *wanted =
         (struct read_request){.gateway = gateway, .request = call->request, .user = -1, .reader = call->claims.user};
-    if (!comments_subject(call, wanted->subject)) return false;
+    snprintf(wanted->subject, sizeof wanted->subject, "%s", subject);
     if (liked && strcmp(liked, "true") != 0 && strcmp(liked, "false") != 0) {
         http_problem(call->request, 400, "bad_query", "\"liked\" must be true or false", 0);
         return false;
@@ -257,11 +281,11 @@ static bool is_sort(const char *sort) {
     return strcmp(sort, "floor") == 0 || strcmp(sort, "newest") == 0 || strcmp(sort, "heat") == 0;
 }
 
-static void get_page(void *state, const struct call *call) {
+static void page(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *sort = http_query(call->request, "sort"), *after;
-    int64_t replies = REPLIES_DEFAULT, limit;
+    int64_t count = REPLIES_DEFAULT, limit;
     struct read_request wanted;
-    if (!begin(state, call, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &replies)) return;
+    if (!begin(gateway, call, subject, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &count)) return;
     wanted.form = SHOWN_PAGE;
     wanted.tagged = true;
     if (sort && !is_sort(sort)) {
@@ -270,35 +294,35 @@ static void get_page(void *state, const struct call *call) {
     }
     if (!read_range(call, &limit, &after)) return;
     ask(&wanted, &ASK_COMMENTS,
-        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(SORT, sort ? sort : "floor"), RPC_INT(FIRST, replies),
+        RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(SORT, sort ? sort : "floor"), RPC_INT(FIRST, count),
                    RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)));
 }
 
-static void get_replies(void *state, const struct call *call) {
+static void replies(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct read_request wanted;
     int64_t limit;
     const char *after;
-    if (!begin(state, call, &wanted) || !read_range(call, &limit, &after)) return;
+    if (!begin(gateway, call, subject, &wanted) || !read_range(call, &limit, &after)) return;
     wanted.form = SHOWN_REPLIES;
     ask(&wanted, &ASK_REPLIES,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id), RPC_INT(LIMIT, limit),
                    RPC_TEXT(AFTER, after)));
 }
 
-static void get_comment(void *state, const struct call *call) {
+static void comment(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     struct read_request wanted;
     int64_t around = -1;
-    if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
+    if (!begin(gateway, call, subject, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
     wanted.form = around >= 0 ? SHOWN_AROUND : SHOWN_ONE;
     ask(&wanted, &ASK_COMMENT,
         RPC_VALUES(RPC_TEXT(SUBJECT, wanted.subject), RPC_INT(COMMENT, call->values[2].id),
                    RPC_INT(AROUND, around > 0 ? around : 0), RPC_INT(USER, call->claims.user)));
 }
 
-static void get_edits(void *state, const struct call *call) {
+static void edits(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     int64_t limit = EDITS_LIMIT_DEFAULT, after = -1;
     struct read_request wanted;
-    if (!begin(state, call, &wanted) || !call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) ||
+    if (!begin(gateway, call, subject, &wanted) || !call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) ||
         !call_query_int(call, "after", &after))
         return;
     wanted.user = -1; // there are no likes in it
@@ -332,20 +356,29 @@ static void leave_out(json_t *items, const struct blocked_list *blocked) {
     }
 }
 
-static void reply_likers(void *context, const struct blocked_list *blocked) {
+static void likers_seen_at_last(void *context, enum sight_answer answer) {
     struct likers_request *asked = context;
     const struct comments_gateway *gateway = asked->gateway;
-    if (blocked->known) {
-        leave_out(json_object_get(asked->page, "items"), blocked);
+    if (answer == SIGHT_YES)
         user_list_show_page(&(struct user_list){.request = asked->request,
                                                 .feeds = gateway->feeds,
                                                 .profiles = user_copies_profiles(gateway->copies),
                                                 .put_user = user_json_find},
                             json_incref(asked->page));
+    else
+        comments_unseen(asked->request, answer);
+    likers_free(asked);
+}
+
+static void reply_likers(void *context, const struct blocked_list *blocked) {
+    struct likers_request *asked = context;
+    if (blocked->known) {
+        leave_out(json_object_get(asked->page, "items"), blocked);
+        comments_leave(asked->gateway, asked->subject, asked->reader, asked, likers_seen_at_last);
     } else {
         comments_owner_away(asked->request);
+        likers_free(asked);
     }
-    likers_free(asked);
 }
 
 static void likers_answered(void *context, int code, unsigned status, const char *text, size_t size) {
@@ -378,18 +411,24 @@ static void likers_post_found(void *context, enum facts_outcome outcome, const s
     likers_free(asked);
 }
 
-static void get_likers(void *state, const struct call *call) {
+static void likers(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     int64_t after = -1, limit = LIMIT_DEFAULT;
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     struct likers_request *asked = MEM_NEW(&(struct likers_request){
-        .gateway = state, .request = call->request, .reader = call->claims.user, .limit = limit, .after = after});
-    comments_subject_of_post(call->values[0].id, asked->subject);
-    facts_ask(state, &(struct facts_wish){.subject = asked->subject,
-                                          .authors_only = true,
-                                          .there_only = true,
-                                          .context = asked,
-                                          .done = likers_post_found});
+        .gateway = gateway, .request = call->request, .reader = call->claims.user, .limit = limit, .after = after});
+    snprintf(asked->subject, sizeof asked->subject, "%s", subject);
+    facts_ask(gateway, &(struct facts_wish){.subject = asked->subject,
+                                            .authors_only = true,
+                                            .there_only = true,
+                                            .context = asked,
+                                            .done = likers_post_found});
 }
+
+static void get_page(void *state, const struct call *call) { comments_enter(state, call, page); }
+static void get_replies(void *state, const struct call *call) { comments_enter(state, call, replies); }
+static void get_comment(void *state, const struct call *call) { comments_enter(state, call, comment); }
+static void get_edits(void *state, const struct call *call) { comments_enter(state, call, edits); }
+static void get_likers(void *state, const struct call *call) { comments_enter_post(state, call, likers); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/posts/{id:id}/likes", get_likers, NEEDS_TOKEN},

@@ -9,7 +9,7 @@
 #include "ids/ids.h"
 #include "ingest/comments/answers.h"
 #include "ingest/comments/facts.h"
-#include "ingest/mentions.h"
+#include "ingest/text_checks.h"
 
 enum { PEER_TIMEOUT_MS = 3000 };
 
@@ -48,10 +48,11 @@ static void ask_outcome(const struct comment_wish *wish, struct http_request *re
             PEER_TIMEOUT_MS, outcome_answered, question);
 }
 
-static void get_outcome(void *state, const struct call *call) {
+static void outcome(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *key = http_query(call->request, "key");
-    struct comment_wish wish = {.gateway = state, .form = ANSWER_MADE, .offset = -1};
-    if (!comments_subject(call, wish.subject) || !call_query_int(call, "offset", &wish.offset)) return;
+    struct comment_wish wish = {.gateway = gateway, .form = ANSWER_MADE, .offset = -1};
+    snprintf(wish.subject, sizeof wish.subject, "%s", subject);
+    if (!call_query_int(call, "offset", &wish.offset)) return;
     if (!key || !client_key_valid(key)) {
         http_problem(call->request, 400, "bad_query", "\"key\" must be the key of the comment", 0);
         return;
@@ -71,6 +72,7 @@ struct new_comment {
     int64_t user, answers; /* answers: 0: it is a root */
     int32_t level;
     bool given; /* the client has given the key */
+    bool moderates;
     struct facts facts;
 };
 
@@ -81,7 +83,7 @@ static void new_comment_free(struct new_comment *made) {
     free(made);
 }
 
-static void write_comment(struct new_comment *made, const struct mentions *mentions) {
+static void write_comment(struct new_comment *made, const struct text_facts *facts) {
     struct comment_wish *wish = made->wish;
     const struct comment_command command = {
         .kind = made->answers ? COMMENT_COMMAND_REPLY : COMMENT_COMMAND_POST,
@@ -89,7 +91,7 @@ static void write_comment(struct new_comment *made, const struct mentions *menti
         .role = COMMENT_COMMAND_USER,
         .comment = made->answers,
         .text = made->text,
-        .mentions = {.items = mentions->users, .count = mentions->count},
+        .mentions = {.items = facts->mentions.users, .count = facts->mentions.count},
         .owner = made->facts.owner,
         .level = made->level,
         .follows = made->facts.follows,
@@ -98,30 +100,33 @@ static void write_comment(struct new_comment *made, const struct mentions *menti
         .who_may = made->facts.who_may,
         .review = COMMENT_COMMAND_SAME_REVIEW,
         .closing = COMMENT_COMMAND_SAME_CLOSING,
+        .state = facts->held ? COMMENT_COMMAND_HELD : COMMENT_COMMAND_VISIBLE,
     };
     made->wish = NULL; // the command's
     comment_wish_send(wish, made->request, &command);
     new_comment_free(made);
 }
 
-static void mentioned(void *context, const struct mentions *mentions, bool stopping) {
+static void checked(void *context, const struct text_facts *facts, bool stopping) {
     struct new_comment *made = context;
     if (!stopping) {
-        write_comment(made, mentions);
+        write_comment(made, facts);
         return;
     }
     comments_owner_away(made->request);
     new_comment_free(made);
 }
 
-static void find_mentions(struct new_comment *made) {
+static void check_text(struct new_comment *made) {
     struct comments_gateway *gateway = made->wish->gateway;
-    char handles[MENTIONS_MAX][HANDLE_SIZE];
-    size_t count = mentions_find(made->text.data, made->text.size, handles);
-    if (count)
-        mentions_ask(gateway->feeds, gateway->user_partitions, handles, count, made, mentioned);
-    else
-        write_comment(made, &(struct mentions){.count = 0});
+    text_check(&(struct text_check){
+        .filter = made->moderates ? NULL : gateway->filter,
+        .feeds = gateway->feeds,
+        .partitions = gateway->user_partitions,
+        .text = {.kind = "comment", .user = made->user, .text = made->text},
+        .context = made,
+        .done = checked,
+    });
 }
 
 static void no_subject(struct http_request *request) { comment_refused(request, "no_subject", ANSWER_MADE, 0); }
@@ -130,7 +135,7 @@ static void facts_found(void *context, enum facts_outcome outcome, const struct 
     struct new_comment *made = context;
     made->facts = *facts;
     if (outcome == FACTS_KNOWN) {
-        find_mentions(made);
+        check_text(made);
         return;
     }
     if (outcome == FACTS_NO_COMMENT)
@@ -182,22 +187,26 @@ static void start(struct comments_gateway *gateway, const struct call *call, con
                        });
 }
 
-static void post_comment(void *state, const struct call *call) {
-    char subject[SUBJECT_MAX + 1];
+static void new_comment(struct comments_gateway *gateway, const struct call *call, const char *subject) {
     const char *key;
     struct error error;
-    if (!comments_subject(call, subject)) return;
     json_t *object = call_body(call);
     if (!object) return;
-    struct new_comment read = {
-        .request = call->request, .object = object, .user = call->claims.user, .level = call->claims.level};
+    struct new_comment read = {.request = call->request,
+                               .object = object,
+                               .user = call->claims.user,
+                               .level = call->claims.level,
+                               .moderates = call->claims.moderator};
     const char *wrong = read_body(object, &read, &key, &error);
     if (wrong)
         http_problem(call->request, 400, wrong, error.text, 0);
     else
-        start(state, call, subject, &read, key);
+        start(gateway, call, subject, &read, key);
     json_decref(object);
 }
+
+static void get_outcome(void *state, const struct call *call) { comments_enter_to_act(state, call, outcome); }
+static void post_comment(void *state, const struct call *call) { comments_enter_to_act(state, call, new_comment); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/comments/{type:text}/{id:text}", post_comment, NEEDS_USER},

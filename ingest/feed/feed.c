@@ -2,39 +2,27 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "ingest/feed/home.h"
 #include "ingest/feed/parts.h"
 #include "ingest/feed/users.h"
 #include "ingest/owners.h"
-#include "users/notice.h"
 
-enum { NOTICES_TIMEOUT_MS = 3000, NOTICES_MAX = 1000, NOTICES_DEFAULT = 20 };
+enum { SIGHT_TIMEOUT_MS = 1000 };
 
 static bool ready(const void *of) {
     const struct feed_gateway *gateway = of;
     return user_copies_ready(gateway->copies);
 }
 
-/* As the user's owner answers them. */
-static void get_notices(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    const char *after = http_query(call->request, "after");
-    struct notice_key key;
-    int64_t user = call->claims.user, limit = NOTICES_DEFAULT;
-    if (after && !notice_id_read(after, &key)) {
-        http_problem(call->request, 400, "bad_query", "\"after\" must be the next of a page before", 0);
-        return;
-    }
-    if (!call_query_range(call, "limit", 1, NOTICES_MAX, &limit)) return;
-    owners_pass_on(gateway->owners, &ASK_NOTICES,
-                   RPC_VALUES(RPC_INT(USER, user), RPC_INT(LIMIT, limit), RPC_TEXT(AFTER, after)), NOTICES_TIMEOUT_MS,
-                   call->request);
+static void fetch_sight(void *context, int32_t partition, const char *path, int timeout_ms,
+                        void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                        void *done_context) {
+    const struct feed_gateway *gateway = context;
+    peers_fetch(gateway->owners, partition, path, timeout_ms, done, done_context);
 }
-
-static const struct endpoint NOTICES[] = {{"GET", "/v1/notices", get_notices, NEEDS_USER}};
-static const struct endpoint_list NOTICES_ENDPOINTS = {NOTICES, ARRAY_SIZE(NOTICES)};
 
 static int start_owners(struct feed_gateway *gateway, const struct product_options *options, struct error *error) {
     const struct product_groups *groups = &options->groups;
@@ -54,9 +42,12 @@ static void feed_stop(void *state) {
     peers_free(gateway->comments);
     peers_free(gateway->owners);
     gateway->comments = gateway->owners = NULL;
+    if (gateway->sights) sights_stop(gateway->sights);
     if (gateway->texts) texts_stop(gateway->texts);
     texts_free(gateway->texts);
     gateway->texts = NULL;
+    sights_free(gateway->sights);
+    gateway->sights = NULL;
     shared_answers_free(gateway->shared);
     gateway->shared = NULL;
     comment_counts_free(gateway->counts);
@@ -72,6 +63,7 @@ static int feed_start(const struct product_options *options, void **state, struc
     struct feed_gateway *gateway = MEM_NEW(&(struct feed_gateway){
         .copies = options->copies,
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .filter = options->filter,
         .chance = chance_new(),
     });
     int code = start_owners(gateway, options, error);
@@ -87,6 +79,14 @@ static int feed_start(const struct product_options *options, void **state, struc
         .written = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
+    gateway->sights = sights_new(&(struct sights_options){.loop = service_loop(options->service),
+                                                          .partitions = gateway->partitions,
+                                                          .timeout_ms = SIGHT_TIMEOUT_MS,
+                                                          .again_ms = SIGHT_AGAIN_MS,
+                                                          .asks = SIGHT_ASKS,
+                                                          .context = gateway,
+                                                          .fetch = fetch_sight,
+                                                          .now_ms = clock_coarse_ms});
     gateway->texts = home_texts_new(gateway, service_loop(options->service));
     const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
     gateway->shared =
@@ -95,9 +95,9 @@ static int feed_start(const struct product_options *options, void **state, struc
                                                             .owners = gateway->owners,
                                                             .hot_reads = settings->copies_reads,
                                                             .max_bytes = (size_t)settings->copies_mb << 20});
-    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS,  &POST_EDITS_ENDPOINTS, &FOLLOWS_ENDPOINTS,
-                                                 &USERS_ENDPOINTS,  &HOME_ENDPOINTS,       &HANDLES_ENDPOINTS,
-                                                 &NOTICES_ENDPOINTS};
+    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS,   &POST_EDITS_ENDPOINTS, &POST_STATES_ENDPOINTS,
+                                                 &FOLLOWS_ENDPOINTS, &FOLLOWERS_ENDPOINTS,  &USERS_ENDPOINTS,
+                                                 &HOME_ENDPOINTS,    &HANDLES_ENDPOINTS,    &FEED_NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
     *state = gateway;
     return 0;

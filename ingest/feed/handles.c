@@ -98,6 +98,7 @@ static void delete_handle(void *state, const struct call *call) {
 struct handle_request {
     struct feed_gateway *gateway;
     struct http_request *request;
+    int64_t reader;
     char handle[HANDLE_SIZE];
 };
 
@@ -110,7 +111,7 @@ static void found(void *context, int code, unsigned status, const char *text, si
     else if (!reply || json_want_int(reply, "user", 0, INT64_MAX, &user, NULL))
         feed_owner_away(asked->request);
     else
-        users_show(asked->gateway, asked->request, user, asked->handle);
+        users_show(asked->gateway, asked->request, asked->reader, user, asked->handle);
     json_decref(reply);
     free(asked);
 }
@@ -118,7 +119,8 @@ static void found(void *context, int code, unsigned status, const char *text, si
 static void get_handle(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     const struct path_value *value = &call->values[0];
-    struct handle_request *asked = MEM_NEW(&(struct handle_request){.gateway = gateway, .request = call->request});
+    struct handle_request *asked =
+        MEM_NEW(&(struct handle_request){.gateway = gateway, .request = call->request, .reader = call->claims.user});
     if (!handle_read(value->text, value->size, asked->handle)) {
         free(asked);
         http_problem(call->request, 400, "bad_path", "a handle has 3 to 30 of a-z, 0-9 and _", 0);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
 #include "ids/ids.h"
@@ -50,19 +51,22 @@ struct home_post {
     struct text_wait wait; /* first */
     struct home_request *home;
     struct shared_text *text;
+    bool denied; /* the reader may not see it any more */
 };
 
 struct home_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user;          /* who reads */
-    int64_t above, before; /* ids of posts; 0 and INT64_MAX: the first page */
-    size_t limit, wanted;  /* wanted: ids */
+    int64_t user;            /* who reads */
+    int64_t above, before;   /* ids of posts; 0 and INT64_MAX: the first page */
+    int64_t sent_ms, age_ms; /* when the reader's owner was asked, and how old is at most what it has read */
+    size_t limit, wanted;    /* wanted: ids */
     bool complete;
     char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
-    struct home_post *posts;    /* of the first refs; before looked_at they are on the page, or gone */
-    size_t post_count, waiting; /* waiting: texts that are not settled, the counts, and one for the asker itself */
+    struct home_post *posts; /* of the first refs; before looked_at they are on the page, or gone */
+    size_t post_count,
+        waiting; /* waiting: texts that are not settled, or owners who are asked, the counts, and one for the asker itself */
     size_t looked_at, put;
     bool away; /* some owner has not answered: the page is no longer than it is */
     struct buffer body;
@@ -78,22 +82,23 @@ static void home_free(struct home_request *home) {
 
 /* ---- the page ---- */
 
-static void put_post(struct home_request *home, int64_t id, struct shared_text *text) {
-    text_put(home->gateway->texts, text, &home->body);
+/* False: nobody has said that the reader may see it. */
+static bool put_post(struct home_request *home, int64_t id, struct shared_text *text) {
+    if (!text_put(home->gateway->texts, text, home->user, &home->body)) return false;
     comment_counts_put(home->gateway->counts, id, home->user, &home->body);
+    return true;
 }
 
 /* Appends the next item, unless the post is gone. */
 static void put_item(struct home_request *home) {
-    struct shared_text *text = home->posts[home->looked_at].text;
+    const struct home_post *post = &home->posts[home->looked_at];
+    struct shared_text *text = post->text;
     const struct page_ref *ref = &home->refs.items[home->looked_at++];
-    enum text_state state = text_state_of(text);
+    enum text_state state = post->denied ? TEXT_NONE : text_state_of(text);
     if (state != TEXT_NONE && home->put++) buffer_byte(&home->body, ',');
-    if (state == TEXT_THERE)
-        put_post(home, ref->id, text);
-    else if (state != TEXT_NONE)
-        post_put_unavailable(&home->body, ref->id, ref->user);
-    home->away |= state == TEXT_AWAY;
+    bool away = state == TEXT_AWAY || (state == TEXT_THERE && !put_post(home, ref->id, text));
+    if (away) post_put_unavailable(&home->body, ref->id, ref->user);
+    home->away |= away;
     text_give(text);
 }
 
@@ -141,8 +146,34 @@ static void go_on(struct home_request *home) {
         reply_page(home);
 }
 
-static void settle(struct home_request *home) {
+static void sights_are_known(struct home_request *home) {
     if (--home->waiting == 0) go_on(home);
+}
+
+static void sight_answered(void *context, enum sight_answer answer) {
+    struct home_post *post = context;
+    post->denied = answer == SIGHT_NO;
+    sights_are_known(post->home);
+}
+
+/* The word of the reader's owner about whose posts the reader may see may be too old by now: then the authors' owners are asked. */
+static void ask_for_sights(struct home_request *home) {
+    const struct sights *sights = home->gateway->sights;
+    home->waiting = 1;
+    for (size_t i = home->looked_at; i < home->post_count; i++) {
+        struct home_post *post = &home->posts[i];
+        int64_t author = home->refs.items[i].user;
+        if (text_state_of(post->text) != TEXT_THERE || sights_may(sights, author, home->user)) continue;
+        home->waiting++;
+        sights_ask(
+            home->gateway->sights,
+            &(struct sights_wish){.reader = home->user, .author = author, .context = post, .done = sight_answered});
+    }
+    sights_are_known(home);
+}
+
+static void settle(struct home_request *home) {
+    if (--home->waiting == 0) ask_for_sights(home);
 }
 
 static void text_settled(void *context, struct text_wait *wait) {
@@ -167,6 +198,7 @@ static void ask_for_posts(struct home_request *home, size_t count) {
     for (size_t i = from; i < home->post_count; i++) {
         struct home_post *post = &home->posts[i];
         const struct page_ref *ref = &home->refs.items[i];
+        sights_vouch(home->gateway->sights, ref->user, home->user, home->sent_ms, home->age_ms);
         *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, ref->id, ref->version)};
         if (text_state_of(post->text) != TEXT_ASKED) continue;
         text_await(post->text, &post->wait);
@@ -204,6 +236,7 @@ struct texts *home_texts_new(struct feed_gateway *gateway, uv_loop_t *loop) {
         .gather_ms = GATHER_MS,
         .timeout_ms = POSTS_TIMEOUT_MS,
         .profiles = user_copies_profiles(gateway->copies),
+        .sights = gateway->sights,
         .context = gateway,
         .lowest = lowest,
         .fetch = fetch,
@@ -265,7 +298,7 @@ static void ask_for_older(struct home_request *home, int64_t horizon, struct jso
 
 struct owners_answer {
     bool complete;
-    int64_t horizon;
+    int64_t horizon, age_ms; /* age_ms -1: it says nothing of who may see posts */
     struct json_bytes posts, following, version;
 };
 
@@ -275,6 +308,8 @@ static bool read_members(struct json_scan *scan, struct owners_answer *answer) {
     while (json_scan_member(scan, &key)) {
         if (json_bytes_are(&key, "complete"))
             json_scan_bool(scan, &answer->complete);
+        else if (json_bytes_are(&key, "age_ms"))
+            json_scan_int(scan, &answer->age_ms);
         else if (json_bytes_are(&key, "horizon"))
             json_scan_text(scan, &horizon);
         else if (json_bytes_are(&key, "posts"))
@@ -294,11 +329,12 @@ static bool is_newest(const struct home_request *home) { return !home->above && 
 
 static bool read_answer(struct home_request *home, const char *text, size_t size, struct owners_answer *answer) {
     struct json_scan scan = json_scan_of(text, size);
-    *answer = (struct owners_answer){.horizon = 0};
+    *answer = (struct owners_answer){.age_ms = -1};
     if (!read_members(&scan, answer) || !page_refs_read(&home->refs, answer->posts) ||
         answer->version.size >= sizeof home->version || (is_newest(home) && !answer->version.size))
         return false;
     home->complete = answer->complete;
+    home->age_ms = answer->age_ms < 0 ? INT64_MAX : answer->age_ms;
     if (is_newest(home)) memcpy(home->version, answer->version.data, answer->version.size);
     page_refs_merge(&home->refs, home->wanted);
     return true;
@@ -332,6 +368,7 @@ static void get_feed(void *state, const struct call *call) {
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
         .complete = true,
+        .sent_ms = clock_coarse_ms(),
     };
     if (range.above + 1 >= range.before) {
         begin_page(home);

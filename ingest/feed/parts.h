@@ -1,6 +1,7 @@
 /* The state that all endpoints of the feed share. Loop's thread.
  *
- *     posts.c    a post: made, read, deleted; post_edits.c  follows.c  follows and mutes of the caller: PUT and DELETE
+ *     posts.c    a post: made, read, deleted; post_edits.c, post_states.c
+ *     follows.c  follows and mutes of the caller: PUT and DELETE
  *     users.c    a user as others see him                   home.c     home timelines
  *     handles.c  PUT and DELETE of the caller's own handle, and GET of the user who has one:
  *
@@ -33,10 +34,12 @@ struct feed_gateway {
     struct user_copies *copies;
     struct peers *owners;          /* the feed processes */
     struct peers *comments;        /* the comments processes */
+    struct sights *sights;         /* who may see whose posts */
     struct texts *texts;           /* of posts, for pages of home timelines */
     struct comment_counts *counts; /* of posts, and their likes, for all pages */
     struct shared_answers *shared; /* about one user or post */
     int32_t partitions;            /* of users */
+    struct text_filter *filter;
     struct chance chance;
 };
 
@@ -50,4 +53,5 @@ enum { FEED_RETRY_AFTER_S = 1 };
 static inline void feed_owner_away(struct http_request *request) { owners_away(request, FEED_RETRY_AFTER_S); }
 
 /* Their state is struct feed_gateway. */
-extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, FOLLOWS_ENDPOINTS, HANDLES_ENDPOINTS;
+extern const struct endpoint_list POSTS_ENDPOINTS, POST_EDITS_ENDPOINTS, POST_STATES_ENDPOINTS, FOLLOWS_ENDPOINTS,
+    FOLLOWERS_ENDPOINTS, HANDLES_ENDPOINTS, FEED_NOTICES_ENDPOINTS;

@@ -18,6 +18,7 @@ enum { PEER_TIMEOUT_MS = 3000 };
 struct edited_post {
     struct feed_gateway *gateway;
     int64_t id, author, editor;
+    bool moderates;
 };
 
 static void edited(void *context, struct http_request *request, unsigned status, const json_t *reply,
@@ -34,7 +35,8 @@ static void edited(void *context, struct http_request *request, unsigned status,
     } else if (refused) {
         edit_refused(request, refused);
     } else {
-        post_show(edit->gateway, request, edit->editor, 200, json_deep_copy(json_object_get(reply, "post")));
+        post_show(edit->gateway, request, &(struct post_reader){edit->editor, edit->moderates}, 200,
+                  json_deep_copy(json_object_get(reply, "post")));
     }
 }
 
@@ -52,7 +54,7 @@ static void write_edit(const struct post_request *asked, int64_t author, const s
     };
     struct buffer record = {0};
     struct edited_post *edit = mem_alloc(sizeof *edit);
-    *edit = (struct edited_post){asked->gateway, asked->id, author, asked->claims.user};
+    *edit = (struct edited_post){asked->gateway, asked->id, author, asked->claims.user, asked->claims.moderator};
     edit_encode_post_command(&record, &command);
     char mark[EDIT_MARK_SIZE];
     edit_mark(command.editor, &command.text, mark);
@@ -94,6 +96,8 @@ static void edit_found(struct post_request *asked, json_t *post) {
         asked->post = json_incref(post);
         edit_read(asked->request, &(struct edit_reader){.points_max = POST_BODY_POINTS_MAX,
                                                         .reason_max = POST_BODY_REASON_MAX,
+                                                        .user = asked->claims.user,
+                                                        .filter = asked->claims.moderator ? NULL : gateway->filter,
                                                         .feeds = gateway->owners,
                                                         .partitions = gateway->partitions,
                                                         .context = asked,
@@ -103,42 +107,73 @@ static void edit_found(struct post_request *asked, json_t *post) {
     free(asked);
 }
 
+/* A moderator edits as one, whoever may see the post. */
 static void put_post(void *state, const struct call *call) {
-    if (post_may_be_there(state, call))
-        post_ask(state, call, edit_found);
+    if (call->claims.moderator)
+        post_find(post_request_new(state, call, edit_found));
     else
-        post_none(call->request);
+        post_ask(state, call, edit_found);
+}
+
+/* The list, until it is known whether the reader may still see it. */
+struct shown_edits {
+    struct http_request *request;
+    struct buffer body;
+};
+
+static void seen_at_last(void *context, enum sight_answer answer) {
+    struct shown_edits *shown = context;
+    if (answer == SIGHT_YES)
+        http_reply_json(shown->request, 200, &shown->body);
+    else if (answer == SIGHT_AWAY)
+        feed_owner_away(shown->request);
+    else
+        post_none(shown->request);
+    buffer_free(&shown->body);
+    free(shown);
 }
 
 static void edits_found(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
+    const struct feed_gateway *gateway = asked->gateway;
     struct buffer body = {0};
     int64_t author;
-    if (code == 0 && status == 404)
+    if (code == 0 && status == 404) {
         post_none(asked->request);
-    else if (code == 0 && status == 200 &&
-             edits_put(&body, (struct json_bytes){text, size}, user_copies_profiles(asked->gateway->copies), &author))
-        http_reply_json(asked->request, 200, &body);
-    else
+    } else if (code == 0 && status == 200 &&
+               edits_put(&body, (struct json_bytes){text, size}, user_copies_profiles(gateway->copies), &author)) {
+        struct shown_edits *shown = MEM_NEW(&(struct shown_edits){asked->request, body});
+        body = (struct buffer){0};
+        sights_ask(gateway->sights,
+                   &(struct sights_wish){
+                       .reader = asked->claims.user, .author = author, .context = shown, .done = seen_at_last});
+    } else {
         feed_owner_away(asked->request);
+    }
     buffer_free(&body);
     free(asked);
 }
 
-static void get_edits(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    int64_t id = call->values[0].id, limit = EDITS_LIMIT_DEFAULT, after = -1;
-    if (!call_query_range(call, "limit", 1, EDITS_LIMIT_MAX, &limit) || !call_query_int(call, "after", &after)) return;
-    if (!post_may_be_there(gateway, call)) {
-        post_none(call->request);
+static void no_edits(struct post_request *asked, json_t *post) {
+    (void)post;
+    post_none(asked->request);
+    free(asked);
+}
+
+static void ask_edits(struct post_request *asked) {
+    int64_t limit = EDITS_LIMIT_DEFAULT, after = -1;
+    const struct call call = {.request = asked->request};
+    if (!call_query_range(&call, "limit", 1, EDITS_LIMIT_MAX, &limit) || !call_query_int(&call, "after", &after)) {
+        free(asked);
         return;
     }
-    struct post_request *asked = MEM_NEW(&(struct post_request){.gateway = gateway, .request = call->request});
-    rpc_ask(gateway->owners, &ASK_POST_EDITS,
-            RPC_VALUES(RPC_INT(PARTITION, ids_partition(id)), RPC_INT(POST, id), RPC_INT(LIMIT, limit),
+    rpc_ask(asked->gateway->owners, &ASK_POST_EDITS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(POST, asked->id), RPC_INT(LIMIT, limit),
                        RPC_INT(AFTER, after)),
             PEER_TIMEOUT_MS, edits_found, asked);
 }
+
+static void get_edits(void *state, const struct call *call) { post_ask_may(state, call, ask_edits, no_edits); }
 
 static const struct endpoint ENDPOINTS[] = {
     {"PUT", "/v1/posts/{id:id}", put_post, NEEDS_USER},

@@ -11,9 +11,10 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/client_text.h"
+#include "ingest/edits.h"
 #include "ingest/feed/post_body.h"
-#include "ingest/mentions.h"
 #include "ingest/post_thread.h"
+#include "ingest/text_checks.h"
 #include "posts/post_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000 };
@@ -23,14 +24,20 @@ struct shown_post {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t reader;
+    bool moderates;  /* the reader may see it as a moderator */
     unsigned status; /* of the answer */
     json_t *post;    /* as its owner says it */
 };
 
-static void counted(void *context) {
-    struct shown_post *shown = context;
+static void shown_free(struct shown_post *shown) {
+    json_decref(shown->post);
+    free(shown);
+}
+
+static void reply_shown(struct shown_post *shown) {
     struct buffer body = {0};
-    if (post_put(&body, shown->post, user_copies_profiles(shown->gateway->copies))) {
+    if (post_put(&body, shown->post, shown->moderates ? NULL : shown->gateway->sights, shown->reader,
+                 user_copies_profiles(shown->gateway->copies))) {
         comment_counts_put(shown->gateway->counts, post_id(shown->post), shown->reader, &body);
         http_reply_json(shown->request, shown->status, &body);
     } else { // its text is not read yet
@@ -38,16 +45,44 @@ static void counted(void *context) {
         feed_owner_away(shown->request);
     }
     buffer_free(&body);
-    json_decref(shown->post);
-    free(shown);
+    shown_free(shown);
 }
 
-void post_show(struct feed_gateway *gateway, struct http_request *request, int64_t reader, unsigned status,
-               json_t *post) {
-    struct shown_post *shown = mem_alloc(sizeof *shown);
+static void seen_at_last(void *context, enum sight_answer answer) {
+    struct shown_post *shown = context;
+    if (answer == SIGHT_YES) {
+        reply_shown(shown);
+        return;
+    }
+    if (answer == SIGHT_AWAY)
+        feed_owner_away(shown->request);
+    else
+        post_none(shown->request);
+    shown_free(shown);
+}
+
+/* What was known of the reader's sight at first may be over by now. */
+static void counted(void *context) {
+    struct shown_post *shown = context;
+    int64_t author;
+    if (shown->moderates || json_want_int(shown->post, "user", 0, INT64_MAX, &author, NULL))
+        reply_shown(shown);
+    else
+        sights_ask(
+            shown->gateway->sights,
+            &(struct sights_wish){.reader = shown->reader, .author = author, .context = shown, .done = seen_at_last});
+}
+
+void post_show(struct feed_gateway *gateway, struct http_request *request, const struct post_reader *reader,
+               unsigned status, json_t *post) {
+    struct shown_post *shown = MEM_NEW(&(struct shown_post){.gateway = gateway,
+                                                            .request = request,
+                                                            .reader = reader->user,
+                                                            .moderates = reader->moderates,
+                                                            .status = status,
+                                                            .post = post});
     int64_t id = post_id(post);
-    *shown = (struct shown_post){gateway, request, reader, status, post};
-    comment_counts_ask(gateway->counts, &id, 1, reader, shown, counted);
+    comment_counts_ask(gateway->counts, &id, 1, reader->user, shown, counted);
 }
 
 void post_none(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
@@ -78,15 +113,19 @@ static void posted(void *context, struct http_request *request, unsigned status,
                    struct json_bytes text) {
     struct new_post *new_post = context;
     shared_answers_forget(new_post->gateway->shared, SHARED_USER, new_post->user);
-    if (status == 200)
-        post_show(new_post->gateway, request, new_post->user, 201, json_deep_copy(reply));
+    const char *refused = json_string_value(json_object_get(reply, "refused"));
+    if (status == 200 && refused)
+        edit_refused(request, refused);
+    else if (status == 200)
+        post_show(new_post->gateway, request, &(struct post_reader){.user = new_post->user}, 201,
+                  json_deep_copy(reply));
     else if (status == 404)
-        http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
+        http_problem(request, 409, "post_deleted", "the post that this key made was deleted, or is hidden", 0);
     else
         reply_undecided(request, new_post->key);
 }
 
-static void write_post(struct new_post *new_post, const struct mentions *mentions) {
+static void write_post(struct new_post *new_post, const struct text_facts *facts) {
     struct post_body *body = &new_post->body;
     struct post_command command = {
         .kind = POST_COMMAND_POST,
@@ -95,7 +134,9 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
         .text = body->text,
         .media = {.items = body->media, .count = body->media_count},
         .time = clock_wall_ms(),
-        .mentions = {.items = mentions->users, .count = mentions->count},
+        .mentions = {.items = facts->mentions.users, .count = facts->mentions.count},
+        .editor = -1,
+        .held = facts->held,
     };
     struct buffer record = {0};
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, command.user), RPC_TEXT(KEY, new_post->key));
@@ -114,10 +155,10 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
     buffer_free(&record);
 }
 
-static void mentioned(void *context, const struct mentions *mentions, bool stopping) {
+static void checked(void *context, const struct text_facts *facts, bool stopping) {
     struct new_post *new_post = context;
     if (!stopping) {
-        write_post(new_post, mentions);
+        write_post(new_post, facts);
         return;
     }
     feed_owner_away(new_post->request);
@@ -127,7 +168,6 @@ static void mentioned(void *context, const struct mentions *mentions, bool stopp
 
 static void start_post(struct feed_gateway *gateway, const struct call *call, json_t *object,
                        const struct post_body *body) {
-    char handles[MENTIONS_MAX][HANDLE_SIZE];
     struct new_post *new_post = mem_alloc(sizeof *new_post);
     *new_post = (struct new_post){.gateway = gateway,
                                   .request = call->request,
@@ -135,11 +175,14 @@ static void start_post(struct feed_gateway *gateway, const struct call *call, js
                                   .body = *body,
                                   .user = call->claims.user};
     client_key_choose(&gateway->chance, body->key, new_post->key);
-    size_t count = mentions_find(body->text.data, body->text.size, handles);
-    if (count)
-        mentions_ask(gateway->owners, gateway->partitions, handles, count, new_post, mentioned);
-    else
-        write_post(new_post, &(struct mentions){.count = 0});
+    text_check(&(struct text_check){
+        .filter = call->claims.moderator ? NULL : gateway->filter,
+        .feeds = gateway->owners,
+        .partitions = gateway->partitions,
+        .text = {"post", new_post->user, body->text, {.items = new_post->body.media, .count = body->media_count}},
+        .context = new_post,
+        .done = checked,
+    });
 }
 
 static void post_post(void *state, const struct call *call) {
@@ -180,8 +223,11 @@ static void deleted(void *context, struct http_request *request, unsigned status
 }
 
 static void write_deletion(const struct post_request *asked) {
-    struct post_command command = {
-        .kind = POST_COMMAND_DELETE, .user = asked->claims.user, .id = asked->id, .time = clock_wall_ms()};
+    struct post_command command = {.kind = POST_COMMAND_DELETE,
+                                   .user = asked->claims.user,
+                                   .id = asked->id,
+                                   .time = clock_wall_ms(),
+                                   .editor = -1};
     struct buffer record = {0};
     struct deletion *deletion = mem_alloc(sizeof *deletion);
     *deletion = (struct deletion){asked->gateway, asked->id, command.user};
@@ -217,11 +263,52 @@ static void delete_found(struct post_request *asked, json_t *post) {
     free(asked);
 }
 
-static void read_found(struct post_request *asked, json_t *post) {
-    if (json_is_null(post))
+/* The caller's own post, also one that others may not see; NULL: it is not known to be there. To be given back. */
+static json_t *own_post(const struct post_request *asked, int code, unsigned status, const char *text, size_t size) {
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    json_t *post = json_incref(json_array_get(json_object_get(reply, "items"), 0));
+    int64_t author;
+    bool own = !json_want_int(post, "user", 0, INT64_MAX, &author, NULL) && author == asked->claims.user;
+    json_decref(reply);
+    if (own) return post;
+    json_decref(post);
+    return NULL;
+}
+
+static void ask_own(struct post_request *asked,
+                    void (*answered)(void *context, int code, unsigned status, const char *text, size_t size)) {
+    rpc_ask(asked->gateway->owners, &ASK_POSTS,
+            RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id), RPC_TEXT(HIDDEN, "true")),
+            PEER_TIMEOUT_MS, answered, asked);
+}
+
+static void show_found(const struct post_request *asked, json_t *post) {
+    post_show(asked->gateway, asked->request, &(struct post_reader){.user = asked->claims.user}, 200, post);
+}
+
+/* Authors see what waits for a moderator, and not what one has hidden. */
+static void read_own(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct post_request *asked = context;
+    json_t *post = own_post(asked, code, status, text, size);
+    const char *state = json_string_value(json_object_get(post, "state"));
+    if (state && strcmp(state, "held") == 0) {
+        show_found(asked, post);
+    } else {
         post_none(asked->request);
-    else
-        post_show(asked->gateway, asked->request, asked->claims.user, 200, json_incref(post));
+        json_decref(post);
+    }
+    free(asked);
+}
+
+static void read_found(struct post_request *asked, json_t *post) {
+    if (!json_is_null(post)) {
+        show_found(asked, json_incref(post));
+    } else if (asked->claims.user >= 0 && post_may_be_there(asked->gateway, asked->id)) {
+        ask_own(asked, read_own);
+        return;
+    } else {
+        post_none(asked->request);
+    }
     free(asked);
 }
 
@@ -238,39 +325,90 @@ static void found(void *context, int code, unsigned status, const char *text, si
     json_decref(reply);
 }
 
-static struct post_request *request_of(struct feed_gateway *gateway, const struct call *call, post_found *done) {
+static void find_none(struct post_request *asked) {
+    json_t *none = json_null();
+    asked->found(asked, none);
+    json_decref(none);
+}
+
+static void sight_answered(void *context, enum sight_answer answer) {
+    struct post_request *asked = context;
+    if (answer == SIGHT_YES) {
+        asked->seen(asked);
+    } else if (answer == SIGHT_AWAY) {
+        feed_owner_away(asked->request);
+        free(asked);
+    } else { // whoever may not see a post is not told that there is one
+        find_none(asked);
+    }
+}
+
+struct post_request *post_request_new(struct feed_gateway *gateway, const struct call *call, post_found *done) {
     return MEM_NEW(&(struct post_request){
         .gateway = gateway, .request = call->request, .claims = call->claims, .id = call->values[0].id, .found = done});
 }
 
-void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done) {
-    struct post_request *asked = request_of(gateway, call, done);
-    rpc_ask(gateway->owners, &ASK_POSTS,
+static void ask_may(struct post_request *asked) {
+    sights_ask(
+        asked->gateway->sights,
+        &(struct sights_wish){
+            .reader = asked->claims.user, .author = -1, .post = asked->id, .context = asked, .done = sight_answered});
+}
+
+void post_ask_may(struct feed_gateway *gateway, const struct call *call, void (*seen)(struct post_request *asked),
+                  post_found *done) {
+    struct post_request *asked = post_request_new(gateway, call, done);
+    asked->seen = seen;
+    ask_may(asked);
+}
+
+bool post_may_be_there(const struct feed_gateway *gateway, int64_t id) {
+    return ids_partition(id) < gateway->partitions;
+}
+
+void post_find(struct post_request *asked) {
+    if (!post_may_be_there(asked->gateway, asked->id)) {
+        find_none(asked);
+        return;
+    }
+    rpc_ask(asked->gateway->owners, &ASK_POSTS,
             RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), PEER_TIMEOUT_MS, found,
             asked);
 }
 
-bool post_may_be_there(const struct feed_gateway *gateway, const struct call *call) {
-    return ids_partition(call->values[0].id) < gateway->partitions;
-}
-
-static void get_post(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    if (!post_may_be_there(gateway, call)) {
-        post_none(call->request);
-        return;
-    }
-    struct post_request *asked = request_of(gateway, call, read_found);
-    shared_answers_ask(gateway->shared, SHARED_POST, asked->id, &ASK_POSTS,
+static void ask_shared(struct post_request *asked) {
+    shared_answers_ask(asked->gateway->shared, SHARED_POST, asked->id, &ASK_POSTS,
                        RPC_VALUES(RPC_INT(PARTITION, ids_partition(asked->id)), RPC_INT(IDS, asked->id)), found, asked);
 }
 
-/* A post that no process can ever have made is gone already. */
+void post_ask(struct feed_gateway *gateway, const struct call *call, post_found *done) {
+    post_ask_may(gateway, call, post_find, done);
+}
+
+static void get_post(void *state, const struct call *call) { post_ask_may(state, call, ask_shared, read_found); }
+
+/* Authors delete what moderators have hidden, too. Others learn of a post by what they may see. */
+static void delete_own(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct post_request *asked = context;
+    json_t *post = own_post(asked, code, status, text, size);
+    if (!post) {
+        ask_may(asked);
+        return;
+    }
+    json_decref(post);
+    write_deletion(asked);
+    free(asked);
+}
+
+/* A post that is not there, for the caller, is gone already. */
 static void delete_post(void *state, const struct call *call) {
-    if (post_may_be_there(state, call))
-        post_ask(state, call, delete_found);
-    else
-        http_reply(call->request, 204, NULL, NULL, 0, NULL, 0);
+    struct post_request *asked = post_request_new(state, call, delete_found);
+    if (!post_may_be_there(asked->gateway, asked->id)) {
+        find_none(asked);
+        return;
+    }
+    asked->seen = post_find;
+    ask_own(asked, delete_own);
 }
 
 static const struct endpoint ENDPOINTS[] = {

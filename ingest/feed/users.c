@@ -9,13 +9,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "ids/ids.h"
+#include "ingest/feed/follower_wish.h"
 #include "posts/post_json.h"
 #include "ingest/user_lists.h"
 #include "json/json.h"
 #include "users/handle.h"
 #include "users/user_json.h"
 
-enum { PEER_TIMEOUT_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, IDS_MAX = 100 };
+enum { PEER_TIMEOUT_MS = 3000, FOLLOW_WAIT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, IDS_MAX = 100 };
 
 /* ---- profile and counts ---- */
 
@@ -25,8 +26,13 @@ struct user_request {
     struct http_request *request;
     int64_t user;
     char handle[HANDLE_SIZE]; /* by which the user was found; empty: by the id */
-    int64_t reader;           /* of posts; -1: a token of nobody in particular */
-    json_t *page;             /* of posts */
+    int64_t reader;           /* -1: a token of nobody in particular */
+    size_t waiting;           /* for answers about a user */
+    json_t *counts;           /* of a user, and how the reader follows him; NULL: not known */
+    const char *follow;       /* as JSON */
+    struct id_range range;    /* of posts */
+    int64_t limit;
+    json_t *page; /* of posts */
 };
 
 static void put_counts(struct buffer *body, const json_t *counts) {
@@ -51,7 +57,8 @@ static void put_handle(struct buffer *body, const json_t *counts) {
     json_put_text(body, handle, strlen(handle));
 }
 
-static void reply_user(struct user_request *asked, const json_t *counts) {
+static void reply_user(const struct user_request *asked) {
+    const json_t *counts = asked->counts;
     struct buffer body = {0};
     buffer_byte(&body, '{');
     user_json_find_whole(&body, asked->user, user_copies_profiles(asked->gateway->copies));
@@ -59,6 +66,7 @@ static void reply_user(struct user_request *asked, const json_t *counts) {
         put_handle(&body, counts);
         put_counts(&body, counts);
     }
+    if (asked->follow) buffer_format(&body, ",\"follow\":%s", asked->follow);
     buffer_byte(&body, '}');
     http_reply_tagged(asked->request, &body);
     buffer_free(&body);
@@ -66,17 +74,40 @@ static void reply_user(struct user_request *asked, const json_t *counts) {
 
 void users_none(struct http_request *request) { http_problem(request, 404, "no_handle", "nobody has this handle", 0); }
 
-static void counted(void *context, int code, unsigned status, const char *text, size_t size) {
-    struct user_request *asked = context;
-    json_t *counts = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    if (asked->handle[0] && !counts)
+static void settle_user(struct user_request *asked) {
+    if (--asked->waiting) return;
+    if (asked->handle[0] && !asked->counts)
         feed_owner_away(asked->request);
-    else if (asked->handle[0] && strcmp(asked->handle, handle_of(counts)) != 0)
+    else if (asked->handle[0] && strcmp(asked->handle, handle_of(asked->counts)) != 0)
         users_none(asked->request);
     else
-        reply_user(asked, counts);
-    json_decref(counts);
+        reply_user(asked);
+    json_decref(asked->counts);
     free(asked);
+}
+
+static void counted(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct user_request *asked = context;
+    asked->counts = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    settle_user(asked);
+}
+
+static void follow_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct user_request *asked = context;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    struct follower_state state;
+    if (follower_state_read(reply, &state)) asked->follow = follower_word(&state);
+    json_decref(reply);
+    settle_user(asked);
+}
+
+/* The user's owner knows the user's followers, and no copy does. */
+static void ask_follow(struct user_request *asked) {
+    if (asked->reader < 0 || asked->reader == asked->user) return;
+    asked->waiting++;
+    rpc_ask(asked->gateway->owners, &ASK_FOLLOWER,
+            RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(OTHER, asked->reader), RPC_INT(WAIT_MS, FOLLOW_WAIT_MS)),
+            PEER_TIMEOUT_MS, follow_answered, asked);
 }
 
 static struct user_request *asked_new(struct feed_gateway *gateway, struct http_request *request, int64_t user) {
@@ -85,9 +116,13 @@ static struct user_request *asked_new(struct feed_gateway *gateway, struct http_
     return asked;
 }
 
-void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle) {
+void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t reader, int64_t user,
+                const char *handle) {
     struct user_request *asked = asked_new(gateway, request, user);
     const struct rpc_value *values = RPC_VALUES(RPC_INT(USER, user));
+    asked->reader = reader;
+    asked->waiting = 1;
+    ask_follow(asked);
     if (!handle) {
         shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_USER, values, counted, asked);
         return;
@@ -97,7 +132,7 @@ void users_show(struct feed_gateway *gateway, struct http_request *request, int6
 }
 
 static void get_user(void *state, const struct call *call) {
-    users_show(state, call->request, call->values[0].user, NULL);
+    users_show(state, call->request, call->claims.user, call->values[0].user, NULL);
 }
 
 /* ---- posts ---- */
@@ -109,7 +144,7 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (i) buffer_byte(body, ',');
         const json_t *post = json_array_get(items, i);
-        if (!post_put(body, post, user_copies_profiles(gateway->copies))) return false;
+        if (!post_put(body, post, gateway->sights, reader, user_copies_profiles(gateway->copies))) return false;
         comment_counts_put(gateway->counts, post_id(post), reader, body);
     }
     buffer_byte(body, ']');
@@ -118,10 +153,20 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
     return good;
 }
 
-static void posts_counted(void *context) {
+static void refuse_posts(struct http_request *request, enum sight_answer answer) {
+    if (answer == SIGHT_AWAY)
+        feed_owner_away(request);
+    else // a block is never told: it looks as if only followers saw the posts
+        http_problem(request, 403, "followers_only", "only followers see the posts of this user", 0);
+}
+
+/* What was known of the reader's sight at first may be over by now. */
+static void posts_seen_at_last(void *context, enum sight_answer answer) {
     struct user_request *asked = context;
     struct buffer body = {0};
-    if (asked->page && put_posts(&body, asked->page, asked->gateway, asked->reader))
+    if (answer != SIGHT_YES)
+        refuse_posts(asked->request, answer);
+    else if (asked->page && put_posts(&body, asked->page, asked->gateway, asked->reader))
         http_reply_json(asked->request, 200, &body);
     else
         feed_owner_away(asked->request);
@@ -129,6 +174,13 @@ static void posts_counted(void *context) {
     json_decref(asked->page);
     free(asked);
 }
+
+static void ask_posts_sight(struct user_request *asked, void (*done)(void *context, enum sight_answer answer)) {
+    sights_ask(asked->gateway->sights,
+               &(struct sights_wish){.reader = asked->reader, .author = asked->user, .context = asked, .done = done});
+}
+
+static void posts_counted(void *context) { ask_posts_sight(context, posts_seen_at_last); }
 
 static void listed(void *context, int code, unsigned status, const char *text, size_t size) {
     struct user_request *asked = context;
@@ -147,6 +199,19 @@ static void reply_no_posts(struct http_request *request) {
     buffer_free(&body);
 }
 
+static void posts_sight_answered(void *context, enum sight_answer answer) {
+    struct user_request *asked = context;
+    if (answer == SIGHT_YES) {
+        shared_answers_ask(asked->gateway->shared, SHARED_USER, asked->user, &ASK_WRITTEN,
+                           RPC_VALUES(RPC_INT(USER, asked->user), RPC_INT(ABOVE, asked->range.above),
+                                      RPC_INT(BEFORE, asked->range.before), RPC_INT(LIMIT, asked->limit)),
+                           listed, asked);
+        return;
+    }
+    refuse_posts(asked->request, answer);
+    free(asked);
+}
+
 static void get_posts(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t user = call->values[0].user, limit = LIMIT_DEFAULT;
@@ -158,10 +223,9 @@ static void get_posts(void *state, const struct call *call) {
     }
     struct user_request *asked = asked_new(gateway, call->request, user);
     asked->reader = call->claims.user;
-    shared_answers_ask(gateway->shared, SHARED_USER, user, &ASK_WRITTEN,
-                       RPC_VALUES(RPC_INT(USER, user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
-                                  RPC_INT(LIMIT, limit)),
-                       listed, asked);
+    asked->range = range;
+    asked->limit = limit;
+    ask_posts_sight(asked, posts_sight_answered);
 }
 
 /* ---- users by their ids, followers, and who is followed ---- */

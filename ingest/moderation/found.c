@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "edits/edits.h"
+#include "posts/post_json.h"
 #include "users/user_json.h"
 
 static bool put_edits(struct buffer *body, const json_t *comment) {
@@ -13,7 +14,7 @@ static bool put_edits(struct buffer *body, const json_t *comment) {
     return true;
 }
 
-static bool put_item(struct buffer *body, const json_t *comment, struct profiles *profiles, bool own) {
+static bool put_comment(struct buffer *body, const json_t *comment, struct profiles *profiles, bool own) {
     const char *id, *state;
     int64_t user;
     if (json_want_text(comment, "id", &id, NULL) || json_want_text(comment, "state", &state, NULL) ||
@@ -35,12 +36,46 @@ static bool put_item(struct buffer *body, const json_t *comment, struct profiles
     return good;
 }
 
-bool found_page_put(struct buffer *body, const json_t *page, struct profiles *profiles, bool own) {
+bool found_comment(struct buffer *body, const json_t *comment, struct profiles *profiles) {
+    return put_comment(body, comment, profiles, false);
+}
+
+bool found_own_comment(struct buffer *body, const json_t *comment, struct profiles *profiles) {
+    return put_comment(body, comment, profiles, true);
+}
+
+bool found_post(struct buffer *body, const json_t *post, struct profiles *profiles) {
+    const char *id;
+    int64_t user;
+    if (json_want_text(post, "id", &id, NULL) || json_want_int(post, "user", 0, INT64_MAX, &user, NULL)) return false;
+    json_member_text(body, "{\"id\":", id);
+    buffer_byte(body, ',');
+    user_json_find(body, user, profiles);
+    bool good = json_copy_text(body, post, "text");
+    post_put_media(body, json_object_get(post, "media"));
+    good = good && json_copy_int(body, post, "time") && put_edits(body, post) && json_copy_text(body, post, "state") &&
+           json_copy_int(body, post, "reports");
+    buffer_byte(body, '}');
+    return good;
+}
+
+bool found_person(struct buffer *body, const json_t *person, struct profiles *profiles) {
+    int64_t user;
+    if (json_want_int(person, "user", 0, INT64_MAX, &user, NULL)) return false;
+    buffer_byte(body, '{');
+    user_json_find(body, user, profiles);
+    bool good = json_copy_int(body, person, "reports") && json_copy_int(body, person, "time") &&
+                json_copy_text(body, person, "reason");
+    buffer_byte(body, '}');
+    return good;
+}
+
+bool found_page_put(struct buffer *body, const json_t *page, struct profiles *profiles, found_put *put) {
     const json_t *items = json_object_get(page, "items");
     buffer_string(body, "{\"items\":[");
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (i) buffer_byte(body, ',');
-        if (!put_item(body, json_array_get(items, i), profiles, own)) return false;
+        if (!put(body, json_array_get(items, i), profiles)) return false;
     }
     buffer_byte(body, ']');
     bool good = json_copy_text(body, page, "next");

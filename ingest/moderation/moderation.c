@@ -21,7 +21,7 @@
 
 static const struct config_property PROPERTIES[] = {
     {"moderation.group.id", CONFIG_STRING, AT(group), "starling-moderation",
-     .doc = "Consumer group of the moderation processes, which search comments."},
+     .doc = "Consumer group of the moderation processes, which search comments and posts."},
 };
 
 static struct moderation_gateway_settings configured;
@@ -40,9 +40,9 @@ struct moderation_gateway {
 /* ---- answers ---- */
 
 static void reply_page(struct moderation_gateway *gateway, struct http_request *request, const json_t *reply,
-                       bool own) {
+                       found_put *put) {
     struct buffer body = {0};
-    if (found_page_put(&body, reply, user_copies_profiles(gateway->copies), own))
+    if (found_page_put(&body, reply, user_copies_profiles(gateway->copies), put))
         http_reply_json(request, 200, &body);
     else
         http_problem(request, 503, "moderation_unavailable", "the answer of the search cannot be understood",
@@ -51,11 +51,19 @@ static void reply_page(struct moderation_gateway *gateway, struct http_request *
 }
 
 static void found_for_moderator(void *context, struct http_request *request, const json_t *reply) {
-    reply_page(context, request, reply, false);
+    reply_page(context, request, reply, found_comment);
+}
+
+static void found_posts(void *context, struct http_request *request, const json_t *reply) {
+    reply_page(context, request, reply, found_post);
+}
+
+static void found_people(void *context, struct http_request *request, const json_t *reply) {
+    reply_page(context, request, reply, found_person);
 }
 
 static void found_own(void *context, struct http_request *request, const json_t *reply) {
-    reply_page(context, request, reply, true);
+    reply_page(context, request, reply, found_own_comment);
 }
 
 /* ---- questions; each function that returns false has answered ---- */
@@ -104,9 +112,11 @@ static bool read_words(const struct call *call, struct wanted_comments *wanted) 
 }
 
 /* A search whose entry is on its way to the audit. */
+typedef void search_answered(void *context, struct http_request *request, const json_t *reply);
 struct pending_search {
     struct moderation_gateway *gateway;
     char *path;
+    search_answered *answered;
 };
 
 /* The search follows its entry, so that nothing is read that the audit does not tell of. */
@@ -116,14 +126,15 @@ static void entry_written(void *context, struct http_request *request, int code,
     if (code)
         write_problem(request, code);
     else
-        moderation_client_ask(&search->gateway->client, search->path, request, found_for_moderator, search->gateway);
+        moderation_client_ask(&search->gateway->client, search->path, request, search->answered, search->gateway);
     free(search->path);
     free(search);
 }
 
-/* path: is taken over. about: -1: no one user. */
-static void search_on_record(struct moderation_gateway *gateway, const struct call *call, char *path, int64_t about) {
-    const char *query = strchr(path, '?') + 1;
+/* path: is taken over. about: -1: no one user. topic: whose records are searched. */
+static void search_on_record(struct moderation_gateway *gateway, const struct call *call, char *path, int64_t about,
+                             const struct topic *topic, search_answered *answered) {
+    const char *query = strchr(path, '?') ? strchr(path, '?') + 1 : "";
     struct pending_search *search = mem_alloc(sizeof *search);
     char address[NETWORK_TEXT];
     struct buffer record = {0};
@@ -136,8 +147,8 @@ static void search_on_record(struct moderation_gateway *gateway, const struct ca
         .query = {query, strlen(query)},
         .about = about,
     };
-    char *key = about < 0 ? mem_string(TOPIC_COMMENTS_WIDE.name) : mem_format("user:%" PRId64, about);
-    *search = (struct pending_search){.gateway = gateway, .path = path};
+    char *key = about < 0 ? mem_string(topic->name) : mem_format("user:%" PRId64, about);
+    *search = (struct pending_search){.gateway = gateway, .path = path, .answered = answered};
     event_encode_audit_entry(&record, &entry);
     struct write *write = write_new(gateway->writer, call->request, entry_written, search);
     write_keyed(write, &TOPIC_AUDIT, key, strlen(key), &record);
@@ -156,9 +167,34 @@ static void get_comments(void *state, const struct call *call) {
                                              RPC_TEXT(SUBJECT, wanted.subject), RPC_TEXT(TYPE, wanted.type),
                                              RPC_TEXT(STATE, wanted.state), RPC_TEXT(REPORTED, wanted.reported),
                                              RPC_INT(FROM, wanted.from), RPC_INT(TO, wanted.to)));
-        search_on_record(state, call, path, wanted.user);
+        search_on_record(state, call, path, wanted.user, &TOPIC_COMMENTS_WIDE, found_for_moderator);
         free(wanted.subject);
     }
+}
+
+static void get_posts(void *state, const struct call *call) {
+    struct wanted_comments wanted;
+    if (!read_page(call, &wanted) || !read_words(call, &wanted) || !call_query_int(call, "user", &wanted.user) ||
+        !call_query_times(call, &wanted.from, &wanted.to))
+        return;
+    char *path =
+        rpc_path(&ASK_SEARCH_POSTS,
+                 RPC_VALUES(RPC_INT(LIMIT, wanted.limit), RPC_INT(AFTER, wanted.after), RPC_TEXT(WORDS, wanted.text),
+                            RPC_INT(USER, wanted.user), RPC_TEXT(STATE, wanted.state),
+                            RPC_TEXT(REPORTED, wanted.reported), RPC_INT(FROM, wanted.from), RPC_INT(TO, wanted.to)));
+    search_on_record(state, call, path, wanted.user, &TOPIC_POSTS, found_posts);
+}
+
+/* Only people who were reported are known, with `reported` or without it. */
+static void get_users(void *state, const struct call *call) {
+    struct wanted_comments wanted = {.limit = LIMIT_DEFAULT, .user = -1};
+    const char *after = http_query(call->request, "after");
+    if (!call_query_range(call, "limit", 1, LIMIT_MAX, &wanted.limit) || !read_words(call, &wanted) ||
+        !call_query_int(call, "user", &wanted.user))
+        return;
+    char *path = rpc_path(&ASK_REPORTED,
+                          RPC_VALUES(RPC_INT(LIMIT, wanted.limit), RPC_TEXT(AFTER, after), RPC_INT(USER, wanted.user)));
+    search_on_record(state, call, path, wanted.user, &TOPIC_MODERATION_LOG, found_people);
 }
 
 static void get_own(void *state, const struct call *call) {
@@ -177,6 +213,8 @@ static void get_own(void *state, const struct call *call) {
 
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/moderation/comments", get_comments, NEEDS_MODERATOR},
+    {"GET", "/v1/moderation/posts", get_posts, NEEDS_MODERATOR},
+    {"GET", "/v1/moderation/users", get_users, NEEDS_MODERATOR},
     {"GET", "/v1/users/{user}/comments", get_own, NEEDS_USER},
 };
 static const struct endpoint_list MODERATION_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -6,11 +6,14 @@
 
 /* Of the versions before; LACK: bytes, of defaults of newer members, that are not at the end of a record or an item. */
 enum {
+    POST_V1 = 17,
+    POST_V1_LACKS = 1,
     POST_TEXT_V1 = 18,
     POST_TEXT_V1_LACKS = 4,
     FEED_CHANGE_V1 = 20,
     POST_COMMAND_V2 = 25,
-    POST_COMMAND_V2_LACKS = 3,
+    POST_COMMAND_V2_LACKS = 4,
+    POST_COMMAND_V3_LACKS = 1,
     COMMENT_REFUSAL_V1 = 37,
     COMMENT_CHANGE_V1 = 45,
     COMMENT_CHANGE_V1_LACKS = 1,
@@ -21,6 +24,7 @@ enum {
     COMMENT_V2 = 51,
     MODERATION_ENTRY_V2 = 52,
     COMMENT_CHANGE_V2 = 101,
+    POST_COMMAND_V3 = 116,
     VERSION_LACKS = 2 /* when it was edited, too */
 };
 
@@ -59,7 +63,18 @@ void edit_encode_moderation_entry(struct buffer *out, const struct moderation_en
 void edit_encode_post_command(struct buffer *out, const struct post_command *command) {
     size_t start = out->size;
     event_encode_post_command(out, command);
-    if (!command->version) event_become_older(out, start, POST_COMMAND_V2, POST_COMMAND_V2_LACKS);
+    bool decides = command->kind > POST_COMMAND_EDIT || (command->kind == POST_COMMAND_DELETE && command->editor >= 0);
+    if (decides || command->held) return;
+    if (command->version)
+        event_become_older(out, start, POST_COMMAND_V3, POST_COMMAND_V3_LACKS);
+    else
+        event_become_older(out, start, POST_COMMAND_V2, POST_COMMAND_V2_LACKS);
+}
+
+void edit_encode_post(struct buffer *out, const struct post *post) {
+    size_t start = out->size;
+    event_encode_post(out, post);
+    if (post->state < POST_HIDDEN && !post->moderated) event_become_older(out, start, POST_V1, POST_V1_LACKS);
 }
 
 void edit_encode_post_text(struct buffer *out, const struct post_text *text) {

@@ -14,6 +14,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_SHARING, READ_OR_BURY | WRITE},
     {&TOPIC_NEARBY_MUTES, READ_OR_BURY | WRITE},
     {&TOPIC_FOLLOW_COMMANDS, WRITE},
+    {&TOPIC_FOLLOWER_COMMANDS, WRITE},
     {&TOPIC_POST_COMMANDS, WRITE},
     {&TOPIC_NAME_COMMANDS, WRITE},
     {&TOPIC_COMMENT_COMMANDS, WRITE},
@@ -43,7 +44,9 @@ static const struct topic_use FANOUT[] = {
 };
 
 static const struct topic_use FEED[] = {
-    {&TOPIC_FOLLOW_COMMANDS, READ_OR_BURY | WRITE},
+    {&TOPIC_FOLLOW_COMMANDS, READ_OR_BURY},
+    {&TOPIC_FOLLOWER_COMMANDS, READ_OR_BURY | WRITE},
+    {&TOPIC_VISIBILITY, READ_OR_BURY | WRITE},
     {&TOPIC_FOLLOWS, READ_OR_BURY | WRITE},
     {&TOPIC_POST_COMMANDS, READ_OR_BURY | WRITE},
     {&TOPIC_POSTS, READ_OR_BURY | WRITE},
@@ -60,6 +63,7 @@ static const struct topic_use FEED[] = {
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_FOLLOW_REFUSALS, READ_OR_BURY | WRITE},
     {&TOPIC_MODERATION_LOG, WRITE}, // what moderators did to posts
+    {&TOPIC_BANS, READ_OR_BURY},
 };
 
 static const struct topic_use COMMENTS[] = {
@@ -80,7 +84,12 @@ static const struct topic_use COMMENTS[] = {
 
 static const struct topic_use HISTORY_SINK[] = {{&TOPIC_LOCATIONS, READ_OR_BURY}, {&TOPIC_ERASURES, READ_OR_BURY}};
 
-static const struct topic_use MODERATION[] = {{&TOPIC_COMMENTS_WIDE, READ_OR_BURY}};
+static const struct topic_use MODERATION[] = {
+    {&TOPIC_COMMENTS_WIDE, READ_OR_BURY},
+    {&TOPIC_MODERATION_LOG, READ_OR_BURY},
+    {&TOPIC_POSTS, READ_OR_BURY},
+    {&TOPIC_POST_TEXTS, READ_OR_BURY},
+};
 
 const struct program PROGRAM_ROUTER = {
     .name = "starling-router", .uses = USES(ROUTER), .member = true, .transactions = true, .follows = true};

@@ -189,6 +189,7 @@ void changelogs_drop(struct owner *owner, int32_t partition) {
     if (!owner->opened[partition]) return;
     PRODUCT(owner, close, partition);
     owner->opened[partition] = owner->standing[partition] = false;
+    fresh_forget(owner->fresh, partition);
     drop(owner, partition);
 }
 

@@ -51,6 +51,7 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
     sort_topics(owner);
     owner->stages = stages_new(options->partitions, owner->input_count, owner->shared, EPOCHS_MAX);
     owner->answers = answers_new(owner);
+    owner->fresh = fresh_new(owner);
     owner_metrics_init(&owner->metrics, options->metrics, options->prefix, options->partitions, owner->inputs,
                        owner->input_count);
     int code = changelogs_new(owner, error);
@@ -66,6 +67,7 @@ static void collect(void *context) { inputs_collect(context); }
 
 int owner_start(struct owner *owner, struct error *error) {
     metrics_on_collect(owner->options.metrics, collect, owner);
+    fresh_start(owner->fresh);
     if (owner->options.standbys) return standby_new(owner, &owner->standby, error);
     PRODUCT(owner, prepared);
     return 0;
@@ -75,6 +77,7 @@ void owner_free(struct owner *owner) {
     if (!owner) return;
     standby_free(owner->standby);
     answers_free(owner->answers);
+    fresh_free(owner->fresh);
     if (owner->consumer && owner->options.decider) decider_set_consumer(owner->options.decider, NULL);
     kafka_consumer_free(owner->consumer);
     loop_timer_free(owner->retry);
@@ -88,7 +91,7 @@ void owner_free(struct owner *owner) {
 }
 
 bool owner_busy(const struct owner *owner) {
-    return owner && (answers_busy(owner->answers) || standby_busy(owner->standby));
+    return owner && (answers_busy(owner->answers) || fresh_busy(owner->fresh) || standby_busy(owner->standby));
 }
 
 void owner_begin(struct owner *owner, size_t input, int32_t partition, int64_t first, int64_t next) {
@@ -110,6 +113,7 @@ void owner_stop(struct owner *owner) {
     owner->stopped = true;
     if (owner->options.decider) decider_stop(owner->options.decider);
     answers_forget(owner->answers);
+    fresh_stop(owner->fresh);
     standby_stop(owner->standby);
     inputs_stop(owner);
 }

@@ -33,6 +33,7 @@ enum owner_role {
 struct owner_topic {
     const struct topic *topic;
     enum owner_role role;
+    bool aged; /* a state: owner_age_ms counts it */
 };
 
 /* Topics of a role are numbered from 0 in the order of options.topics: "state 1" is the second OWNER_STATE. Arrays of offsets have
@@ -150,6 +151,9 @@ void owner_lower(struct owner *owner, size_t input, int32_t partition, int64_t o
 int64_t owner_position(const struct owner *owner, size_t state, int32_t partition);
 int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition); /* records; -1: not known yet */
 bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end);
+/* How old (ms) what is read of the states marked `aged` is at most: all that was acknowledged so long ago is read and applied. Several times
+ * a second the owner asks where these topics end, and knows it when it has read so far; INT64_MAX: it does not know. */
+int64_t owner_age_ms(const struct owner *owner, int32_t partition);
 const int64_t *owner_ends(const struct owner *owner, int32_t partition); /* of one being restored; NULL: it is not */
 int owner_read_again(struct owner *owner, size_t state, int32_t partition, int64_t offset, struct error *error);
 /* The product has emptied its state of the partition, which must be read anew. */

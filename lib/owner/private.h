@@ -3,7 +3,7 @@
  *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands
  *     commits.c  epochs, offsets, lag
  *     changelogs.c  reads the state topics of open partitions, each from the offset of its store; commits nothing, and is in no group
- *     answers.c  questions to the broker about owned partitions
+ *     answers.c  questions to the broker about owned partitions; fresh.c  how old what is read of open ones is at most
  *     standby.c  the group's members, stand-bys     stages.c, members.c  know no owner
  */
 #pragma once
@@ -12,6 +12,7 @@
 #include "owner/owner.h"
 
 struct answers;
+struct fresh;
 struct standby;
 
 struct owner {
@@ -25,6 +26,7 @@ struct owner {
     struct kafka_consumer *consumer; /* of the group; NULL: not joined */
     struct answers *answers;
     struct standby *standby; /* NULL: there are no stand-bys */
+    struct fresh *fresh;     /* NULL: no state's age is wanted */
     struct owner_metrics metrics;
 
     /* changelogs.c: */
@@ -121,6 +123,15 @@ bool answers_busy(const struct answers *answers);
 void answers_want(struct answers *answers); /* asks anew: the answer that is under way no longer counts */
 void answers_try(struct answers *answers);  /* asks if that is wanted and possible now */
 void answers_forget(struct answers *answers);
+
+/* ---- fresh.c ---- */
+
+struct fresh *fresh_new(struct owner *owner); /* NULL: no state's age is wanted; it is fine everywhere */
+void fresh_free(struct fresh *fresh);         /* not while busy */
+void fresh_start(struct fresh *fresh);
+void fresh_stop(struct fresh *fresh); /* asks nothing more */
+bool fresh_busy(const struct fresh *fresh);
+void fresh_forget(struct fresh *fresh, int32_t partition); /* it is no longer read */
 
 /* ---- standby.c ---- */
 

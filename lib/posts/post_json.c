@@ -24,12 +24,13 @@ void post_put_media(struct buffer *body, const json_t *media) {
     buffer_byte(body, ']');
 }
 
-bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles) {
+bool post_put(struct buffer *body, const json_t *post, const struct sights *sights, int64_t reader,
+              struct profiles *profiles) {
     const char *id, *text;
     int64_t user, time, version, edited;
     if (json_want_text(post, "id", &id, NULL) || json_want_int(post, "user", 0, INT64_MAX, &user, NULL) ||
         json_want_text(post, "text", &text, NULL) || json_want_int(post, "time", 0, INT64_MAX, &time, NULL) ||
-        !edit_read_state(post, &version, &edited))
+        !edit_read_state(post, &version, &edited) || (sights && !sights_may(sights, user, reader)))
         return false;
     buffer_string(body, "{\"id\":");
     json_put_text(body, id, strlen(id));
@@ -40,6 +41,8 @@ bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles
     post_put_media(body, json_object_get(post, "media"));
     buffer_format(body, ",\"time\":%" PRId64 ",", time);
     edit_put_state(body, version, edited);
+    const char *state = json_string_value(json_object_get(post, "state"));
+    if (state) json_member_text(body, ",\"state\":", state);
     buffer_byte(body, '}');
     return true;
 }

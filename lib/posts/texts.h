@@ -11,7 +11,7 @@
  * There is at most one question for an id under way at a time. Posts, and the word that there is no such post, are kept for a
  * time that the caller sets; an id without an answer is asked for again by the next texts_get. An id that the process does not own
  * (false) is asked for once more by a question to its own partition's owner. An answer that is full has only the first items, and the
- * others are asked for again. The loop's thread.
+ * others are asked for again. A text is kept for whomever: text_put gives it to those who may see it (posts/sights.h). The loop's thread.
  */
 #pragma once
 
@@ -20,6 +20,7 @@
 
 #include "base/buffer.h"
 #include "base/loop.h"
+#include "posts/sights.h"
 #include "users/profiles.h"
 
 enum { TEXTS_QUESTION = 250 }; /* ids in one */
@@ -49,7 +50,8 @@ struct texts_options {
     int64_t kept_ms;           /* for how long; 0: none is kept */
     uint64_t gather_ms;        /* how long ids wait for others to be asked for with them; 0 counts as 1 */
     int timeout_ms;            /* of a question */
-    struct profiles *profiles; /* for authors' names; outlives the texts */
+    struct profiles *profiles; /* for authors' names; outlives the texts, as do the next */
+    const struct sights *sights;
     void *context;
     /* Which partitions one process owns, as peers_lowest says it. NULL: each partition is asked by itself. */
     const int32_t *(*lowest)(void *context);
@@ -85,8 +87,8 @@ void text_await_end(struct text_wait *wait);                       /* one that w
 size_t text_size(const struct shared_text *text);
 size_t text_share(const struct shared_text *text);
 
-/* Appends the post as apps see it (posts/post_json.h). The text is THERE. */
-void text_put(struct texts *texts, struct shared_text *text, struct buffer *out);
+/* Appends the post as apps see it (posts/post_json.h). The text is THERE. False: nothing is appended, as the reader may not see it now. */
+bool text_put(struct texts *texts, struct shared_text *text, int64_t reader, struct buffer *out);
 
 struct texts_stats {
     size_t kept, kept_bytes; /* now */

@@ -71,9 +71,11 @@ static void rename_author(struct texts *texts, struct shared_text *text) {
     texts_take_made(texts, text);
 }
 
-void text_put(struct texts *texts, struct shared_text *text, struct buffer *out) {
+bool text_put(struct texts *texts, struct shared_text *text, int64_t reader, struct buffer *out) {
+    if (!sights_may(texts->options.sights, text->shown.user, reader)) return false;
     if (text->shown_at != *changes_of(texts, text->shown.user)) rename_author(texts, text);
     buffer_append(out, text->json, text->size);
+    return true;
 }
 
 /* ---- those that are kept ---- */

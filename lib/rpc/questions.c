@@ -33,7 +33,8 @@ const struct rpc_question ASK_OLDER = {"ids of posts of some authors, below the 
                                        "older",
                                        {RPC_PARTITION},
                                        {PLAIN(AUTHORS, 1, ANY), ABOVE, BEFORE, LIMIT(1100, 20)}};
-const struct rpc_question ASK_POSTS = {"posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
+const struct rpc_question ASK_POSTS = {
+    "posts by their ids", "posts", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY), TEXT(HIDDEN, 0, ANY)}};
 const struct rpc_question ASK_WRITTEN = {
     "a user's own posts", "written", {RPC_USER}, {ABOVE, BEFORE, LIMIT(1100, 20), TEXT(EDITS, 0, ANY)}};
 const struct rpc_question ASK_USER = {
@@ -46,10 +47,16 @@ const struct rpc_question ASK_HANDLE = {"the user who has a handle", "handle", {
 const struct rpc_question ASK_HANDLES = {"the handles of users", "handles", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
 const struct rpc_question ASK_NOTICES = {
     "a page of a user's notices", "notices", {RPC_USER}, {CURSOR, LIMIT(1100, 20), TEXT(HIDDEN, 0, ANY)}};
-const struct rpc_question ASK_RELATION = {"what a follow, mute or their end led to",
-                                          "relation",
-                                          {RPC_USER, RPC_OTHER},
-                                          {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_RELATION = {
+    "what a mute or its end led to", "relation", {RPC_USER, RPC_OTHER}, {TEXT(RELATION, 0, ANY), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_FOLLOWER = {
+    "what a wish about a follower of the user led to", "follower", {RPC_USER, RPC_OTHER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_VISIBILITY = {
+    "who sees the user's posts", "visibility", {RPC_USER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_MAY = {"which readers may see a user's posts, or one post",
+                                     "may",
+                                     {RPC_PARTITION},
+                                     {ANYBODY, NUMBER(POST, 0, ANY, 0), PLAIN(READERS, 0, ANY)}};
 const struct rpc_question ASK_POSTED = {
     "the post that a command made", "posted", {RPC_USER}, {TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_GONE = {
@@ -58,6 +65,8 @@ const struct rpc_question ASK_EDITED = {"what an edit of a post led to",
                                         "edited",
                                         {RPC_USER, RPC_POST},
                                         {NUMBER(VERSION, 1, ANY, -1), TEXT(KEY, 1, 64), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_MODERATED = {
+    "what a moderator's decision about a post led to", "moderated", {RPC_USER, RPC_POST}, {OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_POST_EDITS = {
     "the versions of a post's text", "post-edits", {RPC_PARTITION, RPC_POST}, {BEHIND, LIMIT(100, 20)}};
 const struct rpc_question ASK_WISH = {
@@ -144,19 +153,29 @@ const struct rpc_question ASK_SEARCH = {
      TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY), NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
 };
 
+const struct rpc_question ASK_SEARCH_POSTS = {
+    "posts that are found",
+    "moderation/posts",
+    {RPC_END},
+    {LIMIT(RPC_PAGE_MAX, 20), CURSOR, TEXT(WORDS, 0, ANY), ANYBODY, TEXT(STATE, 0, ANY), TEXT(REPORTED, 0, ANY),
+     NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY)},
+};
+const struct rpc_question ASK_REPORTED = {
+    "people who were reported", "moderation/users", {RPC_END}, {LIMIT(RPC_PAGE_MAX, 20), CURSOR, ANYBODY}};
+
 /* ---- all of them ---- */
 
 #define ALL(...)                                                                                                       \
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
-    {"feeds",
-     ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES, &ASK_NOTICES,
-         &ASK_RELATION, &ASK_POSTED, &ASK_GONE, &ASK_EDITED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
+    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
+                  &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_MAY, &ASK_POSTED, &ASK_GONE,
+                  &ASK_EDITED, &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
-    {"moderation", ALL(&ASK_SEARCH)},
+    {"moderation", ALL(&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED)},
     {NULL, NULL},
 };
 

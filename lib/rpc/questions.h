@@ -16,12 +16,18 @@
         X(WAIT_MS, "wait_ms"), X(KEY, "key"), X(HANDLE, "handle"), X(RELATION, "relation"), X(STATE, "state"),         \
         X(IDS, "ids"), X(AUTHORS, "authors"), X(SUBJECTS, "subjects"), X(HIDDEN, "hidden"), X(SORT, "sort"),           \
         X(FIRST, "replies"), X(AROUND, "around"), X(LIKES, "likes"), X(REPORTS, "reports"), X(WORDS, "text"),          \
-        X(TYPE, "type"), X(REPORTED, "reported"), X(VERSION, "version"), X(EDITS, "edits")
+        X(TYPE, "type"), X(REPORTED, "reported"), X(VERSION, "version"), X(EDITS, "edits"), X(READERS, "readers")
 #define RPC_ENUMERATOR(name, text) RPC_##name
 enum rpc_arg { RPC_END /* of a list */, RPC_ARG_LIST(RPC_ENUMERATOR), RPC_ARGS };
 extern const char *const RPC_NAMES[RPC_ARGS];
 
-enum { RPC_PARTS_MAX = 2, RPC_RULES_MAX = 10, RPC_IDS_MAX = 1100, RPC_PAGE_MAX = 1000 /* of routers and comments */ };
+enum {
+    RPC_PARTS_MAX = 2,
+    RPC_RULES_MAX = 10,
+    RPC_IDS_MAX = 1100,
+    RPC_READERS_MAX = 250,
+    RPC_PAGE_MAX = 1000 /* of routers and comments */
+};
 
 struct rpc_question {
     const char *what;                  /* is answered */
@@ -35,13 +41,14 @@ struct rpc_question {
     } rules[RPC_RULES_MAX];
 };
 extern const struct rpc_question ASK_FEED, ASK_OLDER, ASK_POSTS, ASK_WRITTEN, ASK_USER, ASK_LIST, ASK_HANDLE,
-    ASK_HANDLES, ASK_NOTICES, ASK_RELATION, ASK_POSTED, ASK_GONE, ASK_EDITED, ASK_POST_EDITS, ASK_WISH,
-    ASK_UNNAMED; /* of feeds */
+    ASK_HANDLES, ASK_NOTICES, ASK_RELATION, ASK_FOLLOWER, ASK_VISIBILITY, ASK_MAY, ASK_POSTED, ASK_GONE, ASK_EDITED,
+    ASK_MODERATED, ASK_POST_EDITS, ASK_WISH, ASK_UNNAMED; /* of feeds */
 extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_LIKERS, ASK_SUBJECT,
     ASK_OUTCOME, ASK_COUNTS, ASK_OF_USER, ASK_EDITS; /* of comments processes */
 extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
-    ASK_DISCOVER;                                                    /* of routers */
-extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH; /* of sinks, and of moderation */
+    ASK_DISCOVER; /* of routers */
+extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH, ASK_SEARCH_POSTS,
+    ASK_REPORTED; /* of sinks, and of moderation */
 
 /* All of them, by who answers; the last one's name is NULL. */
 struct rpc_answerer {

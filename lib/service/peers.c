@@ -312,7 +312,11 @@ void peers_fetch(struct peers *peers, int32_t partition, const char *path, int t
         .done = done,
         .context = context,
     });
-    const char *owner = peers->owners[request->partition];
+    if (partition < 0 || partition >= peers->partitions) { // a stranger has made it up
+        request_done(request, -EHOSTUNREACH, 0, NULL, 0);
+        return;
+    }
+    const char *owner = peers->owners[partition];
     if (!owner) {
         request_wait(request);
         return;

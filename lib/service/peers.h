@@ -32,8 +32,8 @@ const int32_t *peers_lowest(const struct peers *peers);
  * peers_prepare. NULL: true. */
 bool peers_complete(struct peers *peers);
 
-/* GETs from the owner of the partition (0 to partitions - 1) and hands over its answer, as peer_client_get does; asks Kafka anew and tries once
- * more when the known process is not (or no longer) the owner. code -EHOSTUNREACH: no process owns the partition now; -ETIMEDOUT: neither the
+/* GETs from the owner of the partition and hands over its answer, as peer_client_get does; asks Kafka anew and tries once
+ * more when the known process is not (or no longer) the owner. code -EHOSTUNREACH: no process owns the partition now, or there is no such partition; -ETIMEDOUT: neither the
  * owner nor Kafka answered within timeout_ms. path begins with "/peer/". */
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);

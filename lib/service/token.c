@@ -37,12 +37,13 @@ void token_issuer_free(struct token_issuer *issuer) {
     free(issuer);
 }
 
-char *token_issue(struct token_issuer *issuer, int64_t user, int64_t expires_ms) {
+char *token_issue(struct token_issuer *issuer, int64_t user, const char *scope, int64_t expires_ms) {
     char sub[SUB_MAX];
     jwt_t *jwt = NULL;
     snprintf(sub, sizeof sub, "%" PRId64, user);
     if (jwt_new(&jwt)) abort(); /* as when memory is refused: the only way it fails */
     jwt_add_grant(jwt, "sub", sub);
+    if (scope) jwt_add_grant(jwt, "scope", scope);
     jwt_add_grant_int(jwt, "exp", (long)(expires_ms / 1000));
     jwt_set_alg(jwt, JWT_ALG_HS256, issuer->key, (int)issuer->size);
     char *encoded = jwt_encode_str(jwt);

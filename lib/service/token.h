@@ -10,5 +10,5 @@ struct token_issuer;
 int token_issuer_new(const char *hs256_key_file, struct token_issuer **issuer, struct error *error);
 void token_issuer_free(struct token_issuer *issuer); /* NULL is fine */
 
-/* A token of the user, good until expires_ms. The caller frees. */
-char *token_issue(struct token_issuer *issuer, int64_t user, int64_t expires_ms);
+/* A token of the user, good until expires_ms. scope NULL: none. The caller frees. */
+char *token_issue(struct token_issuer *issuer, int64_t user, const char *scope, int64_t expires_ms);

@@ -61,16 +61,20 @@ struct store_family *table_store_family(const struct table_store *table, int32_t
 /* ---- numbers ---- */
 
 static size_t count_numbers(const struct table_store *table) {
-    return table->options.topics + (table->options.bare ? 0 : 3);
+    if (table->options.bare) return table->options.topics + (table->options.version ? 1 : 0);
+    return table->options.topics + 3;
 }
 
 static void put_numbers(struct table_store *table, struct table_part *part) {
     uint8_t value[8 * NUMBERS], *at = value;
     size_t size = 8 * count_numbers(table);
     for (size_t t = 0; t < table->options.topics; t++, at += 8) bytes_put_be64(at, (uint64_t)part->next[t]);
-    bytes_put_be64(at, (uint64_t)part->mark);
-    bytes_put_be64(at + 8, (uint64_t)part->touched_ms);
-    bytes_put_be64(at + 16, (uint64_t)table->options.version);
+    if (!table->options.bare) {
+        bytes_put_be64(at, (uint64_t)part->mark);
+        bytes_put_be64(at + 8, (uint64_t)part->touched_ms);
+        at += 16;
+    }
+    bytes_put_be64(at, (uint64_t)table->options.version);
     store_batch_put(table->batch, part->families[0], &table->options.numbers, 1, value, size);
     part->moved = false;
 }
@@ -81,10 +85,12 @@ static bool read_numbers(const struct table_store *table, struct table_part *par
     const uint8_t *at = table->value.data;
     if (table->value.size != 8 * count_numbers(table)) return false;
     for (size_t t = 0; t < topics; t++, at += 8) part->next[t] = (int64_t)bytes_get_be64(at);
-    if (table->options.bare) return true;
-    part->mark = (int64_t)bytes_get_be64(at);
-    part->touched_ms = (int64_t)bytes_get_be64(at + 8);
-    return (int64_t)bytes_get_be64(at + 16) == table->options.version;
+    if (!table->options.bare) {
+        part->mark = (int64_t)bytes_get_be64(at);
+        part->touched_ms = (int64_t)bytes_get_be64(at + 8);
+        at += 16;
+    }
+    return (table->options.bare && !table->options.version) || (int64_t)bytes_get_be64(at) == table->options.version;
 }
 
 static void forget_numbers(struct table_part *part) {

@@ -28,7 +28,7 @@ struct table_store_options {
     uint8_t numbers;        /* the key of the row of numbers */
     int64_t version;        /* of the rows: those of another one are dropped */
     bool sorted;            /* store_batch_new_sorted */
-    bool bare;              /* the row of numbers has offsets only: no mark, no age, and any version is ours */
+    bool bare;              /* the row of numbers has no mark, no age, and no version if ours is 0 */
     table_store_take *take; /* for TABLE_STORE_KIND; NULL: the store is part of one of another kind */
     void *context;
 };

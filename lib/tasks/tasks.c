@@ -381,7 +381,7 @@ int tasks_start(struct tasks *tasks, const struct tasks_options *options, struct
     struct owner_options owner = *options->owner;
     memcpy(tasks->stores, options->stores, product->store_count * sizeof *options->stores);
     for (size_t t = 0; t < product->topic_count; t++) {
-        topics[t] = (struct owner_topic){product->topics[t].topic, product->topics[t].role};
+        topics[t] = (struct owner_topic){product->topics[t].topic, product->topics[t].role, product->topics[t].aged};
         if (topics[t].role == OWNER_STATE) add_state(tasks, &product->topics[t]);
         if (product->topics[t].effect || product->topics[t].shows_progress)
             with_effects[tasks->with_effects++] = topics[t].topic;

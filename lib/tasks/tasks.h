@@ -28,6 +28,7 @@ struct tasks_topic {
     const struct topic *topic;
     enum owner_role role;
     size_t store; /* of a state: its place among the product's kinds */
+    bool aged;    /* a state: owner_age_ms counts it */
     /* A record that was not read before, just before its store takes it; NULL: nobody looks. */
     void (*sees)(void *context, const struct kafka_record *record);
     /* Carries out what a record leads to, from the state that the stores have now. It may be none of its topic. NULL: no effects. -EAGAIN:

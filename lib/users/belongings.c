@@ -14,6 +14,8 @@ const struct belonging BELONGINGS[] = {
     {"friends", BELONGS_TO_ROUTERS, &ASK_FRIENDS, RPC_TEXT(STATE, "all"), RPC_AFTER},
     {"following", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "following"), RPC_AFTER},
     {"followers", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "followers"), RPC_AFTER},
+    {"requesting", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "requesting"), RPC_AFTER},
+    {"requested", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "requested"), RPC_AFTER},
     {"muted", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "muted"), RPC_AFTER},
     {"posts", BELONGS_TO_FEEDS, &ASK_WRITTEN, RPC_TEXT(EDITS, "true"), RPC_BEFORE},
     {"notices", BELONGS_TO_FEEDS, &ASK_NOTICES, RPC_TEXT(HIDDEN, NULL), RPC_AFTER},

@@ -12,7 +12,8 @@ void relation_key_write(uint8_t key[RELATION_KEY_SIZE], const struct relation_ha
 
 bool relation_key_read(const void *key, size_t size, struct relation_half *half) {
     const uint8_t *at = key;
-    if (!key || size != RELATION_KEY_SIZE || at[RELATION_AT] < RELATION_FOLLOWING || at[RELATION_AT] > RELATION_MUTED)
+    if (!key || size != RELATION_KEY_SIZE || at[RELATION_AT] < RELATION_FOLLOWING ||
+        at[RELATION_AT] > RELATION_REQUESTING)
         return false;
     struct relation_half read = {
         .user = (int64_t)bytes_get_be64(at),

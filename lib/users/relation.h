@@ -6,7 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum relation { RELATION_FOLLOWING = 1, RELATION_FOLLOWER = 2, RELATION_MUTED = 3 }; /* as in the key of `follows` */
+enum relation { /* as in the key of `follows` */
+                RELATION_FOLLOWING = 1,
+                RELATION_FOLLOWER = 2,
+                RELATION_MUTED = 3,
+                RELATION_REQUESTED = 4, /* the other one has asked to follow the user */
+                RELATION_REQUESTING = 5 /* the mirror: the user has asked to follow the other one */
+};
 enum { RELATION_KEY_SIZE = 17 };
 
 struct relation_half {

@@ -23,6 +23,7 @@ class Authors(Acting, Asking):
     authors.check()      # every timeline against brute force over what was acknowledged
 
     gaps: by author, the time between two rounds: a post that is acknowledged and stands on a follower's page.
+    follows_change: whether authors follow others besides, and leave them.
     """
 
     what = 'timelines'
@@ -30,7 +31,7 @@ class Authors(Acting, Asking):
     def __init__(self, cluster, people, every_s=1.0):
         super().__init__(cluster)
         self.take(people)
-        self.every_s = every_s
+        self.every_s, self.follows_change = every_s, True
         self.feed = Crowd(cluster)  # the model, and pages
         count = len(self.people)
         self._followers = {me: [self.people[(i + k) % count] for k in range(1, FOLLOWERS + 1)]
@@ -75,7 +76,7 @@ class Authors(Acting, Asking):
                 post = await self._post(link, user, f'post {number} of {user}', f'drill-{number}')
                 await self._see(readers, post)
                 self.gaps.success(user)
-                if not number % ELSE_EVERY:
+                if self.follows_change and not number % ELSE_EVERY:
                     await self._follow(link, user, chance.choice(self.people))
                 await asyncio.sleep(max(0.0, began + self.every_s - time.monotonic()))
         finally:

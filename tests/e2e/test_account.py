@@ -126,7 +126,7 @@ def test_who_has_nothing_exports_nothing(everything, user):
     pages = list(iter_pages(everything.http(user)))
     assert list(dict.fromkeys(page['kind'] for page in pages)) == list(KINDS)
     assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
-                                  'handle': None}]
+                                  'handle': None, 'visibility': 'everybody'}]
     assert not any(page['items'] for page in pages[1:])
 
 

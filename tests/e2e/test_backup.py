@@ -14,6 +14,13 @@ def topics_to_copy():
     return words.split()
 
 
+def test_the_page_names_every_topic_of_state():
+    definitions = (REPOSITORY / 'lib/event/topics.def').read_text()
+    state = set(re.findall(r'^TOPIC\(\w+, "([\w-]+)", \w+, COMPACTED,', definitions, re.MULTILINE))
+    assert len(state) > 20 and state - set(topics_to_copy()) == {
+        'command-offsets', 'feed-offsets', 'comment-offsets', 'feed-watches', 'comment-watches'}
+
+
 def seen(cluster, people, subject):
     """Friends, profiles, feeds and threads, as people see them."""
     def of(user):
@@ -21,7 +28,8 @@ def seen(cluster, people, subject):
         home = http.ok('GET', '/v1/feed', params={'limit': 50})
         assert home['complete']
         return {'friends': cluster.friends_of(user), 'home': home['items'], 'user': http.ok('GET', f'/v1/users/{user}'),
-                'sharing': http.ok('GET', '/v1/sharing'), 'thread': http.ok('GET', Commenting.path(subject))['items']}
+                'sharing': http.ok('GET', '/v1/sharing'), 'visibility': http.ok('GET', '/v1/visibility'),
+                'thread': http.ok('GET', Commenting.path(subject))['items']}
 
     return {user: of(user) for user in people}
 
@@ -32,6 +40,7 @@ def test_daemons_on_copies_of_the_topics_answer_as_before(make_cluster, users):
     before.share(ada, ben)
     before.befriend((ada, ben), (ben, eva))
     before.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    eventually(lambda: before.http(eva).put('/v1/visibility', json={'posts': 'followers'}).status_code == 200, 30)
     feed, comments = Feed(before), Commenting(before)
     feed.follow(ben, ada)
     feed.follow(eva, ada)

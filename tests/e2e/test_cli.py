@@ -447,7 +447,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
     topics = {topic['topic']: topic for topic in found['topics']}
     assert set(topics) == {shared_cluster.topics.name(name) for name in (
         'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets',
-        'follow-commands', 'follows', 'follow-refusals', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
+        'follow-commands', 'follower-commands', 'follows', 'follow-refusals', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices', 'comment-commands', 'comments',
             'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide',
             'comment-watches', 'erasures', 'nearby-mutes', 'audit')}

@@ -177,7 +177,7 @@ def test_commands_say_why_there_is_nothing(make_cluster, tmp_path):
         assert time.monotonic() - begun < 25
     file = tmp_path / 'follows'
     file.write_text('1 2\n')
-    assert f'1 follow commands are not decided after 2 s: does a feed process of group {cluster.group("feed")} run?' in \
+    assert f'1 follower commands are not decided after 2 s: does a feed process of group {cluster.group("feed")} run?' in \
         fails(cluster, 'follows', 'import', file, '--wait', 2)
 
 

@@ -9,7 +9,7 @@ from harness.cluster import build_folder
 from harness.processes import clean_environment
 
 COMMANDS = ['topics', 'graph', 'follows', 'watch', 'replay', 'history', 'posts', 'feed', 'comments', 'status', 'dlq',
-            'trace', 'export', 'forget']
+            'trace', 'export', 'forget', 'moderate']
 DAEMONS = ['ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation']
 
 

@@ -1,4 +1,4 @@
-"""StarlingApi of the clients for JavaScript and Python against the real daemons: one suite for both. tests/protocol/README.md says how they
+"""StarlingApi of the clients against the real daemons: one suite for all of them. tests/protocol/README.md says how they
 are called."""
 import contextlib
 import re
@@ -74,8 +74,31 @@ def test_places_are_shared_reported_found_and_kept(people):
                what='the audience')
     eventually(lambda: [(one['time'], one['accuracy']) for one in a.all('getHistory', limit=1)] == [(earlier, None), (now, 12)],
                what='the history')
-    assert 'lng is missing' in refused(a, 'report', [{'lat': 1, 'lng': None}]).message
-    assert refused(a, 'report', [{'lat': '39.98', 'lng': 1}]).kind == 'InvalidPosition'
+    assert re.search('lng is (missing|NaN)', refused(a, 'report', [{'lat': 1, 'lng': None}]).message)  # numbers of Java are never missing
+    for bad in {'lat': '39.98', 'lng': 1}, {'lat': 91, 'lng': 1}:
+        error = refused(a, 'report', [bad])
+        assert (error.kind, 'lat is ' in error.message) == ('InvalidPosition', True)
+    told = a('report', [here, {**here, 'time': ends}])
+    assert (told['accepted'], [one['time'] for one in told['refused']]) == (1, [ends])
+
+
+def test_friends_are_muted_and_see_only_about_where_one_is(people):
+    (ada, a), (ben, b), (cleo, _) = people
+    assert refused(a, 'roundFor', cleo).code == 'not_friends'
+    a('addFriend', ben), b('addFriend', ada)
+    assert a('roundFor', ben) is True
+    eventually(lambda: [one['rounded'] for one in a('getFriends')['items']] == [True], what='the choice')
+    for door, place in (a, HOME), (b, HOME):
+        door('setSharing', 'friends')
+        door('report', [{'lat': place[0], 'lng': place[1]}])
+    eventually(lambda: [(one['user'], one['rounded']) for one in b('getNearby')['items']] == [(ada, True)], what='the rounded place')
+    assert [one['rounded'] for one in a('getNearby')['items']] == [False]
+    assert a('exactFor', ben) is False
+    assert (a('muteNearby', ben), a('mute', ben), a('unmute', ben)) == (True, True, False)
+    eventually(lambda: a('mutesNearby', ben) and [one['user'] for one in a.all('getNearbyMutes', limit=1)] == [ben], what='the mute')
+    eventually(lambda: a('getNearby')['items'] == [], what='a list without the friend')
+    assert a('unmuteNearby', ben) is False
+    eventually(lambda: not a('mutesNearby', ben), what='no mute')
 
 
 def test_posts_comments_and_strangers(people):
@@ -106,6 +129,39 @@ def test_posts_comments_and_strangers(people):
     eventually(lambda: ben in [one['user'] for one in a.all('getStrangers', limit=1)], 30, what='the stranger')
 
 
+def test_comments_are_read_pinned_reported_and_deleted(people):
+    (ada, a), (ben, b), _ = people
+    post = a('createPost', text='for comments', media=['https://example.org/p.png'])
+    assert post['media'] == ['https://example.org/p.png']
+    subject = f'post:{post["id"]}'
+    roots = [b('postComment', subject, text=f'root {n}')['id'] for n in range(3)]
+    replies = [a('postComment', subject, text=f'reply {n}', replyTo=roots[1])['id'] for n in range(3)]
+    assert [one['id'] for one in b.all('getReplies', subject, roots[1], limit=2)] == replies
+    assert (b('likeComment', subject, replies[0]), a('likeComment', subject, roots[0]), a('unlikeComment', subject, roots[0])) == (1, 1, 0)
+    assert [one['liked'] for one in b('getReplies', subject, roots[1], liked=True)['items']] == [True, False, False]
+    assert (b('getComment', subject, replies[0], liked=True)['liked'], a('getComment', subject, replies[0])['liked']) == (True, None)
+    around = a('getCommentAround', subject, replies[1], around=1)
+    assert (around['item']['id'], around['root']['id'], [one['id'] for one in around['around']]) == (replies[1], roots[1], replies[::2])
+    assert a('pinComment', subject, roots[2]) is True and refused(b, 'pinComment', subject, roots[2]).kind == 'Forbidden'
+    page = b('getComments', subject, sort='newest', replies=1, limit=2, liked=True)
+    assert [(one['id'], [reply['id'] for reply in one['replies']], one['liked']) for one in page['items']] == [
+        (roots[2], [], False), (roots[1], replies[:1], False)]
+    assert (page['total'], page['owner'], [one['id'] for one in page['pinned']], page['closed']) == (6, ada, [roots[2]], False)
+    assert [one['id'] for one in b.all('getComments', subject, limit=1)] == roots
+    assert a('unpinComment', subject, roots[2]) is False
+    for call, arguments in ('reportComment', [subject, roots[0]]), ('reportPost', [post['id']]), ('reportUser', [ben]):
+        assert a(call, *arguments, 'spam') is None
+        assert refused(a, call, *arguments, '').code == 'bad_reason'
+    assert b('deleteComment', subject, roots[0]) is None
+    assert (gone := b('getComment', subject, roots[0]))['state'] == 'deleted' and gone['text'] is None
+    assert a('deletePost', post['id']) is None
+    eventually(lambda: a('getPosts', ada)['items'] == [], what='no post')
+    for bad in '..', '../me':
+        assert 'not an id' in refused(a, 'getPost', bad).message and 'not an id' in refused(a, 'deleteComment', subject, bad).message
+    assert 'not a subject' in refused(a, 'getComments', 'post').message
+    assert a('request', 'GET', '/v1/sharing')['mode'] == 'off'
+
+
 def test_lists_have_names_and_handles(people):
     (ada, a), (ben, b), (cleo, c) = people
     handle = f'ben_{ben}'
@@ -124,6 +180,8 @@ def test_lists_have_names_and_handles(people):
         shown = a(call, ben)
         assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')
     assert a('follows', ada, ben) is True and a('follows', ben, cleo) is False
+    assert a('dropHandle') is None and b('dropHandle') is None
+    eventually(lambda: refused(a, 'getUserByHandle', handle).code == 'no_handle', what='no handle')
     error = refused(a, 'getUsers', [ben] * 101)
     assert (error.kind, error.code) == ('BadRequest', 'bad_query')
 
@@ -147,6 +205,38 @@ def test_posts_and_comments_are_edited(people):
     eventually(lambda: [(one['version'], one['text'], one['user']) for one in a.all('getCommentEdits', subject, said['id'])] == [
         (2, 'two', ben), (1, 'one', ben)], what='both versions')
     assert [(one['text'], one['version']) for one in a.all('getComments', subject)] == [('two', 2)]
+
+
+def test_followers_are_accepted_declined_and_removed(people):
+    (ada, a), (ben, b), (_, c) = people
+    post = a('createPost', text='for some')
+    a('setHandle', 'ada_of_followers' + ada)
+
+    def closed(door, call='getPost', of=post['id'], code='no_post'):
+        try:
+            assert door(call, of)
+            return False
+        except Refused as refusal:
+            assert refusal.code == code
+            return True
+
+    assert (a('getVisibility'), a('setVisibility', 'followers'), a('getVisibility')) == ('everybody', 'followers', 'followers')
+    for door in b, c:
+        assert door('follow', ada) is False
+    assert [one['user'] for one in b.all('getMyRequests', limit=1)] == [ada]
+    assert b('getUser', ada)['follow'] == c('getUserByHandle', 'ada_of_followers' + ada)['follow'] == 'requested'
+    eventually(lambda: closed(b), 10, what='the post is not for everybody any more')
+    assert [one['user'] for one in a.all('getFollowRequests', limit=1)] == sorted((ben, people[2][0]), key=int)
+    assert a('acceptFollower', ben) is True
+    a('removeFollower', people[2][0])
+    assert a('getFollowRequests')['items'] == [] and refused(a, 'acceptFollower', people[2][0]).code == 'no_request'
+    assert b('getUser', ada)['follow'] == 'following' and c('getUser', ada)['follow'] is None
+    eventually(lambda: not closed(b), what='the post is for who is accepted')
+    a('removeFollower', ben)
+    assert b('getUser', ada)['follow'] is None
+    eventually(lambda: closed(b), 10, what='the post is not for who follows no longer')
+    eventually(lambda: closed(b, 'getPosts', ada, 'followers_only'), 10, what='nor are the others')
+    assert (b('follow', ada), b('unfollow', ada), b('getMyRequests')['items']) == (False, False, [])
 
 
 def test_everything_is_exported_and_forgotten(people):

@@ -103,7 +103,7 @@ def listed(http):
 
 def problem_of(http, **parameters):
     response = http.get('/v1/discover', params=parameters)
-    return response.status_code, response.json()['code']
+    return response.status_code, response.json().get('code')
 
 
 def same(a, b):

@@ -25,7 +25,8 @@ def test_status_shows_the_feed_processes(feed):
     found = json.loads(feed.cluster.starling('status', '--json', check=False).stdout)
     group, = [group for group in found['groups'] if group['group'] == feed.cluster.group('feed')]
     member, = group['members']
-    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'post-commands', 'name-commands', 'timeline-requests')}
+    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'follower-commands', 'post-commands', 'name-commands',
+                                                             'timeline-requests')}
     assert {topic['topic'] for topic in group['topics']} == topics
     assert all(member['partitions'][topic] == [0, 1, 2, 3] for topic in topics)
 
@@ -154,8 +155,12 @@ def test_ids_that_are_none_and_posts_that_are_not_there(feed, ada):
         for method in ('GET', 'DELETE'):
             http.refused(method, f'/v1/posts/{path}', 400, 'bad_path')
     nobodys = [1, 3 << 12, 1023 << 12, 2**63 - 1]  # of partitions that there are, and of one that there is not
+    moderator = feed.cluster.http(ada, scope='moderator')
     for post in nobodys:
         http.refused('GET', f'/v1/posts/{post}', 404, 'no_post')
+        http.refused('GET', f'/v1/posts/{post}/edits', 404, 'no_post')
+        for editor in http, moderator:
+            editor.refused('PUT', f'/v1/posts/{post}', 404, 'no_post', json={'text': 'a', 'version': 1, 'reason': 'b'})
         assert http.delete(f'/v1/posts/{post}').status_code == 204
 
 
@@ -263,16 +268,16 @@ def test_follows_in_both_directions(feed, users):
         'user': star, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'followers': 0, 'following': 0, 'posts': 0}
     for fan in fans:
         for _ in range(2):
-            assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True}
+            assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True, 'state': 'following'}
     for limit in (1, 3, 7, 20):
         # The other half is in the same transaction, but its owner may read it back a moment later.
         eventually(lambda: feed.listed(star, 'followers', limit) == fans)
-        assert all(feed.listed(fan, 'following', limit) == [star] for fan in fans)
+        eventually(lambda: all(feed.listed(fan, 'following', limit) == [star] for fan in fans))
     assert feed.counts(star) == (7, 0, 0) and feed.counts(fans[0]) == (0, 1, 0)
     for _ in range(2):
-        assert feed.http(fans[3]).ok('DELETE', f'/v1/follows/{star}') == {'user': star, 'following': False}
+        assert feed.http(fans[3]).ok('DELETE', f'/v1/follows/{star}') == {'user': star, 'following': False, 'state': None}
     eventually(lambda: feed.listed(star, 'followers', 2) == fans[:3] + fans[4:])
-    assert feed.listed(fans[3], 'following', 2) == []
+    eventually(lambda: feed.listed(fans[3], 'following', 2) == [])
     feed.post(star, 'one')
     assert feed.counts(star) == (6, 0, 1)
 
@@ -285,13 +290,20 @@ def test_nobody_follows_or_mutes_himself(feed, ada):
 
 
 def test_following_has_a_limit(feed, users):
+    """Authors decide, by how many the reader's owner has heard that she follows."""
     ada, *others = users(FOLLOWING_MAX + 2)
+
+    def wait_known(count):
+        eventually(lambda: feed.http(ada).ok('GET', f'/v1/users/{ada}').get('following') == count, what=f'she follows {count}')
+
     for other in others[:FOLLOWING_MAX]:
         feed.follow(ada, other)
+    wait_known(FOLLOWING_MAX)
     feed.http(ada).refused('PUT', f'/v1/follows/{others[-1]}', 409, 'following_limit')
     assert feed.http(ada).ok('PUT', f'/v1/follows/{others[0]}')['following'] is True  # follows him already
     assert feed.http(ada).ok('PUT', f'/v1/mutes/{others[-1]}') == {'user': others[-1], 'muted': True}
     feed.unfollow(ada, others[0])
+    wait_known(FOLLOWING_MAX - 1)
     feed.follow(ada, others[-1])
 
 
@@ -380,15 +392,33 @@ def test_a_block_that_is_carried_out_late_ends_no_later_follow(feed, users):
     feed.follow(ada, ben)
 
     def end_by_block_of(time):
-        feed.cluster.topics.produce('follow-commands', ada, ('follow-command', {
-            'kind': 'UNFOLLOW', 'user': ada, 'other': ben, 'time': now_ms(), 'blocked': time}))
-        feed.mute(ada, ben)  # this command comes later, and is answered
-        feed.unmute(ada, ben)
+        feed.cluster.topics.produce('follower-commands', ben, ('follower-command', {
+            'kind': 'END', 'author': ben, 'reader': ada, 'time': now_ms(), 'following': 0, 'blocked': time}))
+        http = feed.http(ben)  # this command comes later, and is answered
+        eventually(lambda: http.put('/v1/visibility', json={'posts': 'everybody'}).status_code == 200)
 
     end_by_block_of(now_ms() - 60000)
-    assert feed.listed(ada, 'following', 5) == [ben]
+    assert feed.listed(ben, 'followers', 5) == [ada]
     end_by_block_of(now_ms() + 60000)
-    assert feed.listed(ada, 'following', 5) == feed.listed(ben, 'followers', 5) == []
+    assert feed.listed(ben, 'followers', 5) == []
+    eventually(lambda: feed.listed(ada, 'following', 5) == [])
+
+
+def test_what_tools_and_older_gateways_write_is_decided_by_the_author_s_owner(feed, users):
+    ada, ben = users(2)
+
+    def write(kind):
+        feed.cluster.topics.produce('follow-commands', ada, ('follow-command', {
+            'kind': kind, 'user': ada, 'other': ben, 'time': now_ms(), 'blocked': 0}))
+
+    write('FOLLOW')
+    eventually(lambda: feed.listed(ada, 'following', 5) == [ben] and feed.listed(ben, 'followers', 5) == [ada])
+    write('UNFOLLOW')
+    eventually(lambda: feed.listed(ada, 'following', 5) == feed.listed(ben, 'followers', 5) == [])
+    http = feed.http(ben)
+    eventually(lambda: http.put('/v1/visibility', json={'posts': 'followers'}).status_code == 200)
+    write('FOLLOW')
+    eventually(lambda: [item['user'] for item in http.ok('GET', '/v1/followers/requests')['items']] == [ada])
 
 
 def test_who_may_ask(feed, ada):

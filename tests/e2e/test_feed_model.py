@@ -68,19 +68,19 @@ def test_a_refusal_is_remembered_by_whoever_takes_over(make_cluster, users):
         if answer.status_code != code:
             return None
         # The block may have ended a follow meanwhile, by a command of its own.
-        return max(message.offset for message in topics.read('follow-commands') if wish(message) == ('FOLLOW', ada, other))
+        return max(message.offset for message in topics.read('follower-commands') if wish(message) == ('ASK', ada, other))
 
     def wish(message):
         command = decode(message.value)
-        return command['kind'], command['user'], command['other']
+        return command['kind'], command['reader'], command['author']
 
     def outcome(offset):
-        """As the user's owner says it, whoever that is."""
+        """As the author's owner says it, whoever that is."""
         for process in feed.cluster.feeds:
             if not process.alive():
                 continue
             answer = Http(f'http://{process.peer}', feed.cluster.keys.peer_token).get(
-                f'/peer/relation/{ada}/{ben}', params={'relation': 'following', 'offset': offset})
+                f'/peer/follower/{ben}/{ada}', params={'offset': offset})
             if answer.status_code == 200:
                 return answer.json()['refused']
         return 'nobody answers'
@@ -137,7 +137,8 @@ def test_a_gateway_that_ends_answers_what_is_under_way(make_cluster, users):
         return feed.http(ada).request(method, path, json=body, timeout=30).status_code
 
     with beside(ask, questions) as answers:
-        eventually(lambda: sum(feed.cluster.topics.ends('follow-commands').values()) == 3 and
+        eventually(lambda: sum(feed.cluster.topics.ends('follow-commands').values()) == 1 and
+                   sum(feed.cluster.topics.ends('follower-commands').values()) == 2 and
                    sum(feed.cluster.topics.ends('post-commands').values()) == 1)
         assert feed.cluster.ingest.stop() == 0
     assert [answer.result() for answer in answers] == [202, 202, 202, 503, 503, 200]

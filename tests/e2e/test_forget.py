@@ -13,7 +13,7 @@ from harness.records import decode
 from harness.waiting import eventually
 from test_history import read_file
 
-NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'muted', 'posts', 'comments', 'likes', 'notices',
+NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'requests', 'muted', 'posts', 'comments', 'likes', 'notices',
            'history'}
 
 
@@ -48,8 +48,7 @@ def check_gone(some):
     assert [(report['subject'], report['what']) for report in some.exported()['reports']] == [(f'post:{some.theirs["id"]}', 'report')]
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
-                                              'nearby_muted': [],
-                                          'handle': None}]
+                                          'nearby_muted': [], 'handle': None, 'visibility': 'everybody'}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404
     assert cluster.http(some.fan).ok('GET', f'/v1/users/{some.fan}/following')['items'] == []
@@ -78,7 +77,7 @@ def test_a_user_is_forgotten_everywhere(everything, users):
     assert {name: round((by / 1000 - time.time()) / 3600) for name, by in later.items()} == {
         'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
-        'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'muted': 2, 'posts': 3,
+        'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'requests': 2, 'muted': 2, 'posts': 3,
         'comments': 1, 'likes': 2, 'notices': 3}}
     check_gone(some)
     check_topics(some)

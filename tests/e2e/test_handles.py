@@ -96,10 +96,11 @@ def test_a_handle_is_chosen_changed_and_given_up(people, users):
         assert people.http(ada).ok('PUT', '/v1/handle', json={'handle': written}) == {'user': ada, 'handle': first}
     shown = people.http(ben).ok('GET', f'/v1/handles/{first}')
     assert shown == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'bio': 'Countess', 'url': '', 'handle': first, 'followers': 0, 'following': 0,
-                     'posts': 0}
+                     'posts': 0, 'follow': None}
     assert people.http(ben).ok('GET', f'/v1/users/{ada}') == shown
     assert people.http(ben).ok('GET', f'/v1/handles/{first.upper()}') == shown
-    assert people.gateway().get(f'/v1/handles/{first}').json() == shown
+    follow = shown.pop('follow')
+    assert follow is None and people.gateway().get(f'/v1/handles/{first}').json() == shown  # a gateway follows nobody
 
     people.http(ben).refused('PUT', '/v1/handle', 409, 'handle_taken', json={'handle': first})
     assert own(people, ben) is None

@@ -1,6 +1,6 @@
 """Moderators search comments, and users list their own: what the topic of wide comments says, whatever happens to the processes. Covers
 ingest/moderation/bans.c, ingest/moderation/client.c, ingest/moderation/moderation.c, moderation/intake.c, moderation/moderation.c and
-comments/bans.c."""
+lib/users/bans.c."""
 import itertools
 import random
 import struct

@@ -6,6 +6,7 @@ from harness.geo import HOME
 from harness.screen import PHONE, WIDE, Screen
 from harness.waiting import eventually
 
+FORBIDDEN = r'^Failed to load resource: the server responded with a status of (403|503)'  # 503: an owner's word came too late to count
 UNAVAILABLE = r'^Failed to load resource: the server responded with a status of 503|^WebSocket connection to .* failed: '
 
 
@@ -64,10 +65,11 @@ def test_i_write_follow_unfollow_and_delete(feed, screen, users):
     eventually(lambda: 'Follow somebody' in screen.text('#feed-end'), what='nobody is followed')
     screen.page.fill('#person', f'@Ben_{ben}')
     screen.page.click('#find')
-    screen.page.click('#follow[data-following="false"]')
-    screen.page.wait_for_selector('#follow[data-following="true"]')
+    screen.page.click('#follow[data-follow="none"]')
+    screen.page.wait_for_selector('#follow[data-follow="following"]')
     feed.following[me].add(ben)
     feed.wait_home(me)
+    screen.page.click('#show-home')
     screen.wait_posts(lambda: feed.expected(me))
     screen.page.click('#home article .menu summary')
     screen.page.click('#home article .menu button')
@@ -88,6 +90,60 @@ def test_i_write_follow_unfollow_and_delete(feed, screen, users):
     screen.page.click('#mine article .danger')
     screen.page.wait_for_selector('#mine article', state='detached')
     assert feed.http(me).ok('GET', f'/v1/users/{me}/posts')['items'] == []
+
+
+def test_posts_for_followers_are_asked_for_on_one_page_and_granted_on_another(feed, screen, browser, users):
+    me, ada = users(2)
+    screen.allowed = FORBIDDEN
+    post = feed.post(ada, 'for those whom I accept')['id']
+    with Screen(browser, feed.cluster.http_url, WIDE) as hers:
+        signed_in(hers, feed, ada)
+        with hers.panel():
+            hers.page.wait_for_selector('#visibility[data-posts="everybody"]')
+            hers.page.click('#visibility label:has([value="followers"])')
+            eventually(lambda: 'Only your followers' in hers.text('#audience'), what='it is decided')
+        hers.page.reload()
+        hers.page.wait_for_selector('#visibility[data-posts="followers"]', state='attached')
+        assert feed.http(ada).ok('GET', '/v1/visibility') == {'posts': 'followers'}
+
+        signed_in(screen, feed, me)
+        find(screen, ada)
+        eventually(lambda: screen.text('#person-closed') == 'Only followers see Mira\u2019s posts.', what='the page says so')
+        for state in 'requested', 'none', 'requested':
+            screen.page.click('#follow')
+            screen.page.wait_for_selector(f'#follow[data-follow="{state}"]')
+        assert [item['user'] for item in requests(feed, ada)] == [me]
+        hers.page.click('#notices summary')
+        hers.page.click(f'#request-list > li[data-user="{me}"] [data-act="accept"]')
+        hers.page.wait_for_selector('#requests', state='hidden')
+        assert requests(feed, ada) == []
+        hers.page.keyboard.press('Escape')
+
+        eventually(lambda: sees(screen, ada, 'following', f'#of-person article[data-post="{post}"]'), 60, what='the post is there', every=1)
+
+        hers.page.click('#show-mine')
+        hers.page.click('#person-followers')
+        for _ in 'Remove', 'Really?':
+            hers.page.click(f'#person-people > li[data-user="{me}"] [data-act="remove"]')
+        hers.page.wait_for_selector('#no-people')
+        assert feed.http(ada).ok('GET', f'/v1/users/{ada}/followers')['items'] == []
+
+        eventually(lambda: sees(screen, ada, 'none', '#person-closed'), 60, what='the post is not seen any more', every=1)
+
+
+def find(screen, user):
+    screen.page.fill('#person', str(user))
+    screen.page.click('#find')
+    screen.page.wait_for_selector(f'#person-card[data-user="{user}"]')
+
+
+def sees(screen, user, follow, shown):
+    find(screen, user)
+    return screen.page.is_visible(f'#follow[data-follow="{follow}"]') and screen.page.is_visible(shown)
+
+
+def requests(feed, user):
+    return feed.http(user).ok('GET', '/v1/followers/requests')['items']
 
 
 def test_the_owner_is_away_and_comes_back(feed, screen, users):

@@ -1,5 +1,6 @@
 """Commands of README's "Five minutes", docs/CLI.md and others, taken from the pages and run as they stand there (tests/pages.txt)."""
 import gzip
+import json
 import pathlib
 import re
 import shutil
@@ -67,24 +68,28 @@ class Shell:
 def test_the_five_minutes_of_the_readme(make_cluster, tmp_path):
     cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, moderators=1)
     blocks = pages.section(README, 'Five minutes')
-    assert len(blocks) == 9, 'a block was added: say here what it must print'
+    assert len(blocks) == 10, 'a block was added: say here what it must print'
     cluster.http(279).ok('PUT', '/v1/profile', json={'name': 'Ole Berg'})
     cluster.share(279)
     cluster.report_http(279, 52.52, 13.405)
     shell = Shell(cluster, tmp_path, (279, 1001, 1002, 1003))
     # A minute is the longest that it takes: one asks again until the other one is there.
     wait = 'sleep() { for ((i = 0; i < $1; i++)); do as 1002 $api/discover | grep -q 1003 && return; command sleep 1; done; }\n'
-    env, page, friends, post, comment, strangers, watched, records, files = blocks
-    said = shell.run(env, page, friends, post, comment, strangers, watched, before=wait)
+    env, page, friends, post, comment, followers, strangers, watched, records, files = blocks
+    said = shell.run(env, page, friends, post, comment, followers, strangers, watched, before=wait)
     eventually(lambda: cluster.starling('status', check=False).returncode == 0, timeout=30, what='all is healthy')
     said += shell.run(records)
     assert not [answer for answer in said if '"status":4' in answer or '"status":5' in answer], said
     assert re.fullmatch(rf'{cluster.http_url}/#token=[\w.-]+&at=52.52,13.405\n', said[1])
     assert said[3].count('Good morning') == 3 and '279' in said[3].splitlines()[-1]
     assert 'And to you' in said[4] and '"text":"Good evening"' in said[4]
-    assert '"items":[{"user":1003' in said[5]
-    assert re.search(r' near 1001 14\d\.\d m Mira Sund$', said[6], re.MULTILINE), said[6]
-    assert all(part in said[7] for part in ('"value":{"user": 1001', '"key":[1001,279]', '{"user":279,', '\nhealthy\n')), said[7]
+    visibility, request, requests, accepted, posts = map(json.loads, said[5].splitlines())
+    assert (visibility, accepted) == ({'posts': 'followers'}, {'user': 1002, 'follower': True})
+    assert request == {'user': 279, 'following': False, 'state': 'requested'}
+    assert [item['user'] for item in requests['items']] == [1002] and [item['text'] for item in posts['items']] == ['Good evening']
+    assert '"items":[{"user":1003' in said[6]
+    assert re.search(r' near 1001 14\d\.\d m Mira Sund$', said[7], re.MULTILINE), said[7]
+    assert all(part in said[8] for part in ('"value":{"user": 1001', '"key":[1001,279]', '{"user":279,', '\nhealthy\n')), said[8]
 
     (tmp_path / 'run/venv/bin').mkdir(parents=True)
     for name, target in ('python', sys.executable), ('pip', shutil.which('true')):

@@ -175,7 +175,7 @@ def test_strangers_nearby(world, kind, users):
 
         eventually(listed, 20, every=1, what='both are listed')
         world.share(far)
-        eventually(lambda: [event['gone'] for event in client.said('strangers_gone')] == [[str(far)]], what='one is gone')
+        eventually(lambda: [event['gone'] for event in client.said('strangers_gone')] == [[str(far)]], 30, what='one is gone')
         assert client.states() == ['connecting', 'online']
 
 

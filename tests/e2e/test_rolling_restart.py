@@ -62,6 +62,7 @@ class Crowd(Ring):
         self._watching = True
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_rolling_restart_of_two_edges_loses_no_entry_for_longer_than_a_report(make_cluster, users):
     cluster = make_cluster(settings={'fanout:edge.report.every.s': REPORT_EVERY_S, 'fanout:edge.drain.s': 4})

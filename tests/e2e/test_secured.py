@@ -87,6 +87,8 @@ def test_posts_reach_the_pages_of_followers(secured, users):
         eventually(lambda: watcher.shown(20) == feed.expected(ada), what='she sees it')
     feed.delete(ben, hot['id'])
     feed.wait_home(ada)
+    feed.mute(cleo, ben)  # a command of its own: follows go another way
+    feed.wait_home(cleo)
     eventually(lambda: secured.http(ben).ok('GET', '/v1/notices')['items'], what='he hears of his followers')
     eventually(lambda: secured.http(ada).request('PUT', '/v1/handle', json={'handle': f'ada{ada}'}).status_code == 200,
                what='she has a handle')

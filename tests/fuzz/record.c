@@ -36,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(follow_command);
     CHECK(follow);
     CHECK(follow_refusal);
+    CHECK(follower_command);
+    CHECK(visibility);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

@@ -58,7 +58,7 @@ static void copy_name(char to[HANDLE_SIZE], struct event_text text) {
 }
 
 static void of_feed(struct piece state, struct piece piece) {
-    struct follow_command follow_command;
+    struct follower_command follower_command;
     struct follow follow = {.since = 0};
     struct user_name user_name;
     struct name_command name_command;
@@ -67,8 +67,8 @@ static void of_feed(struct piece state, struct piece piece) {
     struct name_step step;
     struct name_steps steps = {.count = 0};
     bool follows = READ_STATE(follow, state);
-    if (READ(follow_command, piece) && !follow_command_complaint(&follow_command))
-        follow_decide(&follow_command, &(struct relation_now){.set = follows, .since = follow.since}, 100);
+    if (READ(follower_command, piece) && !follower_command_complaint(&follower_command))
+        follower_decide(&follower_command, &(struct follower_now){.follows = follows, .since = follow.since}, 100);
     if (READ_STATE(user_name, state)) {
         name.number = user_name.number;
         name.granted = user_name.granted;

@@ -22,7 +22,7 @@ def plain(value):
     if dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name != '_more'}
     if isinstance(value, dict):
-        return {re.sub('_(.)', lambda letter: letter[1].upper(), name): str(item) if name == 'user' else plain(item)
+        return {re.sub('_(.)', lambda letter: letter[1].upper(), name): str(item) if name in ('user', 'owner') and item is not None else plain(item)
                 for name, item in value.items()}
     return list(map(plain, value)) if isinstance(value, (list, tuple)) else value
 

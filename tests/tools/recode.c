@@ -206,13 +206,30 @@ static void show_follow_command(struct buffer *out, const struct follow_command 
 static void show_follow(struct buffer *out, const struct follow *record) { put_long(out, "since", record->since); }
 
 static void show_follow_refusal(struct buffer *out, const struct follow_refusal *record) {
-    static const char *const reasons[] = {"BLOCKED", "FULL"};
+    static const char *const reasons[] = {"BLOCKED", "FULL", "REQUESTS"};
     put_long(out, "command", record->command);
     put_symbol(out, "reason", reasons, record->reason);
+    put_long(out, "author", record->author);
+}
+
+static void show_follower_command(struct buffer *out, const struct follower_command *record) {
+    static const char *const kinds[] = {"ASK", "END", "ACCEPT", "FOLLOWERS", "EVERYBODY"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "author", record->author);
+    put_long(out, "reader", record->reader);
+    put_long(out, "time", record->time);
+    put_long(out, "following", record->following);
+    put_long(out, "blocked", record->blocked);
+}
+
+static void show_visibility(struct buffer *out, const struct visibility *record) {
+    static const char *const posts[] = {"FOLLOWERS"};
+    put_symbol(out, "posts", posts, record->posts);
+    put_long(out, "since", record->since);
 }
 
 static void show_post_command(struct buffer *out, const struct post_command *record) {
-    static const char *const kinds[] = {"POST", "DELETE", "FORGET", "EDIT"};
+    static const char *const kinds[] = {"POST", "DELETE", "FORGET", "EDIT", "HIDE", "RESTORE"};
     put_symbol(out, "kind", kinds, record->kind);
     put_long(out, "user", record->user);
     put_long(out, "id", record->id);
@@ -224,13 +241,15 @@ static void show_post_command(struct buffer *out, const struct post_command *rec
     put_long(out, "version", record->version);
     put_long(out, "editor", record->editor);
     put_text(out, "reason", record->reason);
+    put_bool(out, "held", record->held);
 }
 
 static void show_post(struct buffer *out, const struct post *record) {
-    static const char *const states[] = {"LIVE", "DELETED"};
+    static const char *const states[] = {"LIVE", "DELETED", "HIDDEN", "HELD"};
     put_symbol(out, "state", states, record->state);
     put_text(out, "key", record->key);
     put_long(out, "deleted", record->deleted);
+    put_long(out, "moderated", record->moderated);
 }
 
 static void show_post_text(struct buffer *out, const struct post_text *record) {
@@ -289,7 +308,7 @@ static void show_answer(struct buffer *out, const struct timeline_answer *answer
 
 static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
     static const char *const kinds[] = {"Push", "Backlog", "Begin",   "Request", "Answer",
-                                        "Hot",  "Gone",    "HotGone", "Edited"};
+                                        "Hot",  "Gone",    "HotGone", "Edited",  "Moderated"};
     buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case TIMELINE_ITEM_PUSH:
@@ -316,6 +335,11 @@ static void show_timeline_item(struct buffer *out, const struct timeline_item *i
     case TIMELINE_ITEM_EDITED:
         put_long(out, "id", item->edited.id);
         put_long(out, "version", item->edited.version);
+        break;
+    case TIMELINE_ITEM_MODERATED:
+        put_long(out, "id", item->moderated.id);
+        put_long(out, "times", item->moderated.times);
+        put_bool(out, "hidden", item->moderated.hidden);
         break;
     }
     close_object(out);
@@ -436,6 +460,8 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
+    case FOLLOWER_COMMAND_SCHEMA_ID: RECODE(follower_command);
+    case VISIBILITY_SCHEMA_ID: RECODE(visibility);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);

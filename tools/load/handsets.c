@@ -94,7 +94,7 @@ static void send_report(struct handsets *phones, struct phone *phone) {
 }
 
 static void send_hello(struct handsets *phones, struct phone *phone) {
-    char *token = token_issue(phones->issuer, phone->user, clock_wall_ms() + phones->options.token_ttl_ms);
+    char *token = token_issue(phones->issuer, phone->user, NULL, clock_wall_ms() + phones->options.token_ttl_ms);
     phone_frame_hello(&phones->frame, token, phone->at, phone->time);
     free(token);
     set_unsent(phones, phone, false);

@@ -79,7 +79,7 @@ static void on_answer(void *context, int code, unsigned status, const char *repl
 static void ask(struct api_question *question) {
     struct home_api *api = question->api;
     const struct home_api_request *request = &question->request;
-    char *token = token_issue(api->issuer, request->user, clock_wall_ms() + TOKEN_TTL_MS);
+    char *token = token_issue(api->issuer, request->user, NULL, clock_wall_ms() + TOKEN_TTL_MS);
     char *url = mem_format("%s%s", api->options.urls[api->turn++ % api->options.url_count], request->path);
     http_fetch(api->client, request->method, url, token, request->body, TIMEOUT_MS, on_answer, question);
     free(token);

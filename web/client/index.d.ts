@@ -198,6 +198,8 @@ export interface Post {
     readonly version: number;
     /** When its text was last edited, ms since the epoch; null: never. */
     readonly edited: number | null;
+    /** held: nobody else sees it before a moderator approves it; hidden: by a moderator, who reads it; null: it is shown. */
+    readonly state: string | null;
     /** The post is there, but what it says cannot be read just now. */
     readonly unavailable: boolean;
     /** How many comments it has, a few seconds ago at most; null: not known. */
@@ -371,7 +373,10 @@ export interface Place extends LatLng {
     readonly received: number;
 }
 
-export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'muted' | 'posts' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
+/** Who sees somebody's posts, but for whom a block keeps away. */
+export type Visibility = 'everybody' | 'followers';
+
+export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
@@ -390,6 +395,8 @@ export interface User extends WholeProfile {
     readonly followers?: number;
     readonly following?: number;
     readonly posts?: number;
+    /** How I follow the user; null: I do not. undefined as the counts are, and of myself. */
+    readonly follow?: 'following' | 'requested' | null;
 }
 
 /** Somebody follows, mentions or answers me. */
@@ -621,6 +628,9 @@ export class StarlingApi {
     unpinComment(subject: string, id: string): Promise<boolean>;
     /** Tells the moderators. reason: 1 to 1000 code points. */
     reportComment(subject: string, id: string, reason: string): Promise<void>;
+    /** As reportComment; so is reportUser. */
+    reportPost(id: string, reason: string): Promise<void>;
+    reportUser(user: string, reason: string): Promise<void>;
 
     /** What a user has commented, the newest first: only my own. */
     getCommentsOf(user: string, query?: ListQuery): Promise<Page<Comment & { readonly subject: string }>>;
@@ -674,9 +684,22 @@ export class StarlingApi {
     /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */
     setHandle(handle: string): Promise<string>;
     dropHandle(): Promise<void>;
-    /** Resolves to whether I follow now. */
+    /** Resolves to whether I follow now. False: I have asked to, as only followers see the posts of this user. */
     follow(user: string): Promise<boolean>;
+    /** Takes a request back, too. */
     unfollow(user: string): Promise<boolean>;
+    /** Whom I have asked to follow, by user id, rising. */
+    getMyRequests(query?: ListQuery): Promise<People>;
+    /** Who has asked to follow me, by user id, rising. */
+    getFollowRequests(query?: ListQuery): Promise<People>;
+    /** Resolves to whether the user follows me now. ApiError `no_request`: the user has not asked. */
+    acceptFollower(user: string): Promise<boolean>;
+    /** Declines a request, or removes a follower. */
+    removeFollower(user: string): Promise<void>;
+    /** Who sees my posts. */
+    getVisibility(): Promise<Visibility>;
+    /** `everybody` accepts all requests. Resolves to what holds now. */
+    setVisibility(posts: Visibility): Promise<Visibility>;
     /** Resolves to whether I mute now. */
     mute(user: string): Promise<boolean>;
     unmute(user: string): Promise<boolean>;
@@ -689,6 +712,8 @@ export class StarlingApi {
      */
     roundFor(user: string): Promise<boolean>;
     exactFor(user: string): Promise<boolean>;
+    /** Whom I leave out of my list of near friends, by user id, rising: without names. */
+    getNearbyMutes(query?: ListQuery): Promise<Page<ListedUser>>;
     /** Whether I leave the user out of my list of near friends. */
     mutesNearby(user: string): Promise<boolean>;
     /** By user id, rising. */

@@ -18,6 +18,12 @@ export class Api extends StarlingApi {
         return this.request('GET', `/v1/history?from=${Math.max(0, Math.round(from))}&limit=${limit}${next}`);
     }
 
+    /** What comes of it: a follow may have to be accepted. @param {string} user @param {boolean} wanted @returns {Promise<import('./follow-button.js').FollowState>} */
+    async setFollow(user, wanted) {
+        const following = await (wanted ? this.follow(user) : this.unfollow(user));
+        return following ? 'following' : wanted ? 'requested' : 'none';
+    }
+
     sharing() {
         return this.request('GET', '/v1/sharing');
     }
@@ -26,4 +32,9 @@ export class Api extends StarlingApi {
     share(mode, until = null) {
         return this.request('PUT', '/v1/sharing', { mode, ...(until !== null && { until }) });
     }
+}
+
+/** How I follow somebody. @param {import('../client/index.js').User} user @returns {import('./follow-button.js').FollowState | null} null: not known, or it is me */
+export function followOf({ follow }) {
+    return follow === undefined ? null : (follow ?? 'none');
 }

@@ -74,15 +74,13 @@ const card = new Card({
     near: (who) => client?.known.find((one) => one.user === who),
     api: () => api,
     me: () => user,
-    follow: (person, following) => feed.follow(person, following),
+    follow: (person, wanted, before) => feed.follow(person, wanted, before),
+    page: showPerson,
 });
 document.addEventListener('card', ({ detail }) => card.open(detail));
 const trail = new Trail(map);
 const notices = new Notices(
-    (who) => {
-        tabs.choose('feed');
-        feed.showPerson(who);
-    },
+    showPerson,
     (post, comment) => {
         tabs.choose('feed');
         feed.showComment(post, comment);
@@ -104,6 +102,12 @@ const gate = new Gate({
     mayCancel: () => Boolean(client && client.state !== 'closed'),
     submit: signIn,
 });
+
+/** @param {string} who */
+function showPerson(who) {
+    tabs.choose('feed');
+    feed.showPerson(who);
+}
 
 /** Whom I know by name. */
 function known() {
@@ -160,9 +164,14 @@ function signIn(token, start = null) {
     sessionStorage.removeItem(INVITATION_KEY);
     if (invitation) friends.find(invitation);
     me?.forget();
-    me = new Me(api, subject, problem, () => {
+    const ended = () => {
         strangers.setMode(me.mode);
         render();
+    };
+    me = new Me(api, subject, problem, ended, (posts, before) => {
+        feed.mineAreFor(posts);
+        notices.mineAreFor(posts);
+        if (posts !== before) notices.read(); // all who asked to follow me may do so now
     });
     const mine = me;
     mine.load().then(() => {
@@ -469,6 +478,7 @@ $('sharing').addEventListener('change', (event) => {
     const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
     share(mode, mode === 'off' ? null : chosen ?? (said ? me.until : null)); // seen by others, for as long as before
 });
+$('visibility').addEventListener('change', (event) => me?.showPosts(event.target.value));
 $('share-friends').addEventListener('click', () => share('friends', null));
 $('share-everybody').addEventListener('click', () => {
     $('show-around').focus(); // the button goes

@@ -1,7 +1,9 @@
 // Somebody's card: who it is, how far, since when we are friends, and what can be done.
 
+import { followOf } from './api.js';
 import { setText } from './dom.js';
 import { showText } from './feed/said.js';
+import { FollowButton, tellFollowed } from './follow-button.js';
 import { displayName, formatDistance, hueOf, initials } from './format.js';
 import { shareLink, sinceOf } from './friends.js';
 import { t } from './texts.js';
@@ -40,15 +42,15 @@ export class Card {
     #asking = null; // what is to be done when it was confirmed
     #turns = 0; // of cards and mutes
     #follow;
-    #following = null; // null: not known
     #about = null; // profile, as far as it is known
 
     /**
      * @param {{friends: import('./friends.js').Friends, near: (user: string) => any, api: () => any, me: () => string,
-     *          follow: (person: any, following: boolean) => Promise<void>}} parts near: somebody as my list has them
+     *          follow: (person: any, wanted: boolean, before: any) => Promise<void>, page: (user: string) => void}} parts
+     *        near: somebody as my list has them; page: shows their page
      */
-    constructor({ friends, near, api, me, follow }) {
-        this.#follow = follow;
+    constructor({ friends, near, api, me, follow, page }) {
+        this.#follow = new FollowButton($('card-follow'), follow, (message) => this.#say(message));
         this.#friends = friends;
         this.#near = near;
         this.#api = api;
@@ -61,7 +63,11 @@ export class Card {
             $('card').close();
         });
         $('card').addEventListener('close', () => this.#from?.focus({ preventScroll: true }));
-        $('card-follow').addEventListener('click', () => this.#toggleFollow());
+        $('card-page').addEventListener('click', () => {
+            this.#from = null; // the page has the focus
+            this.close();
+            page(this.#person.user);
+        });
         $('card-link').addEventListener('click', () => this.#share());
         for (const id of Object.keys(MUTES)) $(id).addEventListener('click', () => this.#mute(id));
         for (const act of Object.keys(LABELS)) $(`card-${act}`).addEventListener('click', () => this.#press(act));
@@ -74,11 +80,11 @@ export class Card {
         this.#asking = null;
         this.#say('');
         for (const id of Object.keys(MUTES)) this.#muted(id, false);
-        this.#following = this.#about = null;
+        this.#about = null;
+        this.#follow.show(person, null);
         this.tick();
         this.#askAbout(person);
         this.#askHidden(person);
-        this.#askFollowing(person);
         if ($('card').open) return;
         this.#from = document.activeElement;
         $('card').show(); // beside the list and the map, which go on
@@ -118,9 +124,6 @@ export class Card {
             $(`card-${act}`).hidden = !shown;
             if (shown) setText($(`card-${act}`), t(this.#asking === act ? 'reallyDo' : (LABELS[act][state] ?? act)));
         }
-        $('card-follow').hidden = mine || this.#following === null;
-        setText($('card-follow'), t(this.#following ? 'unfollow' : 'follow'));
-        $('card-follow').setAttribute('aria-pressed', String(this.#following === true));
         $('card-mute').hidden = mine;
         $('card-hide').hidden = mine || state !== 'friends';
         $('card-round').hidden = mine || !ROUNDED.includes(state);
@@ -135,7 +138,10 @@ export class Card {
             return this.tick();
         }
         this.#asking = null;
-        await this.#do(() => this.#friends.act(act, user));
+        await this.#do(async () => {
+            await this.#friends.act(act, user);
+            if (act === 'block') tellFollowed(user, 'none'); // it ends follows
+        });
         if ($(`card-${act}`).hidden) $('card-close').focus();
     }
 
@@ -146,23 +152,10 @@ export class Card {
 
     async #askAbout(person) {
         const about = await this.#api().getUser(person.user).catch(() => null);
-        if (this.#person === person) this.#about = about;
+        if (this.#person !== person) return;
+        this.#about = about;
+        if (about !== null && this.#follow.state === null) this.#follow.show(person, followOf(about)); // what was heard meanwhile is newer
         this.tick();
-    }
-
-    async #askFollowing(person) {
-        const following = person.user === this.#me() ? null : await this.#api().follows(this.#me(), person.user).catch(() => null);
-        if (this.#person === person) this.#following = following;
-        this.tick();
-    }
-
-    #toggleFollow() {
-        const person = this.#person;
-        const following = !this.#following;
-        return this.#do(async () => {
-            await this.#follow(person, following);
-            if (this.#person === person) this.#following = following;
-        }, (error) => error.message);
     }
 
     async #mute(id) {
@@ -192,12 +185,12 @@ export class Card {
         $(id).setAttribute('aria-pressed', String(muted));
     }
 
-    async #do(act, words = (error) => t('friendNotChanged', { why: reason(error) })) {
+    async #do(act) {
         this.#say('');
         try {
             await act();
         } catch (error) {
-            this.#say(words(error));
+            this.#say(t('friendNotChanged', { why: reason(error) }));
         }
         this.tick();
     }

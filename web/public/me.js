@@ -1,4 +1,4 @@
-// My profile, my handle, and who sees me.
+// My profile, my handle, and who sees me and my posts.
 
 import { displayName, hueOf, initials, parseHandle } from './format.js';
 import { locale, t } from './texts.js';
@@ -11,8 +11,11 @@ export class Me {
     #user;
     #problem;
     #ended;
+    #postsAreFor;
     #profile = {};
     #sharing = document.getElementById('sharing');
+    #visibility = document.getElementById('visibility');
+    #wishes = 0; // who is to see my posts: only the answer to the newest one counts
     /** What others see of me, by the names of the profile's members. */
     #fields = Object.fromEntries(['name', 'bio', 'url'].map((name) => [name, document.getElementById(name)]));
     #handle = document.getElementById('handle');
@@ -25,12 +28,16 @@ export class Me {
      * @param {string} user
      * @param {(message: string) => void} problem told what a person should know
      * @param {() => void} ended called when my sharing has ended by itself
+     * @param {(posts: import('../client/index.js').Visibility, before: import('../client/index.js').Visibility | null) => void} postsAreFor told who
+     *        sees my posts, as the server says, and who did
      */
-    constructor(api, user, problem, ended) {
+    constructor(api, user, problem, ended, postsAreFor) {
         this.#api = api;
         this.#user = user;
         this.#problem = problem;
         this.#ended = ended;
+        this.#postsAreFor = postsAreFor;
+        this.#showVisibility(null);
         this.#showProfile({});
         this.#showHandle('');
         this.#showMode(null);
@@ -50,14 +57,18 @@ export class Me {
     forget() {
         clearTimeout(this.#untilTimer);
         this.#ended = () => {};
+        this.#postsAreFor = () => {};
     }
 
     /** Reads all from the server. Fields that it does not know yet stay blank. */
     async load() {
-        const [profile, sharing, shown] = await Promise.allSettled([this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user)]);
+        const wishes = this.#wishes;
+        const asked = [this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user), this.#api.getVisibility()];
+        const [profile, sharing, shown, visibility] = await Promise.allSettled(asked);
         if (profile.status === 'fulfilled') this.#showProfile(profile.value);
         if (shown.status === 'fulfilled') this.#showHandle(shown.value.handle ?? '');
         if (sharing.status === 'fulfilled') this.#showSharing(sharing.value);
+        if (visibility.status === 'fulfilled' && wishes === this.#wishes) this.#hearVisibility(visibility.value);
     }
 
     async saveProfile() {
@@ -99,6 +110,34 @@ export class Me {
             this.#showMode(...before);
             this.#problem(t('sharingNotChanged', { why: reason(error) }));
         }
+    }
+
+    /** @param {import('../client/index.js').Visibility} posts who is to see my posts */
+    async showPosts(posts) {
+        const before = this.#visibility.dataset.posts ?? null;
+        const wish = (this.#wishes += 1);
+        this.#showVisibility(posts);
+        try {
+            const now = await this.#api.setVisibility(posts);
+            if (wish === this.#wishes) this.#hearVisibility(now, before);
+        } catch (error) {
+            if (wish === this.#wishes) this.#showVisibility(before);
+            this.#problem(t('visibilityNotChanged', { why: reason(error) }));
+        }
+    }
+
+    #hearVisibility(posts, before = posts) {
+        this.#showVisibility(posts);
+        this.#postsAreFor(posts, before);
+    }
+
+    #showVisibility(posts) {
+        if (posts === null) delete this.#visibility.dataset.posts;
+        else this.#visibility.dataset.posts = posts;
+        for (const input of this.#visibility.querySelectorAll('input')) input.checked = input.value === posts;
+        const note = document.getElementById('visibility-note');
+        note.textContent = posts === null ? '' : words.postsAreFor[posts];
+        note.hidden = posts === null;
     }
 
     #showProfile(profile) {

@@ -1,7 +1,9 @@
-// Notices of follows, mentions and answers: a button with the number of new ones, and the list behind it. The page asks for them
-// once a minute, as the server does not push them. The list changes when it is opened, and not under the reader's finger.
+// Notices of follows, mentions and answers, and who asks to follow me: a button with the number of new ones and of those who ask, and the
+// lists behind it. The page asks for them once a minute, as the server does not push them. The lists change when they are opened, and not
+// under the reader's finger.
 
 import { setText } from './dom.js';
+import { FollowRequests } from './follow-requests.js';
 import { displayName, hueOf, initials, plain } from './format.js';
 import { Seen } from './seen.js';
 import { Announcer } from './status.js';
@@ -27,6 +29,8 @@ export class Notices {
     #asked = 0; // pages so far: the answer to an earlier question than the last one is dropped
     #dueAt = 0;
     #count = 0;
+    #requests;
+    #told = 0; // new ones and requests
     /** Those that were new when they were shown. @type {Set<string>} */
     #fresh = new Set();
     /** user -> profile */
@@ -44,6 +48,7 @@ export class Notices {
     constructor(showPerson, showComment) {
         this.#showPerson = showPerson;
         this.#showComment = showComment;
+        this.#requests = new FollowRequests((user) => this.#leave(() => showPerson(user)), () => this.#show());
         $('notices').addEventListener('toggle', () => this.#toggled());
         $('older-notices').addEventListener('click', () => this.#older());
     }
@@ -53,7 +58,7 @@ export class Notices {
         this.signOut();
         this.#api = api;
         this.#seen = new Seen(localStorage, user);
-        this.#readNewest();
+        this.#hear([this.#requests.signIn(api), this.#readNewest()]);
     }
 
     signOut() {
@@ -61,7 +66,8 @@ export class Notices {
         this.#read = false;
         this.#asked += 1;
         this.#list = [];
-        this.#count = 0;
+        this.#count = this.#told = 0;
+        this.#requests.signIn(null);
         this.#fresh.clear();
         this.#people.clear();
         this.#texts.clear();
@@ -73,18 +79,35 @@ export class Notices {
     /** Time goes by. @param {number} now the server's time */
     tick(now) {
         this.#now = now;
-        if (!$('notices').open && performance.now() >= this.#dueAt) this.#readNewest();
+        if (!$('notices').open && performance.now() >= this.#dueAt) this.#hear([this.#requests.readNew(), this.#readNewest()]);
         for (const row of this.#rows.values()) row.tick(now);
     }
 
     #toggled() {
         if ($('notices').open) {
             this.#show();
-            this.#readNewest();
+            this.read();
         } else {
             this.#fresh.clear();
             this.#complain('');
         }
+    }
+
+    /** @param {import('../client/index.js').Visibility} posts who sees my posts */
+    mineAreFor(posts) {
+        this.#requests.mineAreFor(posts);
+    }
+
+    /** Asks what is new, and who asks to follow me. */
+    read() {
+        if (this.#api) this.#hear([this.#requests.read(), this.#readNewest()]);
+    }
+
+    /** Both are told of in one sentence. @param {Promise<void>[]} answers */
+    async #hear(answers) {
+        const before = this.#told;
+        await Promise.all(answers);
+        if (this.#told > before) this.#announcer.gather(() => words.noticesAndRequests(this.#count, this.#requests.count));
     }
 
     /** The newest page. */
@@ -94,9 +117,9 @@ export class Notices {
     }
 
     async #older() {
-        const before = this.#list.length;
+        const before = this.#rows.size;
         await this.#ask(this.#next, (items) => (this.#list = [...this.#list, ...items]));
-        if (this.#list.length > before) $('notice-list').children[before].querySelector('button').focus();
+        if (this.#rows.size > before) $('notice-list').children[before].querySelector('button').focus();
     }
 
     /** @param {string | null} after @param {(items: Notice[]) => void} take */
@@ -115,17 +138,21 @@ export class Notices {
 
     #show() {
         const news = this.#seen?.news(this.#list) ?? [];
-        const before = this.#count;
         const open = $('notices').open;
-        this.#count = open ? 0 : news.length;
+        this.#count = open ? 0 : news.filter((notice) => !this.#isWaiting(notice)).length;
         if (open) {
             for (const { id } of news) this.#fresh.add(id);
             this.#seen?.add(this.#list);
             this.#meet();
             this.#readTexts();
         }
-        if (this.#count > before) this.#announcer.gather(() => (this.#count > 0 ? words.newNotices(this.#count) : ''));
+        this.#told = this.#count + this.#requests.count;
         this.#render();
+    }
+
+    /** Of a request that stands above the list. @param {Notice} notice */
+    #isWaiting({ what, user }) {
+        return what === 'request' && this.#requests.has(user);
     }
 
     /** Asks who the users of the list are. */
@@ -164,18 +191,20 @@ export class Notices {
     }
 
     #render() {
-        const more = this.#next !== null && this.#count === this.#list.length ? '+' : '';
-        setText($('notice-count'), this.#count > 0 ? `${this.#count}${more}` : '');
-        setText($('notice-words'), this.#count > 0 ? words.afterNewNotices : '');
-        $('no-notices').hidden = this.#list.length > 0 || !this.#read;
+        const list = this.#list.filter((notice) => !this.#isWaiting(notice));
+        const more = this.#next !== null && this.#count === list.length ? '+' : '';
+        const [all, requests] = [this.#told, this.#requests.count];
+        setText($('notice-count'), all > 0 ? `${all}${more}` : '');
+        setText($('notice-words'), requests > 0 ? words.afterRequests(requests) : all > 0 ? words.afterNewNotices : '');
+        $('no-notices').hidden = list.length > 0 || requests > 0 || !this.#read;
         $('older-notices').hidden = this.#next === null;
-        const listed = new Set(this.#list.map(({ id }) => id));
+        const listed = new Set(list.map(({ id }) => id));
         for (const [id, row] of this.#rows) {
             if (listed.has(id)) continue;
             row.element.remove();
             this.#rows.delete(id);
         }
-        this.#list.forEach((notice, index) => {
+        list.forEach((notice, index) => {
             let row = this.#rows.get(notice.id);
             if (!row) this.#rows.set(notice.id, (row = new Row(notice, () => this.#chosen(notice))));
             row.update(this.#people.get(notice.user) ?? { user: notice.user, name: null }, this.#fresh.has(notice.id), this.#texts.get(notice.id) ?? '', this.#now);
@@ -186,9 +215,12 @@ export class Notices {
 
     /** @param {Notice} notice */
     #chosen(notice) {
+        this.#leave(() => (notice.post === null ? this.#showPerson(notice.user) : this.#showComment(notice.post, notice.comment)));
+    }
+
+    #leave(to) {
         $('notices').open = false;
-        if (notice.post === null) this.#showPerson(notice.user);
-        else this.#showComment(notice.post, notice.comment);
+        to();
     }
 
     #complain(message) {

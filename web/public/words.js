@@ -18,6 +18,7 @@ export const words = {
     post: t('post'),
     posting: t('posting'),
     posted: t('posted'),
+    postHeld: t('postHeld'),
     notPosted: because('notPosted'),
     postRefused: because('postRefused'),
     postDeleted: t('postDeleted'),
@@ -38,13 +39,23 @@ export const words = {
     removed: t('removed'),
     notRemoved: because('notRemoved'),
 
-    follow: t('follow'),
     unfollow: t('unfollow'),
-    followPerson: named('followPerson'),
     unfollowPerson: named('unfollowPerson'),
     followAgain: t('followAgain'),
-    followed: named('followed'),
-    unfollowed: named('unfollowed'),
+    followButton: { none: t('follow'), requested: t('isRequested'), following: t('isFollowed') },
+    followButtonOf: { none: named('followPerson'), requested: named('isRequestedOf'), following: named('isFollowedPerson') },
+    nowFollow: { none: named('unfollowed'), requested: named('askedToFollow'), following: named('followed') },
+    withdrawn: named('withdrawn'),
+    onlyFollowersSee: named('onlyFollowersSee'),
+    listOf: {
+        posts: ({ posts: count }) => (count === undefined ? t('showPosts') : t('posts', { count })),
+        followers: ({ followers: count }) => (count === undefined ? t('showFollowers') : t('followers', { count })),
+        following: ({ following: number }) => (number === undefined ? t('showFollowing') : t('follows', { number })),
+    },
+    noneOf: { followers: t('noFollowers'), following: t('noFollowing') },
+    noPeople: because('noPeople'),
+    audience: { everybody: t('audienceEverybody'), followers: t('audienceFollowers') },
+    postsAreFor: { everybody: t('postsForEverybody'), followers: t('postsForFollowers') },
     notFollowed: (person, why) => t('notFollowed', { name: displayName(person), why }),
     myself: t('myself'),
     noPerson: t('noPerson'),
@@ -53,7 +64,6 @@ export const words = {
     handleNotSaved: because('handleNotSaved'),
     nobody: (handle) => t('nobody', { handle }),
     personUnknown: because('personUnknown'),
-    personLine: (person) => [handleOf(person), countsOf(person)].filter(Boolean).join(' · '),
 
     unavailable: t('unavailable'),
     attachment: (number, url) => t('attachment', { number, host: webHost(url) }),
@@ -64,6 +74,7 @@ export const words = {
     emptyHome: t('emptyHome'),
     emptyMine: t('emptyMine'),
     emptyDay: t('emptyDay'),
+    emptyPerson: t('emptyPerson'),
     gathering: t('gathering'),
 
     lookingAround: t('lookingAround'),
@@ -112,10 +123,13 @@ export const words = {
 
     notice: {
         follow: (name) => t('followsYou', { name }),
+        request: (name) => t('asksToFollowYou', { name }),
+        accepted: (name) => t('acceptedYou', { name }),
         mention: (name) => t('mentionsYou', { name }),
         reply: (name) => t('answersYou', { name }),
     },
-    newNotices: counted('newNotices'),
+    noticesAndRequests: (notices, requests) => [notices > 0 && t('newNotices', { count: notices }), requests > 0 && t('newRequests', { count: requests })].filter(Boolean).join('; '),
+    afterRequests: counted('afterRequests'),
     afterNewNotices: t('afterNewNotices'),
     isNew: t('isNew'),
     noNotices: because('noNotices'),
@@ -127,12 +141,6 @@ export const words = {
     failed: because('feedFailed'),
     retry: t('tryNow'),
 };
-
-const handleOf = ({ handle }) => (handle ? `@${handle}` : '');
-const countsOf = ({ followers, following, posts }) =>
-    followers === undefined
-        ? ''
-        : [t('followers', { count: followers }), t('follows', { number: following }), t('posts', { count: posts })].join(' · ');
 
 /** @param {number} time ms since the epoch */
 export function when(time) {
@@ -163,6 +171,7 @@ const REFUSALS = {
     comment_not_visible: 'commentNotShown',
     not_your_comment: 'notYourComment',
     too_many_edits: 'tooManyEdits',
+    text_held: 'textHeld',
 };
 
 /** The text for what was refused of a comment. @param {any} error of the API */

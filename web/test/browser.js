@@ -20,6 +20,8 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 export const SCREENS = { wide: WIDE, tablet: TABLET, phone: PHONE };
 export const NARROW = { ...PHONE, viewport: { width: 320, height: 640 } };
 
+const PATIENCE_MS = 20_000; // a machine that is busy with something else takes seconds to show a page
+
 export let server, address, context, page, complaints;
 let browser;
 
@@ -90,7 +92,7 @@ export async function rarely(within, label = '') {
 /** The tab is signed in there when the page is loaded next. */
 export const keep = (token, { lat, lng }) => page.evaluate((kept) => Object.assign(sessionStorage, kept), { 'starling.token': token, 'starling.place': `${lat}, ${lng}` });
 
-export const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
+export const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`);
 
 /** Brings the feed to the front where map and feed are two tabs. */
 export async function showFeed() {
@@ -99,7 +101,7 @@ export async function showFeed() {
 
 /** Waits until both are the same. @template T @param {() => Promise<[T, T]>} pair what there is, and what there must be */
 export async function becomes(pair) {
-    for (const end = Date.now() + 5000; ; await page.waitForTimeout(50)) {
+    for (const end = Date.now() + PATIENCE_MS; ; await page.waitForTimeout(50)) {
         const [is, expected] = await pair();
         if (isDeepStrictEqual(is, expected)) return;
         if (Date.now() > end) assert.deepEqual(is, expected);

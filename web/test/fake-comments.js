@@ -4,6 +4,7 @@ import { edit, marksOf, versionsOf } from './fake-edits.js';
 
 const FIRST_ID = 350181845507911757n;
 const RULES = {
+    no_post: [404, 'there is no such post'],
     no_comment: [404, 'there is no such comment under this subject'],
     subject_closed: [409, 'the subject takes no more comments'],
     blocked: [403, 'one of the two users has blocked the other'],
@@ -129,6 +130,7 @@ export class FakeComments {
         if (what !== 'comments' || type !== 'post') return null;
         this.asked.push(`${method} ${path}`);
         if (this.fail) return refusal(this.fail);
+        if (!this.feed.sees(this.#owner(post)) && method !== 'DELETE') return problem('no_post');
         if (method !== 'GET') return this.#write(method, post, id, act, body);
         if (id === undefined) return this.#page(post, query, etag);
         if (!this.#find(post, id)) return problem('no_comment');
@@ -165,7 +167,7 @@ export class FakeComments {
             if (method === 'PUT') comment.likes.add(this.feed.me);
             else comment.likes.delete(this.feed.me);
             this.change(post, comment, {});
-            return [200, { likes: comment.likes.size }];
+            return [200, { likes: this.feed.sees(this.#owner(post)) ? comment.likes.size : 0 }];
         }
         if (act === 'report') {
             this.reports.push({ comment: id, reason: body.reason });

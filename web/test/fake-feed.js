@@ -25,6 +25,13 @@ export class FakeFeed {
     /** user -> name */
     people = new Map();
     following = new Set();
+    /** Users who let only those see their posts whom they accept; whom of them I have asked. */
+    closed = new Set();
+    asking = new Set();
+    /** Who follows me, who asks to, and who sees my posts. */
+    followers = new Set();
+    requests = new Set();
+    visibility = 'everybody';
     /** user -> {bio, url} */
     about = new Map();
     /** handle -> user */
@@ -72,6 +79,18 @@ export class FakeFeed {
         this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
     }
 
+    /** Somebody asks to follow me, or has accepted me. @param {number} user @param {'request' | 'accepted'} what */
+    tell(user, what) {
+        const time = Date.now();
+        this.notices.unshift({ id: `${time}.${what === 'request' ? 4 : 5}.${user}`, what, user, subject: null, comment: null, time });
+    }
+
+    /** Somebody takes me. @param {number} user */
+    accept(user) {
+        this.asking.delete(user);
+        this.changed(() => this.following.add(user));
+    }
+
     /** @param {string} post @returns {Set<number>} */
     likesOf(post) {
         if (!this.likes.has(post)) this.likes.set(post, new Set());
@@ -117,7 +136,7 @@ export class FakeFeed {
 
     /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */
     serve(method, path, query, body) {
-        const known = /^\/v1\/(posts|feed|users|follows|handles?|notices)(\/|$)/.test(path);
+        const known = /^\/v1\/(posts|feed|users|follows|followers|visibility|handles?|notices)(\/|$)/.test(path);
         if (!known) return null;
         this.asked.push(`${method} ${path}`);
         if (this.fail) return [this.fail.status, this.fail, this.fail.retryAfter ? { 'retry-after': this.fail.retryAfter } : {}];
@@ -136,12 +155,17 @@ export class FakeFeed {
             const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
             return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
         }
-        if (what === 'follows') return this.#follow(Number(id), method === 'PUT');
-        if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
-        if (list === 'following') {
-            const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
-            return [200, { items: items.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null })), next: null, total: this.following.size }];
+        if (what === 'visibility') return method === 'PUT' ? this.#see(body.posts) : [200, { posts: this.visibility }];
+        if (what === 'follows' || what === 'followers') {
+            if (id === 'requests') return this.#people(what === 'follows' ? this.asking : this.requests, after, limit);
+            if (!id || method === 'GET') return null;
+            if (Number(id) === this.me) return [400, { code: 'same_user', detail: 'the two users are the same' }];
+            return what === 'follows' ? this.#follow(Number(id), method === 'PUT') : this.#follower(Number(id), method === 'PUT');
         }
+        if (list === 'posts' && !this.sees(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
+        if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
+        if (list === 'following') return this.#people(this.following, after, limit);
+        if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : this.people.keys(), after, limit);
         if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
         return this.#user(Number(id), this.#handleOf(Number(id)));
@@ -153,7 +177,9 @@ export class FakeFeed {
 
     #user(user, handle) {
         const posts = this.posts.filter((post) => post.user === user).length;
-        return [200, { user, ...this.profile(user), ...this.about.get(user), handle, followers: 31, following: 12, posts }];
+        const profile = this.profile(user);
+        const about = profile.name === null ? { bio: null, url: null } : { bio: '', url: '', ...this.about.get(user) };
+        return [200, { user, ...profile, ...about, handle, followers: 31, following: 12, posts, ...(user !== this.me && { follow: this.#followOf(user) }) }];
     }
 
     #setHandle(handle) {
@@ -181,7 +207,7 @@ export class FakeFeed {
             if (post) this.remove(id);
             return [204];
         }
-        if (!post) return [404, { code: 'no_post', detail: 'there is no such post' }];
+        if (!post || !this.sees(post.user)) return [404, { code: 'no_post', detail: 'there is no such post' }];
         if (method === 'PUT') return this.edit(post, body) ?? [200, this.#shown(post)];
         if (list === 'edits') return [200, { items: versionsOf(post), next: null }];
         return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
@@ -190,14 +216,67 @@ export class FakeFeed {
     #like(method, id) {
         const told = this.nextLikes.shift();
         if (told) return [told.status, told];
+        const author = this.posts.find((one) => one.id === id)?.user;
+        if (!this.sees(author) && method === 'PUT') return [404, { code: 'no_post', detail: 'there is no such post' }];
         if (method === 'PUT') this.likesOf(id).add(this.me);
         else this.likesOf(id).delete(this.me);
-        return [200, { likes: this.likesOf(id).size, liked: method === 'PUT' }];
+        return [200, { likes: this.sees(author) ? this.likesOf(id).size : 0, liked: method === 'PUT' }];
     }
 
-    #follow(user, following) {
-        this.changed(() => (following ? this.following.add(user) : this.following.delete(user)));
-        return [200, { user, following }];
+    /** Whether I see the posts of that user. */
+    sees(user) {
+        return !this.closed.has(user) || this.following.has(user);
+    }
+
+    #follow(user, wanted) {
+        if (!wanted) this.unfollow(user);
+        else if (this.sees(user)) this.changed(() => this.following.add(user));
+        else this.asking.add(user);
+        return [200, { user, following: this.following.has(user), state: this.#followOf(user) }];
+    }
+
+    /** "following", "requested" or null */
+    #followOf(user) {
+        return this.following.has(user) ? 'following' : this.asking.has(user) ? 'requested' : null;
+    }
+
+    /** A block ends follows and requests of both. */
+    block(user) {
+        this.unfollow(user);
+        this.followers.delete(user);
+        this.requests.delete(user);
+    }
+
+    /** I do not follow that user, and do not ask to. */
+    unfollow(user) {
+        this.asking.delete(user);
+        this.changed(() => this.following.delete(user));
+    }
+
+    /** Somebody who asks to follow me is accepted, or does not follow me any more. */
+    #follower(user, accepted) {
+        if (accepted && !this.requests.has(user) && !this.followers.has(user)) return [404, { code: 'no_request', detail: 'the user has not asked to follow' }];
+        this.requests.delete(user);
+        this.followers[accepted ? 'add' : 'delete'](user);
+        return accepted ? [200, { user, follower: true }] : [204];
+    }
+
+    #see(posts) {
+        if (posts !== 'everybody' && posts !== 'followers') return [400, { code: 'bad_visibility', detail: '"posts" must be everybody or followers' }];
+        this.visibility = posts;
+        if (posts === 'everybody') {
+            for (const user of this.requests) this.followers.add(user);
+            this.requests.clear();
+        }
+        return [200, { posts: this.visibility }];
+    }
+
+    /** @param {Iterable<number>} users */
+    #people(users, after, limit) {
+        const all = [...users].sort((a, b) => a - b);
+        const left = all.filter((user) => after === null || user > Number(after));
+        const items = left.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null }));
+        return [200, { items, next: left.length > limit ? items.at(-1).user : null, total: all.length }];
     }
 
     #page(posts, after, limit) {

@@ -212,6 +212,7 @@ export class FakeServer {
         const before = this.friendships.get(user)?.state ?? 'none';
         const name = this.friendships.get(user)?.name ?? this.friends.get(user)?.name ?? '';
         const state = list === 'blocks' ? (on ? 'blocked' : 'none') : !on ? 'none' : before === 'none' ? 'requested' : before === 'invited' ? 'friends' : before;
+        if (state === 'blocked') this.feed.block(user);
         if (state === 'none') this.friendships.delete(user);
         else this.friendships.set(user, { name, state, since: state === 'requested' ? 0 : Date.now() - 100_000 });
         return state;

@@ -60,7 +60,7 @@ test('a new follower leads to who it is, and can be followed', async () => {
     await page.waitForSelector('#person-card[data-user="1020"]');
     await becomes(async () => [await focused(), 'follow']);
     await page.keyboard.press('Enter');
-    await page.waitForSelector('#follow[data-following="true"]');
+    await page.waitForSelector('#follow[data-follow="following"]');
     assert.equal(await page.isVisible('#notice-list'), false);
 });
 
@@ -94,10 +94,10 @@ test('says why they cannot be read, that a post is deleted, and that there are n
     server.feed.fail = null;
     await page.keyboard.press('Escape');
     await page.click('#notices summary');
-    await becomes(async () => [await page.textContent('#notice-list .text'), 'This post is deleted.']);
+    await becomes(async () => [await page.textContent('#notice-list .text'), 'This post cannot be seen any more.']);
     assert.equal(await page.isVisible('#notices-problem'), false);
     await page.click('#notice-list > li button');
-    await becomes(async () => [await page.textContent('#linked-gone'), 'This post is deleted.']);
+    await becomes(async () => [await page.textContent('#linked-gone'), 'This post cannot be seen any more.']);
     await isAccessible('a deleted post');
     await page.click('#notices summary');
     await page.click('#me summary');

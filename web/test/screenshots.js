@@ -14,10 +14,12 @@ if (!address?.includes('#token=')) {
     process.exit(2);
 }
 const WIDE = { viewport: { width: 1280, height: 800 } };
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.4 };
 const PICTURES = {
     page: WIDE,
     'page-dark': { ...WIDE, colorScheme: 'dark' },
-    'page-phone': { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.4 },
+    'page-phone': PHONE,
+    'page-feed': PHONE,
 };
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 
@@ -44,6 +46,8 @@ for (const [name, options] of Object.entries(PICTURES)) {
     await page.waitForSelector('#state[data-state="online"]');
     await page.waitForSelector('#list > li');
     await page.waitForSelector('#home > article', { state: 'attached' });
+    if (name === 'page-feed') await page.click('#tab-feed');
+    await page.mouse.move(0, 0); // over nothing that changes under it
     await page.waitForTimeout(3000); // markers, map and pictures are in their places
     writeFileSync(`${folder}/${name}.webp`, await webp(await page.screenshot()));
     await context.close();

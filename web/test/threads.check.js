@@ -392,7 +392,7 @@ test('a notice of a reply leads to it, among those around it, and from there to 
     server.feed.notify(1002, '5', '78');
     await page.reload();
     await state('online');
-    for (const [number, selector, message] of [[2, '#linked .thread-note', /not there any more/], [1, '#linked-gone:not([hidden])', /deleted/]]) {
+    for (const [number, selector, message] of [[2, '#linked .thread-note', /not there any more/], [1, '#linked-gone:not([hidden])', /cannot be seen any more/]]) {
         await page.click('#notices summary');
         await page.click(`#notice-list > li:nth-child(${number}) button`);
         await page.waitForFunction(([css, pattern]) => new RegExp(pattern).test(document.querySelector(css)?.textContent), [selector, message.source]);

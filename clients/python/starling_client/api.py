@@ -157,8 +157,17 @@ class StarlingApi:
 
     async def report_comment(self, subject: str, comment: str, reason: str) -> None:
         """Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202."""
-        path = f'{comments_path(subject)}/{comment}/report'
-        await self._http.patiently(lambda: self._http.exchange('POST', path, {'reason': reason}))
+        await self._report(f'{comments_path(subject)}/{comment}', reason)
+
+    async def report_post(self, post: str, reason: str) -> None:
+        """As report_comment; so is report_user."""
+        await self._report(f'/v1/posts/{post}', reason)
+
+    async def report_user(self, user: int, reason: str) -> None:
+        await self._report(f'/v1/users/{user}', reason)
+
+    async def _report(self, path: str, reason: str) -> None:
+        await self._http.patiently(lambda: self._http.exchange('POST', f'{path}/report', {'reason': reason}))
 
     async def get_comments_of(self, user: int, *, after: str | None = None, limit: int | None = None) -> Page[OwnComment]:
         """What a user has commented, the newest first: only my own."""
@@ -278,11 +287,36 @@ class StarlingApi:
         await self._http.decided('DELETE', '/v1/handle')
 
     async def follow(self, user: int) -> bool:
-        """Whether I follow now; as unfollow."""
+        """Whether I follow now. False: I have asked to, as only followers see the posts of this user."""
         return (await self._http.decided('PUT', f'/v1/follows/{user}')).get('following') is True
 
     async def unfollow(self, user: int) -> bool:
+        """Whether I follow now. Takes a request back, too."""
         return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
+
+    async def get_my_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
+        """Whom I have asked to follow, by user id, rising."""
+        return await self._people('/v1/follows/requests', after, limit)
+
+    async def get_follow_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
+        """Who has asked to follow me, by user id, rising."""
+        return await self._people('/v1/followers/requests', after, limit)
+
+    async def accept_follower(self, user: int) -> bool:
+        """Whether the user follows me now. ApiError no_request: the user has not asked."""
+        return (await self._http.decided('PUT', f'/v1/followers/{user}')).get('follower') is True
+
+    async def remove_follower(self, user: int) -> None:
+        """Declines a request, or removes a follower."""
+        await self._http.decided('DELETE', f'/v1/followers/{user}')
+
+    async def get_visibility(self) -> str:
+        """Who sees my posts: everybody or followers."""
+        return str((await self._http.ask('/v1/visibility')).get('posts'))
+
+    async def set_visibility(self, posts: str) -> str:
+        """everybody accepts all requests. What holds now."""
+        return str((await self._http.decided('PUT', '/v1/visibility', {'posts': posts})).get('posts'))
 
     async def mute(self, user: int) -> bool:
         """Whether I mute now; as unmute."""
@@ -297,6 +331,10 @@ class StarlingApi:
 
     async def unmute_nearby(self, user: int) -> bool:
         return (await self._http.decided('DELETE', f'/v1/nearby/mutes/{user}')).get('muted') is True
+
+    async def get_nearby_mutes(self, *, after: int | None = None, limit: int | None = None) -> Page[ListedUser]:
+        """Whom I leave out of my list of near friends, by user id, rising: without names."""
+        return await self._http.page('/v1/nearby/mutes', {'after': after, 'limit': limit}, each(read_listed_user))
 
     async def mutes_nearby(self, user: int) -> bool:
         """Whether I leave the user out of my list of near friends."""

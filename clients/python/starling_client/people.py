@@ -123,7 +123,7 @@ class Place:
 class Exported:
     """Something that is kept of me."""
     kind: str
-    """account, friends, following, followers, muted, posts, notices, comments, likes, reports or history."""
+    """account, friends, following, followers, requesting, requested, muted, posts, notices, comments, edits, likes, reports or history."""
     item: dict[str, Any]
     """The members that openapi.yaml names, as they are there."""
 

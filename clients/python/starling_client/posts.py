@@ -38,6 +38,8 @@ class Post:
     """Of its text, from 1; each edit adds one."""
     edited: int | None = None
     """When its text was last edited, ms since the epoch; None: never."""
+    state: str | None = None
+    """held: nobody else sees it before a moderator approves it; hidden: by a moderator, who reads it; None: it is shown."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class User:
     posts: int | None
     bio: str | None = None
     url: str | None = None
+    follow: str | None = None
+    """How I follow the user: following or requested; None: I do neither, or that process does not answer."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ def read_post(item: Any) -> Post | None:
                 tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
                 int(number(item.get('time'), 0)), not isinstance(text, str), int_or_none(item.get('comments')),
                 int_or_none(item.get('likes')), liked if isinstance(liked, bool) else None, int(number(item.get('version'), 1)),
-                int_or_none(item.get('edited')))
+                int_or_none(item.get('edited')), text_or_none(item.get('state')))
 
 
 def read_posts(items: Any) -> List[Post]:
@@ -185,7 +189,7 @@ def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
     return User(int(answer['user']), text_or_none(answer.get('name')), text_or_none(answer.get('avatar_url')),
                 text_or_none(answer.get('handle')), followers, following, posts, text_or_none(answer.get('bio')),
-                text_or_none(answer.get('url')))
+                text_or_none(answer.get('url')), text_or_none(answer.get('follow')))
 
 
 def read_listed_user(item: dict[str, Any]) -> ListedUser:

@@ -146,6 +146,24 @@ async def test_what_is_not_decided_in_time_or_later_than_that_fails(server, api)
 
 
 @with_api
+async def test_who_sees_my_posts_and_who_has_asked_to(server, api):
+    server.answers = [(200, {'posts': 'everybody'}), (200, {'posts': 'followers'}), (200, {'user': 8, 'follow': 'requested'}),
+                      (200, {'items': [{'user': 9}], 'next': None, 'total': 1}), (200, {'items': [{'user': 8}], 'next': None, 'total': 1}),
+                      (200, {'items': [{'user': 6}], 'next': 6}), (200, {'user': 8, 'follower': True}),
+                      (204, b'')]
+    assert [await api.get_visibility(), await api.set_visibility('followers')] == ['everybody', 'followers']
+    assert (await api.get_user(8)).follow == 'requested'
+    assert [one.user for one in (await api.get_my_requests(limit=5)).items] == [9]
+    assert [one.user for one in (await api.get_follow_requests(limit=5)).items] == [8]
+    assert [one.user for one in (await api.get_nearby_mutes(limit=1)).items] == [6]
+    assert await api.accept_follower(8)
+    await api.remove_follower(8)
+    assert [f'{method} {path}' for method, path, *_ in server.asked] == [
+        'GET /v1/visibility', 'PUT /v1/visibility', 'GET /v1/users/8', 'GET /v1/follows/requests?limit=5',
+        'GET /v1/followers/requests?limit=5', 'GET /v1/nearby/mutes?limit=1', 'PUT /v1/followers/8', 'DELETE /v1/followers/8']
+
+
+@with_api
 async def test_follows_mutes_deletions_users(server, api):
     server.answers = [(200, {'user': 8, 'following': True}), (200, {'user': 8, 'following': False}), (200, {'user': 8, 'muted': True}),
                       (200, {'user': 8, 'muted': False}), (200, {'user': 8, 'muted': True}), (200, {'user': 8, 'muted': False}),
@@ -223,6 +241,11 @@ async def test_comments_are_written(server, api):
     await api.report_comment('post:7', '8', 'Spam')
     assert [f'{method} {path[19:]}' for method, path, *_ in server.asked[2:]] == [
         'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report']
+    server.answers = [(202, {'reported': True})] * 2
+    await api.report_post('5', 'Spam')
+    await api.report_user(7, 'Rude')
+    assert [asked[:3] for asked in server.asked[-2:]] == [
+        ('POST', '/v1/posts/5/report', {'reason': 'Spam'}), ('POST', '/v1/users/7/report', {'reason': 'Rude'})]
     server.answers = [(409, {'code': 'subject_closed', 'detail': 'closed'})]
     with pytest.raises(ApiError) as raised:
         await api.post_comment('post:7', 'x')

@@ -6,7 +6,8 @@ from .feed import Feed
 from .geo import HOME, at
 from .waiting import eventually
 
-KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'edits', 'likes', 'reports', 'history'
+KINDS = 'account', 'friends', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'notices', 'comments', 'edits', \
+    'likes', 'reports', 'history'
 
 
 class Belongings:
@@ -38,6 +39,9 @@ class Belongings:
         self.commenting.like(subject, self.user, self.others['id'])
         self.commenting.like_post(subject, self.user, self.idol)
         self.commenting.http(self.user).ok('POST', f'{self.commenting.path(subject)}/{self.others["id"]}/report', json={'reason': 'it is rude'})
+        for user, other in (self.user, self.friend), (self.friend, self.user):
+            eventually(lambda: self.http(other).put('/v1/visibility', json={'posts': 'followers'}).status_code == 200)
+            eventually(lambda: self.http(user).put(f'/v1/follows/{other}').json().get('state') == 'requested')
         self.places = [at(10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
             cluster.report_http(self.user, *place, time=1_700_000_000_000 + i)
@@ -75,9 +79,10 @@ class Belongings:
     def check(self, found):
         """Everything is there."""
         assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends',
-                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle}]
+                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers'}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
+        assert found['requesting'] == found['requested'] == [{'user': self.friend}]
         assert found['muted'] == [{'user': self.stranger}]
         assert [(p['id'], p['text']) for p in found['posts']] == [(p['id'], p['text']) for p in reversed(self.posts)]
         assert sorted((n['what'], n['user']) for n in found['notices']) == [

@@ -1,10 +1,12 @@
 """A whole starling: topics of its own on the session's broker, and daemons on free ports."""
+import collections
 import itertools
 import json
 import os
 import pathlib
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import requests
 
@@ -263,13 +265,16 @@ class Cluster:
             self.http(user).ok('PUT', '/v1/sharing', json={'mode': mode})
 
     def befriend(self, *pairs):
-        """Makes friends of pairs by the gateway's request, and waits until both halves are written."""
-        gateway = self.gateway()
+        """Makes friends of pairs by the gateway's requests, many at a time, and waits until both halves are written."""
+        gateway, friends = self.gateway(), collections.defaultdict(set)
         for a, b in pairs:
-            gateway.ok('POST', '/v1/friendships', json={'a': a, 'b': b})
-        for a, b in pairs:
-            eventually(lambda user=a, other=b: other in self.friends_of(user), what=f'{a} and {b} are friends')
-            eventually(lambda user=b, other=a: other in self.friends_of(user), what=f'{b} and {a} are friends')
+            friends[a].add(b)
+            friends[b].add(a)
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda pair: gateway.ok('POST', '/v1/friendships', json=dict(zip('ab', pair))), pairs))
+        for user, expected in friends.items():
+            eventually(lambda user=user, expected=expected: expected <= self.friends_of(user),
+                       what=f'{user} is a friend of {expected}')
 
     def acquaint(self, me, *friends):
         """All of them share, and the first is a friend of each of the others."""

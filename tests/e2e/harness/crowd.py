@@ -90,11 +90,7 @@ class Crowd(Feed):
     """
     crowd = Crowd(cluster)
     crowd.each(people, crowd.first_page)      # many at a time; the first failure is raised
-
-    of_times: whether pages are also read from a time to another.
     """
-
-    of_times = True
 
     def __init__(self, cluster):
         super().__init__(cluster)
@@ -131,7 +127,7 @@ class Crowd(Feed):
         ends = sorted(random.Random(user).choices([post_time(post) for post in expected] or [0], k=2))
         some = [post for post in expected if ends[0] <= post_time(post) < ends[1]]
         wrong = self._wrong(user, expected, limit=limit)
-        return wrong or (self._wrong(user, some, limit=limit, **{'from': ends[0], 'to': ends[1]}) if self.of_times else None)
+        return wrong or self._wrong(user, some, limit=limit, **{'from': ends[0], 'to': ends[1]})
 
     def _wrong(self, user, expected, **query) -> str | None:
         pages = self.pages(user, '/v1/feed', **query)

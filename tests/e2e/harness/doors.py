@@ -5,10 +5,12 @@ import subprocess
 import sys
 
 from .broker import REPOSITORY
+from .driven import check_built, java
 from .processes import clean_environment, die_with_parent
 
 _FOLDER = REPOSITORY / 'tests/protocol'
-DOORS = {'javascript': [shutil.which('node') or 'node', _FOLDER / 'door.mjs'], 'python': [sys.executable, _FOLDER / 'door.py']}
+DOORS = {'java': java('ProtocolDoor'), 'javascript': [shutil.which('node') or 'node', _FOLDER / 'door.mjs'],
+         'python': [sys.executable, _FOLDER / 'door.py']}
 
 
 class Refused(Exception):
@@ -29,6 +31,7 @@ class Door:
     """
 
     def __init__(self, kind: str, url: str, token: str, **options):
+        check_built(kind)
         self._child = subprocess.Popen([*DOORS[kind], json.dumps({'url': url, 'token': token, **options})], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, text=True, bufsize=1, env=clean_environment(), preexec_fn=die_with_parent)
 

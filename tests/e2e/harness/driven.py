@@ -12,8 +12,19 @@ from .waiting import eventually
 
 _FOLDER = REPOSITORY / 'tests/protocol'
 _JAVA = REPOSITORY / 'clients/java/target'
-DRIVERS = {'java': ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx128m', '-cp', f'{_JAVA}/classes:{_JAVA}/test-classes:{_JAVA}/lib/*',
-                    'starling.client.ProtocolDriver'],
+
+
+def java(program: str) -> list:
+    """One of the tests of clients/java."""
+    return ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx128m', '-cp', f'{_JAVA}/classes:{_JAVA}/test-classes:{_JAVA}/lib/*',
+            f'starling.client.{program}']
+
+
+def check_built(kind: str):
+    assert kind != 'java' or (_JAVA / 'lib').exists(), 'clients/java is not built: mvn -f clients/java/pom.xml test-compile'
+
+
+DRIVERS = {'java': java('ProtocolDriver'),
            'javascript': [shutil.which('node') or 'node', _FOLDER / 'driver.mjs'],
            'python': [sys.executable, _FOLDER / 'driver.py']}
 
@@ -29,7 +40,7 @@ class Driven:
     def __init__(self, kind: str, url: str, token: str | None, lat: float | None, lng: float | None, tokens=None,
                  environment: dict | None = None, **options):
         """lat, lng: None: no position. tokens: called whenever the client's token function is (token is None then). environment: more variables."""
-        assert kind != 'java' or (_JAVA / 'lib').exists(), 'clients/java is not built: mvn -f clients/java/pom.xml test-compile'
+        check_built(kind)
         place = {} if lat is None else {'lat': lat, 'lng': lng}
         arguments = {'url': url, **place, **({} if token is None else {'token': token}), **options}
         self.kind, self.events, self._tokens = kind, [], tokens

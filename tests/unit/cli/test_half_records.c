@@ -100,7 +100,7 @@ TEST(each_side_is_told_apart) {
 
 TEST(records_of_another_shape_cannot_be_read) {
     static const uint8_t NO_KEY[17] = {0}, KEY[17] = {[7] = 1, [8] = RELATION_FOLLOWING, [16] = 2};
-    static const uint8_t LATER[17] = {[7] = 1, [8] = 4, [16] = 2}, PAIR[16] = {[7] = 1, [15] = 2};
+    static const uint8_t LATER[17] = {[7] = 1, [8] = 6, [16] = 2}, PAIR[16] = {[7] = 1, [15] = 2};
     uint8_t nonsense[] = {1, 0xfe};
     struct buffer value = {.data = nonsense, .size = sizeof nonsense};
     struct half_said said;

@@ -85,9 +85,13 @@ TEST(a_command_concerns_both_users) {
 }
 
 TEST(a_relation_has_both_users_and_what_it_is_in_its_key) {
-    static const char *const EXPECTED[] = {"\"000000000000000500000000000000000f\"", "[5,\"follows\",15]",
-                                           "[5,\"followed by\",15]", "[5,\"mutes\",15]",
-                                           "\"000000000000000504000000000000000f\""};
+    static const char *const EXPECTED[] = {"\"000000000000000500000000000000000f\"",
+                                           "[5,\"follows\",15]",
+                                           "[5,\"followed by\",15]",
+                                           "[5,\"mutes\",15]",
+                                           "[5,\"asked by\",15]",
+                                           "[5,\"asks\",15]",
+                                           "\"000000000000000506000000000000000f\""};
     for (size_t relation = 0; relation < ARRAY_SIZE(EXPECTED); relation++) {
         struct sample sample = sample_of(&TOPIC_FOLLOWS);
         uint8_t key[17] = {[7] = 5, [8] = relation, [16] = 15};
@@ -146,6 +150,19 @@ TEST(a_follow_command_concerns_both_users) {
     with_key(&sample, 5, 0);
     event_encode_follow_command(
         &sample.value, &(struct follow_command){.kind = FOLLOW_COMMAND_MUTE, .user = 5, .other = 9, .time = 1});
+    with_value(&sample);
+    assert_true(concerns(&sample, 5));
+    assert_true(concerns(&sample, 9));
+    assert_false(concerns(&sample, 1));
+    buffer_free(&sample.value);
+}
+
+TEST(a_follower_command_concerns_the_author_and_the_reader) {
+    struct sample sample = sample_of(&TOPIC_FOLLOWER_COMMANDS);
+    with_key(&sample, 5, 0);
+    event_encode_follower_command(
+        &sample.value,
+        &(struct follower_command){.kind = FOLLOWER_COMMAND_ACCEPT, .author = 5, .reader = 9, .time = 1});
     with_value(&sample);
     assert_true(concerns(&sample, 5));
     assert_true(concerns(&sample, 9));

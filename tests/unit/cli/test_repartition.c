@@ -84,14 +84,21 @@ TEST(test_records_go_where_their_keys_belong, struct world *world) {
 
 TEST(test_a_post_goes_to_its_author_and_to_where_its_id_says, struct world *world) {
     int64_t author = author_of(2), id = ids_make(ids_tick(TIME, 0, -1), 2);
-    uint8_t key[16];
+    uint8_t key[24];
     bytes_put_be64(key, (uint64_t)author);
     bytes_put_be64(key + 8, (uint64_t)id);
-    assert_int_equal(give(world, &TOPIC_POSTS, key, sizeof key, NULL, 0), 0);
+    assert_int_equal(give(world, &TOPIC_POSTS, key, 16, NULL, 0), 0);
     assert_int_equal(world->count, 2);
     assert_int_equal(world->puts[0].partition, hash_user_partition(author, AFTER));
     assert_int_equal(world->puts[1].partition, 2);
     assert_int_equal(repartition_counts(world->repartition).newest_ms, TIME);
+    memset(key + 16, 0, 8);
+    key[23] = 1; // the version of a former text
+    assert_int_equal(give(world, &TOPIC_POST_TEXTS, key, sizeof key, "x", 1), 0);
+    assert_int_equal(world->count, 2);
+    assert_int_equal(world->puts[0].partition, hash_user_partition(author, AFTER));
+    assert_int_equal(world->puts[1].partition, 2);
+    assert_memory_equal(world->puts[1].key, key, sizeof key);
     world->code = -11;
     assert_int_equal(give(world, &TOPIC_POST_TEXTS, key, sizeof key, "x", 1), -11);
     assert_int_equal(world->count, 1);
@@ -100,13 +107,17 @@ TEST(test_a_post_goes_to_its_author_and_to_where_its_id_says, struct world *worl
 /* The copy that an earlier migration has made is made anew; what lies elsewhere is nobody's. */
 TEST(test_only_what_lies_where_it_belongs_is_copied, struct world *world) {
     int64_t author = author_of(2);
-    uint8_t key[16];
-    struct kafka_record record = {.topic = &TOPIC_POSTS, .partition = 3, .key = key, .key_size = sizeof key};
+    uint8_t key[24] = {[23] = 1};
+    struct kafka_record record = {.topic = &TOPIC_POSTS, .partition = 3, .key = key, .key_size = 16};
     bytes_put_be64(key, (uint64_t)author);
     bytes_put_be64(key + 8, (uint64_t)ids_make(ids_tick(TIME, 0, -1), 3));
     assert_int_equal(repartition_record(world->repartition, &record, world, put), 0);
+    record.topic = &TOPIC_POST_TEXTS;
+    record.key_size = sizeof key; // a former text
+    assert_int_equal(repartition_record(world->repartition, &record, world, put), 0);
     assert_int_equal(repartition_counts(world->repartition).left_out, 0);
     record.topic = &TOPIC_FOLLOWS;
+    record.key_size = 16;
     assert_int_equal(repartition_record(world->repartition, &record, world, put), 0);
     assert_int_equal(repartition_counts(world->repartition).left_out, 1);
     assert_int_equal(world->count, 0);

@@ -77,6 +77,7 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     command->review = (enum comment_command_review)(world_chance(world, 4) ? 0 : world_chance(world, 3));
     command->closing = (enum comment_command_closing)(world_chance(world, 4) ? 0 : world_chance(world, 3));
     command->time = world->now_ms;
+    if (comment_command_writes(kind) && !world_chance(world, 8)) command->state = COMMENT_COMMAND_HELD;
     if (kind == COMMENT_COMMAND_EDIT) draw_edit(world, drawn);
 }
 

@@ -142,6 +142,7 @@ static int write_comment(struct model *model, const struct model_command *drawn,
     if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
     int64_t owner = fresh ? command->owner : subject->owner;
     bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE;
+    bool held = (subject->review == COMMENT_SUBJECT_BEFORE && !owns) || command->state == COMMENT_COMMAND_HELD;
     if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
     if (reply && !import && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     int refused = import ? DONE : may_write(subject, command, owner, drawn->time_ms);
@@ -166,9 +167,9 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .level = command->level,
         .versions = {{.text = command->text, .editor = -1}},
         .version_count = 1,
-        .state = import                                               ? (enum comment_state)command->state
-                 : subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD
-                                                                      : COMMENT_VISIBLE,
+        .state = import ? (enum comment_state)command->state
+                 : held ? COMMENT_HELD
+                        : COMMENT_VISIBLE,
     };
     subject->structure++;
     struct model_comment *made = &subject->comments[subject->count - 1];

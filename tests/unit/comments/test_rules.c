@@ -116,6 +116,22 @@ TEST(likes_count_each_user_once) {
     assert_int_equal(thread.subject.counters, 2);
 }
 
+TEST(a_subject_itself_is_reported) {
+    struct thread thread = {.registered = false};
+    struct comment_command command = command_of(COMMENT_COMMAND_REPORT, OTHER);
+    command.comment = 0;
+    assert_null(comment_command_complaint(&command));
+    command.owner = -1;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_NO_SUBJECT);
+    command.owner = OWNER;
+    for (int i = 0; i < 2; i++) {
+        thread.reaction_changed = false;
+        assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+        assert_true(thread.reported && thread.reaction_changed == !i); // each user once
+        assert_false(thread.registered || thread.subject_changed || thread.likes);
+    }
+}
+
 TEST(a_subject_itself_is_liked) {
     struct thread thread = {.registered = false};
     struct comment_command command = command_of(COMMENT_COMMAND_LIKE, AUTHOR);
@@ -271,6 +287,10 @@ TEST(review_holds_comments_of_all_but_the_owner) {
     assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
     assert_int_equal(thread.made.comment.state, COMMENT_VISIBLE);
     assert_int_equal(thread.made.comment.floor, 2);
+    command.state = COMMENT_COMMAND_HELD; // for what its text says
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.made.comment.state, COMMENT_HELD);
+    assert_int_equal(thread.subject.held, 1);
 }
 
 TEST(a_deleted_comment_keeps_its_floor_and_its_replies) {

@@ -77,6 +77,10 @@ static void put_line(struct world *w, struct lines *lines, const char *topic, in
                           item->answer.posts.items[i].author);
         break;
     case TIMELINE_ITEM_EDITED: buffer_format(&out, " edited %" PRId64, item->edited.id); break;
+    case TIMELINE_ITEM_MODERATED:
+        buffer_format(&out, " %s %" PRId64 " by %d", item->moderated.hidden ? "hidden" : "shown", item->moderated.id,
+                      (int)item->moderated.times);
+        break;
     case TIMELINE_ITEM_HOT: buffer_format(&out, " hot %" PRId64, item->hot.id); break;
     case TIMELINE_ITEM_GONE:
         buffer_format(&out, " gone %" PRId64 " by %" PRId64, item->gone.id, item->gone.author);
@@ -684,7 +688,7 @@ static size_t newest_of_all(struct world *w, const int64_t *authors, struct post
     int64_t ids[64];
     bool more;
     for (int64_t i = 0; i < NEAR; i++) {
-        done(w, posts_of(w->posts, 0, authors[i], 0, INT64_MAX, ids, ARRAY_SIZE(ids), &found, &more, &failure),
+        done(w, posts_of(w->posts, 0, authors[i], 0, INT64_MAX, false, ids, ARRAY_SIZE(ids), &found, &more, &failure),
              &failure);
         for (size_t k = 0; k < found; k++) refs[count++] = (struct post_ref){.author = i, .id = ids[k]};
     }

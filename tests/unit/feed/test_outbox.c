@@ -36,7 +36,7 @@ static struct world *world_new(void) {
     uv_loop_init(&w->loop);
     fake_kafka_start();
     fake_topic(&TOPIC_TIMELINES, PARTITIONS);
-    fake_topic(&TOPIC_FOLLOW_COMMANDS, PARTITIONS);
+    fake_topic(&TOPIC_FOLLOWER_COMMANDS, PARTITIONS);
     fake_topic(&TOPIC_DELIVERIES, PARTITIONS);
     assert_int_equal(outbox_new(&(struct outbox_options){.loop = &w->loop,
                                                          .kafka = &w->kafka,
@@ -64,8 +64,8 @@ static void put_item(struct world *w) {
 }
 
 static void put_command(struct world *w) {
-    const struct follow_command command = {.kind = FOLLOW_COMMAND_UNFOLLOW, .user = 1, .other = 2, .time = 3};
-    outbox_follow_command(w->outbox, &command);
+    const struct follower_command command = {.kind = FOLLOWER_COMMAND_END, .author = 1, .reader = 2, .time = 3};
+    outbox_follower_command(w->outbox, &command);
 }
 
 /* Closes the open epoch. */

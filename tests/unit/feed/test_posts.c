@@ -208,7 +208,7 @@ static void expect_author(struct world *w, int32_t p, const struct rows *rows, i
     if (live_count) qsort(live, live_count, sizeof *live, falling);
     done(w, posts_count(w->posts, p, author, &count, &failure), &failure);
     CHECK(w, count == (int64_t)live_count);
-    done(w, posts_of(w->posts, p, author, above, before, got, max, &got_count, &more, &failure), &failure);
+    done(w, posts_of(w->posts, p, author, above, before, false, got, max, &got_count, &more, &failure), &failure);
     for (size_t i = 0; i < live_count; i++) {
         if (live[i] <= above || live[i] >= before) continue;
         if (in_range < max) CHECK(w, in_range < got_count && got[in_range] == live[i]);
@@ -529,6 +529,38 @@ TEST(a_deleted_post_without_a_time_is_deleted) {
     world_free(w);
 }
 
+TEST(moderators_hide_a_post_and_show_it_again) {
+    struct world *w = world_of_one();
+    static const struct post STATES[] = {{.state = POST_LIVE, .key = {"k", 1}},
+                                         {.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 1},
+                                         {.state = POST_LIVE, .key = {"k", 1}, .moderated = 2},
+                                         {.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 3},
+                                         {.state = POST_HELD, .key = {"k", 1}, .moderated = 4},
+                                         {.state = POST_DELETED, .key = {"k", 1}, .deleted = 9, .moderated = 5}};
+    int64_t ids[2], count;
+    size_t listed;
+    bool more;
+    for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
+        const struct post *post = &STATES[i];
+        struct post_found found;
+        bool shown = post->state == POST_LIVE, hidden = !shown;
+        posts_take_index(w->posts, 0, (int64_t)i, 5, 77, post);
+        assert_int_equal(posts_write(w->posts, &failure), 0);
+        assert_int_equal(posts_find_key(w->posts, 0, 5, "k", 1, &found, &failure), 0);
+        assert_true(found.found && found.hidden == hidden && post_is_shown(&found) == shown);
+        assert_int_equal(found.held, post->state == POST_HELD);
+        assert_int_equal(found.deleted, post->deleted);
+        if (!found.deleted) assert_int_equal(found.moderated, post->moderated);
+        assert_int_equal(posts_count(w->posts, 0, 5, &count, &failure), 0);
+        assert_int_equal(count, shown);
+        for (int also = 0; also <= 1; also++) {
+            assert_int_equal(posts_of(w->posts, 0, 5, 0, INT64_MAX, also, ids, 2, &listed, &more, &failure), 0);
+            assert_int_equal(listed, shown || (also && !post->deleted));
+        }
+    }
+    world_free(w);
+}
+
 TEST(only_attached_partitions_are_read) {
     struct world *w = world_of_one();
     struct post_found found;
@@ -541,7 +573,7 @@ TEST(only_attached_partitions_are_read) {
     assert_int_equal(posts_find_key(w->posts, 1, 5, "k", 1, &found, &failure), -ESTALE);
     assert_int_equal(posts_client_key(w->posts, 1, 5, 5, &text, &failure), -ESTALE);
     assert_int_equal(posts_count(w->posts, 1, 5, &count, &failure), -ESTALE);
-    assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, ids, 1, &listed, &more, &failure), -ESTALE);
+    assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, false, ids, 1, &listed, &more, &failure), -ESTALE);
     assert_int_equal(posts_text(w->posts, 1, 5, 5, &text, &failure), -ESTALE);
     assert_int_equal(posts_forgettable(w->posts, 1, 5, &found, 1, &listed, &failure), -ESTALE);
     assert_int_equal(posts_next(w->posts, 1, 0), -1);

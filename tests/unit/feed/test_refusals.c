@@ -6,8 +6,8 @@
 enum { PARTITIONS = 2, COMMANDS = 3000, START = 1000000 };
 
 static struct follow_refusal refusal_of(int64_t command) {
-    return (struct follow_refusal){.command = command,
-                                   .reason = command % 3 ? FOLLOW_REFUSAL_FULL : FOLLOW_REFUSAL_BLOCKED};
+    return (struct follow_refusal){
+        .command = command, .reason = command % 3 ? FOLLOW_REFUSAL_FULL : FOLLOW_REFUSAL_BLOCKED, .author = 1};
 }
 
 /* Commands are refused now and then; some records come twice, as after a rebalance. */

@@ -4,7 +4,7 @@
 #include "unit/feed/relation_steps.h"
 #include "unit/kit/kit.h"
 
-enum { PARTITIONS = 3, USERS = 45, KINDS = 4, TOPIC_MAX = 4000, HISTORIES = 5, STEPS = 150 };
+enum { PARTITIONS = 3, USERS = 45, KINDS = 6, TOPIC_MAX = 4000, HISTORIES = 5, STEPS = 150 };
 
 struct record {
     struct relation_half half;
@@ -121,7 +121,7 @@ static void expect(struct world *w, struct part *part) {
     done(w, relation_lists_finish(w->lists, partition, clock_wall_ms(), &failure), &failure);
     part->building = false;
     for (int64_t user = partition; user < USERS; user += PARTITIONS)
-        for (int relation = RELATION_FOLLOWING; relation <= RELATION_MUTED; relation++)
+        for (int relation = RELATION_FOLLOWING; relation <= RELATION_REQUESTING; relation++)
             expect_list(w, partition, user, (enum relation)relation);
 }
 
@@ -251,7 +251,7 @@ TEST(lists_in_memory_follow_the_topic) {
 TEST(keys_come_back) {
     static const int64_t USERS_OF_KEYS[] = {0, 1, 255, 256, INT64_MAX};
     for (size_t i = 0; i < ARRAY_SIZE(USERS_OF_KEYS); i++) {
-        for (int relation = RELATION_FOLLOWING; relation <= RELATION_MUTED; relation++) {
+        for (int relation = RELATION_FOLLOWING; relation <= RELATION_REQUESTING; relation++) {
             const struct relation_half half = {
                 .user = USERS_OF_KEYS[i], .other = USERS_OF_KEYS[4 - i], .relation = (enum relation)relation};
             struct relation_half read = {.user = -1};
@@ -270,7 +270,7 @@ TEST(keys_come_back) {
     static const struct {
         size_t at;
         uint8_t byte;
-    } WRONG[] = {{0, 0x80}, {9, 0x80}, {8, 0}, {8, 4}, {8, 255}};
+    } WRONG[] = {{0, 0x80}, {9, 0x80}, {8, 0}, {8, 6}, {8, 255}};
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
         uint8_t key[RELATION_KEY_SIZE];
         memcpy(key, KEY, sizeof key);

@@ -153,49 +153,83 @@ TEST(only_new_posts_have_no_id) {
     }
 }
 
+TEST(followers_commands_name_whom_they_are_about) {
+    for (enum follower_command_kind kind = FOLLOWER_COMMAND_ASK; kind <= FOLLOWER_COMMAND_EVERYBODY; kind++) {
+        bool of_all = kind == FOLLOWER_COMMAND_FOLLOWERS || kind == FOLLOWER_COMMAND_EVERYBODY;
+        for (int64_t reader = -1; reader <= 1; reader++) {
+            struct follower_command command = {.kind = kind, .author = 1, .reader = reader, .time = 1};
+            bool good = of_all ? reader < 0 : reader == 0;
+            assert_int_equal(follower_command_complaint(&command) == NULL, good);
+            command.time = 0;
+            assert_non_null(follower_command_complaint(&command));
+            command.time = 1;
+            command.author = -1;
+            assert_non_null(follower_command_complaint(&command));
+        }
+    }
+}
+
+TEST(who_may_see_is_one_predicate) {
+    for (int bits = 0; bits < 16; bits++) {
+        const struct sight_now now = {
+            .own = bits & 1, .for_followers = bits & 2, .follows = bits & 4, .blocked = bits & 8};
+        bool may = now.own;                               // the author
+        if (!now.for_followers) may = true;               // everybody
+        if (now.for_followers && now.follows) may = true; // accepted followers
+        if (now.blocked && !now.own) may = false;         // never across a block
+        assert_int_equal(sight_decide(&now), may);
+    }
+}
+
 enum { MAX = 3 };
 
-static enum follow_verdict decide(enum follow_command_kind kind, int64_t blocked, const struct relation_now *now) {
-    return follow_decide(&(struct follow_command){.kind = kind, .user = 1, .other = 2, .blocked = blocked}, now, MAX);
+static enum follower_verdict decide(enum follower_command_kind kind, int64_t following, int64_t blocked,
+                                    const struct follower_now *now) {
+    return follower_decide(
+        &(struct follower_command){.kind = kind, .author = 1, .reader = 2, .following = following, .blocked = blocked},
+        now, MAX);
 }
 
 /* The command of a block that is carried out late, or once more, ends what was there before the block, and nothing that stands
- * since it was lifted. While a block stands it ends any follow. */
+ * since it was lifted. While a block stands it ends any follow and any request. */
 TEST(a_block_ends_no_later_follow) {
     enum { BLOCKED = 1000 };
-    for (int set = 0; set < 2; set++) {
-        for (int blocked = 0; blocked < 2; blocked++) {
-            for (int64_t since = 0; since <= 2 * BLOCKED; since += BLOCKED / 2) {
-                const struct relation_now now = {.set = set, .blocked = blocked, .since = since};
-                bool ends = set && (blocked || since <= BLOCKED);
-                assert_int_equal(decide(FOLLOW_COMMAND_UNFOLLOW, BLOCKED, &now), ends ? FOLLOW_CLEAR : FOLLOW_NOTHING);
-                assert_int_equal(decide(FOLLOW_COMMAND_UNFOLLOW, 0, &now), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
-            }
+    for (int bits = 0; bits < 8; bits++) {
+        for (int64_t since = 0; since <= 2 * BLOCKED; since += BLOCKED / 2) {
+            const struct follower_now now = {
+                .follows = bits & 1, .requested = bits & 2, .blocked = bits & 4, .since = since};
+            bool any = now.follows || now.requested, ends = any && (now.blocked || since <= BLOCKED);
+            assert_int_equal(decide(FOLLOWER_COMMAND_END, 0, BLOCKED, &now), ends ? FOLLOWER_ENDS : FOLLOWER_NOTHING);
+            assert_int_equal(decide(FOLLOWER_COMMAND_END, 0, 0, &now), any ? FOLLOWER_ENDS : FOLLOWER_NOTHING);
         }
     }
 }
 
 TEST(follows_are_decided) {
-    for (int set = 0; set < 2; set++) {
-        for (int blocked = 0; blocked < 2; blocked++) {
-            for (size_t following = 0; following <= MAX + 1; following++) {
-                const struct relation_now now = {.set = set, .blocked = blocked, .following = following};
-                enum follow_verdict follow = set                ? FOLLOW_NOTHING
-                                             : blocked          ? FOLLOW_BLOCKED
-                                             : following >= MAX ? FOLLOW_FULL
-                                                                : FOLLOW_SET;
-                assert_int_equal(decide(FOLLOW_COMMAND_FOLLOW, 0, &now), follow);
-                // Whom one cannot follow one can mute, and what is set can always be cleared.
-                assert_int_equal(decide(FOLLOW_COMMAND_MUTE, 0, &now), set ? FOLLOW_NOTHING : FOLLOW_SET);
-                assert_int_equal(decide(FOLLOW_COMMAND_UNFOLLOW, 0, &now), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
-                assert_int_equal(decide(FOLLOW_COMMAND_UNMUTE, 0, &now), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
+    for (int bits = 0; bits < 16; bits++) {
+        for (int64_t following = 0; following <= MAX + 1; following++) {
+            for (size_t requests = FOLLOWER_REQUESTS_MAX - 1; requests <= FOLLOWER_REQUESTS_MAX; requests++) {
+                const struct follower_now now = {.follows = bits & 1,
+                                                 .requested = bits & 2,
+                                                 .blocked = bits & 4,
+                                                 .for_followers = bits & 8,
+                                                 .requests = requests};
+                bool asked = now.for_followers && now.requested;
+                enum follower_verdict ask = now.follows || asked                ? FOLLOWER_NOTHING
+                                            : now.blocked                       ? FOLLOWER_BLOCKED
+                                            : following >= MAX                  ? FOLLOWER_FULL
+                                            : !now.for_followers                ? FOLLOWER_FOLLOWS
+                                            : requests >= FOLLOWER_REQUESTS_MAX ? FOLLOWER_CROWDED
+                                                                                : FOLLOWER_REQUESTS;
+                bool accepts = now.requested && !now.blocked;
+                assert_int_equal(decide(FOLLOWER_COMMAND_ASK, following, 0, &now), ask);
+                assert_int_equal(decide(FOLLOWER_COMMAND_ACCEPT, following, 0, &now),
+                                 accepts ? FOLLOWER_FOLLOWS : FOLLOWER_NOTHING);
+                assert_int_equal(decide(FOLLOWER_COMMAND_FOLLOWERS, following, 0, &now), FOLLOWER_NOTHING);
+                assert_int_equal(decide(FOLLOWER_COMMAND_EVERYBODY, following, 0, &now), FOLLOWER_NOTHING);
             }
         }
     }
-    assert_int_equal(follow_relation(FOLLOW_COMMAND_FOLLOW), RELATION_FOLLOWING);
-    assert_int_equal(follow_relation(FOLLOW_COMMAND_UNFOLLOW), RELATION_FOLLOWING);
-    assert_int_equal(follow_relation(FOLLOW_COMMAND_MUTE), RELATION_MUTED);
-    assert_int_equal(follow_relation(FOLLOW_COMMAND_UNMUTE), RELATION_MUTED);
 }
 
 TEST(posts_are_decided) {
@@ -203,6 +237,10 @@ TEST(posts_are_decided) {
     const struct post_now none = {.exists = false}, live = {.exists = true}, gone = {.exists = true, .deleted = now_ms};
     assert_int_equal(post_decide(POST_COMMAND_POST, &none, now_ms), POST_MAKE);
     assert_int_equal(post_decide(POST_COMMAND_POST, &live, now_ms), POST_NOTHING);
+    const struct post_now banned = {.exists = false, .banned = true}, own = {.exists = true, .banned = true};
+    assert_int_equal(post_decide(POST_COMMAND_POST, &banned, now_ms), POST_NOTHING);
+    assert_int_equal(post_decide(POST_COMMAND_DELETE, &own, now_ms),
+                     POST_REMOVE); // a ban takes nobody's own posts away from them
     assert_int_equal(post_decide(POST_COMMAND_POST, &gone, now_ms + 2 * day), POST_NOTHING); // its key is not free yet
     assert_int_equal(post_decide(POST_COMMAND_DELETE, &none, now_ms), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_DELETE, &live, now_ms), POST_REMOVE);
@@ -212,6 +250,31 @@ TEST(posts_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms - day), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day - 1), POST_NOTHING);
     assert_int_equal(post_decide(POST_COMMAND_FORGET, &gone, now_ms + day), POST_FORGET);
+}
+
+TEST(moderators_decide) {
+    const struct post_now none = {.exists = false}, shown = {.exists = true}, hidden = {.exists = true, .hidden = true},
+                          gone = {.exists = true, .deleted = 1, .hidden = true};
+    assert_int_equal(post_decide(POST_COMMAND_HIDE, &shown, 0), POST_HIDE);
+    assert_int_equal(post_decide(POST_COMMAND_RESTORE, &hidden, 0), POST_SHOW);
+    assert_int_equal(post_decide(POST_COMMAND_DELETE, &hidden, 0), POST_REMOVE);
+    const enum post_command_kind kinds[] = {POST_COMMAND_HIDE, POST_COMMAND_RESTORE};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(post_decide(kinds[i], &none, 0), POST_NOTHING);
+        assert_int_equal(post_decide(kinds[i], &gone, 0), POST_NOTHING);
+        assert_int_equal(post_decide(kinds[i], i ? &shown : &hidden, 0), POST_NOTHING);
+        struct post_command command = {.kind = kinds[i], .user = 1, .id = 2, .editor = 9, .reason = {"rude", 4}};
+        assert_null(post_command_complaint(&command));
+        command.editor = -1;
+        assert_non_null(post_command_complaint(&command));
+    }
+    const struct post_now held = {.exists = true, .hidden = true, .held = true};
+    assert_int_equal(post_decide(POST_COMMAND_HIDE, &held, 0), POST_HIDE);
+    assert_int_equal(post_decide(POST_COMMAND_RESTORE, &held, 0), POST_SHOW);
+    struct post_now edited = {.exists = true, .hidden = true, .version = 1, .read = 1};
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_NOTHING); // its author may not
+    edited.moderator = true;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &edited, 0), POST_EDIT);
 }
 
 TEST(edits_are_decided) {
@@ -225,6 +288,9 @@ TEST(edits_are_decided) {
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
     now.version = now.read = EDIT_VERSIONS_MAX - 1;
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_EDIT);
+    now.banned = true;
+    assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
+    now.banned = false;
     now.deleted = 1;
     assert_int_equal(post_decide(POST_COMMAND_EDIT, &now, 0), POST_NOTHING);
     now = (struct post_now){.exists = false, .read = 1};

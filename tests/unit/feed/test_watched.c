@@ -192,6 +192,31 @@ TEST(test_those_who_have_an_edited_post_are_told_anew) {
     watched_table_free(table);
 }
 
+static bool follows_three(void *context, const struct watched *watched, int64_t author) {
+    return author == 3 && watched->user == 1;
+}
+
+TEST(test_followers_are_told_of_what_moderators_decide) {
+    struct watched_table *table = watched_table_new(PARTITIONS);
+    struct watched *follower = watched_put(table, 1, 0), *other = watched_put(table, 2, 1);
+    while (watched_due(table)) {}
+    watched_settled(follower);
+    watched_settled(other);
+    follower->known = other->known = true;
+    watched_job(table, WATCHED_JOB_HIDDEN, 3, 7);
+    assert_true(watched_work(table, 100, follows_three, NULL) > 0);
+    assert_ptr_equal(watched_due(table), follower);
+    assert_null(watched_due(table));
+    assert_true(follower->gone_count == 1 && follower->gone[0] == 7 && !follower->anew && follower->known);
+    watched_settled(follower);
+    watched_job(table, WATCHED_JOB_SHOWN, 3, 7);
+    assert_true(watched_work(table, 100, follows_three, NULL) > 0);
+    assert_ptr_equal(watched_due(table), follower);
+    assert_null(watched_due(table));
+    assert_true(follower->anew && !follower->known && other->known);
+    watched_table_free(table);
+}
+
 /* ---- screens ---- */
 
 /* A timeline, and a screen that has all of its posts. Messages about posts that are further down than the newest ones get lost at

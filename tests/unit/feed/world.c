@@ -1,7 +1,9 @@
 #include "unit/feed/world.h"
 
+#include "base/bytes.h"
 #include "base/chance.h"
 #include "event/delivery.h"
+#include "feed/audience.h"
 #include "feed/edited.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
@@ -20,17 +22,18 @@ enum {
     POSTS = 512  /* of a history, at most */
 };
 
-enum log_kind { FOLLOWS, POSTS_LOG, TIMELINES, REQUESTS, HOT, LOGS };
+enum log_kind { FOLLOWS, POSTS_LOG, SEES, BLOCKS, TIMELINES, REQUESTS, HOT, LOGS, STATES = BLOCKS + 1 };
 
-const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects", "attach",  "kept",      "backlog",
-                                                 "request", "rebuild", "horizon", "following", "content",
-                                                 "dedupe",  "version", "silence", "restored"};
+const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects", "attach",    "kept",    "backlog", "request",
+                                                 "rebuild", "horizon", "following", "content", "dedupe",  "version",
+                                                 "hidden",  "silence", "restored",  "sights",  "asked",   "blocked"};
 
 /* A record of any log: a half, a post, or an item for some users. */
 struct entry {
     struct relation_half half;
     int64_t author, id;
-    bool set;
+    bool set, hidden;  /* of a post: live, hidden */
+    int32_t moderated; /* of a post */
     int64_t users[USERS];
     size_t user_count;
     uint8_t item[1024];
@@ -49,7 +52,8 @@ struct disk {
     struct posts *posts;
     struct inboxes *inboxes;
     struct effects *effects;
-    int64_t ends[2]; /* of FOLLOWS and POSTS_LOG, when it was attached; -1: never in this history */
+    struct audience audience;
+    int64_t ends[STATES]; /* when it was attached; -1: never in this history */
 };
 
 /* The effects of one record that are not acknowledged. */
@@ -78,7 +82,7 @@ struct owner_of_part {
 };
 
 struct feed_world {
-    char folder[64];
+    const char *folder;
     struct chance chance;
     enum feed_rule without;
     struct entries logs[LOGS][PARTS];
@@ -91,11 +95,13 @@ struct feed_world {
     struct pending *filling; /* effects go there */
     int64_t users[USERS];
     size_t user_count;
-    bool follows[USERS][USERS];
+    bool follows[USERS][USERS], asks[USERS][USERS]; /* reader, author */
+    bool for_followers[USERS], blocked[USERS][USERS];
     struct {
         int64_t id, author;
         int64_t version, kept; /* of its text: now, and that a gateway keeps for ever; 0: none */
-        bool live;
+        int32_t moderated;
+        bool live, hidden;
     } posts[POSTS];
     size_t post_count;
     int64_t tick;
@@ -167,6 +173,24 @@ static void put_hot(void *context, int32_t part, int64_t author, const struct ti
 
 /* ---- disks ---- */
 
+static const char *no_take(void *context, struct table_store *table, const struct kafka_record *record,
+                           struct error *reason) {
+    return NULL;
+}
+
+static void sights_open(struct disk *disk, int part, int64_t from[STATES]) {
+    struct audience *audience = &disk->audience;
+    *audience = (struct audience){.store = disk->store,
+                                  .relations = disk->relations,
+                                  .blocks = blocks_new(disk->store, PARTS, no_take, NULL),
+                                  .visibility = visibility_store_new(disk->store, PARTS)};
+    struct table_store *tables[] = {visibility_table(audience->visibility), audience->blocks};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(table_store_open(tables[i], part, 0, 0, &error), 0);
+        from[SEES + i] = table_store_next(tables[i], part, 0);
+    }
+}
+
 static void disk_open(struct feed_world *w, struct disk *disk, int part, int turn) {
     FREED char *lists = mem_format("%s/%d-%d-lists", w->folder, part, turn);
     FREED char *store = mem_format("%s/%d-%d-posts", w->folder, part, turn);
@@ -181,8 +205,8 @@ static void disk_open(struct feed_world *w, struct disk *disk, int part, int tur
 }
 
 /* A process that begins has nothing in memory. */
-static void disk_attach(struct feed_world *w, struct disk *disk, const struct hot *hot, int part, int64_t *follows,
-                        int64_t *posts, int64_t *timelines) {
+static void disk_attach(struct feed_world *w, struct disk *disk, const struct hot *hot, int part, int64_t from[STATES],
+                        int64_t *timelines) {
     disk->posts = posts_new(disk->store, PARTS, INT64_C(1) << 50);
     disk->inboxes = inboxes_new(&(struct inboxes_options){.store = disk->store,
                                                           .partitions = PARTS,
@@ -201,10 +225,11 @@ static void disk_attach(struct feed_world *w, struct disk *disk, const struct ho
                                                           .timeline = put_timeline,
                                                           .request = put_request,
                                                           .hot = put_hot});
-    assert_int_equal(relation_lists_attach(disk->relations, part, 1, follows, &error), 0);
+    assert_int_equal(relation_lists_attach(disk->relations, part, 1, &from[FOLLOWS], &error), 0);
     assert_int_equal(posts_open(disk->posts, part, 0, 0, &error), 0);
     assert_int_equal(inboxes_open(disk->inboxes, part, 0, 0, &error), 0);
-    *posts = posts_next(disk->posts, part, 0);
+    from[POSTS_LOG] = posts_next(disk->posts, part, 0);
+    sights_open(disk, part, from);
     *timelines = inboxes_next(disk->inboxes, part, 0);
 }
 
@@ -214,6 +239,8 @@ static void disk_detach(struct disk *disk, int part) {
     effects_free(disk->effects);
     inboxes_free(disk->inboxes);
     posts_free(disk->posts);
+    table_store_free(disk->audience.blocks);
+    visibility_store_free(disk->audience.visibility);
     disk->posts = NULL;
     disk->inboxes = NULL;
     disk->effects = NULL;
@@ -224,6 +251,8 @@ static void disk_lose(struct owner_of_part *o) {
     assert_int_equal(relation_lists_reset(disk->relations, o->part, &error), 0);
     assert_int_equal(posts_reset(disk->posts, o->part, 0, &error), 0);
     assert_int_equal(inboxes_reset(disk->inboxes, o->part, 0, &error), 0);
+    assert_int_equal(table_store_reset(visibility_table(disk->audience.visibility), o->part, 0, &error), 0);
+    assert_int_equal(table_store_reset(disk->audience.blocks, o->part, 0, &error), 0);
     disk->ends[0] = -1;
 }
 
@@ -233,8 +262,9 @@ static struct disk *disk_of(struct owner_of_part *o) { return &o->disks[o->turn]
 
 static bool is_live(struct owner_of_part *o) {
     const struct disk *disk = disk_of(o);
-    if (o->world->without == RULE_RESTORED) return true;
-    return o->at[FOLLOWS] >= disk->ends[0] && o->at[POSTS_LOG] >= disk->ends[1];
+    bool live = true;
+    for (int log = 0; log < STATES; log++) live &= o->at[log] >= disk->ends[log];
+    return live || o->world->without == RULE_RESTORED;
 }
 
 static int64_t lower(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -257,17 +287,15 @@ static void forget_pending(struct owner_of_part *o) {
 static void attach(struct owner_of_part *o) {
     struct feed_world *w = o->world;
     struct disk *disk = disk_of(o);
-    int64_t follows, posts, own;
+    int64_t from[STATES], own;
     hot_free(o->hot);
     edited_free(o->edited);
     o->hot = hot_new();
     o->edited = edited_new();
     forget_pending(o);
-    disk_attach(w, disk, o->hot, o->part, &follows, &posts, &own);
-    if (disk->ends[0] < 0 || w->without != RULE_ATTACH) {
-        disk->ends[0] = end_of(w, FOLLOWS, o->part);
-        disk->ends[1] = end_of(w, POSTS_LOG, o->part);
-    }
+    disk_attach(w, disk, o->hot, o->part, from, &own);
+    if (disk->ends[0] < 0 || w->without != RULE_ATTACH)
+        for (int log = 0; log < STATES; log++) disk->ends[log] = end_of(w, (enum log_kind)log, o->part);
     for (int p = 0; p < PARTS; p++) o->hot_at[p] = w->logs[HOT][p].first;
     for (int log = 0; log < LOGS; log++) o->at[log] = w->group[log][o->part];
     if (own < w->kept[o->part]) { // pushes were missed
@@ -275,9 +303,10 @@ static void attach(struct owner_of_part *o) {
     } else if (w->without != RULE_ATTACH) {
         o->at[TIMELINES] = own;
     }
-    int64_t first_follow = w->logs[FOLLOWS][o->part].first, first_post = w->logs[POSTS_LOG][o->part].first;
-    o->at[FOLLOWS] = follows > first_follow ? follows : first_follow;
-    o->at[POSTS_LOG] = posts > first_post ? posts : first_post;
+    for (int log = 0; log < (w->without == RULE_SIGHTS ? SEES : STATES); log++) {
+        int64_t first = w->logs[log][o->part].first;
+        o->at[log] = from[log] > first ? from[log] : first;
+    }
     o->caught_up = false;
     catch_up(o);
 }
@@ -302,10 +331,32 @@ static void take_timeline(struct owner_of_part *o, const struct entry *entry, in
     inboxes_read_to(inboxes, o->part, offset + 1);
 }
 
+static void take_visibility(struct owner_of_part *o, const struct entry *entry, int64_t offset) {
+    struct table_store *table = visibility_table(disk_of(o)->audience.visibility);
+    uint8_t key[VISIBILITY_KEY_SIZE];
+    FREED_BUFFER value = {.size = 0};
+    const char *reason = NULL;
+    bytes_put_be64(key, (uint64_t)entry->author);
+    event_encode_visibility(&value, &(struct visibility){.posts = VISIBILITY_FOLLOWERS, .since = 1});
+    const struct kafka_record record = {.partition = o->part,
+                                        .offset = offset,
+                                        .key = key,
+                                        .key_size = sizeof key,
+                                        .value = entry->set ? value.data : NULL,
+                                        .value_size = entry->set ? value.size : 0};
+    assert_int_equal(TABLE_STORE_KIND.take(table, 0, &record, &reason, &error), 0);
+    assert_null(reason);
+    assert_int_equal(table_store_write(table, &error), 0);
+}
+
 /* State, once. */
 static void apply(struct owner_of_part *o, enum log_kind log, const struct entry *entry, int64_t offset) {
     struct disk *disk = disk_of(o);
-    struct post post = {.state = entry->set ? POST_LIVE : POST_DELETED, .deleted = entry->set ? 0 : 1};
+    struct post post = {.state = !entry->set     ? POST_DELETED
+                                 : entry->hidden ? POST_HIDDEN
+                                                 : POST_LIVE,
+                        .deleted = entry->set ? 0 : 1,
+                        .moderated = entry->moderated};
     switch (log) {
     case FOLLOWS:
         relation_lists_take(disk->relations, o->part, offset, 1, &entry->half, entry->set);
@@ -314,6 +365,11 @@ static void apply(struct owner_of_part *o, enum log_kind log, const struct entry
     case POSTS_LOG:
         posts_take_index(disk->posts, o->part, offset, entry->author, entry->id, &post);
         assert_int_equal(posts_write(disk->posts, &error), 0);
+        break;
+    case SEES: take_visibility(o, entry, offset); break;
+    case BLOCKS:
+        blocks_take(disk->audience.blocks, o->part, offset, entry->half.user, entry->half.other, entry->set);
+        assert_int_equal(table_store_write(disk->audience.blocks, &error), 0);
         break;
     case TIMELINES: take_timeline(o, entry, offset); break;
     default: break;
@@ -358,9 +414,11 @@ static void step_hot(struct owner_of_part *o, int part) {
     assert_int_equal(delivery_read_timeline(o->world->codec, entry->item, entry->item_size, &item), 0);
     if (item.kind == TIMELINE_ITEM_EDITED)
         edited_put(o->edited, item.edited.id, item.edited.version, 0, 0);
+    else if (item.kind == TIMELINE_ITEM_MODERATED && o->world->without != RULE_HIDDEN)
+        hot_moderate(o->hot, item.moderated.id, item.moderated.times, item.moderated.hidden, 0, 0);
     else if (item.kind == TIMELINE_ITEM_HOT)
         hot_put(o->hot, entry->users[0], item.hot.id);
-    else
+    else if (item.kind == TIMELINE_ITEM_HOT_GONE)
         hot_remove(o->hot, entry->users[0], item.hot_gone.id);
 }
 
@@ -370,7 +428,7 @@ static bool step(struct owner_of_part *o) {
     int choices[LOGS + PARTS], count = 0;
     bool live = is_live(o);
     for (int log = FOLLOWS; log <= REQUESTS; log++) {
-        int64_t end = live ? end_of(w, (enum log_kind)log, o->part) : log <= POSTS_LOG ? disk_of(o)->ends[log] : 0;
+        int64_t end = live ? end_of(w, (enum log_kind)log, o->part) : log < STATES ? disk_of(o)->ends[log] : 0;
         if (o->at[log] < end) choices[count++] = log;
     }
     for (int p = 0; live && p < PARTS; p++) {
@@ -441,11 +499,59 @@ static struct entry *append_half(struct feed_world *w, int64_t user, int64_t oth
     return entry;
 }
 
-static void command_follow(struct feed_world *w, size_t a, size_t b, bool on) {
+static void follow(struct feed_world *w, size_t a, size_t b, bool on) {
     if (w->follows[a][b] == on) return;
     w->follows[a][b] = on;
     append_half(w, w->users[a], w->users[b], RELATION_FOLLOWING, on);
     append_half(w, w->users[b], w->users[a], RELATION_FOLLOWER, on);
+}
+
+static void request(struct feed_world *w, size_t a, size_t b, bool on) {
+    if (w->asks[a][b] == on) return;
+    w->asks[a][b] = on;
+    append_half(w, w->users[a], w->users[b], RELATION_REQUESTING, on);
+    append_half(w, w->users[b], w->users[a], RELATION_REQUESTED, on);
+}
+
+static void accept_request(struct feed_world *w, size_t a, size_t b) {
+    if (!w->asks[a][b]) return;
+    request(w, a, b, false);
+    if (!w->blocked[a][b]) follow(w, a, b, true);
+}
+
+/* The reader's: a wish to follow, or the end of it; also the author's, who declines and removes. */
+static void command_follow(struct feed_world *w, size_t a, size_t b, bool on) {
+    if (!on) {
+        follow(w, a, b, false);
+        request(w, a, b, false);
+    } else if (!w->blocked[a][b] && !w->follows[a][b]) {
+        (w->for_followers[b] ? request : follow)(w, a, b, true);
+    }
+}
+
+static void command_visibility(struct feed_world *w, size_t a, bool for_followers) {
+    if (w->for_followers[a] == for_followers) return;
+    for (size_t b = 0; b < w->user_count && !for_followers; b++) accept_request(w, b, a);
+    w->for_followers[a] = for_followers;
+    struct entry *entry = append(w, SEES, part_of(w->users[a]));
+    entry->author = w->users[a];
+    entry->set = for_followers;
+}
+
+/* The owners' commands, which end follows, come later: end_across. */
+static void command_block(struct feed_world *w, size_t a, size_t b, bool on) {
+    if (w->blocked[a][b] == on) return;
+    w->blocked[a][b] = w->blocked[b][a] = on;
+    for (int i = 0; i < 2; i++) {
+        int64_t user = w->users[i ? b : a], other = w->users[i ? a : b];
+        struct entry *entry = append(w, BLOCKS, part_of(user));
+        entry->half = (struct relation_half){.user = user, .other = other};
+        entry->set = on;
+    }
+}
+
+static void end_across(struct feed_world *w, size_t a, size_t b) {
+    if (w->blocked[a][b]) command_follow(w, a, b, false);
 }
 
 static void command_post(struct feed_world *w, size_t a) {
@@ -456,6 +562,8 @@ static void command_post(struct feed_world *w, size_t a) {
     w->posts[w->post_count].author = w->users[a];
     w->posts[w->post_count].version = 1;
     w->posts[w->post_count].kept = 0;
+    w->posts[w->post_count].moderated = 0;
+    w->posts[w->post_count].hidden = false;
     w->posts[w->post_count++].live = true;
     struct entry *entry = append(w, POSTS_LOG, part);
     entry->author = w->users[a];
@@ -484,6 +592,18 @@ static void command_edit(struct feed_world *w) {
     entry->item_size = (size_t)(timeline_item_write(entry->item, &item) - entry->item);
 }
 
+/* A moderator hides a post, or shows it again. */
+static void command_moderate(struct feed_world *w) {
+    size_t i = roll(w, (uint32_t)w->post_count);
+    if (!w->posts[i].live) return;
+    struct entry *entry = append(w, POSTS_LOG, part_of(w->posts[i].author));
+    entry->author = w->posts[i].author;
+    entry->id = w->posts[i].id;
+    entry->set = true;
+    entry->hidden = w->posts[i].hidden = !w->posts[i].hidden;
+    entry->moderated = ++w->posts[i].moderated;
+}
+
 /* ---- pages ---- */
 
 static int newest_first(const void *a, const void *b) {
@@ -495,7 +615,8 @@ static size_t expected_page(const struct feed_world *w, size_t reader, int64_t p
     size_t count = 0;
     for (size_t i = 0; i < w->post_count; i++) {
         for (size_t a = 0; a < w->user_count; a++) {
-            if (w->posts[i].live && w->users[a] == w->posts[i].author && w->follows[reader][a])
+            if (w->posts[i].live && !w->posts[i].hidden && w->users[a] == w->posts[i].author && w->follows[reader][a] &&
+                !w->blocked[reader][a])
                 page[count++] = w->posts[i].id;
         }
     }
@@ -528,8 +649,8 @@ static size_t pull(struct feed_world *w, const struct id_list *following, int64_
     bool more;
     for (size_t i = 0; i < following->count; i++) {
         struct owner_of_part *o = &w->owners[part_of(following->items[i])];
-        assert_int_equal(posts_of(disk_of(o)->posts, o->part, following->items[i], 0, horizon + 1, ids + count, PAGE,
-                                  &found, &more, &error),
+        assert_int_equal(posts_of(disk_of(o)->posts, o->part, following->items[i], 0, horizon + 1, false, ids + count,
+                                  PAGE, &found, &more, &error),
                          0);
         count += found;
     }
@@ -575,7 +696,7 @@ static size_t both_ways(struct feed_world *w, const struct inbox *inbox, const s
 static size_t page_of(struct feed_world *w, int64_t reader, int64_t *ids) {
     struct owner_of_part *o = &w->owners[part_of(reader)];
     struct inbox inbox = {.request = -1};
-    struct id_list following = {.items = NULL};
+    struct id_list following = {.items = NULL}, scratch = {.items = NULL};
     size_t count = SIZE_MAX;
     int64_t horizon;
     assert_int_equal(inboxes_find(disk_of(o)->inboxes, o->part, reader, SIZE_MAX, &inbox, &error), 0);
@@ -583,12 +704,17 @@ static size_t page_of(struct feed_world *w, int64_t reader, int64_t *ids) {
     assert_int_equal(relation_lists_all(disk_of(o)->relations, o->part, reader, RELATION_FOLLOWING, &following, &error),
                      0);
     if (w->without == RULE_FOLLOWING) follow_all(w, &following);
+    if (w->without != RULE_BLOCKED)
+        assert_int_equal(blocks_leave_out(disk_of(o)->store, disk_of(o)->audience.blocks, o->part, reader, &following,
+                                          &scratch, &error),
+                         0);
     count = (w->without == RULE_DEDUPE ? both_ways : gather)(w, &inbox, o->hot, &following, ids, &horizon);
     if (count < PAGE && horizon && w->without != RULE_HORIZON) count = pull(w, &following, horizon, ids, count);
     if (count > PAGE) count = PAGE;
 finish:
     inbox_free(&inbox);
     id_list_free(&following);
+    id_list_free(&scratch);
     return count;
 }
 
@@ -610,6 +736,33 @@ static size_t show(struct feed_world *w, int64_t reader, const int64_t *ids, siz
 static void read_page(struct feed_world *w, int64_t reader) {
     int64_t page[PAGE + 8 * POSTS];
     show(w, reader, page, page_of(w, reader, page));
+}
+
+/* ---- who sees what ---- */
+
+/* As the author's owner says it. */
+static bool may_see(struct feed_world *w, size_t author, size_t reader) {
+    int64_t user = w->users[author], other = w->users[reader];
+    struct owner_of_part *o = &w->owners[part_of(user)];
+    const struct relation_half asked = {user, other, RELATION_REQUESTED};
+    bool may, has = false;
+    assert_int_equal(audience_may_see(&disk_of(o)->audience, o->part, user, other, &may, &error), 0);
+    if (w->without == RULE_ASKED)
+        assert_int_equal(relation_lists_has(disk_of(o)->relations, o->part, &asked, &has, NULL, &error), 0);
+    return may || has;
+}
+
+/* Of how many pairs it is not what was decided. */
+static int wrong_sights(struct feed_world *w) {
+    int wrong = 0;
+    for (size_t author = 0; author < w->user_count; author++) {
+        for (size_t reader = 0; reader < w->user_count; reader++) {
+            bool follows = w->follows[reader][author];
+            bool expected = author == reader || (!w->blocked[author][reader] && (!w->for_followers[author] || follows));
+            wrong += may_see(w, author, reader) != expected;
+        }
+    }
+    return wrong;
 }
 
 /* ---- histories ---- */
@@ -644,6 +797,16 @@ static void act(struct feed_world *w) {
         command_edit(w);
     else if (r >= 82 && r < 90)
         read_page(w, w->users[a]);
+    else if (r >= 90 && r < 92)
+        accept_request(w, a, b);
+    else if (r >= 92 && r < 94)
+        command_visibility(w, a, happens(w, .6));
+    else if (r >= 94 && r < 96)
+        command_block(w, a, b, happens(w, .6));
+    else if (r >= 96 && r < 98)
+        end_across(w, a, b);
+    else if (r >= 98 && w->post_count)
+        command_moderate(w);
 }
 
 static void trouble(struct feed_world *w, double chance) {
@@ -672,6 +835,9 @@ static void start(struct feed_world *w, uint64_t seed, enum feed_rule without) {
     w->user_count = 3 + roll(w, USERS - 2);
     for (size_t i = 0; i < USERS; i++) w->users[i] = (int64_t)(seed * 1000 + (uint64_t)without * 10 + i);
     memset(w->follows, 0, sizeof w->follows);
+    memset(w->asks, 0, sizeof w->asks);
+    memset(w->for_followers, 0, sizeof w->for_followers);
+    memset(w->blocked, 0, sizeof w->blocked);
     w->post_count = 0;
     for (int log = 0; log < LOGS; log++) {
         for (int p = 0; p < PARTS; p++) {
@@ -713,6 +879,7 @@ int feed_world_history(struct feed_world *w, uint64_t seed, enum feed_rule witho
         size_t count = page_of(w, w->users[i], page), want = expected_page(w, i, wanted);
         wrong += count != want || memcmp(page, wanted, want * sizeof *page) != 0 || show(w, w->users[i], page, count);
     }
+    wrong += wrong_sights(w);
     for (int p = 0; p < PARTS; p++) { // the next history finds inboxes that go on where its logs begin
         while (inboxes_write(disk_of(&w->owners[p])->inboxes, SIZE_MAX, &error) > 0)
             ;
@@ -722,9 +889,7 @@ int feed_world_history(struct feed_world *w, uint64_t seed, enum feed_rule witho
 
 struct feed_world *feed_world_new(void) {
     struct feed_world *w = mem_zero(1, sizeof *w);
-    bool memory = access("/dev/shm", W_OK) == 0; // a lost disk costs synced writes, thousands of times
-    snprintf(w->folder, sizeof w->folder, "%s/starling-feed-XXXXXX", memory ? "/dev/shm" : "/tmp");
-    assert_non_null(mkdtemp(w->folder));
+    w->folder = kit_folder(); // a lost disk costs synced writes, thousands of times: better in memory
     w->codec = kit_codec();
     w->scratch = page_scratch_new();
     w->tick = 1;

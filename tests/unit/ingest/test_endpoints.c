@@ -9,6 +9,7 @@ static const struct endpoint PEOPLE[] = {
     {"GET", "/v1/people/{user}", nothing, NEEDS_TOKEN},
     {"PUT", "/v1/people/{user}", nothing, NEEDS_USER},
     {"POST", "/v1/people", nothing, NEEDS_GATEWAY},
+    {"DELETE", "/v1/people/all", nothing, NEEDS_GATEWAY},
 };
 static const struct endpoint COMMENTS[] = {
     {"DELETE", "/v1/comments/{type:word}/{id:text}", nothing, NEEDS_USER},
@@ -77,6 +78,14 @@ TEST(methods_of_a_path_are_listed, struct table *table) {
     assert_int_equal(match.kind, MATCH_BAD_METHOD);
     assert_string_equal(match.allowed, "GET, HEAD, PUT, OPTIONS");
     assert_string_equal(find(table, "HEAD /v1/people", 405).allowed, "POST, OPTIONS");
+}
+
+TEST(a_path_that_is_a_pattern_matches_no_other, struct table *table) {
+    assert_true(find(table, "DELETE /v1/people/all", 204).endpoint == &PEOPLE[3]);
+    struct endpoint_match match = find(table, "PUT /v1/people/all", 405);
+    assert_int_equal(match.kind, MATCH_BAD_METHOD);
+    assert_string_equal(match.allowed, "DELETE, OPTIONS");
+    assert_int_equal(find(table, "DELETE /v1/people/5", 405).kind, MATCH_BAD_METHOD);
 }
 
 TEST(answers_are_counted, struct table *table) {

@@ -116,7 +116,8 @@ static void remove_folder(void *folder) {
 }
 
 char *kit_folder(void) {
-    char *folder = mem_format("/tmp/%s-XXXXXX", program_invocation_short_name);
+    const char *place = getenv("TMPDIR");
+    char *folder = mem_format("%s/%s-XXXXXX", place && *place ? place : "/tmp", program_invocation_short_name);
     assert_non_null(mkdtemp(folder));
     kit_after(remove_folder, folder);
     return folder;

@@ -78,7 +78,7 @@ struct codec *kit_codec(void);
 struct log *kit_log(void);
 void kit_loop(uv_loop_t *loop); /* begins it */
 
-/* The path of a new folder in /tmp, which goes with all that is in it when the test is over. */
+/* The path of a new folder in TMPDIR, or else in /tmp, which goes with all that is in it when the test is over. */
 char *kit_folder(void);
 void kit_remove(const char *path); /* with all that is in it */
 void kit_write(const char *path, const char *text);

@@ -51,7 +51,8 @@ struct found {
     char text[2048], subject[256];
 };
 
-static bool take_found(void *context, const struct comment_wide *comment) {
+static bool take_found(void *context, const struct index_row *row) {
+    const struct comment_wide *comment = &row->comment;
     struct found *found = context;
     assert_true(found->count < FAR_LIMIT);
     found->ids[found->count++] = comment->id;
@@ -179,8 +180,8 @@ TEST(a_text_without_words_is_refused, struct fixture *f) {
     assert_int_equal(run(f, &query, &found, &more), -EINVAL);
 }
 
-static bool wait_for_the_deadline(void *context, const struct comment_wide *comment) {
-    (void)comment;
+static bool wait_for_the_deadline(void *context, const struct index_row *row) {
+    (void)row;
     while (clock_monotonic_us() <= *(int64_t *)context) usleep(1000);
     return true;
 }
@@ -273,9 +274,9 @@ enum { SEARCHERS = 8, LOG_MAX = 80 << 20 };
 
 static atomic_bool searchers_stop;
 
-static bool take_time(void *context, const struct comment_wide *comment) {
+static bool take_time(void *context, const struct index_row *row) {
     (void)context;
-    (void)comment;
+    (void)row;
     usleep(20000);
     return true;
 }

@@ -1,4 +1,4 @@
-/* Tests words.c and folding.c. The terms of texts, and the expressions of queries. */
+/* Tests words.c, and lib/folding by it. The terms of texts, and the expressions of queries. */
 #include "moderation/words.h"
 #include "unit/kit/kit.h"
 

@@ -161,8 +161,23 @@ export class StarlingApi {
     }
 
     /** A report is safe as soon as it is answered 202. @param {string} subject @param {string} id @param {string} reason */
-    async reportComment(subject, id, reason) {
-        await this.#http.patiently(() => this.#http.exchange('POST', `${commentsPath(subject)}/${id}/report`, { reason }));
+    reportComment(subject, id, reason) {
+        return this.#report(`${commentsPath(subject)}/${id}`, reason);
+    }
+
+    /** @param {string} id @param {string} reason */
+    reportPost(id, reason) {
+        return this.#report(`/v1/posts/${id}`, reason);
+    }
+
+    /** @param {string} user @param {string} reason */
+    reportUser(user, reason) {
+        return this.#report(`/v1/users/${user}`, reason);
+    }
+
+    /** @param {string} path @param {string} reason */
+    async #report(path, reason) {
+        await this.#http.patiently(() => this.#http.exchange('POST', `${path}/report`, { reason }));
     }
 
     /** What a user has commented: only my own. @param {string} user @param {ListQuery} [query] */
@@ -316,6 +331,36 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/follows/${user}`);
     }
 
+    /** @param {ListQuery} [query] */
+    getMyRequests(query) {
+        return this.#people('/v1/follows/requests', query);
+    }
+
+    /** @param {ListQuery} [query] */
+    getFollowRequests(query) {
+        return this.#people('/v1/followers/requests', query);
+    }
+
+    /** @param {string} user */
+    acceptFollower(user) {
+        return this.#relate('PUT', `/v1/followers/${user}`);
+    }
+
+    /** @param {string} user */
+    async removeFollower(user) {
+        await this.#http.decided('DELETE', `/v1/followers/${user}`);
+    }
+
+    /** @returns {Promise<import('../index.js').Visibility>} */
+    async getVisibility() {
+        return (await this.#http.ask('/v1/visibility')).posts;
+    }
+
+    /** @param {import('../index.js').Visibility} posts @returns {Promise<import('../index.js').Visibility>} */
+    async setVisibility(posts) {
+        return (await this.#http.decided('PUT', '/v1/visibility', { posts })).posts;
+    }
+
     /** @param {string} user */
     mute(user) {
         return this.#relate('PUT', `/v1/mutes/${user}`);
@@ -336,7 +381,7 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/nearby/mutes/${user}`);
     }
 
-    /** @param {string} user @returns {Promise<boolean>} whether I leave the user out of my list of near friends */
+    /** @param {string} user */
     roundFor(user) {
         return this.#relate('PUT', `/v1/friends/${user}/rounded`);
     }
@@ -346,7 +391,12 @@ export class StarlingApi {
         return this.#relate('DELETE', `/v1/friends/${user}/rounded`);
     }
 
-    /** @param {string} user */
+    /** @param {ListQuery} [query] */
+    getNearbyMutes(query) {
+        return this.#http.page('/v1/nearby/mutes', query, each(readListedUser));
+    }
+
+    /** @param {string} user @returns {Promise<boolean>} whether I leave the user out of my list of near friends */
     mutesNearby(user) {
         return this.#lists('/v1/nearby/mutes', user);
     }
@@ -391,8 +441,8 @@ export class StarlingApi {
 
     /** @param {string} method @param {string} path */
     async #relate(method, path) {
-        const { following, muted, rounded } = await this.#http.decided(method, path);
-        return (following ?? muted ?? rounded) === true;
+        const { following, follower, muted, rounded } = await this.#http.decided(method, path);
+        return (following ?? follower ?? muted ?? rounded) === true;
     }
 
     /** @param {string} path of a list by user id @param {string} user @returns {Promise<boolean>} whether the user is on it */

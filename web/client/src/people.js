@@ -13,8 +13,8 @@ export function readWholeProfile({ bio, url, ...profile }) {
 }
 
 /** @param {any} answer @returns {import('../index.js').User} */
-export function readUser({ handle, followers, following, posts, ...profile }) {
-    return { ...readWholeProfile(profile), handle, followers, following, posts };
+export function readUser({ handle, followers, following, posts, follow, ...profile }) {
+    return { ...readWholeProfile(profile), handle, followers, following, posts, follow };
 }
 
 /** @param {any} item @returns {import('../index.js').ListedUser} */

@@ -19,6 +19,7 @@ export function readPost(item) {
         time: Number.isFinite(item.time) ? item.time : 0,
         version: Number.isSafeInteger(item.version) ? item.version : 1,
         edited: Number.isFinite(item.edited) ? item.edited : null,
+        state: textOr(item.state),
         unavailable,
         comments: countOr(item.comments),
         likes: countOr(item.likes),

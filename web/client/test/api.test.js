@@ -98,6 +98,29 @@ test('follows, mutes, deletions', async () => {
     ]);
 });
 
+test('who sees my posts, and who has asked to', async () => {
+    http.answers = [[200, { posts: 'everybody' }], [200, { posts: 'followers' }], [200, { user: 8, name: 'Ben', avatar_url: '', bio: '', url: '', follow: 'requested' }],
+        [200, { items: [{ user: 9 }], next: null, total: 1 }], [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }], next: null, total: 1 }],
+        [200, { user: 8, follower: true }], [204]];
+    assert.equal(await api.getVisibility(), 'everybody');
+    assert.equal(await api.setVisibility('followers'), 'followers');
+    assert.equal((await api.getUser('8')).follow, 'requested');
+    assert.deepEqual((await api.getMyRequests({ limit: 5 })).items.map(({ user }) => user), ['9']);
+    assert.deepEqual((await api.getFollowRequests({ limit: 5 })).items.map(({ user }) => user), ['8']);
+    assert.equal(await api.acceptFollower('8'), true);
+    await api.removeFollower('8');
+    assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
+        'GET /v1/visibility', 'PUT /v1/visibility', 'GET /v1/users/8', 'GET /v1/follows/requests?limit=5', 'GET /v1/followers/requests?limit=5',
+        'PUT /v1/followers/8', 'DELETE /v1/followers/8',
+    ]);
+});
+
+test('whom I mute nearby is a list', async () => {
+    http.answers = [[200, { items: [{ user: 8 }], next: 8 }]];
+    const { items, next } = await api.getNearbyMutes({ limit: 1 });
+    assert.deepEqual([items.map(({ user }) => user), next, asked[0].url.slice(16)], [['8'], '8', '/v1/nearby/mutes?limit=1']);
+});
+
 test('whether I mute somebody nearby is one question', async () => {
     http.answers = [[200, { items: [{ user: 8 }], next: 8 }], [200, { items: [{ user: 9 }], next: null }], [200, { items: [], next: null }]];
     assert.deepEqual([await api.mutesNearby('8'), await api.mutesNearby('8'), await api.mutesNearby('8')], [true, false, false]);
@@ -112,8 +135,8 @@ test('whether somebody follows somebody is one question', async () => {
 
 test('a user without a profile or counts', async () => {
     http.answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', bio: 'Hi', url: 'https://a', followers: 3, following: 2, posts: 1 }]];
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, bio: null, url: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, bio: 'Hi', url: 'https://a', handle: undefined, followers: 3, following: 2, posts: 1 });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, bio: null, url: null, handle: undefined, followers: undefined, following: undefined, posts: undefined, follow: undefined });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, bio: 'Hi', url: 'https://a', handle: undefined, followers: 3, following: 2, posts: 1, follow: undefined });
 });
 
 test('handles', async () => {
@@ -207,6 +230,12 @@ test('comments: a comment is said again under the same key until it is decided, 
         'DELETE /8', 'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report',
     ]);
     assert.deepEqual(asked.at(-1).body, { reason: 'Spam' });
+    http.answers = [[202, { reported: true }], [202, { state: 'pending' }]];
+    await api.reportPost('5', 'Spam');
+    await api.reportUser('7', 'Rude');
+    assert.deepEqual(asked.slice(-2).map(({ method, url, body }) => [method, url.slice(url.indexOf('/v1/')), body]), [
+        ['POST', '/v1/posts/5/report', { reason: 'Spam' }], ['POST', '/v1/users/7/report', { reason: 'Rude' }],
+    ]);
     http.answers = [[409, { code: 'subject_closed', detail: 'closed' }]];
     await assert.rejects(api.postComment('post:7', { text: 'x' }), { code: 'subject_closed', passing: false });
 });

@@ -87,11 +87,17 @@ export class Articles {
         const { key, ctrlKey } = event;
         if (key === 'PageDown') this.focus(at + 1);
         else if (key === 'PageUp') this.focus(at - 1);
-        else if (ctrlKey && key === 'Home') document.getElementById('text').focus();
+        else if (ctrlKey && key === 'Home') focusFirst();
         else if (ctrlKey && key === 'End') document.getElementById('older').focus();
         else return;
         event.preventDefault();
     }
+}
+
+/** What stands above all posts. */
+function focusFirst() {
+    const text = document.getElementById('text');
+    (text.checkVisibility() ? text : document.getElementById('person')).focus();
 }
 
 let made = 0;

@@ -14,6 +14,7 @@ export class Compose {
     #count = document.getElementById('count');
     #button = document.getElementById('post');
     #problem = document.getElementById('compose-problem');
+    #audience = document.getElementById('audience');
     #send;
     #user = '';
     #key = '';
@@ -44,12 +45,20 @@ export class Compose {
         this.#key = mine ? draft.key : '';
         this.#text.value = mine ? draft.text : '';
         this.#complain('');
+        this.isFor(null);
         this.#show();
     }
 
     signOut() {
         sessionStorage.removeItem(DRAFT_KEY);
         this.signIn('');
+    }
+
+    /** @param {import('../../client/index.js').Visibility | null} posts who sees what is posted; null: not known */
+    isFor(posts) {
+        this.#audience.hidden = posts === null;
+        if (posts !== null) setText(this.#audience.querySelector('.text'), words.audience[posts]);
+        document.getElementById('audience-lock').toggleAttribute('hidden', posts !== 'followers'); // SVG has no such property
     }
 
     async #submit() {

@@ -1,41 +1,34 @@
-// Somebody by number or handle: who it is, and whether I follow.
+// Finding somebody by name, handle or number.
 
 import { setText } from '../dom.js';
 import { Finder } from '../finder.js';
-import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
+import { parseHandle, parseUser } from '../format.js';
 import { reason, words } from '../words.js';
-import { showText } from './said.js';
 
 const MOST_MET = 500;
 
 export class People {
     #input = document.getElementById('person');
     #problem = document.getElementById('person-problem');
-    #card = document.getElementById('person-card');
-    #button = document.getElementById('follow');
     #api = null;
     #me = '';
-    #set;
-    #person = null;
-    #following = false;
-    #busy = false;
+    #open;
     #finder;
     #followed = [];
     #met = null; // whose followed ones were asked for
 
     /**
-     * @param {(person: any, following: boolean) => Promise<void>} set makes me follow somebody, or not any more
+     * @param {(person: import('../../client/index.js').User) => void | Promise<void>} open shows who was found
      * @param {() => Iterable<any>} known who can be found by name
      */
-    constructor(set, known) {
-        this.#set = set;
+    constructor(open, known) {
+        this.#open = open;
         this.#finder = new Finder(this.#input, document.getElementById('person-found'), known, ({ user }) => this.look(user));
         for (const id of ['person', 'friend']) document.getElementById(id).addEventListener('focus', () => this.#meetFollowed());
         document.getElementById('person-form').addEventListener('submit', (event) => {
             event.preventDefault();
             this.#find();
         });
-        this.#button.addEventListener('click', () => this.#toggle());
     }
 
     /** @param {import('../api.js').Api | null} api null: signed out @param {string} user */
@@ -44,15 +37,7 @@ export class People {
         this.#me = user;
         this.#followed = [];
         this.#finder.clear();
-        this.#show(null);
         this.#complain('');
-    }
-
-    /** Somebody was followed, or not any more, elsewhere on the page. @param {string} user @param {boolean} following */
-    changed(user, following) {
-        if (this.#person?.user !== user) return;
-        this.#following = following;
-        this.#show(this.#person);
     }
 
     /** Those whom I follow, as far as they are known here. */
@@ -75,59 +60,29 @@ export class People {
         }
     }
 
-    /** As if I had asked for that user. @param {string} user */
+    /** Shows that user. @param {string} user */
     async look(user) {
-        this.#input.value = user;
-        await this.#find();
-        (this.#button.checkVisibility() ? this.#button : this.#input).focus();
+        await this.#ask((api) => api.getUser(user));
+        const button = document.getElementById('follow');
+        (button.checkVisibility() ? button : this.#input).focus();
     }
 
-    async #find() {
+    #find() {
         const user = parseUser(this.#input.value) ?? this.#finder.first?.user ?? null;
         const handle = parseHandle(this.#input.value);
-        this.#show(null);
         if (user === null && handle === null) return this.#complain(words.noPerson);
-        this.#complain('');
+        return this.#ask((api) => (user === null ? api.getUserByHandle(handle) : api.getUser(user)), handle);
+    }
+
+    async #ask(who, handle = null) {
         const api = this.#api;
-        try {
-            const person = await (user === null ? api.getUserByHandle(handle) : api.getUser(user));
-            const following = await api.follows(this.#me, person.user);
-            if (api !== this.#api) return;
-            this.#following = following;
-            this.#show(person);
-        } catch (error) {
-            if (api === this.#api) this.#complain(error.status === 404 ? words.nobody(handle) : words.personUnknown(reason(error)));
-        }
-    }
-
-    async #toggle() {
-        if (this.#busy) return;
-        this.#busy = true;
         this.#complain('');
         try {
-            await this.#set(this.#person, !this.#following);
+            const person = await who(api);
+            if (api === this.#api) await this.#open(person);
         } catch (error) {
-            this.#complain(reason(error));
+            if (api === this.#api) this.#complain(error.status === 404 && handle !== null ? words.nobody(handle) : words.personUnknown(reason(error)));
         }
-        this.#busy = false;
-    }
-
-    #show(person) {
-        this.#person = person;
-        this.#card.hidden = person === null;
-        if (person === null) return;
-        const mine = person.user === this.#me;
-        const avatar = this.#card.querySelector('.avatar');
-        avatar.style.setProperty('--hue', String(hueOf(person.user)));
-        setText(avatar, initials(person));
-        setText(this.#card.querySelector('.name'), displayName(person));
-        setText(this.#card.querySelector('.ago'), mine ? words.myself : words.personLine(person));
-        for (const name of ['bio', 'url']) showText(this.#card.querySelector(`.${name}`), person[name] ?? '');
-        this.#card.dataset.user = person.user;
-        this.#button.hidden = mine;
-        setText(this.#button, this.#following ? words.unfollow : words.follow);
-        this.#button.setAttribute('aria-label', this.#following ? words.unfollowPerson(person) : words.followPerson(person));
-        this.#button.dataset.following = String(this.#following);
     }
 
     #complain(message) {

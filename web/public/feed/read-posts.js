@@ -1,4 +1,4 @@
-// Posts that are read page by page: my own, or those of a day. Nobody tells of them: what I do on this page is put in and taken out by hand.
+// Posts that are read page by page: mine, somebody else's, or those of a day. Nobody tells of them: what I do on this page is put in and taken out by hand.
 
 export class ReadPosts {
     #ask;
@@ -6,6 +6,7 @@ export class ReadPosts {
     #list = [];
     #next = null;
     #read = false;
+    #closed = false;
     #reading = null;
 
     /**
@@ -28,10 +29,20 @@ export class ReadPosts {
         return this.#read;
     }
 
+    /** Only followers see them, and I am none. */
+    get closed() {
+        return this.#closed;
+    }
+
     /** The next page; the first one if none was read. */
     older() {
-        this.#reading ??= this.#readPage().finally(() => (this.#reading = null));
-        return this.#reading;
+        return this.#once(() => this.#readPage(this.#next, this.#list));
+    }
+
+    /** The first page once more, in the place of all. */
+    async again() {
+        await this.#reading?.catch(() => {});
+        return this.#once(() => this.#readPage(null, []));
     }
 
     /** @param {import('../../client/index.js').Post} post mine, just made */
@@ -52,10 +63,19 @@ export class ReadPosts {
         this.#changed();
     }
 
-    async #readPage() {
-        const { items, next } = await this.#ask({ after: this.#next });
-        const known = new Set(this.#list.map(({ id }) => id));
-        this.#list = [...this.#list, ...items.filter(({ id }) => !known.has(id))];
+    #once(read) {
+        this.#reading ??= read().finally(() => (this.#reading = null));
+        return this.#reading;
+    }
+
+    async #readPage(after, before) {
+        const { items, next, closed } = await this.#ask({ after }).catch((error) => {
+            if (error.code === 'followers_only') return { items: [], next: null, closed: true };
+            throw error;
+        });
+        const known = new Set(before.map(({ id }) => id));
+        this.#list = closed ? [] : [...before, ...items.filter(({ id }) => !known.has(id))];
+        this.#closed = closed === true;
         this.#next = next;
         this.#read = true;
         this.#changed();

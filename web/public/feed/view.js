@@ -1,13 +1,15 @@
-// The feed beside the map: my home timeline, that of a day, and my own posts, and what can be done with them.
+// The feed beside the map: my home timeline, that of a day, my own posts and somebody else's, and what can be done with them.
 
 import { compareIds } from '../../client/index.js';
 import { reveal, setText } from '../dom.js';
+import { tellFollowed } from '../follow-button.js';
 import { Announcer } from '../status.js';
 import { reason, words } from '../words.js';
 import { Articles } from './articles.js';
 import { Compose } from './compose.js';
 import { Held } from './held.js';
 import { People } from './people.js';
+import { PersonPage } from './person.js';
 import { ReadPosts } from './read-posts.js';
 import { Threads } from './threads.js';
 
@@ -28,8 +30,14 @@ export class FeedView {
     #announcer = new Announcer($('feed-announce'));
     #compose = new Compose((post) => this.#post(post));
     #people;
+    #person = new PersonPage({
+        follow: (person, wanted, before) => this.follow(person, wanted, before),
+        show: (user) => this.#people.look(user),
+        close: () => this.#leavePerson(),
+        changed: () => this.#render(),
+    });
     #showing = 'home';
-    #scrolled = { home: 0, mine: 0, day: 0 };
+    #scrolled = { home: 0, mine: 0, day: 0, person: 0 };
     #loading = false;
     #stuck = ''; // why older posts did not come; only a click tries again
     #end = new IntersectionObserver((seen) => seen.at(-1).isIntersecting && this.#older(false), {
@@ -42,6 +50,7 @@ export class FeedView {
         home: new Articles($('home'), (post) => this.#actOf(post), (id) => this.#editsOf(id), this.#threads),
         mine: new Articles($('mine'), (post) => this.#actOf(post), (id) => this.#editsOf(id), this.#threads),
         day: new Articles($('of-day'), (post) => this.#actOf(post), (id) => this.#editsOf(id), this.#threads),
+        person: new Articles($('of-person'), () => null, (id) => this.#editsOf(id), this.#threads),
         linked: new Articles($('linked-post'), () => null, (id) => this.#editsOf(id), this.#threads),
     };
     #me = '';
@@ -52,10 +61,11 @@ export class FeedView {
      *        known: who can be found by name
      */
     constructor({ askForToken, told, known }) {
-        this.#people = new People((person, following) => this.follow(person, following), known);
+        this.#people = new People((person) => this.#openPerson(person), known);
         this.#askForToken = askForToken;
         this.#told = told;
-        for (const name of ['home', 'mine']) $(`show-${name}`).addEventListener('click', () => this.#choose(name));
+        $('show-home').addEventListener('click', () => this.#choose('home'));
+        $('show-mine').addEventListener('click', () => this.#openMine());
         $('day').addEventListener('change', () => this.#chooseDay($('day').value));
         $('news').addEventListener('click', () => this.#release());
         $('older').addEventListener('click', () => this.#older(true));
@@ -84,6 +94,7 @@ export class FeedView {
         this.#live.on('error', (error) => this.#failed(error));
         this.#compose.signIn(user);
         this.#people.signIn(api, user);
+        this.#person.signIn(api, user);
         this.#choose('home');
     }
 
@@ -98,11 +109,13 @@ export class FeedView {
         this.#linked = null;
         this.#made = [];
         this.#held = new Held();
-        this.#scrolled = { home: 0, mine: 0, day: 0 };
+        this.#scrolled = { home: 0, mine: 0, day: 0, person: 0 };
+        this.#showing = 'home';
         this.#stuck = '';
         this.#note('');
         this.#compose.signIn('');
         this.#people.signIn(null, '');
+        this.#person.signIn(null, '');
         this.#render();
     }
 
@@ -113,9 +126,15 @@ export class FeedView {
         this.#threads.forget();
     }
 
-    /** Who it is, and whether I follow. @param {string} user */
+    /** Somebody's page, and the focus on whether I follow. @param {string} user */
     showPerson(user) {
-        this.#people.look(user);
+        return this.#people.look(user);
+    }
+
+    /** @param {'everybody' | 'followers'} posts who sees mine */
+    mineAreFor(posts) {
+        this.#compose.isFor(posts);
+        this.#person.mineAreFor(posts);
     }
 
     /** A post, and a comment below it with those around it. @param {string} post @param {string | null} comment */
@@ -125,6 +144,7 @@ export class FeedView {
         if (api !== this.#api) return;
         const { error } = answer;
         if (error && error.status !== 404) return this.#note(reason(error));
+        if (this.#showing === 'person') this.#choose('home');
         this.#note('');
         this.#link(null); // the same post once more begins anew
         this.#link(error ? GONE : answer);
@@ -154,6 +174,10 @@ export class FeedView {
         const mine = this.#mine;
         const post = await this.#api.createPost(draft);
         if (mine !== this.#mine) return;
+        if (post.state === 'held') {
+            this.#note(words.postHeld);
+            return;
+        }
         this.#made = [post, ...this.#made.filter(({ id }) => id !== post.id)];
         mine.add(post);
         this.#note(words.posted);
@@ -164,7 +188,7 @@ export class FeedView {
             const edit = (post, text) => this.#edit(post, text);
             return { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post), edit };
         }
-        return { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.follow(post, false) };
+        return { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.follow(post, false, 'following') };
     }
 
     async #edit({ id, version }, text) {
@@ -197,16 +221,16 @@ export class FeedView {
         this.#note(words.removed);
     }
 
-    /** @param {any} person @param {boolean} following */
-    async follow(person, following) {
+    /** @param {any} person @param {boolean} wanted @param {import('../follow-button.js').FollowState} before */
+    async follow(person, wanted, before) {
         const live = this.#live;
-        await (following ? this.#api.follow(person.user) : this.#api.unfollow(person.user)).catch((error) => {
+        const state = await this.#api.setFollow(person.user, wanted).catch((error) => {
             throw new Error(words.notFollowed(person, reason(error)));
         });
         if (live !== this.#live) return;
-        this.#people.changed(person.user, following);
-        this.#note(following ? words.followed(person) : words.unfollowed(person), following ? null : person);
-        if (!following) live.drop(({ user }) => user === person.user);
+        tellFollowed(person.user, state);
+        this.#note(before === 'requested' && !wanted ? words.withdrawn(person) : words.nowFollow[state](person), wanted ? null : person);
+        if (!wanted) live.drop(({ user }) => user === person.user);
         live.refresh();
     }
 
@@ -222,7 +246,7 @@ export class FeedView {
 
     #undo() {
         const person = this.#unfollowed;
-        this.follow(person, true).catch((error) => this.#note(error.message, person));
+        this.follow(person, true, 'none').catch((error) => this.#note(error.message, person));
         document.getElementById('show-home').focus(); // the button goes
     }
 
@@ -255,11 +279,31 @@ export class FeedView {
         $('feed-scroll').scrollTop = 0;
     }
 
-    #choose(name) {
+    async #openMine() {
+        const api = this.#api;
+        this.#choose('mine');
+        const me = await api?.getUser(this.#me).catch(() => null); // my posts are there without
+        if (api === this.#api && this.#showing === 'mine') this.#person.show(me);
+    }
+
+    /** @param {import('../../client/index.js').User} person */
+    #openPerson(person) {
+        if (person.user === this.#me) return this.#openMine();
+        this.#choose('person', person);
+        $('feed-scroll').scrollTop = 0;
+    }
+
+    #leavePerson() {
+        this.#choose('home');
+        $('show-home').focus();
+    }
+
+    #choose(name, person = null) {
         if (name !== 'day') $('day').value = '';
         this.#scrolled[this.#showing] = $('feed-scroll').scrollTop;
         this.#showing = name;
         this.#stuck = '';
+        this.#person.show(person);
         this.#note('');
         for (const one of ['home', 'mine']) {
             $(`show-${one}`).setAttribute('aria-pressed', String(one === name));
@@ -300,7 +344,7 @@ export class FeedView {
     // ---- what is shown --------------------------------------------------------------------------------------------
 
     get #source() {
-        return { home: this.#live, mine: this.#mine, day: this.#day }[this.#showing];
+        return { home: this.#live, mine: this.#mine, day: this.#day, person: this.#person.posts }[this.#showing];
     }
 
     get #home() {
@@ -318,42 +362,47 @@ export class FeedView {
     }
 
     #render() {
-        const { home, mine, day, linked } = this.#articles;
+        const { home, mine, day, person, linked } = this.#articles;
         const source = this.#source;
         const now = this.#serverNow();
         const posts = this.#home;
         home.show(posts, this.#live?.hasMore ?? false, now);
         mine.show(this.#mine?.list ?? [], this.#mine?.hasMore ?? false, now);
         day.show(this.#day?.list ?? [], this.#day?.hasMore ?? false, now);
+        person.show(this.#person.posts?.list ?? [], this.#person.posts?.hasMore ?? false, now);
+        this.#person.render();
         linked.show(this.#linked && this.#linked !== GONE ? [this.#linked] : [], false, now);
-        $('linked').hidden = this.#linked === null;
+        $('linked').hidden = this.#linked === null || this.#showing === 'person';
+        $('compose').hidden = this.#showing === 'person';
         $('linked-gone').hidden = this.#linked !== GONE;
         $('linked-post').hidden = this.#linked === GONE;
         this.#articles[this.#showing].busy(this.#loading);
+        const listed = this.#person.showsPosts;
         $('home').hidden = this.#showing !== 'home' || posts.length === 0;
-        $('mine').hidden = this.#showing !== 'mine' || !this.#mine?.list.length;
+        $('mine').hidden = this.#showing !== 'mine' || !this.#mine?.list.length || !listed;
         $('of-day').hidden = this.#showing !== 'day' || !this.#day?.list.length;
+        $('of-person').hidden = this.#showing !== 'person' || !this.#person.posts?.list.length || !listed;
         const news = this.#held.count;
         $('news').hidden = news === 0 || this.#showing !== 'home';
         setText($('news'), words.newPosts(news));
         this.#told(news);
         const empty = (this.#showing === 'home' ? posts.length : (source?.list.length ?? 0)) === 0;
         const read = source !== null && (this.#showing === 'home' ? source.version !== null : source.complete);
-        $('older').hidden = !read || !source.hasMore;
+        $('older').hidden = !(read || this.#stuck) || !source.hasMore || !listed;
         $('older').setAttribute('aria-disabled', String(this.#loading));
         setText($('older'), this.#loading ? words.loading : words.older);
         setText($('older-problem'), this.#stuck);
-        $('older-problem').hidden = this.#stuck === '';
+        $('older-problem').hidden = this.#stuck === '' || !listed;
         setText($('feed-end'), this.#ending(empty, read, source));
         $('feed-end').hidden = $('feed-end').textContent === '';
         this.#showFailure();
     }
 
     #ending(empty, read, source) {
-        if (!read || source.hasMore) return '';
+        if (!read || source.hasMore || source.closed || !this.#person.showsPosts) return '';
         if (!source.complete) return words.gathering;
         if (!empty) return words.end;
-        return { home: words.emptyHome, mine: words.emptyMine, day: words.emptyDay }[this.#showing];
+        return { home: words.emptyHome, mine: words.emptyMine, day: words.emptyDay, person: words.emptyPerson }[this.#showing];
     }
 
     #showFailure() {

@@ -30,26 +30,32 @@ export class ModerationApi {
     }
 
     /**
-     * A page of comments, the newest first. Conditions that are empty do not count.
+     * A page, the newest first. Conditions that are empty do not count.
+     * @param {'comments' | 'posts' | 'users'} what
      * @param {Record<string, string>} conditions
      * @returns {Promise<{items: object[], next: string | null}>}
      */
-    async search(conditions) {
+    async search(what, conditions) {
         const query = new URLSearchParams(Object.entries(conditions).filter(([, value]) => value !== ''));
-        return (await this.#request('GET', `/v1/moderation/comments?${query}`)).answer;
+        return (await this.#request('GET', `/v1/moderation/${what}?${query}`)).answer;
     }
 
     /**
-     * Changes a comment's state. Resolves with the new state, or with null: it is written, and not decided yet.
-     * @param {string} subject such as post:123
-     * @param {string} id
+     * Changes the state of a comment, or of a post, which has no subject. Resolves with the new state, or with null: it is written, and not
+     * decided yet.
+     * @param {{subject?: string, id: string}} item subject: such as post:123
      * @param {'visible' | 'hidden' | 'deleted'} state
      * @param {string} reason
      * @returns {Promise<string | null>}
      */
-    async decide(subject, id, state, reason) {
-        const path = `/v1/moderation/comments/${subject.replace(':', '/')}/${id}`;
-        const { status, answer } = await this.#request('PUT', path, { state, reason });
+    async decide({ subject, id }, state, reason) {
+        const path = subject ? `comments/${subject.replace(':', '/')}/${id}` : `posts/${id}`;
+        const { status, answer } = await this.#request('PUT', `/v1/moderation/${path}`, { state, reason });
         return status === 200 ? answer.state : null;
+    }
+
+    /** Forbids a user to post, comment and like, or allows it again. @param {number} user @param {string | null} reason */
+    async ban(user, reason) {
+        await this.#request(reason === null ? 'DELETE' : 'PUT', `/v1/moderation/bans/${user}`, reason === null ? undefined : { reason });
     }
 }

@@ -32,6 +32,8 @@ struct world {
     struct record records[RECORDS]; /* watch records and tombstones, in their order */
     size_t record_count;
     bool full; /* Kafka takes nothing */
+    struct sights *sights;
+    char sight[200]; /* what is answered of all authors; empty: nothing */
 };
 
 static void leave_feeds(void *context, struct session *session) {
@@ -69,6 +71,23 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
     post_owners_fetch(&w->owners, partition, path, timeout_ms, done, done_context);
 }
 
+/* The owner says it at once. */
+static void fetch_sight(void *context, int32_t partition, const char *path, int timeout_ms,
+                        void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                        void *done_context) {
+    const struct world *w = context;
+    char reply[300];
+    const char *user = strstr(path, "user=");
+    assert_non_null(user);
+    int size = snprintf(reply, sizeof reply, "{\"user\":%.*s,\"age_ms\":0,%s}", (int)strcspn(user + 5, "&"), user + 5,
+                        w->sight);
+    done(done_context, w->sight[0] ? 0 : -ETIMEDOUT, 200, reply, (size_t)size);
+}
+
+static int64_t sights_ms;
+
+static int64_t sights_now_ms(void) { return sights_ms; }
+
 static struct world *world_new(void) {
     struct world *w = mem_zero(1, sizeof *w);
     uv_loop_init(&w->loop);
@@ -79,7 +98,12 @@ static struct world *world_new(void) {
     w->screens.at[0] = (struct screen_running){.screen = &SCREEN, .product = w};
     w->sessions = sessions_new(&(struct sessions_options){
         .loop = &w->loop, .metrics = w->metrics, .settings = &w->settings, .screens = &w->screens});
+    strcpy(w->sight, "\"everybody\":true,\"but\":[]");
+    sights_ms = 0;
+    w->sights = sights_new(&(struct sights_options){
+        .loop = &w->loop, .partitions = PARTITIONS, .context = w, .fetch = fetch_sight, .now_ms = sights_now_ms});
     w->feeds = feeds_new(&(struct feeds_options){.loop = &w->loop,
+                                                 .sights = w->sights,
                                                  .metrics = w->metrics,
                                                  .sessions = w->sessions,
                                                  .profiles = w->profiles.profiles,
@@ -97,7 +121,9 @@ static struct world *world_new(void) {
 static void world_free(struct world *w) {
     sessions_free_all(w->sessions);
     post_owners_free(&w->owners);
+    sights_stop(w->sights);
     feeds_free(w->feeds);
+    sights_free(w->sights);
     sessions_free(w->sessions);
     some_profiles_close(&w->profiles);
     kit_loop_end(&w->loop);
@@ -171,12 +197,22 @@ static void name(struct world *w, int64_t user, int64_t n) {
 
 /* ---- frames ---- */
 
-static void assert_fills(struct world *w, struct session *session, const char *expected) {
-    struct screen_filled filled = feeds_fill(w->feeds, session, &w->frame);
+/* False: there is no frame; perhaps there will be one when it is known who may see the posts. */
+static bool fills(struct world *w, struct session *session) {
     session->owing = 0;
-    assert_int_equal(filled.frame, expected != NULL);
+    struct screen_filled filled = feeds_fill(w->feeds, session, &w->frame);
     assert_false(filled.more);
-    if (expected) assert_string_equal(buffer_cstring(&w->frame) + WS_HEADROOM, expected);
+    return filled.frame;
+}
+
+static void until_filled(struct world *w, struct session *session) {
+    do until_owed(w, session);
+    while (!fills(w, session));
+}
+
+static void assert_frame(struct world *w, struct session *session, const char *expected) {
+    until_filled(w, session);
+    assert_string_equal(buffer_cstring(&w->frame) + WS_HEADROOM, expected);
 }
 
 #define VERSION(digit) "000000000000000" digit "0000000000000001"
@@ -190,8 +226,7 @@ static char *post_text(int64_t id) {
 
 static void assert_stale(struct world *w, struct session *session, const char *v) {
     FREED char *expected = mem_format("{\"type\":\"stale\",\"what\":\"feed\",\"version\":\"%s\",\"after_ms\":0}", v);
-    until_owed(w, session);
-    assert_fills(w, session, expected);
+    assert_frame(w, session, expected);
 }
 
 /* A frame from version 1 on; items: as JSON, without the brackets. */
@@ -200,7 +235,7 @@ static void assert_posts(struct world *w, struct session *session, const char *v
         mem_format("{\"type\":\"posts\",\"since\":\"" VERSION("1") "\",\"version\":\"%s\",\"items\":[%s],"
                                                                    "\"gone\":[%s]}",
                    v, items, gone);
-    assert_fills(w, session, expected);
+    assert_frame(w, session, expected);
 }
 
 /* ---- tests ---- */
@@ -253,7 +288,7 @@ TEST(posts_are_gathered_into_one_frame, struct world *w) {
     post_owners_answer(&w->owners, 0);
     for (int i = 0; i < 5; i++) turn(w);
     assert_false(phone->owing); /* one text is missing */
-    assert_fills(w, phone, NULL);
+    assert_false(fills(w, phone));
     post_owners_answer(&w->owners, 1);
     until_owed(w, phone);
     until_owed(w, tablet);
@@ -261,7 +296,7 @@ TEST(posts_are_gathered_into_one_frame, struct world *w) {
     FREED char *gone = mem_format("\"%" PRId64 "\"", id_of(3, 0));
     assert_posts(w, phone, VERSION("3"), both, gone);
     assert_posts(w, tablet, VERSION("3"), both, gone);
-    assert_fills(w, phone, NULL);
+    assert_false(fills(w, phone));
     /* A tablet that comes later asks nobody, and is told by itself. */
     feeds_unwatch(w->feeds, phone);
     change(w, 9, 3, 0, a);
@@ -279,11 +314,9 @@ TEST(more_than_a_frame_is_read_as_a_page, struct world *w) {
     feeds_watch(w->feeds, phone, &first);
     for (int64_t n = 1; n <= POSTS; n++) change(w, 9, n, id_of(1, n), 0);
     w->owners.at_once = true;
-    until_owed(w, phone);
-    struct screen_filled filled = feeds_fill(w->feeds, phone, &w->frame);
-    assert_true(filled.frame);
+    until_filled(w, phone);
     assert_memory_equal(w->frame.data + WS_HEADROOM, "{\"type\":\"stale\"", 15);
-    assert_false(feeds_fill(w->feeds, phone, &w->frame).frame);
+    assert_false(fills(w, phone));
 }
 
 TEST(texts_that_are_late_or_gone, struct world *w) {
@@ -301,6 +334,71 @@ TEST(texts_that_are_late_or_gone, struct world *w) {
     FREED char *items = mem_format("{\"id\":\"%" PRId64 "\",\"user\":7,\"time\":%" PRId64 ",\"unavailable\":true}",
                                    away, ids_time_ms(away));
     assert_posts(w, phone, VERSION("3"), items, "");
+}
+
+/* A delivery says nothing about who may see the post now. */
+TEST(posts_are_for_those_who_may_see_them, struct world *w) {
+    struct session *phone = arrive(w, 9), *own = arrive(w, 7);
+    struct watch_version first = version(1);
+    int64_t post = id_of(1, 1);
+    FREED char *text = post_text(post);
+    some_profiles_name(&w->profiles, 7, "Ada");
+    strcpy(w->sight, "\"everybody\":true,\"but\":[9]");
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    feeds_watch(w->feeds, own, &first);
+    change(w, 9, 1, post, 0);
+    change(w, 7, 1, post, 0);
+    assert_posts(w, phone, VERSION("2"), "", "");
+    assert_posts(w, own, VERSION("2"), text, "");
+}
+
+/* A frame may wait for its turn for longer than a permission counts. */
+TEST(who_may_see_posts_is_asked_when_the_frame_goes_out, struct world *w) {
+    struct session *phone = arrive(w, 9);
+    struct watch_version first = version(1);
+    int64_t post = id_of(1, 1);
+    FREED char *text = post_text(post);
+    some_profiles_name(&w->profiles, 7, "Ada");
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    change(w, 9, 1, post, 0);
+    until_owed(w, phone);
+    assert_false(fills(w, phone));
+    until_owed(w, phone); /* the user may see it */
+    sights_ms += SIGHT_MS + 1;
+    assert_false(fills(w, phone));
+    assert_posts(w, phone, VERSION("2"), text, "");
+    strcpy(w->sight, "\"everybody\":true,\"but\":[9]");
+    sights_ms += SIGHT_MS + 1;
+    change(w, 9, 2, id_of(1, 2), 0);
+    until_filled(w, phone);
+    assert_null(strstr(buffer_cstring(&w->frame) + WS_HEADROOM, "\"text\""));
+}
+
+TEST(where_nobody_says_who_may_see_a_post_the_page_is_read, struct world *w) {
+    struct session *phone = arrive(w, 9);
+    struct watch_version first = version(1);
+    w->sight[0] = '\0';
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    change(w, 9, 1, id_of(1, 1), 0);
+    assert_stale(w, phone, VERSION("2"));
+}
+
+TEST(sessions_come_and_go_while_it_is_asked_who_may_see, struct world *w) {
+    struct session *phone = arrive(w, 9);
+    struct watch_version first = version(1);
+    w->owners.at_once = true;
+    feeds_route(w->feeds, 0);
+    feeds_watch(w->feeds, phone, &first);
+    change(w, 9, 1, id_of(1, 1), 0);
+    until_asked(w, 1);
+    session_free(w->sessions, phone);
+    for (int i = 0; i < 5; i++) turn(w);
 }
 
 TEST(a_post_that_is_gone_before_it_was_sent, struct world *w) {
@@ -337,7 +435,7 @@ TEST(a_page_that_is_not_the_newest_is_stale, struct world *w) {
     post_owners_answer(&w->owners, 0);
     until_owed(w, tablet);
     assert_false(phone->owing);
-    assert_fills(w, phone, NULL);
+    assert_false(fills(w, phone));
 }
 
 TEST(sessions_come_and_go_while_texts_are_asked_for, struct world *w) {

@@ -1,5 +1,7 @@
 /* What a gateway's client is told of the outcome of a command about comments, whatever the owner of the subject says. The answers of
  * HTTP are this file's own. */
+#include <stdarg.h>
+
 #include "ingest/comments/answers.h"
 #include "unit/kit/kit.h"
 
@@ -8,7 +10,7 @@
 static struct {
     unsigned status, count;
     int retry_after;
-    char code[32], location[200];
+    char code[32], location[200], body[100];
 } answered;
 
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
@@ -24,6 +26,7 @@ void http_reply(struct http_request *request, unsigned status, const char *type,
                 const struct http_field *fields, size_t count) {
     answered.status = status;
     answered.count++;
+    snprintf(answered.body, sizeof answered.body, "%.*s", (int)size, (const char *)body);
     for (size_t i = 0; i < count; i++)
         if (strcmp(fields[i].name, "Location") == 0)
             snprintf(answered.location, sizeof answered.location, "%s", fields[i].value);
@@ -34,7 +37,12 @@ void http_reply_json(struct http_request *request, unsigned status, const struct
 }
 
 void http_reply_format(struct http_request *request, unsigned status, const char *format, ...) {
-    http_reply(request, status, "application/json", format, strlen(format), NULL, 0);
+    char text[200];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    http_reply(request, status, "application/json", text, (size_t)size, NULL, 0);
 }
 
 /* ---- the gateway ---- */
@@ -49,13 +57,23 @@ struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){.profiles = NULL};
 }
 
+static enum sight_answer sight; /* whether the reader may see the post */
+
+void comments_leave(struct comments_gateway *gateway, const char *subject, int64_t reader, void *context,
+                    void (*done)(void *context, enum sight_answer answer)) {
+    assert_int_equal(reader, 7);
+    assert_string_equal(subject, "post:1");
+    done(context, sight);
+}
+
 static bool still_known; /* the subject, after the answer */
 
 /* The owner's reply; NULL: none. */
 static void say(enum answer_form form, int64_t offset, const char *text) {
     struct comments_gateway gateway = {.user_partitions = 8, .subjects = known_subjects_new()};
     known_subjects_put(gateway.subjects, &(struct known_subject){.subject = "post:1", .owner = 5});
-    struct comment_wish wish = {.gateway = &gateway, .form = form, .subject = "post:1", .key = "a b", .offset = offset};
+    struct comment_wish wish = {
+        .gateway = &gateway, .form = form, .user = 7, .subject = "post:1", .key = "a b", .offset = offset};
     FREED_JSON *reply = text ? json_parse(text, strlen(text), NULL) : NULL;
     memset(&answered, 0, sizeof answered);
     comment_wish_answered(&wish, NULL, reply ? 200 : 0, reply, (struct json_bytes){text, text ? strlen(text) : 0});
@@ -111,4 +129,25 @@ TEST(a_refusal_for_now_says_when_to_come_again) {
     assert_int_equal(answered.status, 403);
     assert_int_equal(answered.retry_after, 0);
     assert_true(still_known);
+}
+
+/* Nobody is told how many like what he may not see. */
+TEST(likes_are_for_those_who_see_the_post) {
+    static const char SAID[] =
+        "{\"refused\":null,\"comment\":{\"likes\":3},\"subject\":{\"likes\":4},\"pinned\":false}";
+    for (sight = SIGHT_YES; sight <= SIGHT_AWAY; sight++) {
+        bool seen = sight == SIGHT_YES;
+        say(ANSWER_LIKES, 7, SAID);
+        assert_string_equal(answered.body, seen ? "{\"likes\":3}" : "{\"likes\":0}");
+        say(ANSWER_LIKED, 7, SAID);
+        assert_string_equal(answered.body, seen ? "{\"likes\":4,\"liked\":true}" : "{\"likes\":0,\"liked\":true}");
+        say(ANSWER_UNLIKED, 7, SAID);
+        assert_string_equal(answered.body, seen ? "{\"likes\":4,\"liked\":false}" : "{\"likes\":0,\"liked\":false}");
+        assert_int_equal(answered.status, 200);
+    }
+    sight = SIGHT_YES;
+    say(ANSWER_UNLIKED, 7, NOTHING); // nobody has ever liked it
+    assert_string_equal(answered.body, "{\"likes\":0,\"liked\":false}");
+    say(ANSWER_LIKES, 7, NOTHING);
+    assert_int_equal(answered.status, 202);
 }

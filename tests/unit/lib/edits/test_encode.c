@@ -67,6 +67,19 @@ TEST(a_post) {
     ASSERT_WRITTEN(post_text, &text, POST_TEXT_SCHEMA_ID);
 }
 
+TEST(whether_a_post_is_shown) {
+    struct post post = {.state = POST_LIVE, .key = {"k", 1}};
+    ASSERT_WRITTEN(post, &post, 17);
+    post.moderated = 2;
+    ASSERT_WRITTEN(post, &post, POST_SCHEMA_ID);
+    post = (struct post){.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 1};
+    ASSERT_WRITTEN(post, &post, POST_SCHEMA_ID);
+    post = (struct post){.state = POST_HELD};
+    ASSERT_WRITTEN(post, &post, POST_SCHEMA_ID);
+    post = (struct post){.state = POST_DELETED, .deleted = 9};
+    ASSERT_WRITTEN(post, &post, 17);
+}
+
 TEST(commands) {
     for (int kind = COMMENT_COMMAND_POST; kind <= COMMENT_COMMAND_EDIT; kind++) {
         bool edits = kind == COMMENT_COMMAND_EDIT;
@@ -91,9 +104,15 @@ TEST(commands) {
                                        .version = edits ? 3 : 0,
                                        .editor = -1,
                                        .reason = edits ? TEXTS[0] : TEXTS[1]};
-        ASSERT_WRITTEN(post_command, &command, edits ? POST_COMMAND_SCHEMA_ID : 25);
-        command.version = 1; // its mentions are kept
+        ASSERT_WRITTEN(post_command, &command, edits ? 116 : 25);
+        command.held = true;
         ASSERT_WRITTEN(post_command, &command, POST_COMMAND_SCHEMA_ID);
+    }
+    for (int kind = POST_COMMAND_DELETE; kind <= POST_COMMAND_RESTORE; kind++) {
+        struct post_command command = {
+            .kind = (enum post_command_kind)kind, .user = 7, .id = 9, .editor = 8, .reason = TEXTS[0]};
+        bool decides = kind != POST_COMMAND_FORGET && kind != POST_COMMAND_EDIT;
+        if (decides) ASSERT_WRITTEN(post_command, &command, POST_COMMAND_SCHEMA_ID);
     }
 }
 

@@ -351,6 +351,7 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
     } while (0)
 
 enum {
+    FOLLOW_REFUSAL_V1_SCHEMA_ID = 31,
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_COMMAND_V2_SCHEMA_ID = 50,
     COMMENT_V1_SCHEMA_ID = 34,
@@ -364,8 +365,11 @@ enum {
     COMMENT_WIDE_V1_SCHEMA_ID = 40,
     FEED_CHANGE_V1_SCHEMA_ID = 20,
     TIMELINE_ITEM_V1_SCHEMA_ID = 19,
+    TIMELINE_ITEM_V2_SCHEMA_ID = 118,
     POST_COMMAND_V1_SCHEMA_ID = 16,
     POST_COMMAND_V2_SCHEMA_ID = 25,
+    POST_COMMAND_V3_SCHEMA_ID = 116,
+    POST_V1_SCHEMA_ID = 17,
     POST_TEXT_V1_SCHEMA_ID = 18,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
@@ -396,10 +400,15 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
-    case POST_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(post_command, "\0\0\1\0"); // mentions, version, editor, reason
-    case POST_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(post_command, "\0\1\0");
+    case POST_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(post_command, "\0\0\1\0\0"); // mentions, version, editor, reason, held
+    case POST_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(post_command, "\0\1\0\0");
+    case FOLLOW_REFUSAL_V1_SCHEMA_ID: RECODE_OLDER(follow_refusal, "\1"); // author
     case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
+    case FOLLOWER_COMMAND_SCHEMA_ID: RECODE(follower_command);
+    case VISIBILITY_SCHEMA_ID: RECODE(visibility);
+    case POST_COMMAND_V3_SCHEMA_ID: RECODE_OLDER(post_command, "\0");
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
+    case POST_V1_SCHEMA_ID: RECODE_OLDER(post, "\0"); // moderated
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_V1_SCHEMA_ID: RECODE_OLDER(post_text, "\2\0\1\0"); // version, edited, editor, mentions
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
@@ -438,7 +447,8 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMENT_CHANGE_V2_SCHEMA_ID: return recode_comment_change(codec, value, size, 0, out);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_V1_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_HOT_GONE, out);
-    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_EDITED, out);
+    case TIMELINE_ITEM_V2_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_EDITED, out);
+    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, TIMELINE_ITEM_MODERATED, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
     case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);

@@ -13,7 +13,7 @@ static const struct topic SUMS = {.name = "sums", .cleanup = TOPIC_COMPACTED, .r
 static const struct topic OFFSETS = {.name = "offsets", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
 static const struct topic *const ALL[] = {&ADDING, &SUMS, &OFFSETS};
 static const struct topic_list TOPICS = {ALL, ARRAY_SIZE(ALL)};
-static const struct owner_topic OWNED[] = {{&ADDING, OWNER_COMMAND}, {&SUMS, OWNER_STATE}};
+static const struct owner_topic OWNED[] = {{&ADDING, OWNER_COMMAND, false}, {&SUMS, OWNER_STATE, false}};
 static const struct topic *const COMMANDS[] = {&ADDING};
 static const struct decider_state STATES[] = {{&SUMS, 8, sizeof(int64_t)}};
 

@@ -1,4 +1,4 @@
-/* Tests owner.c, changelogs.c, commits.c, inputs.c, metrics.c and standby.c. An owner against scripted groups: what it attaches,
+/* Tests owner.c, changelogs.c, commits.c, fresh.c, inputs.c, metrics.c and standby.c. An owner against scripted groups: what it attaches,
  * restores, serves, hands on and commits, whoever comes and goes. */
 #include "fakes/kafka.h"
 #include "owner/owner.h"
@@ -12,7 +12,8 @@ static const struct topic FACTS = {.name = "facts", .cleanup = TOPIC_COMPACTED, 
 static const struct topic OFFSETS = {.name = "offsets", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
 static const struct topic *const ALL[] = {&EVENTS, &FACTS, &OFFSETS};
 static const struct topic_list TOPICS = {ALL, ARRAY_SIZE(ALL)};
-static const struct owner_topic OWNED[] = {{&EVENTS, OWNER_SHARED}, {&FACTS, OWNER_STATE}};
+static const struct owner_topic OWNED[] = {{&EVENTS, OWNER_SHARED, false}, {&FACTS, OWNER_STATE, false}};
+static const struct owner_topic AGED[] = {{&EVENTS, OWNER_SHARED, false}, {&FACTS, OWNER_STATE, true}};
 
 /* A product that keeps the last fact of each partition, and remembers what was said to it. */
 struct world {
@@ -34,6 +35,7 @@ struct world {
     bool blocked;
     size_t prepared, drained, failed, lost, fresh;
     bool applies; /* what is read can be read from the store */
+    bool aged;    /* it is asked where the facts end; they are read one by one then */
 };
 
 static int attach(void *context, int32_t p, int64_t *from, struct error *error) {
@@ -184,8 +186,9 @@ static void start(struct world *w, size_t standbys, const char *instance_id) {
         .group = "g",
         .instance_id = instance_id,
         .partitions = PARTITIONS,
-        .topics = OWNED,
+        .topics = w->aged ? AGED : OWNED,
         .topic_count = ARRAY_SIZE(OWNED),
+        .state_batch = w->aged,
         .leaving = &FACTS,
         .offsets = &OFFSETS,
         .standbys = standbys,
@@ -536,8 +539,49 @@ TEST(test_a_member_that_was_given_up_fails, struct world *w) {
 TEST(test_a_product_with_too_many_topics_is_refused) {
     struct owner_topic topics[17];
     struct owner *owner = NULL;
-    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) topics[i] = (struct owner_topic){&FACTS, OWNER_STATE};
+    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) topics[i] = (struct owner_topic){&FACTS, OWNER_STATE, false};
     const struct owner_options options = {.topics = topics, .topic_count = ARRAY_SIZE(topics)};
     assert_int_equal(owner_new(&options, &owner, &failure), -EINVAL);
     assert_null(owner);
+}
+
+/* ---- how old what is read is ---- */
+
+/* Since when nothing is missing in what is read, on the clock; 0: the owner does not know. */
+static int64_t read_until_us(const struct world *w, int32_t partition) {
+    int64_t now_us = clock_monotonic_us(), age_ms = owner_age_ms(w->owner, partition);
+    return age_ms == INT64_MAX ? 0 : now_us - age_ms * 1000;
+}
+
+TEST(test_what_is_read_is_as_old_as_the_question_where_it_ends, struct world *w) {
+    w->aged = true;
+    start_live(w);
+    assert_int_equal(owner_age_ms(w->owner, 1), INT64_MAX); // somebody else's
+    FAKE_UNTIL(&w->loop, read_until_us(w, 0) > 0);
+    fake_gate(FAKE_ENDS, true);
+    FAKE_UNTIL(&w->loop, fake_waiting(FAKE_ENDS) == 1);
+    int64_t asked_us = clock_monotonic_us(), until_us = read_until_us(w, 0);
+    assert_true(until_us < asked_us);
+    FAKE_UNTIL(&w->loop, clock_monotonic_us() > asked_us + 50000);
+    assert_true(read_until_us(w, 0) <= until_us + 1000); // it grows older
+    fake_gate(FAKE_ENDS, false);
+    fake_fail(FAKE_ENDS, -ETIMEDOUT, 1); // the next one
+    FAKE_UNTIL(&w->loop, read_until_us(w, 0) > asked_us + 50000);
+}
+
+TEST(test_what_is_written_and_not_read_makes_it_old, struct world *w) {
+    enum { FACTS_WRITTEN = 300 };
+    w->aged = true;
+    start_live(w);
+    FAKE_UNTIL(&w->loop, read_until_us(w, 0) > 0);
+    for (int i = 0; i < FACTS_WRITTEN; i++) fact(0, "x");
+    int64_t written_us = clock_monotonic_us();
+    FAKE_UNTIL(&w->loop, read_until_us(w, 0) > written_us);
+    assert_int_equal(w->stored[0], FACTS_WRITTEN);
+}
+
+TEST(test_without_a_topic_that_is_counted_no_age_is_known, struct world *w) {
+    start_live(w);
+    assert_int_equal(owner_age_ms(w->owner, 0), INT64_MAX);
+    assert_int_equal(fake_calls(FAKE_ENDS), 1); // to restore it
 }

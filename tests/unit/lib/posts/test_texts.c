@@ -6,7 +6,7 @@
 #include "posts/texts.h"
 #include "unit/lib/users/some_profiles.h"
 
-enum { PARTITIONS = 4, LONG_MS = 600000, MOST = 600 };
+enum { PARTITIONS = 4, LONG_MS = 600000, MOST = 600, AUTHOR = 7, READER = 9 };
 
 struct asker {
     struct text_wait wait; /* first */
@@ -19,6 +19,7 @@ struct world {
     struct some_profiles profiles;
     struct post_owners owners;
     struct texts *texts;
+    struct sights *sights;
     int64_t version; /* that the next ones want */
     struct asker askers[MOST];
     size_t asker_count;
@@ -54,6 +55,8 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
     post_owners_fetch(&w->owners, partition, path, timeout_ms, done, done_context);
 }
 
+static int64_t now_ms(void) { return 0; }
+
 static const int32_t *lowest(void *context) {
     const struct world *w = context;
     assert_false(w->ended); /* the owners are away */
@@ -65,6 +68,13 @@ static struct world *begin_with(size_t kept_max, size_t kept_bytes, int64_t kept
     for (int32_t i = 0; i < PARTITIONS; i++) w->lowest[i] = i;
     uv_loop_init(&w->loop);
     some_profiles_open(&w->profiles);
+    w->sights = sights_new(&(struct sights_options){.loop = &w->loop,
+                                                    .partitions = PARTITIONS,
+                                                    .timeout_ms = LONG_MS,
+                                                    .context = w,
+                                                    .fetch = fetch,
+                                                    .now_ms = now_ms});
+    sights_vouch(w->sights, AUTHOR, READER, 0, 0);
     w->texts = texts_new(&(struct texts_options){.loop = &w->loop,
                                                  .partitions = PARTITIONS,
                                                  .kept_max = kept_max,
@@ -72,6 +82,7 @@ static struct world *begin_with(size_t kept_max, size_t kept_bytes, int64_t kept
                                                  .kept_ms = kept_ms,
                                                  .timeout_ms = timeout_ms,
                                                  .profiles = w->profiles.profiles,
+                                                 .sights = w->sights,
                                                  .context = w,
                                                  .lowest = lowest,
                                                  .fetch = fetch,
@@ -93,6 +104,7 @@ static void end(struct world *w) {
         text_give(w->askers[i].text);
     }
     texts_free(w->texts);
+    sights_free(w->sights);
     some_profiles_close(&w->profiles);
     kit_loop_end(&w->loop);
     free(w);
@@ -113,7 +125,7 @@ static void until_settled(struct world *w, const struct asker *asker) {
 static void assert_shows(struct world *w, struct asker *asker, const char *expected) {
     FREED_BUFFER out = {.size = 0};
     assert_int_equal(text_state_of(asker->text), TEXT_THERE);
-    text_put(w->texts, asker->text, &out);
+    assert_true(text_put(w->texts, asker->text, READER, &out));
     assert_string_equal(buffer_cstring(&out), expected);
 }
 
@@ -287,7 +299,7 @@ TEST(an_edited_post_is_asked_for_again) {
                                    "\"version\":2,\"edited\":6}]}",
                                    (long long)id);
     post_owners_say(&w->owners, 1, 0, 200, reply);
-    text_put(w->texts, asker->text, &shown);
+    assert_true(text_put(w->texts, asker->text, READER, &shown));
     assert_non_null(
         strstr(buffer_cstring(&shown), "\"text\":\"new\",\"media\":[],\"time\":5,\"version\":2,\"edited\":6}"));
     w->version = 1; // whoever has not heard of the edit gets it all the same
@@ -387,7 +399,7 @@ TEST(the_memory_of_what_is_kept_is_bounded) {
     some_profiles_name(&w->profiles, 7, "Ada, whose name is long, so that the JSON becomes longer, and is shown anew");
     texts_profile_changed(w->texts, 7);
     FREED_BUFFER out = {.size = 0};
-    for (size_t i = 0; i < 50; i++) text_put(w->texts, w->askers[i].text, &out);
+    for (size_t i = 0; i < 50; i++) text_put(w->texts, w->askers[i].text, READER, &out);
     assert_true(texts_stats_of(w->texts).kept_bytes > stats.kept_bytes);
     get(w, id_of(2, 1)); /* the next answer makes room again */
     until_asked(w, 2);
@@ -496,4 +508,19 @@ TEST(what_is_kept_is_as_the_model_says) {
         }
         end(w);
     }
+}
+
+/* A text is kept for whomever, and given to those who may see it. */
+TEST(a_text_is_for_those_who_may_see_it) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    struct asker *asker = get(w, id_of(1, 1));
+    FREED_BUFFER out = {.size = 0};
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    assert_false(text_put(w->texts, asker->text, READER + 1, &out));
+    assert_false(text_put(w->texts, asker->text, -1, &out));
+    assert_int_equal(out.size, 0);
+    assert_true(text_put(w->texts, asker->text, AUTHOR, &out));
+    assert_true(text_put(w->texts, asker->text, READER, &out));
+    end(w);
 }

@@ -84,7 +84,7 @@ static const struct {
 } QUESTIONS[] = {
     {&ASK_FEED, "/peer/feed/7?limit=20&before=99&above=0"},
     {&ASK_OLDER, "/peer/older/5?limit=20&before=99&above=0&authors=1,2"},
-    {&ASK_POSTS, "/peer/posts/5?ids=1,2"},
+    {&ASK_POSTS, "/peer/posts/5?ids=1,2&hidden=true"},
     {&ASK_WRITTEN, "/peer/written/7?limit=20&before=99&above=0"},
     {&ASK_USER, "/peer/user/7"},
     {&ASK_LIST, "/peer/list/7?relation=muted&limit=20&after=4"},

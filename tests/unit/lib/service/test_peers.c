@@ -130,12 +130,16 @@ static void start(struct bench *bench) {
     assert_int_equal(peers_new(&options, &bench->peers, NULL), 0);
 }
 
-static struct answer ask(struct bench *bench, int timeout_ms) {
+static struct answer ask_of(struct bench *bench, int32_t partition, int timeout_ms) {
     struct answer answer = {.count = 0};
-    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", timeout_ms, answer_take, &answer);
+    peers_fetch(bench->peers, partition, "/peer/x", timeout_ms, answer_take, &answer);
     world_until(bench->world, answer.count);
     assert_int_equal(answer.count, 1);
     return answer;
+}
+
+static struct answer ask(struct bench *bench, int timeout_ms) {
+    return ask_of(bench, peers_of_user(bench->peers, USER), timeout_ms);
 }
 
 static void assert_right(struct answer answer) {
@@ -180,6 +184,15 @@ TEST(nobody_is_the_owner, struct bench *bench) {
     assert_int_equal(ask(bench, 5000).code, -EHOSTUNREACH);
     kafka_says(-EHOSTDOWN, 0, 0);
     assert_int_equal(ask(bench, 5000).code, -EHOSTUNREACH);
+}
+
+TEST(nobody_has_a_partition_that_is_none, struct bench *bench) {
+    static const int32_t NONE[] = {PARTITIONS, PARTITIONS + 1, INT32_MAX, -1};
+    start(bench);
+    assert_right(ask(bench, 5000));
+    for (size_t i = 0; i < sizeof NONE / sizeof *NONE; i++)
+        assert_int_equal(ask_of(bench, NONE[i], 5000).code, -EHOSTUNREACH);
+    assert_int_equal(bench->right.asked, 1);
 }
 
 /* As Kafka's partitioner chooses for the keys: a user is eight bytes, a subject its text. */

@@ -18,7 +18,7 @@ TEST(an_issued_token_is_of_its_user_until_it_ends) {
     struct auth_claims claims;
     assert_int_equal(token_issuer_new(path, &issuer, &failure), 0);
     assert_int_equal(auth_new(&(struct auth_options){.hs256_key_file = path}, &auth, &failure), 0);
-    FREED char *token = token_issue(issuer, 77, NOW_MS + LIFE_MS);
+    FREED char *token = token_issue(issuer, 77, NULL, NOW_MS + LIFE_MS);
     assert_int_equal(auth_verify(auth, token, strlen(token), NOW_MS, &claims, &failure), 0);
     assert_int_equal(claims.user, 77);
     assert_false(claims.gateway);

@@ -12,7 +12,7 @@ struct world {
     struct http_request *held[WORLD_HELD]; /* requests of /hold, in order of arrival: the test answers them */
     size_t held_count;
     size_t handled;          /* all requests handed over */
-    char root[64];           /* of /files/... */
+    char root[256];          /* of /files/... */
     struct buffer *answered; /* the test's own, for its options.answered */
 };
 

@@ -116,6 +116,28 @@ TEST(test_a_reset_leaves_nothing, struct disk *disk) {
     assert_full(disk);
 }
 
+static int64_t next_of_bare(struct disk *disk, int64_t version, int64_t next) {
+    struct table_store_options options = how(disk, version);
+    options.bare = true;
+    struct table_store *rows = table_store_new(&options);
+    assert_int_equal(table_store_open(rows, P, 0, INT64_MAX, &failure), 0);
+    int64_t found = table_store_next(rows, P, 1);
+    table_store_pass(rows, P, 1, next);
+    assert_int_equal(table_store_write(rows, &failure), 0);
+    table_store_free(rows);
+    return found;
+}
+
+TEST(test_bare_rows_may_have_a_version, struct disk *disk) {
+    assert_int_equal(store_family_drop(disk->store, "rows-1", &failure), 0);
+    assert_int_equal(next_of_bare(disk, 0, 5), -1);
+    assert_int_equal(next_of_bare(disk, 0, 6), 5);
+    assert_int_equal(next_of_bare(disk, 1, 7), -1);
+    assert_int_equal(next_of_bare(disk, 1, 8), 7);
+    assert_int_equal(next_of_bare(disk, 2, 9), -1);
+    assert_int_equal(next_of_bare(disk, 0, 9), -1);
+}
+
 static const char *take(void *context, struct table_store *table, const struct kafka_record *record,
                         struct error *error) {
     return record->key ? NULL : "it needs a key";

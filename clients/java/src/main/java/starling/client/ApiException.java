@@ -1,6 +1,9 @@
 package starling.client;
 
 import java.io.IOException;
+import java.util.Collections;
+import java.util.Map;
+import okhttp3.HttpUrl;
 
 /** The server refused, or was not reached. */
 public class ApiException extends IOException {
@@ -12,14 +15,18 @@ public class ApiException extends IOException {
     public final String code;
     /** The server names a time before which asking again is of no use; else null. */
     public final Long retryAfterMs;
-    /** Of a list that was sent, the item that was refused, from 0; else null. */
-    Integer index;
+    Map<String, Object> problem = Collections.emptyMap();
 
     ApiException(int status, String code, String message, Long retryAfterMs) {
         super(message);
         this.status = status;
         this.code = code;
         this.retryAfterMs = retryAfterMs;
+    }
+
+    /** Returns all members of the server's problem+json; empty where something else answered. */
+    public Map<String, Object> getProblem() {
+        return problem;
     }
 
     /** The same request may succeed later. */
@@ -31,8 +38,12 @@ public class ApiException extends IOException {
     public static final class Unreachable extends ApiException {
         private static final long serialVersionUID = 1;
 
-        Unreachable(int status, String code, String message, Long retryAfterMs) {
-            super(status, code, message, retryAfterMs);
+        /** Null: not known, or there was no token. */
+        public final NoConnection why;
+
+        Unreachable(String code, String message, NoConnection why) {
+            super(0, code, message, null);
+            this.why = why;
         }
     }
 
@@ -121,7 +132,7 @@ public class ApiException extends IOException {
     static ApiException of(int status, String code, String message, Long retryAfterMs) {
         switch (status) {
             case 0:
-                return new Unreachable(status, code, message, retryAfterMs);
+                return new Unreachable(code, message, null);
             case 202:
                 return new Undecided(status, code, message, retryAfterMs);
             case 401:
@@ -142,8 +153,16 @@ public class ApiException extends IOException {
         }
     }
 
+    /** No answer came. */
+    static ApiException unreachable(HttpUrl url, IOException cause) {
+        NoConnection why = NoConnection.of(cause);
+        ApiException error = new Unreachable("unreachable", why == null ? "The server cannot be reached." : why.message(url.toString()), why);
+        error.initCause(cause);
+        return error;
+    }
+
     /** No answer came, for that reason. */
-    static ApiException unreachable(String code, String message, Throwable cause) {
+    static ApiException noAnswer(String code, String message, Throwable cause) {
         ApiException error = of(0, code, message, null);
         error.initCause(cause);
         return error;

@@ -107,7 +107,7 @@ final class ClientCore implements NearbySession.Line {
         nearby.list.clear();
         publish();
         if (state != State.IDLE) {
-            setState(State.IDLE, null, null, null);
+            setState(State.IDLE, null, null);
         }
     }
 
@@ -192,13 +192,13 @@ final class ClientCore implements NearbySession.Line {
         final int mine = ++attempt;
         reconnectAtMs = null;
         nearby.opening();
-        setState(State.CONNECTING, null, null, null);
+        setState(State.CONNECTING, null, null);
         askForToken((got, error) -> {
             if (error == null) {
                 open(mine, got);
             } else {
                 failed("no_token", error);
-                lost(CloseCode.ABNORMAL, "");
+                lost(CloseCode.ABNORMAL, "", null);
             }
         });
     }
@@ -255,32 +255,32 @@ final class ClientCore implements NearbySession.Line {
                 }
 
                 @Override
-                public void ended(int code, String why) {
+                public void ended(int code, String reason, NoConnection why) {
                     if (mine == attempt) {
-                        lost(code, why);
+                        lost(code, reason, why);
                     }
                 }
             });
         } catch (IllegalArgumentException notAnAddress) {
             failed("bad_url", String.valueOf(notAnAddress.getMessage()));
             stop();
-            setState(State.CLOSED, StateChange.Reason.URL, null, null);
+            setState(State.CLOSED, StateChange.Reason.URL, null);
         }
     }
 
     private void expectWelcome() {
-        timers.set("welcome", WELCOME_TIMEOUT_MS, () -> lost(CloseCode.ABNORMAL, ""));
+        timers.set("welcome", WELCOME_TIMEOUT_MS, () -> lost(CloseCode.ABNORMAL, "", null));
     }
 
     /** Tells of it, and tries again unless that is of no use. */
-    private void lost(int code, String why) {
+    private void lost(int code, String said, NoConnection why) {
         if (state == State.ONLINE && Loop.nowMs() - onlineSinceMs >= HELD_MS) {
             failures = 0;
         }
         stop();
-        StateChange.Reason reason = finalReason(code, why);
+        StateChange.Reason reason = finalReason(code, said);
         if (reason != null) {
-            setState(State.CLOSED, reason, code, null);
+            setState(State.CLOSED, reason, code);
             return;
         }
         long delay = reconnectAtMs == null
@@ -288,7 +288,7 @@ final class ClientCore implements NearbySession.Line {
                 : Math.max(0, reconnectAtMs - Loop.nowMs());
         failures++;
         timers.set("retry", delay, this::attempt);
-        setState(State.WAITING, null, code, delay);
+        setState(State.WAITING, null, code, delay, why);
     }
 
     /** Why there is no coming back by ourselves; null: there is. */
@@ -376,7 +376,7 @@ final class ClientCore implements NearbySession.Line {
         scheduleRenewal();
         if (first) {
             onlineSinceMs = Loop.nowMs();
-            setState(State.ONLINE, null, null, null);
+            setState(State.ONLINE, null, null);
         }
         reporter.welcomed(said.reportEveryMs);
         if (first && feed != null) {
@@ -522,9 +522,13 @@ final class ClientCore implements NearbySession.Line {
         complete = nearby.list.isComplete();
     }
 
-    private void setState(State newState, StateChange.Reason reason, Integer code, Long retryAfterMs) {
+    private void setState(State newState, StateChange.Reason reason, Integer code) {
+        setState(newState, reason, code, null, null);
+    }
+
+    private void setState(State newState, StateChange.Reason reason, Integer code, Long retryAfterMs, NoConnection why) {
         state = newState;
-        StateChange change = new StateChange(newState, reason, code, retryAfterMs);
+        StateChange change = new StateChange(newState, reason, code, retryAfterMs, why);
         tell(listener -> listener.onState(change));
     }
 }

@@ -47,7 +47,7 @@ public final class ClientOptions {
 
     /**
      * Where I am. Without it, and until move(), I see no friends and am seen by none; the feed and comments can be watched all the same.
-     * accuracy: metres, or null. Throws IllegalArgumentException if it is not a position.
+     * accuracy: metres, or null. Throws InvalidPosition if it is none.
      */
     public ClientOptions position(double newLat, double newLng, Double newAccuracy) {
         Geo.checkPosition(newLat, newLng);

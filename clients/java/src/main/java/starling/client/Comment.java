@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** A comment or a reply. */
-public final class Comment extends Shown {
+public class Comment extends Shown {
     public enum State {
         VISIBLE,
         /** It waits for a moderator. */
@@ -48,7 +48,7 @@ public final class Comment extends Shown {
     /** Whether I like it; null: not asked for, or not known in time. */
     public final Boolean liked;
 
-    private Comment(Map<String, Object> item, State state) {
+    Comment(Map<String, Object> item) {
         id = (String) item.get("id");
         user = (Long) item.get("user");
         name = Json.asText(item.get("name"));
@@ -63,18 +63,18 @@ public final class Comment extends Shown {
         likes = Json.asLong(item.get("likes"), 0);
         replyCount = Json.asLong(item.get("reply_count"), 0);
         replies = Collections.unmodifiableList(readAll(item.get("replies")));
-        this.state = state;
+        state = stateOf(item.get("state"));
         liked = item.get("liked") instanceof Boolean ? (Boolean) item.get("liked") : null;
     }
 
     /** Returns null if it is unusable. */
     static Comment read(Object value) {
         Map<String, Object> item = Json.asObject(value);
-        if (item == null || !(item.get("user") instanceof Long) || !Post.isId(item.get("id"))) {
-            return null;
-        }
-        State state = stateOf(item.get("state"));
-        return state == null ? null : new Comment(item, state);
+        return isOne(item) ? new Comment(item) : null;
+    }
+
+    static boolean isOne(Map<String, Object> item) {
+        return Profile.isOne(item) && Post.isId(item.get("id")) && stateOf(item.get("state")) != null;
     }
 
     private static State stateOf(Object word) {

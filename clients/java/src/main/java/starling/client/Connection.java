@@ -24,12 +24,13 @@ final class Connection {
         /** text: null if it was binary. */
         void received(String text);
 
-        /** reason: the server's word, or empty. */
-        void ended(int code, String reason);
+        /** reason: the server's word, or empty. why: why there was no connection; null: there was one, or it is not known. */
+        void ended(int code, String reason, NoConnection why);
     }
 
     private final Loop loop;
     private final WebSocket socket;
+    private volatile boolean open;
     private boolean ended;
 
     /** Throws IllegalArgumentException if the address is none. */
@@ -39,6 +40,7 @@ final class Connection {
         socket = http.newWebSocket(request, new WebSocketListener() {
             @Override
             public void onOpen(WebSocket opened, Response response) {
+                open = true;
                 loop.execute(listener::opened);
             }
 
@@ -55,14 +57,23 @@ final class Connection {
             @Override
             public void onClosing(WebSocket closing, int code, String reason) {
                 closing.close(NORMAL, null);
-                end(listener, code, reason);
+                end(listener, code, reason, null);
             }
 
             @Override
             public void onFailure(WebSocket failed, Throwable error, Response response) {
-                end(listener, CloseCode.ABNORMAL, "");
+                end(listener, CloseCode.ABNORMAL, "", open ? null : whyNot(error, response));
             }
         });
+    }
+
+    /** response: null: there was none. */
+    private static NoConnection whyNot(Throwable error, Response response) {
+        if (response != null) {
+            return NoConnection.NO_EDGE;
+        }
+        NoConnection why = NoConnection.of(error);
+        return why == null && NoConnection.hungUp(error) ? NoConnection.TLS : why; // as it seems: so do servers that are spoken to in the other way
     }
 
     /** An OkHttpClient whose threads do not keep a process alive. */
@@ -76,11 +87,11 @@ final class Connection {
         return new OkHttpClient.Builder().dispatcher(new Dispatcher(threads)).build();
     }
 
-    private void end(Listener listener, int code, String reason) {
+    private void end(Listener listener, int code, String reason, NoConnection why) {
         loop.execute(() -> {
             if (!ended) {
                 ended = true;
-                listener.ended(code, reason);
+                listener.ended(code, reason, why);
             }
         });
     }

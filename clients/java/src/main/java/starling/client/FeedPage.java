@@ -1,6 +1,6 @@
 package starling.client;
 
-import java.util.List;
+import java.util.Map;
 
 /** A page of my home timeline. */
 public final class FeedPage extends Page<Post> {
@@ -9,9 +9,10 @@ public final class FeedPage extends Page<Post> {
     /** To be compared, and nothing else; empty on later pages, and on those of some time. */
     public final String version;
 
-    FeedPage(List<Post> items, Object next, boolean complete, String version) {
-        super(items, next);
-        this.complete = complete;
-        this.version = version;
+    FeedPage(Map<String, Object> answer) {
+        super(Post.readAll(answer.get("items")), answer.get("next"));
+        complete = Boolean.TRUE.equals(answer.get("complete"));
+        Object said = answer.get("version");
+        version = said == null ? "" : said.toString();
     }
 }

@@ -13,12 +13,16 @@ public final class Friendship extends Profile {
     /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
     public final Long since;
 
+    /** I let them see only about where I am. Answers to a change of mine do not tell it. */
+    public final boolean rounded;
+
     private Friendship(Map<String, Object> item) {
         super(item);
         long time = Json.asLong(item.get("since"), 0);
         handle = Json.asText(item.get("handle"));
         state = Json.asText(item.get("state"));
         since = time > 0 ? time : null;
+        rounded = Boolean.TRUE.equals(item.get("rounded"));
     }
 
     /** Null: it is none. */

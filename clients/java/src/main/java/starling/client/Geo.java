@@ -25,10 +25,15 @@ public final class Geo {
         return Math.abs(lat) <= 90 && Math.abs(lng) <= 180; // not a number is neither
     }
 
-    /** Throws IllegalArgumentException if it is none. */
+    /** Throws InvalidPosition if it is none. */
     static void checkPosition(double lat, double lng) {
-        if (!isPosition(lat, lng)) {
-            throw new IllegalArgumentException("not a position: " + lat + ", " + lng);
+        checkDegrees("lat", lat, 90);
+        checkDegrees("lng", lng, 180);
+    }
+
+    private static void checkDegrees(String name, double value, int limit) {
+        if (!(Math.abs(value) <= limit)) { // not a number is neither
+            throw new InvalidPosition("not a position: " + name + " is " + value + ", and must be from -" + limit + " to " + limit);
         }
     }
 }

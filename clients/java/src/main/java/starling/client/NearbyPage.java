@@ -14,6 +14,8 @@ public final class NearbyPage extends Page<NearbyPage.Item> {
         public final double distance;
         /** Of the friend's last report, ms since the epoch. */
         public final long time;
+        /** The friend lets me see only about where they are: the place is the centre of a cell. */
+        public final boolean rounded;
 
         private Item(Map<String, Object> item) {
             super(item);
@@ -21,6 +23,7 @@ public final class NearbyPage extends Page<NearbyPage.Item> {
             lng = Json.asDouble(item.get("lng"), 0);
             distance = Json.asDouble(item.get("distance_m"), 0);
             time = Json.asLong(item.get("time"), 0);
+            rounded = Boolean.TRUE.equals(item.get("rounded"));
         }
     }
 

@@ -1,5 +1,7 @@
 package starling.client;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 /** Somebody follows, mentions or answers me. */
@@ -34,5 +36,17 @@ public final class Notice extends Shown {
             return null;
         }
         return new Notice(item);
+    }
+
+    /** Leaves out those that are unusable. */
+    static List<Notice> readAll(Object items) {
+        List<Notice> notices = new ArrayList<>();
+        for (Object item : Json.asList(items)) {
+            Notice notice = read(item);
+            if (notice != null) {
+                notices.add(notice);
+            }
+        }
+        return notices;
     }
 }

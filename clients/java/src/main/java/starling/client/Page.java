@@ -9,6 +9,8 @@ public class Page<T> extends Shown {
     public final List<T> items;
     /** For `after`; null: this was the last page. */
     public final String next;
+    /** Asks for the page after this one; null: this one was not asked for over HTTP. */
+    Loop.Question<Page<T>> more;
 
     Page(List<T> items, Object next) {
         this.items = Collections.unmodifiableList(items);

@@ -24,6 +24,8 @@ public final class Post {
     public final long version;
     /** When its text was last edited, ms since the epoch; null: never. */
     public final Long edited;
+    /** held: nobody else sees it before a moderator approves it; hidden: by a moderator, who reads it; null: it is shown. */
+    public final String state;
     /** The post is there, but what it says cannot be read just now. */
     public final boolean unavailable;
     /** How many comments it has, a few seconds ago at most; null: not known. */
@@ -43,6 +45,7 @@ public final class Post {
         time = Json.asLong(item.get("time"), 0);
         version = Json.asLong(item.get("version"), 1);
         edited = item.get("edited") instanceof Long ? (Long) item.get("edited") : null;
+        state = Json.asText(item.get("state"));
         unavailable = text == null;
         comments = item.get("comments") instanceof Long ? (Long) item.get("comments") : null;
         likes = item.get("likes") instanceof Long ? (Long) item.get("likes") : null;

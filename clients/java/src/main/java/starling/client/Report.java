@@ -11,12 +11,12 @@ public final class Report extends Shown {
     /** Metres; null: not known. */
     public final Double accuracy;
 
-    /** Throws IllegalArgumentException if it is no position. */
+    /** Throws InvalidPosition if it is none. */
     public Report(double lat, double lng) {
         this(lat, lng, null, null);
     }
 
-    /** Throws IllegalArgumentException if it is no position. */
+    /** Throws InvalidPosition if it is none. */
     public Report(double lat, double lng, Long time, Double accuracy) {
         Geo.checkPosition(lat, lng);
         this.lat = Geo.round(lat);

@@ -27,11 +27,14 @@ final class Requests {
         final Map<String, Object> json;
         /** Null: none. */
         final String etag;
+        /** Null: none. */
+        final Long retryAfterMs;
 
-        private Answer(int status, Map<String, Object> json, String etag) {
+        private Answer(int status, Map<String, Object> json, String etag, Long retryAfterMs) {
             this.status = status;
             this.json = json;
             this.etag = etag;
+            this.retryAfterMs = retryAfterMs;
         }
     }
 
@@ -59,8 +62,18 @@ final class Requests {
         if (base.pathSegments().get(base.pathSize() - 1).isEmpty()) {
             url.removePathSegment(base.pathSize() - 1); // the slash at the end of the base
         }
-        url.addPathSegment("v1");
+        return with(url.addPathSegment("v1"), segments);
+    }
+
+    /**
+     * Adds segments. Throws IllegalArgumentException if one would lead elsewhere than it says: an id that an app was given, such as "..",
+     * must not choose the request.
+     */
+    static HttpUrl.Builder with(HttpUrl.Builder url, String... segments) {
         for (String segment : segments) {
+            if (segment.isEmpty() || segment.indexOf('/') >= 0 || segment.equals(".") || segment.equals("..")) {
+                throw new IllegalArgumentException("not an id: " + segment);
+            }
             url.addPathSegment(segment);
         }
         return url;
@@ -90,7 +103,7 @@ final class Requests {
             if (failed instanceof InterruptedIOException && Thread.currentThread().isInterrupted()) {
                 throw interrupted(failed);
             }
-            throw ApiException.unreachable("unreachable", "The server cannot be reached.", failed);
+            throw ApiException.unreachable(base, failed);
         }
     }
 
@@ -105,12 +118,12 @@ final class Requests {
             Thread.currentThread().interrupt();
             throw interrupted(stopped);
         } catch (Exception thrown) { // the application's function may throw what it likes
-            throw ApiException.unreachable("no_token", thrown.toString(), thrown);
+            throw ApiException.noAnswer("no_token", thrown.toString(), thrown);
         }
     }
 
     private static ApiException interrupted(Exception cause) {
-        return ApiException.unreachable("interrupted", "The thread was interrupted.", cause);
+        return ApiException.noAnswer("interrupted", "The thread was interrupted.", cause);
     }
 
     private static Answer read(Response response) throws IOException {
@@ -118,8 +131,9 @@ final class Requests {
         String text = body == null ? "" : body.string();
         Map<String, Object> json = parse(text);
         int status = response.code();
+        Long retryAfterMs = secondsToMs(response.header("Retry-After"));
         if (status == 304 || (response.isSuccessful() && (json != null || text.isEmpty()))) {
-            return new Answer(status, json == null ? Collections.<String, Object>emptyMap() : json, response.header("ETag"));
+            return new Answer(status, json == null ? Collections.<String, Object>emptyMap() : json, response.header("ETag"), retryAfterMs);
         }
         if (response.isSuccessful()) {
             throw badAnswer();
@@ -130,9 +144,8 @@ final class Requests {
         String detail = Json.asText(why.get("detail"));
         String title = Json.asText(why.get("title"));
         String message = detail != null ? detail : title != null ? title : "The server answered " + status + ".";
-        ApiException refused =
-                ApiException.of(status, code == null ? "unknown" : code, message, secondsToMs(response.header("Retry-After")));
-        refused.index = why.get("index") instanceof Number ? ((Number) why.get("index")).intValue() : null;
+        ApiException refused = ApiException.of(status, code == null ? "unknown" : code, message, retryAfterMs);
+        refused.problem = Collections.unmodifiableMap(why);
         throw refused;
     }
 
@@ -168,7 +181,7 @@ final class Requests {
                 if (answer.status != 202 || !untilDecided) {
                     return answer.json;
                 }
-                error = ApiException.of(202, "pending", "The server has not decided yet.", null);
+                error = ApiException.of(202, "pending", "The server has not decided yet.", answer.retryAfterMs);
             } catch (ApiException thrown) {
                 error = thrown;
             }

@@ -26,7 +26,7 @@ import okio.ByteString;
  * for the server's limit.
  */
 public final class StarlingApi {
-    /** Writes are repeated for so long while the server cannot, or has not decided. */
+    /** Writes, and questions for a next page, are repeated for so long while the server cannot, or has not decided; unless told otherwise. */
     public static final long PATIENCE_MS = 30_000;
 
     private static final Pattern SUBJECT = Pattern.compile("([a-z0-9_-]{1,32}):([A-Za-z0-9._~-]{1,128})");
@@ -43,7 +43,12 @@ public final class StarlingApi {
         this(http, url, Tokens.of(token), PATIENCE_MS);
     }
 
-    StarlingApi(OkHttpClient http, String url, Tokens tokens, long patienceMs) {
+    /** patienceMs: writes are repeated for so long. Throws IllegalArgumentException if the address is none. */
+    public StarlingApi(OkHttpClient http, String url, TokenFunction token, long patienceMs) {
+        this(http, url, Tokens.of(token), patienceMs);
+    }
+
+    private StarlingApi(OkHttpClient http, String url, Tokens tokens, long patienceMs) {
         requests = new Requests(http, url, tokens, patienceMs);
     }
 
@@ -89,7 +94,7 @@ public final class StarlingApi {
 
     /** A page of all versions of its text, the newest first. */
     public Page<Edit> getPostEdits(String post, String after, Integer limit) throws ApiException {
-        return edits(requests.path("posts", post, "edits"), after, limit);
+        return list(requests.path("posts", post, "edits"), after, limit, Edit::readAll);
     }
 
     public void deletePost(String post) throws ApiException {
@@ -108,15 +113,13 @@ public final class StarlingApi {
 
     /** Who likes a post, by user id, rising. Whom I have blocked is left out. */
     public Page<User> getLikes(String post, String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(requests.path("posts", post, "likes"), after, limit));
-        return new Page<>(users(page), page.get("next"));
+        return list(requests.path("posts", post, "likes"), after, limit, User::readAll);
     }
 
     /** A page of a user's posts, newest first. fromMs, toMs: null: of any time. */
     public Page<Post> getPosts(long user, Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
         HttpUrl.Builder url = requests.path("users", Long.toString(user), "posts");
-        Map<String, Object> page = get(paged(Requests.with(Requests.with(url, "from", fromMs), "to", toMs), after, limit));
-        return new Page<>(Post.readAll(page.get("items")), page.get("next"));
+        return list(Requests.with(Requests.with(url, "from", fromMs), "to", toMs), after, limit, Post::readAll);
     }
 
     /** A page of my home timeline, newest first. */
@@ -127,10 +130,7 @@ public final class StarlingApi {
     /** The same of its posts from one time (inclusive) to another (exclusive), in ms since the epoch, or null. */
     public FeedPage getFeed(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
         HttpUrl.Builder url = Requests.with(Requests.with(requests.path("feed"), "from", fromMs), "to", toMs);
-        Map<String, Object> page = get(paged(url, after, limit));
-        Object version = page.get("version");
-        return new FeedPage(Post.readAll(page.get("items")), page.get("next"), Boolean.TRUE.equals(page.get("complete")),
-                version == null ? "" : version.toString());
+        return page(url, after, limit, FeedPage::new);
     }
 
     /** The newest page of my notices. */
@@ -140,20 +140,12 @@ public final class StarlingApi {
 
     /** A page of my notices, newest first. The server keeps 200. */
     public Page<Notice> getNotices(String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(requests.path("notices"), after, limit));
-        List<Notice> notices = new ArrayList<>();
-        for (Object item : Json.asList(page.get("items"))) {
-            Notice notice = Notice.read(item);
-            if (notice != null) {
-                notices.add(notice);
-            }
-        }
-        return new Page<>(notices, page.get("next"));
+        return list(requests.path("notices"), after, limit, Notice::readAll);
     }
 
     /** A page of strangers nearby, nearest first. Only who shares with everybody may ask: else ApiException.Forbidden, not_public. */
     public Strangers getStrangers(String after, Integer limit) throws ApiException {
-        return whole(Strangers.read(get(paged(requests.path("discover"), after, limit))));
+        return page(requests.path("discover"), after, limit, answer -> whole(Strangers.read(answer)));
     }
 
     // comments
@@ -167,28 +159,31 @@ public final class StarlingApi {
         HttpUrl.Builder url = comments(subject);
         Requests.with(url, "sort", query.sort == null ? null : query.sort.name().toLowerCase(Locale.ROOT));
         Requests.with(url, "replies", query.replies);
-        paged(likedIf(url, query.liked), query.after, query.limit);
-        Requests.Answer answer = requests.exchange("GET", url.build(), null, query.etag);
-        return answer.status == 304 ? null : new CommentPage(answer.json, answer.etag);
+        HttpUrl asked = paged(likedIf(url, query.liked), query.after, query.limit).build();
+        Requests.Answer answer = requests.exchange("GET", asked, null, query.etag);
+        if (answer.status == 304) {
+            return null;
+        }
+        return linked(new CommentPage(answer.json, answer.etag), asked, json -> new CommentPage(json, null));
     }
 
     /** The replies of a root, the oldest first. liked: says which ones I like. */
     public Page<Comment> getReplies(String subject, String root, String after, Integer limit, boolean liked) throws ApiException {
-        return comments(comments(subject).addPathSegment(root).addPathSegment("replies"), after, limit, liked);
+        return list(likedIf(comments(subject, root, "replies"), liked), after, limit, Comment::readAll);
     }
 
     /** The replies that answer a reply, the oldest first; of a root, all its replies. liked: says which ones I like. */
     public Page<Comment> getAnswers(String subject, String comment, String after, Integer limit, boolean liked) throws ApiException {
-        return comments(comments(subject).addPathSegment(comment).addPathSegment("answers"), after, limit, liked);
+        return list(likedIf(comments(subject, comment, "answers"), liked), after, limit, Comment::readAll);
     }
 
     public Comment getComment(String subject, String comment, boolean liked) throws ApiException {
-        return whole(Comment.read(get(likedIf(comments(subject).addPathSegment(comment), liked))));
+        return whole(Comment.read(get(likedIf(comments(subject, comment), liked))));
     }
 
     /** A comment with so many neighbours on each side. */
     public CommentAround getCommentAround(String subject, String comment, int around, boolean liked) throws ApiException {
-        HttpUrl.Builder url = Requests.with(comments(subject).addPathSegment(comment), "around", around);
+        HttpUrl.Builder url = Requests.with(comments(subject, comment), "around", around);
         Map<String, Object> answer = get(likedIf(url, liked));
         return new CommentAround(whole(Comment.read(answer.get("item"))), Comment.read(answer.get("root")),
                 Comment.readAll(answer.get("around")));
@@ -212,17 +207,17 @@ public final class StarlingApi {
     /** reason: a moderator's, or null. */
     public Comment editComment(String subject, String comment, String text, long version, String reason) throws ApiException {
         Map<String, Object> body = Json.object("text", text, "version", version, "reason", reason);
-        return whole(Comment.read(requests.decided("PUT", comments(subject).addPathSegment(comment).build(), body)));
+        return whole(Comment.read(requests.decided("PUT", comments(subject, comment).build(), body)));
     }
 
     /** As getPostEdits. */
     public Page<Edit> getCommentEdits(String subject, String comment, String after, Integer limit) throws ApiException {
-        return edits(comments(subject).addPathSegment(comment).addPathSegment("edits"), after, limit);
+        return list(comments(subject, comment, "edits"), after, limit, Edit::readAll);
     }
 
     /** Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text. */
     public void deleteComment(String subject, String comment) throws ApiException {
-        requests.decided("DELETE", comments(subject).addPathSegment(comment).build(), null);
+        requests.decided("DELETE", comments(subject, comment).build(), null);
     }
 
     /** Returns how many like it now. */
@@ -247,16 +242,32 @@ public final class StarlingApi {
 
     /** Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202. */
     public void reportComment(String subject, String comment, String reason) throws ApiException {
-        HttpUrl url = comments(subject).addPathSegment(comment).addPathSegment("report").build();
-        requests.repeated("POST", url, Json.object("reason", reason), false);
+        report(comments(subject, comment), reason);
+    }
+
+    /** As reportComment; so is reportUser. */
+    public void reportPost(String post, String reason) throws ApiException {
+        report(requests.path("posts", post), reason);
+    }
+
+    public void reportUser(long user, String reason) throws ApiException {
+        report(requests.path("users", Long.toString(user)), reason);
+    }
+
+    private void report(HttpUrl.Builder of, String reason) throws ApiException {
+        requests.repeated("POST", of.addPathSegment("report").build(), Json.object("reason", reason), false);
+    }
+
+    /** What a user has commented, the newest first: only my own. */
+    public Page<OwnComment> getCommentsOf(long user, String after, Integer limit) throws ApiException {
+        return list(requests.path("users", Long.toString(user), "comments"), after, limit, OwnComment::readOwn);
     }
 
     // my friends, and where we are
 
     /** A page of my friends (state null), or those of another state (requested, invited, blocked, all), with names; by user id, rising. */
     public Page<Friendship> getFriends(String state, String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(Requests.with(requests.path("friends"), "state", state), after, limit));
-        return new Page<>(Friendship.readAll(page.get("items")), page.get("next"));
+        return list(Requests.with(requests.path("friends"), "state", state), after, limit, Friendship::readAll);
     }
 
     /** Asks for a friendship (requested), or accepts one (friends). */
@@ -280,12 +291,12 @@ public final class StarlingApi {
 
     /** A page of the friends near my last report, nearest first. sinceMs: only if there is a report of that time or a later one; or null. */
     public NearbyPage getNearby(Long sinceMs, String after, Integer limit) throws ApiException {
-        return new NearbyPage(get(paged(Requests.with(requests.path("nearby"), "since", sinceMs), after, limit)));
+        return page(Requests.with(requests.path("nearby"), "since", sinceMs), after, limit, NearbyPage::new);
     }
 
     /** A page of the friends who can see me now; by user id, rising. */
     public Audience getAudience(String after, Integer limit) throws ApiException {
-        return new Audience(get(paged(requests.path("audience"), after, limit)));
+        return page(requests.path("audience"), after, limit, Audience::new);
     }
 
     /**
@@ -304,11 +315,12 @@ public final class StarlingApi {
             try {
                 return new Reported(decided("POST", Json.object("locations", locations), "locations"), refused);
             } catch (ApiException.BadRequest error) {
-                if (error.index == null || left.size() < 2 || error.index < 0 || error.index >= left.size()) {
+                int index = (int) Json.asLong(error.problem.get("index"), -1);
+                if (left.size() < 2 || index < 0 || index >= left.size()) {
                     throw error;
                 }
-                locations.remove(error.index.intValue()); // one bad fix must not keep the others from being taken
-                refused.add(left.remove(error.index.intValue()));
+                locations.remove(index); // one bad fix must not keep the others from being taken
+                refused.add(left.remove(index));
             }
         }
     }
@@ -316,8 +328,7 @@ public final class StarlingApi {
     /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch, or null. limit: 1 to 10000. */
     public Page<Place> getHistory(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
         HttpUrl.Builder url = Requests.with(Requests.with(requests.path("history"), "from", fromMs), "to", toMs);
-        Map<String, Object> page = get(paged(url, after, limit));
-        return new Page<>(Place.readAll(page.get("items")), page.get("next"));
+        return list(url, after, limit, Place::readAll);
     }
 
     // me
@@ -352,7 +363,7 @@ public final class StarlingApi {
 
     /** A page of everything that is kept of me. Each page is of one kind. */
     public ExportPage getExport(String after, Integer limit) throws ApiException {
-        return new ExportPage(get(paged(requests.path("export"), after, limit)));
+        return page(requests.path("export"), after, limit, ExportPage::new);
     }
 
     /** Removes everything that is kept of me: returns how many of each kind went. May be repeated after an Undecided. */
@@ -372,7 +383,7 @@ public final class StarlingApi {
         for (long user : users) {
             ids.append(ids.length() == 0 ? "" : ",").append(user);
         }
-        return users(get(Requests.with(requests.path("users"), "ids", ids)));
+        return User.readAll(get(Requests.with(requests.path("users"), "ids", ids)).get("items"));
     }
 
     /** With or without an @ in front; capital letters count as small ones. */
@@ -389,14 +400,44 @@ public final class StarlingApi {
         decided("DELETE", null, "handle");
     }
 
-    /** Returns whether I follow now. */
+    /** Returns whether I follow now. False: I have asked to, as only followers see the posts of this user. */
     public boolean follow(long user) throws ApiException {
         return Boolean.TRUE.equals(decided("PUT", null, "follows", Long.toString(user)).get("following"));
     }
 
-    /** Returns whether I follow now. */
+    /** Takes a request back, too. Returns whether I follow now. */
     public boolean unfollow(long user) throws ApiException {
         return Boolean.TRUE.equals(decided("DELETE", null, "follows", Long.toString(user)).get("following"));
+    }
+
+    /** Whom I have asked to follow, by user id, rising. */
+    public People getMyRequests(String after, Integer limit) throws ApiException {
+        return page(requests.path("follows", "requests"), after, limit, People::new);
+    }
+
+    /** Who has asked to follow me, by user id, rising. */
+    public People getFollowRequests(String after, Integer limit) throws ApiException {
+        return page(requests.path("followers", "requests"), after, limit, People::new);
+    }
+
+    /** Returns whether the user follows me now. ApiException.NotFound, no_request: the user has not asked. */
+    public boolean acceptFollower(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "followers", Long.toString(user)).get("follower"));
+    }
+
+    /** Declines a request, or removes a follower. */
+    public void removeFollower(long user) throws ApiException {
+        decided("DELETE", null, "followers", Long.toString(user));
+    }
+
+    /** Who sees my posts: everybody or followers. */
+    public String getVisibility() throws ApiException {
+        return Json.asText(get(requests.path("visibility")).get("posts"));
+    }
+
+    /** everybody accepts all requests. Returns what holds now. */
+    public String setVisibility(String posts) throws ApiException {
+        return Json.asText(decided("PUT", Json.object("posts", posts), "visibility").get("posts"));
     }
 
     /** Returns whether I mute now. */
@@ -419,10 +460,14 @@ public final class StarlingApi {
         return Boolean.TRUE.equals(decided("DELETE", null, "nearby", "mutes", Long.toString(user)).get("muted"));
     }
 
+    /** Whom I leave out of my list of near friends, by user id, rising: without names. */
+    public Page<User> getNearbyMutes(String after, Integer limit) throws ApiException {
+        return list(requests.path("nearby", "mutes"), after, limit, User::readAll);
+    }
+
     /** Whether I leave the user out of my list of near friends. */
     public boolean mutesNearby(long user) throws ApiException {
-        People page = people(paged(requests.path("nearby", "mutes"), before(user), 1));
-        return !page.items.isEmpty() && page.items.get(0).user == user;
+        return lists(getNearbyMutes(before(user), 1), user);
     }
 
     /**
@@ -440,18 +485,31 @@ public final class StarlingApi {
 
     /** By user id, rising. */
     public People getFollowers(long user, String after, Integer limit) throws ApiException {
-        return people(paged(requests.path("users", Long.toString(user), "followers"), after, limit));
+        return page(requests.path("users", Long.toString(user), "followers"), after, limit, People::new);
     }
 
     /** By user id, rising. */
     public People getFollowing(long user, String after, Integer limit) throws ApiException {
-        return people(paged(requests.path("users", Long.toString(user), "following"), after, limit));
+        return page(requests.path("users", Long.toString(user), "following"), after, limit, People::new);
     }
 
     /** Whether the user follows the other one. */
     public boolean follows(long user, long other) throws ApiException {
-        People page = getFollowing(user, before(other), 1);
-        return !page.items.isEmpty() && page.items.get(0).user == other;
+        return lists(getFollowing(user, before(other), 1), other);
+    }
+
+    /**
+     * The page after one of a list, null after the last. Asked for again while the server is away.
+     *
+     * <pre>
+     * for (Page&lt;Friendship&gt; page = api.getFriends(null, null, null); page != null; page = api.pageAfter(page)) show(page.items);
+     * </pre>
+     */
+    public <T> Page<T> pageAfter(Page<T> page) throws ApiException {
+        if (page.more == null) {
+            throw new IllegalArgumentException("not a page that was asked for over HTTP");
+        }
+        return page.next == null ? null : page.more.ask();
     }
 
     /**
@@ -471,22 +529,40 @@ public final class StarlingApi {
         return parts.matches() && !parts.group(2).equals(".") && !parts.group(2).equals("..");
     }
 
-    private HttpUrl.Builder comments(String subject) {
+    private HttpUrl.Builder comments(String subject, String... more) {
         if (!isSubject(subject)) {
             throw new IllegalArgumentException("not a subject: " + subject);
         }
         int colon = subject.indexOf(':');
-        return requests.path("comments", subject.substring(0, colon), subject.substring(colon + 1));
+        return Requests.with(requests.path("comments", subject.substring(0, colon), subject.substring(colon + 1)), more);
     }
 
-    private Page<Comment> comments(HttpUrl.Builder url, String after, Integer limit, boolean liked) throws ApiException {
-        Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
-        return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
+    /** Makes a page of an answer. */
+    private interface Reader<P> {
+        P read(Map<String, Object> answer) throws ApiException;
     }
 
-    private Page<Edit> edits(HttpUrl.Builder url, String after, Integer limit) throws ApiException {
-        Map<String, Object> page = get(paged(url, after, limit));
-        return new Page<>(Edit.readAll(page.get("items")), page.get("next"));
+    /** Makes the items of a page. */
+    private interface Items<T> {
+        List<T> read(Object items);
+    }
+
+    private <T, P extends Page<T>> P page(HttpUrl.Builder url, String after, Integer limit, Reader<P> read) throws ApiException {
+        HttpUrl asked = paged(url, after, limit).build();
+        return linked(read.read(requests.exchange("GET", asked, null, null).json), asked, read);
+    }
+
+    /** Tells a page how the one after it is asked for. */
+    private <T, P extends Page<T>> P linked(P page, HttpUrl asked, Reader<P> read) {
+        page.more = () -> {
+            HttpUrl url = asked.newBuilder().setQueryParameter("after", page.next).build();
+            return linked(read.read(requests.repeated("GET", url, null, false)), url, read);
+        };
+        return page;
+    }
+
+    private <T> Page<T> list(HttpUrl.Builder url, String after, Integer limit, Items<T> read) throws ApiException {
+        return page(url, after, limit, answer -> new Page<>(read.read(answer.get("items")), answer.get("next")));
     }
 
     private static HttpUrl.Builder likedIf(HttpUrl.Builder url, boolean liked) {
@@ -506,7 +582,7 @@ public final class StarlingApi {
     }
 
     private Map<String, Object> ofComment(String method, String subject, String comment, String what) throws ApiException {
-        return requests.decided(method, comments(subject).addPathSegment(comment).addPathSegment(what).build(), null);
+        return requests.decided(method, comments(subject, comment, what).build(), null);
     }
 
     /** The cursor in front of a user in lists by user id. */
@@ -514,20 +590,8 @@ public final class StarlingApi {
         return user > 0 ? Long.toString(user - 1) : null;
     }
 
-    private People people(HttpUrl.Builder url) throws ApiException {
-        Map<String, Object> page = get(url);
-        return new People(users(page), page.get("next"), Json.asLong(page.get("total"), 0));
-    }
-
-    private static List<User> users(Map<String, Object> page) {
-        List<User> users = new ArrayList<>();
-        for (Object item : Json.asList(page.get("items"))) {
-            Map<String, Object> one = Json.asObject(item);
-            if (Profile.isOne(one)) {
-                users.add(new User(one));
-            }
-        }
-        return users;
+    private static boolean lists(Page<User> page, long user) {
+        return !page.items.isEmpty() && page.items.get(0).user == user;
     }
 
     private static Profile profile(Map<String, Object> answer) throws ApiException {

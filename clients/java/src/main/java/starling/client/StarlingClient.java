@@ -128,7 +128,7 @@ public final class StarlingClient implements Closeable {
 
     /**
      * I am here now. Distances change at once; the report goes out at once, too, but not more than one a second. accuracy: metres, or
-     * null. Throws IllegalArgumentException if it is not a position.
+     * null. Throws InvalidPosition if it is none.
      */
     public void move(double lat, double lng, Double accuracy) {
         Geo.checkPosition(lat, lng);

@@ -21,16 +21,19 @@ public final class StateChange {
     public final Integer code;
     /** Milliseconds until the next attempt, with waiting; else null. */
     public final Long retryAfterMs;
+    /** Why no connection could be made, with waiting; null: there was one, or it is not known. */
+    public final NoConnection why;
 
-    StateChange(State state, Reason reason, Integer code, Long retryAfterMs) {
+    StateChange(State state, Reason reason, Integer code, Long retryAfterMs, NoConnection why) {
         this.state = state;
         this.reason = reason;
         this.code = code;
         this.retryAfterMs = retryAfterMs;
+        this.why = why;
     }
 
     @Override
     public String toString() {
-        return state + (reason == null ? "" : " " + reason) + (code == null ? "" : " " + code);
+        return state + (reason == null ? "" : " " + reason) + (code == null ? "" : " " + code) + (why == null ? "" : " " + why);
     }
 }

@@ -1,9 +1,17 @@
 package starling.client;
 
 import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -13,19 +21,26 @@ import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
 import okhttp3.OkHttpClient;
 
 /** Drives one client for the protocol's test suite; tests/protocol/README.md says how it is spoken to. */
 public final class ProtocolDriver implements ClientListener, FeedListener {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
+    /** As the other clients call it. */
+    private static final Map<NoConnection, String> KINDS = Map.of(NoConnection.REFUSED, "ConnectionRefused", NoConnection.UNKNOWN_HOST, "NotConnected",
+            NoConnection.CERTIFICATE, "CertificateRefused", NoConnection.TLS, "TlsMismatch", NoConnection.NO_EDGE, "NotAnEdge");
+
     private final Map<String, Object> options;
-    private final OkHttpClient http = new OkHttpClient();
+    private final OkHttpClient http = trusting(System.getenv("SSL_CERT_FILE"));
     private final BlockingQueue<String> tokens = new LinkedBlockingQueue<>();
     private final StarlingClient client;
     private volatile LiveFeed feed;
 
-    private ProtocolDriver(Map<String, Object> options) {
+    private ProtocolDriver(Map<String, Object> options) throws IOException, GeneralSecurityException {
         this.options = options;
         String url = (String) options.get("url");
         String token = (String) options.get("token");
@@ -44,6 +59,25 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
     private String askForToken() throws InterruptedException {
         say("token");
         return tokens.take();
+    }
+
+    /** pem: a file of the authorities that are trusted; null: those of the machine. */
+    private static OkHttpClient trusting(String pem) throws IOException, GeneralSecurityException {
+        if (pem == null) {
+            return new OkHttpClient();
+        }
+        KeyStore authorities = KeyStore.getInstance(KeyStore.getDefaultType());
+        authorities.load(null, null);
+        try (InputStream file = Files.newInputStream(Paths.get(pem))) {
+            for (Certificate one : CertificateFactory.getInstance("X.509").generateCertificates(file)) {
+                authorities.setCertificateEntry(Integer.toString(authorities.size()), one);
+            }
+        }
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(authorities);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trust.getTrustManagers(), null);
+        return new OkHttpClient.Builder().sslSocketFactory(context.getSocketFactory(), (X509TrustManager) trust.getTrustManagers()[0]).build();
     }
 
     private static double number(Map<String, Object> from, String name) {
@@ -66,7 +100,8 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
     @Override
     public void onState(StateChange change) {
         say("state", "state", lower(change.state), "reason", lower(change.reason), "code", change.code,
-                "retry_in_s", change.retryAfterMs == null ? null : change.retryAfterMs / 1000.0);
+                "retry_in_s", change.retryAfterMs == null ? null : change.retryAfterMs / 1000.0,
+                "error", change.why == null ? null : KINDS.get(change.why));
     }
 
     @Override

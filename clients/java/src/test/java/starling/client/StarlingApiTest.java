@@ -115,17 +115,17 @@ public final class StarlingApiTest {
 
     @Test
     public void whatIsNotDecidedInTimeIsPending() throws Exception {
-        StarlingApi hasty = new StarlingApi(http, edge.httpUrl(), Tokens.of("token"), 0);
-        answer(202, "{}");
-        assertThrows(ApiException.Undecided.class, () -> hasty.deletePost("5"));
+        StarlingApi hasty = new StarlingApi(http, edge.httpUrl(), () -> "token", 0);
+        answers.add(Edge.json(202, "{}").setHeader("Retry-After", "2"));
+        assertEquals(2_000, (long) assertThrows(ApiException.Undecided.class, () -> hasty.deletePost("5")).retryAfterMs);
     }
 
     @Test
     public void nobodyThere() throws Exception {
         edge.close();
         ApiException.Unreachable away = assertThrows(ApiException.Unreachable.class, () -> api.getPost("5"));
-        assertEquals("unreachable", away.code);
-        assertTrue(away.isPassing());
+        assertEquals(Arrays.asList("unreachable", NoConnection.REFUSED), Arrays.asList(away.code, away.why));
+        assertTrue(away.isPassing() && away.getMessage().startsWith("Nobody listens at http://"));
         edge = new Edge();
     }
 
@@ -189,6 +189,55 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void whoSeesMyPostsAndWhoHasAskedTo() throws Exception {
+        for (String text : new String[] {"{'posts':'everybody'}", "{'posts':'followers'}", "{'user':8,'follow':'requested'}", "{'user':8,'follow':null}",
+            "{'items':[{'user':9}],'total':1}", "{'items':[{'user':8}],'total':1}", "{'items':[{'user':6}],'next':6}", "{'user':8,'follower':true}"}) {
+            answer(200, text);
+        }
+        answer(204, "");
+        assertEquals(Arrays.asList("everybody", "followers"), Arrays.asList(api.getVisibility(), api.setVisibility("followers")));
+        assertEquals(Arrays.asList("requested", null), Arrays.asList(api.getUser(8).follow, api.getUser(8).follow));
+        assertEquals(9, api.getMyRequests(null, 5).items.get(0).user);
+        assertEquals(8, api.getFollowRequests("3", 5).items.get(0).user);
+        assertEquals(6, api.getNearbyMutes(null, 1).items.get(0).user);
+        assertTrue(api.acceptFollower(8));
+        api.removeFollower(8);
+        assertEquals(Arrays.asList("GET /v1/visibility", "PUT /v1/visibility", "GET /v1/users/8", "GET /v1/users/8",
+                "GET /v1/follows/requests?limit=5", "GET /v1/followers/requests?after=3&limit=5", "GET /v1/nearby/mutes?limit=1", "PUT /v1/followers/8", "DELETE /v1/followers/8"), asked());
+    }
+
+    @Test
+    public void aListIsReadToItsEnd() throws Exception {
+        answer(200, "{'items':[{'user':1,'state':'invited','rounded':true}],'next':1}");
+        answer(503, "{'code':'owner_unavailable'}");
+        answer(200, "{'items':[],'next':5}");
+        answer(200, "{'items':[{'user':9,'state':'invited'}],'next':null}");
+        List<Object> found = new ArrayList<>();
+        for (Page<Friendship> page = api.getFriends("invited", null, 1); page != null; page = api.pageAfter(page)) {
+            page.items.forEach(one -> found.addAll(Arrays.asList(one.user, one.rounded)));
+        }
+        assertEquals(Arrays.<Object>asList(1L, true, 9L, false), found);
+        String first = "GET /v1/friends?state=invited&limit=1";
+        assertEquals(Arrays.asList(first, first + "&after=1", first + "&after=1", first + "&after=5"), asked());
+        answer(200, "{'items':[{'id':'8','user':42,'state':'held','subject':'post:5'}],'next':'8'}");
+        answer(409, "{'code':'no_position','index':3}");
+        Page<OwnComment> mine = api.getCommentsOf(42, null, 1);
+        assertEquals("post:5", mine.items.get(0).subject);
+        assertEquals(3L, assertThrows(ApiException.Conflict.class, () -> api.pageAfter(mine)).getProblem().get("index"));
+        assertEquals("GET /v1/users/42/comments?limit=1&after=8", asked().get(5));
+        assertThrows(IllegalArgumentException.class, () -> api.pageAfter(new Page<>(Collections.emptyList(), null)));
+    }
+
+    @Test
+    public void anIdChoosesNoRequest() {
+        for (String bad : new String[] {"", ".", "..", "../me", "5/like"}) {
+            assertThrows(IllegalArgumentException.class, () -> api.getPost(bad));
+            assertThrows(IllegalArgumentException.class, () -> api.deleteComment("post:5", bad));
+        }
+        assertEquals(0, edge.requests.size());
+    }
+
+    @Test
     public void everyCallAsksWhatItShould() throws Exception {
         String comment = "{'id':'8','user':42,'state':'visible'}";
         String[] said = {POST, "{}", "{'likes':3,'liked':true}", "{'likes':2,'liked':false}",
@@ -225,7 +274,7 @@ public final class StarlingApiTest {
         assertTrue(api.pinComment("post:5", "8") && !api.unpinComment("post:5", "8"));
         User user = api.getUser(7);
         assertEquals(Arrays.<Object>asList("ben", 2L, null), Arrays.<Object>asList(user.handle, user.followers, user.posts));
-        assertEquals(7, api.getUserByHandle("@b/n").user);
+        assertEquals(7, api.getUserByHandle("@b n").user);
         assertEquals("ben", api.setHandle("Ben"));
         api.dropHandle();
         assertTrue(api.follow(7) && !api.unfollow(7) && api.mute(7) && !api.unmute(7));
@@ -241,16 +290,20 @@ public final class StarlingApiTest {
         assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
         answer(202, "{}");
         api.reportComment("post:5", "8", "spam");
+        answer(202, "{}");
+        api.reportPost("5", "spam");
+        answer(202, "{}");
+        api.reportUser(7, "rude");
         assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "PUT /v1/posts/5/like", "DELETE /v1/posts/5/like",
                 "GET /v1/posts/5/likes?after=3&limit=1", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
                 "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
                 "GET /v1/comments/post/5/8/answers?limit=4", "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
-                "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%2Fn",
+                "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%20n",
                 "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",
                 "DELETE /v1/mutes/7", "PUT /v1/nearby/mutes/7", "DELETE /v1/nearby/mutes/7", "PUT /v1/friends/7/rounded",
                 "DELETE /v1/friends/7/rounded", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
-                "GET /v1/users/7/following?after=3&limit=1", "GET /v1/users?ids=8%2C7", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
+                "GET /v1/users/7/following?after=3&limit=1", "GET /v1/users?ids=8%2C7", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report", "POST /v1/posts/5/report", "POST /v1/users/7/report"), asked());
     }
 
     @Test
@@ -303,7 +356,8 @@ public final class StarlingApiTest {
                 "GET /v1/history?from=1&to=9&limit=1", "GET /v1/profile", "GET /v1/profiles/7", "GET /v1/users/7", "PUT /v1/profile", "GET /v1/sharing",
                 "PUT /v1/sharing", "GET /v1/export?after=posts&limit=5", "DELETE /v1/me", "GET /v1/nearby/mutes?after=6&limit=1",
                 "GET /v1/nearby/mutes?limit=1"), asked());
-        assertThrows(IllegalArgumentException.class, () -> new Report(91, 0));
+        assertEquals("not a position: lat is 91.0, and must be from -90 to 90",
+                assertThrows(InvalidPosition.class, () -> new Report(91, 0)).getMessage());
         answer(200, "{}");
         assertEquals("bad_answer", assertThrows(ApiException.class, () -> api.getSharing()).code);
         answer(403, "{'code':'sharing_off'}");

@@ -1,4 +1,4 @@
-/* Users who may not write comments: a copy of the topic `bans` in memory, whole, in every comments process. Loop's thread. */
+/* Users who may not post, comment or like: a copy of the topic `bans` in memory, whole, in every process that decides these. Loop's thread. */
 #pragma once
 
 #include "copies/copies.h"

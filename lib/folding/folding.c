@@ -1,4 +1,4 @@
-#include "moderation/folding.h"
+#include "folding/folding.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

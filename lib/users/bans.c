@@ -1,4 +1,4 @@
-#include "comments/bans.h"
+#include "users/bans.h"
 
 #include <stdlib.h>
 

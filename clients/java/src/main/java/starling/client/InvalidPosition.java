@@ -1,0 +1,10 @@
+package starling.client;
+
+/** What was given as a position is none: the message says which coordinate is out of range. */
+public final class InvalidPosition extends IllegalArgumentException {
+    private static final long serialVersionUID = 1;
+
+    InvalidPosition(String message) {
+        super(message);
+    }
+}

@@ -321,3 +321,14 @@ def test_operators_moderate_by_command(cluster, feed, users):
     for wrong in (('hide', thread), ('hide', 'post:', '--reason', 'x'), ('ban', thread, '--reason', 'x'), ('find', 'all'), ('show',),
                   ('find', 'posts', '--state', 'gone'), ('hide', f'{thread}/x', '--reason', 'x')):
         assert moderate(*wrong, check=False).returncode == 2
+
+
+def test_masses_of_held_posts_hold_up_nobody(cluster, feed, users):
+    """A page of somebody's posts looks at no more than some thousands that are not there for the reader, and says where it goes on."""
+    ada, ben = users(2)
+    first = feed.post(ada, 'the first')
+    cluster.topics.produce_all('post-commands', [
+        (ada, ('post-command', {'kind': 'POST', 'user': ada, 'key': f'held-{n}', 'text': 'spam', 'time': now_ms(), 'held': True})) for n in range(6000)])
+    last = feed.post(ada, 'the last', timeout=60)
+    pages = feed.pages(ben, f'/v1/users/{ada}/posts', limit=20)
+    assert [[item['id'] for item in page['items']] for page in pages] == [[last['id']], [first['id']]]

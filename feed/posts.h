@@ -83,9 +83,10 @@ int posts_client_key(struct posts *posts, int32_t partition, int64_t author, int
                      struct error *error);
 int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t *count, struct error *error);
 
-/* An author's live posts, falling, above `above` and below `before`, at most `max`; *more: there are others. hidden: also those. */
+/* An author's live posts, falling, above `above` and below `before`, at most `max`. hidden: also those. Passes over *pass others at most, and
+ * counts them down. *more: 0: that is all; else there may be more of them below that id. */
 int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, bool hidden,
-             int64_t *ids, size_t max, size_t *count, bool *more, struct error *error);
+             size_t *pass, int64_t *ids, size_t max, size_t *count, int64_t *more, struct error *error);
 
 /* Walks authors' posts, newest first, with one cursor over what the store has when the walk begins. It begins and ends within one
  * call from the loop: meanwhile nothing may be reset or detached. */

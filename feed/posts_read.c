@@ -248,20 +248,25 @@ int posts_walk_error(const struct posts_walk *walk, struct error *error) {
 uint64_t posts_moves(const struct posts *posts) { return posts->moves; }
 
 int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, bool hidden,
-             int64_t *ids, size_t max, size_t *count, bool *more, struct error *error) {
+             size_t *pass, int64_t *ids, size_t max, size_t *count, int64_t *more, struct error *error) {
     struct posts_walk *walk;
     enum posts_walked at;
     size_t found = 0;
-    bool others = false;
-    int64_t id;
+    int64_t id, lowest = before, others = 0;
     int code = posts_walk_new(posts, partition, &walk, error);
     if (code) return code;
     posts_walk_to(walk, author, before);
     while ((at = posts_walk_at(walk, &id)) != POSTS_WALK_END && id > above) {
-        if (at == POSTS_WALK_LIVE || (at == POSTS_WALK_HIDDEN && hidden)) {
-            if ((others = found == max)) break;
-            ids[found++] = id;
+        bool listed = at == POSTS_WALK_LIVE || (at == POSTS_WALK_HIDDEN && hidden);
+        if (listed ? found == max : !*pass) {
+            others = lowest;
+            break;
         }
+        if (listed)
+            ids[found++] = id;
+        else
+            --*pass;
+        lowest = id;
         posts_walk_next(walk);
     }
     code = posts_walk_error(walk, error);

@@ -14,6 +14,8 @@ enum {
     MANY_AUTHORS = 5000,
     POST_WORK = 20, /* reading a post and its text costs as much as so many moves within the store */
     SLICE_OF_POSTS = 100,
+    PASSED_MAX =
+        5000, /* posts that are not there for the reader, which an answer looks at: there may be millions together */
     BODY_MAX = 1 << 20 /* bytes; it is passed by one post. Gateways take 16 MiB */
 };
 
@@ -105,13 +107,14 @@ void replies_posts(void *replies, struct http_request *request, const struct rpc
 
 /* Reads and puts some of the author's posts, from `before` on; `at` counts them. Very long ones fill an answer before the limit. */
 static int put_written(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
-    int64_t ids[SLICE_OF_POSTS];
-    size_t count, want = work / POST_WORK, left = reply->limit - reply->at;
-    bool more, full = false;
+    int64_t ids[SLICE_OF_POSTS], more;
+    size_t count, want = work / POST_WORK, left = reply->limit - reply->at, most = PASSED_MAX - reply->passed;
+    bool full = false;
     if (want > SLICE_OF_POSTS) want = SLICE_OF_POSTS;
     if (want > left) want = left;
+    size_t may_pass = work < most ? work : most, pass = may_pass;
     int code = posts_of(replies->options.posts, reply->partition, reply->user, reply->above, reply->before,
-                        reply->hidden, ids, want, &count, &more, error);
+                        reply->hidden, &pass, ids, want, &count, &more, error);
     for (size_t i = 0; code >= 0 && i < count; i++) {
         if ((full = reply->body.size >= BODY_MAX)) break;
         struct post_found post = {.found = true, .author = reply->user, .id = ids[i]};
@@ -129,7 +132,9 @@ static int put_written(struct replies *replies, struct slow_reply *reply, size_t
         reply->at++;
     }
     if (code < 0) return code;
-    if (more && !full && reply->at < reply->limit) return 1;
+    reply->passed += may_pass - pass;
+    if (more && !full) reply->before = more;
+    if (more && !full && reply->at < reply->limit && reply->passed < PASSED_MAX) return 1;
     buffer_string(&reply->body, "],\"next\":");
     if (more || full)
         replies_put_id(&reply->body, reply->before);

@@ -17,6 +17,7 @@ struct slow_reply {
     size_t limit;
     int64_t *ids; /* users or posts that are asked about */
     size_t id_count, at;
+    size_t passed;         /* posts that are not listed */
     bool any;              /* an item is in the body */
     bool edits;            /* posts come with their former texts */
     bool hidden;           /* and with those that moderators have hidden */

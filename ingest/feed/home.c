@@ -43,6 +43,7 @@ enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };
 enum { GATHER_MS = 1 /* for a page a moment more, and fewer questions */ };
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, SPARE = 5 };
 enum { PAGE_BYTES = 1 << 20 /* passed by one post */, PORTION = 100 /* posts that are asked for at once */ };
+enum { TURNS = 5, WIDER = 4 /* times as many ids are wanted in each next turn */ };
 
 struct home_request;
 
@@ -68,6 +69,7 @@ struct home_request {
     size_t post_count,
         waiting; /* waiting: texts that are not settled, or owners who are asked, the counts, and one for the asker itself */
     size_t looked_at, put;
+    int turns; /* in which the reader's owner was asked */
     bool away; /* some owner has not answered: the page is no longer than it is */
     struct buffer body;
 };
@@ -134,14 +136,36 @@ static void reply_page(struct home_request *home) {
 /* ---- texts ---- */
 
 static void ask_for_posts(struct home_request *home, size_t count);
+static void ask_for_page(struct home_request *home);
+
+/* Hidden posts stay in inboxes, and one author may have hundreds together, which feed processes know to be hidden for some hours only. A page
+ * that has posts goes out as it is: whether the reader may see them is not asked again. */
+static bool is_empty(const struct home_request *home) {
+    const struct page_refs *refs = &home->refs;
+    return !home->put && home->complete && refs->count && refs->count >= home->wanted &&
+           refs->items[refs->count - 1].id - 1 > home->above && home->turns < TURNS;
+}
+
+static void ask_for_next(struct home_request *home) {
+    size_t most = LIMIT_MAX + SPARE;
+    home->before = home->refs.items[home->looked_at - 1].id;
+    home->wanted = home->wanted * WIDER < most ? home->wanted * WIDER : most;
+    home->refs.count = home->post_count = home->looked_at = 0;
+    free(home->posts);
+    home->posts = NULL;
+    http_add_work(home->request, (int64_t)(1 + home->wanted / LIMITS_ROWS));
+    ask_for_page(home);
+}
 
 /* Short posts come in several portions, of which the first is mostly the only one, and long ones end the page. */
 static void go_on(struct home_request *home) {
     while (home->looked_at < home->post_count && has_room(home)) put_item(home);
-    size_t most = home->limit + SPARE < home->refs.count ? home->limit + SPARE : home->refs.count;
-    size_t left = most - home->post_count;
-    if (left && has_room(home) && !home->away)
+    size_t left = home->refs.count - home->post_count;
+    bool more = has_room(home) && !home->away;
+    if (more && left)
         ask_for_posts(home, left < PORTION ? left : PORTION);
+    else if (more && is_empty(home))
+        ask_for_next(home);
     else
         reply_page(home);
 }
@@ -209,8 +233,8 @@ static void ask_for_posts(struct home_request *home, size_t count) {
 
 /* All ids are known. */
 static void begin_page(struct home_request *home) {
-    home->posts = mem_alloc((home->limit + SPARE) * sizeof *home->posts);
-    buffer_string(&home->body, "{\"items\":[");
+    home->posts = mem_alloc(home->wanted * sizeof *home->posts);
+    if (!home->body.size) buffer_string(&home->body, "{\"items\":[");
     go_on(home);
 }
 
@@ -353,6 +377,15 @@ static void answered(void *context, int code, unsigned status, const char *text,
     }
 }
 
+static void ask_for_page(struct home_request *home) {
+    home->sent_ms = clock_coarse_ms();
+    home->turns++;
+    rpc_ask(home->gateway->owners, &ASK_FEED,
+            RPC_VALUES(RPC_INT(USER, home->user), RPC_INT(ABOVE, home->above), RPC_INT(BEFORE, home->before),
+                       RPC_INT(LIMIT, (int64_t)home->wanted)),
+            HOME_TIMEOUT_MS, answered, home);
+}
+
 static void get_feed(void *state, const struct call *call) {
     struct feed_gateway *gateway = state;
     int64_t limit = LIMIT_DEFAULT;
@@ -368,16 +401,11 @@ static void get_feed(void *state, const struct call *call) {
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
         .complete = true,
-        .sent_ms = clock_coarse_ms(),
     };
-    if (range.above + 1 >= range.before) {
+    if (range.above + 1 >= range.before)
         begin_page(home);
-        return;
-    }
-    rpc_ask(gateway->owners, &ASK_FEED,
-            RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_INT(ABOVE, range.above), RPC_INT(BEFORE, range.before),
-                       RPC_INT(LIMIT, (int64_t)home->wanted)),
-            HOME_TIMEOUT_MS, answered, home);
+    else
+        ask_for_page(home);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -321,3 +321,38 @@ def test_operators_moderate_by_command(cluster, feed, users):
     for wrong in (('hide', thread), ('hide', 'post:', '--reason', 'x'), ('ban', thread, '--reason', 'x'), ('find', 'all'), ('show',),
                   ('find', 'posts', '--state', 'gone'), ('hide', f'{thread}/x', '--reason', 'x')):
         assert moderate(*wrong, check=False).returncode == 2
+
+
+def test_masses_of_held_posts_hold_up_nobody(cluster, feed, users):
+    """A page of somebody's posts looks at no more than some thousands that are not there for the reader, and says where it goes on."""
+    ada, ben = users(2)
+    first = feed.post(ada, 'the first')
+    cluster.topics.produce_all('post-commands', [
+        (ada, ('post-command', {'kind': 'POST', 'user': ada, 'key': f'held-{n}', 'text': 'spam', 'time': now_ms(), 'held': True})) for n in range(6000)])
+    last = feed.post(ada, 'the last', timeout=60)
+    pages = feed.pages(ben, f'/v1/users/{ada}/posts', limit=20)
+    assert [[item['id'] for item in page['items']] for page in pages] == [[last['id']], [first['id']]]
+
+
+def test_hidden_posts_leave_no_page_empty(make_cluster, users):
+    """Feed processes know for some hours which posts are hidden; here they forget it sooner. The posts stay in inboxes."""
+    cluster = make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(routers=1, sinks=0, feeds=1)
+    feed = Feed(cluster)
+    ada, ben, cleo = users(3)
+    feed.follow(cleo, ada)
+    feed.follow(cleo, ben)
+    older = [feed.post(ben, f'older {n}') for n in range(3)]
+    feed.wait_home(cleo)
+    cluster.topics.produce_all('post-commands', [
+        (ada, ('post-command', {'kind': 'POST', 'user': ada, 'key': f'held-{n}', 'text': 'spam', 'time': now_ms(), 'held': True})) for n in range(200)])
+    shown = [post['id'] for post in reversed(older)]
+    eventually(lambda: sum(len(decode(m.value)['items']) for m in cluster.topics.read('hot-posts')) == 200, 30, what='it is told that they are held')
+    feed.post(ada, 'deleted', key='gone', timeout=60)  # the restarted process tells of the last record of `posts` again
+    feed.delete(ada, feed.posts[ada][-1])
+    feed.wait_home(cleo)
+    cluster.topics.empty('hot-posts')
+    cluster.feeds[0].restart()
+    eventually(lambda: [item['id'] for item in cluster.http(cleo).ok('GET', '/v1/feed')['items']] == shown, 30)
+    page = cluster.http(cleo).ok('GET', '/v1/feed', params={'limit': 2})
+    assert [item['id'] for item in page['items']] == shown[:2] and page['next'] == shown[1]
+    feed.wait_home(cleo, limit=3)

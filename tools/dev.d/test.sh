@@ -57,6 +57,8 @@ test_web() {
 
 test_java() {
     say "The Java client's tests (JUnit), and its jars"
+    # By this file the plugin would take documentation for current that lacks classes which have come since.
+    rm -f "$ROOT/clients/java/target/maven-javadoc-plugin-stale-data.txt"
     in_java verify
     note "$(cat "$ROOT"/clients/java/target/surefire-reports/*.txt | awk '/^Tests run/ { n += $3 } END { print n }') tests passed"
 }

@@ -203,7 +203,10 @@ test('an answer to a request that the server refuses is told, and the request st
     server.feed.requests.add(1002);
     await open();
     await says('#notice-count', '1');
+    const asked = () => server.feed.asked.filter((line) => line === 'GET /v1/followers/requests').length;
+    const before = asked();
     await page.click('#notices summary');
+    await becomes(async () => [asked() > before, true]); // the bell asks anew when it is opened
     server.feed.requests.clear(); // it was taken back meanwhile
     await page.click('#request-list [data-act="accept"]');
     await says('#requests-problem', 'Nothing was changed. the user has not asked to follow.');

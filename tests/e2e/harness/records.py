@@ -164,6 +164,12 @@ class Topics:
         """Gives a topic more partitions, as nobody should."""
         self.admin.create_partitions([NewPartitions(self.name(topic), partitions)])[self.name(topic)].result(30)
 
+    def empty(self, topic: str):
+        """Deletes all its records, as if they were too old."""
+        ends = [TopicPartition(self.name(topic), partition, end) for partition, end in self.ends(topic).items()]
+        for done in self.admin.delete_records(ends).values():
+            done.result(30)
+
     def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:
         """Writes one record and waits for Kafka's acknowledgement. key: a user id, bytes or None; value: bytes, None, or
         (record name, dict). Partitioned as Java does."""

@@ -684,11 +684,12 @@ static uint64_t one_turn(struct world *w, int *code) {
 }
 
 static size_t newest_of_all(struct world *w, const int64_t *authors, struct post_ref *refs) {
-    size_t count = 0, found;
-    int64_t ids[64];
-    bool more;
+    size_t count = 0, found, pass = SIZE_MAX;
+    int64_t ids[64], more;
     for (int64_t i = 0; i < NEAR; i++) {
-        done(w, posts_of(w->posts, 0, authors[i], 0, INT64_MAX, false, ids, ARRAY_SIZE(ids), &found, &more, &failure),
+        done(w,
+             posts_of(w->posts, 0, authors[i], 0, INT64_MAX, false, &pass, ids, ARRAY_SIZE(ids), &found, &more,
+                      &failure),
              &failure);
         for (size_t k = 0; k < found; k++) refs[count++] = (struct post_ref){.author = i, .id = ids[k]};
     }

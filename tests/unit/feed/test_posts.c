@@ -202,20 +202,22 @@ static void expect_author(struct world *w, int32_t p, const struct rows *rows, i
     int64_t live[POSTS_MAX], got[POSTS_MAX] = {0}, count = -7;
     size_t live_count = 0, in_range = 0, got_count = 99999, max = chance(w, 2) ? chance(w, 4) : POSTS_MAX;
     int64_t above = chance(w, 2) ? 0 : some_limit(w, rows), before = chance(w, 2) ? INT64_MAX : some_limit(w, rows);
-    bool more = false;
+    int64_t more = -7;
+    size_t pass = POSTS_MAX;
     for (size_t i = 0; i < rows->count; i++)
         if (rows->items[i].author == author && rows->items[i].what == LIVE) live[live_count++] = rows->items[i].id;
     if (live_count) qsort(live, live_count, sizeof *live, falling);
     done(w, posts_count(w->posts, p, author, &count, &failure), &failure);
     CHECK(w, count == (int64_t)live_count);
-    done(w, posts_of(w->posts, p, author, above, before, false, got, max, &got_count, &more, &failure), &failure);
+    done(w, posts_of(w->posts, p, author, above, before, false, &pass, got, max, &got_count, &more, &failure),
+         &failure);
     for (size_t i = 0; i < live_count; i++) {
         if (live[i] <= above || live[i] >= before) continue;
         if (in_range < max) CHECK(w, in_range < got_count && got[in_range] == live[i]);
         in_range++;
     }
     CHECK(w, got_count == (in_range < max ? in_range : max));
-    CHECK(w, more == (in_range > max));
+    CHECK(w, !more == (in_range <= max) && (!more || !max || (more > 0 && more <= got[max - 1])));
     expect_keys(w, p, rows, author);
 }
 
@@ -537,9 +539,8 @@ TEST(moderators_hide_a_post_and_show_it_again) {
                                          {.state = POST_HIDDEN, .key = {"k", 1}, .moderated = 3},
                                          {.state = POST_HELD, .key = {"k", 1}, .moderated = 4},
                                          {.state = POST_DELETED, .key = {"k", 1}, .deleted = 9, .moderated = 5}};
-    int64_t ids[2], count;
+    int64_t ids[2], count, more;
     size_t listed;
-    bool more;
     for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
         const struct post *post = &STATES[i];
         struct post_found found;
@@ -554,10 +555,40 @@ TEST(moderators_hide_a_post_and_show_it_again) {
         assert_int_equal(posts_count(w->posts, 0, 5, &count, &failure), 0);
         assert_int_equal(count, shown);
         for (int also = 0; also <= 1; also++) {
-            assert_int_equal(posts_of(w->posts, 0, 5, 0, INT64_MAX, also, ids, 2, &listed, &more, &failure), 0);
+            size_t pass = 1;
+            assert_int_equal(posts_of(w->posts, 0, 5, 0, INT64_MAX, also, &pass, ids, 2, &listed, &more, &failure), 0);
+            assert_int_equal(pass, listed);
             assert_int_equal(listed, shown || (also && !post->deleted));
         }
     }
+    world_free(w);
+}
+
+TEST(a_list_passes_over_no_more_posts_than_it_may) {
+    struct world *w = world_of_one();
+    int64_t ids[2], more, before = INT64_MAX;
+    size_t listed, pass;
+    for (int64_t id = 1; id <= 9; id++) {
+        const struct post post = {.state = id % 4 == 1 ? POST_LIVE : id % 4 ? POST_HELD : POST_HIDDEN, .moderated = 1};
+        posts_take_index(w->posts, 0, id, 5, id, &post);
+    }
+    assert_int_equal(posts_write(w->posts, &failure), 0);
+    static const struct {
+        size_t pass, max, listed, left;
+        int64_t newest, more;
+    } LISTS[] = {{0, 2, 1, 0, 9, 9}, {2, 2, 0, 0, 0, 7}, {2, 1, 1, 0, 5, 4}, {1, 1, 0, 0, 0, 3}, {2, 1, 1, 1, 1, 0}};
+    for (size_t i = 0; i < ARRAY_SIZE(LISTS); i++, before = more) {
+        pass = LISTS[i].pass;
+        assert_int_equal(posts_of(w->posts, 0, 5, 0, before, false, &pass, ids, LISTS[i].max, &listed, &more, &failure),
+                         0);
+        assert_int_equal(listed, LISTS[i].listed);
+        if (listed) assert_int_equal(ids[0], LISTS[i].newest);
+        assert_int_equal(pass, LISTS[i].left);
+        assert_int_equal(more, LISTS[i].more);
+    }
+    pass = 3;
+    assert_int_equal(posts_of(w->posts, 0, 5, 0, INT64_MAX, true, &pass, ids, 2, &listed, &more, &failure), 0);
+    assert_true(listed == 2 && ids[1] == 8 && pass == 3 && more == 8);
     world_free(w);
 }
 
@@ -565,15 +596,14 @@ TEST(only_attached_partitions_are_read) {
     struct world *w = world_of_one();
     struct post_found found;
     struct buffer text = {.data = NULL};
-    int64_t count, ids[1];
-    size_t listed;
-    bool more;
+    int64_t count, ids[1], more;
+    size_t listed, pass = 0;
     const struct post post = {.state = POST_LIVE};
     assert_fails(posts_find(w->posts, 1, 5, &found, &failure), -ESTALE, "partition 1");
     assert_int_equal(posts_find_key(w->posts, 1, 5, "k", 1, &found, &failure), -ESTALE);
     assert_int_equal(posts_client_key(w->posts, 1, 5, 5, &text, &failure), -ESTALE);
     assert_int_equal(posts_count(w->posts, 1, 5, &count, &failure), -ESTALE);
-    assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, false, ids, 1, &listed, &more, &failure), -ESTALE);
+    assert_int_equal(posts_of(w->posts, 1, 5, 0, INT64_MAX, false, &pass, ids, 1, &listed, &more, &failure), -ESTALE);
     assert_int_equal(posts_text(w->posts, 1, 5, 5, &text, &failure), -ESTALE);
     assert_int_equal(posts_forgettable(w->posts, 1, 5, &found, 1, &listed, &failure), -ESTALE);
     assert_int_equal(posts_next(w->posts, 1, 0), -1);

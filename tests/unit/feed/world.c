@@ -645,12 +645,12 @@ static bool still_there(struct feed_world *w, const struct inbox_post *post) {
 
 /* Adds posts at or below the horizon, from their authors' owners. */
 static size_t pull(struct feed_world *w, const struct id_list *following, int64_t horizon, int64_t *ids, size_t count) {
-    size_t found;
-    bool more;
+    size_t found, pass = SIZE_MAX;
+    int64_t more;
     for (size_t i = 0; i < following->count; i++) {
         struct owner_of_part *o = &w->owners[part_of(following->items[i])];
-        assert_int_equal(posts_of(disk_of(o)->posts, o->part, following->items[i], 0, horizon + 1, false, ids + count,
-                                  PAGE, &found, &more, &error),
+        assert_int_equal(posts_of(disk_of(o)->posts, o->part, following->items[i], 0, horizon + 1, false, &pass,
+                                  ids + count, PAGE, &found, &more, &error),
                          0);
         count += found;
     }

@@ -1,8 +1,9 @@
 #include "ingest/owners.h"
 
+#include "base/clock.h"
 #include "ingest/product.h"
 
-enum { RETRY_AFTER_S = 2 };
+enum { RETRY_AFTER_S = 2, SIGHT_TIMEOUT_MS = 1000 };
 
 int owners_new(const struct product_options *options, const char *group, const struct topic *topic,
                struct peers **owners, struct error *error) {
@@ -16,6 +17,25 @@ int owners_new(const struct product_options *options, const char *group, const s
             .token = service_settings(options->service)->peer_token,
         },
         owners, error);
+}
+
+static void fetch_sight(void *feeds, int32_t partition, const char *path, int timeout_ms,
+                        void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                        void *done_context) {
+    peers_fetch(feeds, partition, path, timeout_ms, done, done_context);
+}
+
+struct sights *owners_sights_new(const struct product_options *options, struct peers *feeds) {
+    return sights_new(&(struct sights_options){
+        .loop = service_loop(options->service),
+        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .timeout_ms = SIGHT_TIMEOUT_MS,
+        .again_ms = SIGHT_AGAIN_MS,
+        .asks = SIGHT_ASKS,
+        .context = feeds,
+        .fetch = fetch_sight,
+        .now_ms = clock_coarse_ms,
+    });
 }
 
 void owners_away(struct http_request *request, int retry_after_s) {

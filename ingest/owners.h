@@ -2,6 +2,7 @@
 #pragma once
 
 #include "json/json.h"
+#include "posts/sights.h"
 #include "rpc/ask.h"
 #include "service/http.h"
 
@@ -10,6 +11,9 @@ struct product_options;
 /* Makes the directory of a group's members, which own the topic's partitions between them. As peers_new. */
 int owners_new(const struct product_options *options, const char *group, const struct topic *topic,
                struct peers **owners, struct error *error);
+
+/* The sights of a gateway, which asks these feed processes; as sights_new. */
+struct sights *owners_sights_new(const struct product_options *options, struct peers *feeds);
 
 /* Asks, and answers the request with what the owner says: 200 as it is; 400 bad_query; anything else, or no answer, is 503
  * owner_unavailable. */

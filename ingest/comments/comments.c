@@ -25,19 +25,13 @@ static struct comments_gateway_settings configured;
 const struct config_section COMMENTS_GATEWAY_SECTION = {"Gateway: comments (starling-ingest)", PROPERTIES,
                                                         ARRAY_SIZE(PROPERTIES), &configured};
 
-enum { PAGE_TIMEOUT_MS = 3000, SIGHT_TIMEOUT_MS = 1000, TICK_MS = 1000 };
+enum { PAGE_TIMEOUT_MS = 3000, TICK_MS = 1000 };
 
 static void fetch_page(void *context, const char *subject, const char *path, page_answered *answered,
                        void *answered_context) {
     const struct comments_gateway *gateway = context;
     peers_fetch(gateway->owners, peers_of_subject(gateway->owners, subject), path, PAGE_TIMEOUT_MS, answered,
                 answered_context);
-}
-
-static void fetch_sight(void *context, int32_t partition, const char *path, int timeout_ms, page_answered *answered,
-                        void *answered_context) {
-    const struct comments_gateway *gateway = context;
-    peers_fetch(gateway->feeds, partition, path, timeout_ms, answered, answered_context);
 }
 
 static bool make_page(void *context, int form, struct json_bytes reply, void *answer, struct made_page *made) {
@@ -131,14 +125,7 @@ static int comments_start(const struct product_options *options, void **state, s
                                    "Commands about comments that Kafka acknowledged.", NULL),
     };
     start_pages(gateway, options->service);
-    gateway->sights = sights_new(&(struct sights_options){.loop = service_loop(options->service),
-                                                          .partitions = gateway->user_partitions,
-                                                          .timeout_ms = SIGHT_TIMEOUT_MS,
-                                                          .again_ms = SIGHT_AGAIN_MS,
-                                                          .asks = SIGHT_ASKS,
-                                                          .context = gateway,
-                                                          .fetch = fetch_sight,
-                                                          .now_ms = clock_coarse_ms});
+    gateway->sights = owners_sights_new(options, gateway->feeds);
     const struct endpoint_list *const lists[] = {&COMMENT_WRITING_ENDPOINTS, &COMMENT_ACTS_ENDPOINTS,
                                                  &COMMENT_PAGES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "ingest/feed/home.h"
@@ -10,18 +9,9 @@
 #include "ingest/feed/users.h"
 #include "ingest/owners.h"
 
-enum { SIGHT_TIMEOUT_MS = 1000 };
-
 static bool ready(const void *of) {
     const struct feed_gateway *gateway = of;
     return user_copies_ready(gateway->copies);
-}
-
-static void fetch_sight(void *context, int32_t partition, const char *path, int timeout_ms,
-                        void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
-                        void *done_context) {
-    const struct feed_gateway *gateway = context;
-    peers_fetch(gateway->owners, partition, path, timeout_ms, done, done_context);
 }
 
 static int start_owners(struct feed_gateway *gateway, const struct product_options *options, struct error *error) {
@@ -79,14 +69,7 @@ static int feed_start(const struct product_options *options, void **state, struc
         .written = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
-    gateway->sights = sights_new(&(struct sights_options){.loop = service_loop(options->service),
-                                                          .partitions = gateway->partitions,
-                                                          .timeout_ms = SIGHT_TIMEOUT_MS,
-                                                          .again_ms = SIGHT_AGAIN_MS,
-                                                          .asks = SIGHT_ASKS,
-                                                          .context = gateway,
-                                                          .fetch = fetch_sight,
-                                                          .now_ms = clock_coarse_ms});
+    gateway->sights = owners_sights_new(options, gateway->owners);
     gateway->texts = home_texts_new(gateway, service_loop(options->service));
     const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
     gateway->shared =

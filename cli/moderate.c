@@ -156,7 +156,7 @@ static int go(struct moderating *moderating, const struct cli *cli, const struct
     return code ? cli_fail(&MODERATE_COMMAND, 1, "%s", moderating->error.text) : 0;
 }
 
-/* What is wrong with the arguments; NULL: nothing. The path is of what is decided about. */
+/* Says what is wrong with the arguments; NULL: nothing. The path is of the item that is decided about. */
 static const char *complaint(const struct moderating *moderating, const struct cli *cli, const struct verdict *verdict,
                              struct buffer *path) {
     if (cli->argument_count != 2) return "a verdict and an item must be given, or find and what";

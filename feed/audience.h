@@ -1,4 +1,4 @@
-/* Who may see an author's posts: everybody, or the author's followers, and nobody across a block (feed/rules.h). Asked at the author's
+/* The audience of an author's posts: everybody, or the author's followers, and nobody across a block (feed/rules.h). Asked at the author's
  * owner, of what is read there; the answer is as old as owner_age_ms says. Functions return 0 or a negative errno code. Loop's thread. */
 #pragma once
 

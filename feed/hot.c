@@ -157,7 +157,7 @@ bool hot_has(const struct hot *hot, int64_t author, int64_t id) {
     return slot && newest_before(hot, slot, id - 1, id + 1) == id;
 }
 
-/* What is not known is 1 there (feed/edited.h). */
+/* A post of which nothing is known is 1 there (feed/edited.h). */
 bool hot_moderate(struct hot *hot, int64_t id, int32_t times, bool hidden, int64_t time_ms, int64_t now_ms) {
     return edited_put(hot->moderated, id, 2 * (int64_t)times + !hidden, time_ms, now_ms);
 }

@@ -1,4 +1,4 @@
-/* Who may see posts. */
+/* Answers who may see posts. */
 #include <errno.h>
 #include <inttypes.h>
 

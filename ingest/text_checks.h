@@ -1,4 +1,4 @@
-/* What is to be known of a text before it is written: whom it mentions, and whether it waits for a moderator. Loop's thread. */
+/* A text is checked before it is written: whom it mentions, and whether it waits for a moderator. Loop's thread. */
 #pragma once
 
 #include "ingest/mentions.h"

@@ -11,7 +11,7 @@
 #include "event/topics.h"
 #include "subjects/subject.h"
 
-/* What a record is about, by its key. */
+/* The post, comment or user that a record is about, by its key. */
 struct about {
     enum batch_kind { COMMENT, POST, POST_TEXT, REPORT_OF_POST, REPORT_OF_USER } kind;
     int64_t id, author; /* of the comment or post; or the user who was reported */

@@ -27,7 +27,7 @@ struct index;
 
 enum index_kind { INDEX_COMMENTS, INDEX_POSTS, INDEX_KINDS };
 
-/* What is known of a comment or a post; of a post, the members of comments are empty. media: a list of JSON. */
+/* A comment or a post as it is known; of a post, the members of comments are empty. media: a list of JSON. */
 struct index_row {
     struct comment_wide comment;
     struct event_text media;

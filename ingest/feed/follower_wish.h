@@ -5,7 +5,7 @@
 #include "event/codec.h"
 #include "ingest/feed/parts.h"
 
-/* What the author's owner says of a reader. */
+/* The author's owner says this of a reader. */
 struct follower_state {
     const char *refused; /* why; NULL: it is as is said next. It is the reply's */
     bool following, requested;

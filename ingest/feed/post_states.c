@@ -1,4 +1,4 @@
-/* What moderators decide about posts: PUT of a state. */
+/* Moderators decide about posts: PUT of a state. */
 #include <inttypes.h>
 #include <stdlib.h>
 

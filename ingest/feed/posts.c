@@ -61,7 +61,7 @@ static void seen_at_last(void *context, enum sight_answer answer) {
     shown_free(shown);
 }
 
-/* What was known of the reader's sight at first may be over by now. */
+/* The permission that the reader had at first may be over by now. */
 static void counted(void *context) {
     struct shown_post *shown = context;
     int64_t author;

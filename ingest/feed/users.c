@@ -160,7 +160,7 @@ static void refuse_posts(struct http_request *request, enum sight_answer answer)
         http_problem(request, 403, "followers_only", "only followers see the posts of this user", 0);
 }
 
-/* What was known of the reader's sight at first may be over by now. */
+/* The permission that the reader had at first may be over by now. */
 static void posts_seen_at_last(void *context, enum sight_answer answer) {
     struct user_request *asked = context;
     struct buffer body = {0};

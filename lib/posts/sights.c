@@ -92,7 +92,7 @@ static void drop_old(struct sights *sights) {
     }
 }
 
-/* Takes over the content. What was known of the same before is not found any more, and goes when its time is over. */
+/* Takes over the content. A former word about the same is not found any more, and goes when its time is over. */
 static void learn(struct sights *sights, const struct known *made) {
     struct known *before = find(sights, made->kind, made->one, has_two(made->kind) ? made->two : 0);
     if (is_old(sights, made) || (before && before->since_ms >= made->since_ms)) {
@@ -184,7 +184,7 @@ static enum audience_read read_audience(struct sight_question *question, const j
     return AUDIENCE_GOOD;
 }
 
-/* What this answer says, and not what was known before it. */
+/* Each wish hears what this answer says, and not what was known before it. */
 static void tell_each(struct sight_question *question, const json_t *reply, int64_t author) {
     bool open = json_is_true(json_object_get(reply, "everybody"));
     size_t count;
@@ -197,7 +197,7 @@ static void tell_each(struct sight_question *question, const json_t *reply, int6
     free(users);
 }
 
-/* Who wrote a post does not change, however old the word is. */
+/* The author of a post does not change, however old the word is. */
 static void tell_author(struct sight_question *question, int64_t author) {
     size_t left = 0;
     if (question->author < 0)

@@ -1,4 +1,4 @@
-/* Who may see whose posts, for a process that shows posts: asks the authors' owners, and knows what it was told for a moment.
+/* Knows who may see whose posts, for a process that shows posts: asks the authors' owners, and knows what it was told for a moment.
  *
  *     sights_ask(reader, author or post) ----> known? ----> done at once
  *                                                | no

@@ -632,7 +632,7 @@ export class StarlingApi {
     reportPost(id: string, reason: string): Promise<void>;
     reportUser(user: string, reason: string): Promise<void>;
 
-    /** What a user has commented, the newest first: only my own. */
+    /** The comments of a user, the newest first: only my own. */
     getCommentsOf(user: string, query?: ListQuery): Promise<Page<Comment & { readonly subject: string }>>;
 
     /** A page of my friends, or requests, invitations or blocks, with names; by user id, rising. */
@@ -690,7 +690,7 @@ export class StarlingApi {
     unfollow(user: string): Promise<boolean>;
     /** Whom I have asked to follow, by user id, rising. */
     getMyRequests(query?: ListQuery): Promise<People>;
-    /** Who has asked to follow me, by user id, rising. */
+    /** The users who have asked to follow me, by user id, rising. */
     getFollowRequests(query?: ListQuery): Promise<People>;
     /** Resolves to whether the user follows me now. ApiError `no_request`: the user has not asked. */
     acceptFollower(user: string): Promise<boolean>;

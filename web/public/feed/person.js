@@ -84,7 +84,7 @@ export class PersonPage {
         this.render();
     }
 
-    /** What is seen of the posts may have changed with that. */
+    /** The posts that are seen may have changed with that. */
     #followed() {
         const posts = this.#posts;
         this.render();

@@ -1,6 +1,6 @@
 package starling.client;
 
-/** What was given as a position is none: the message says which coordinate is out of range. */
+/** The position that was given is none: the message says which coordinate is out of range. */
 public final class InvalidPosition extends IllegalArgumentException {
     private static final long serialVersionUID = 1;
 

@@ -258,7 +258,7 @@ public final class StarlingApi {
         requests.repeated("POST", of.addPathSegment("report").build(), Json.object("reason", reason), false);
     }
 
-    /** What a user has commented, the newest first: only my own. */
+    /** The comments of a user, the newest first: only my own. */
     public Page<OwnComment> getCommentsOf(long user, String after, Integer limit) throws ApiException {
         return list(requests.path("users", Long.toString(user), "comments"), after, limit, OwnComment::readOwn);
     }
@@ -415,7 +415,7 @@ public final class StarlingApi {
         return page(requests.path("follows", "requests"), after, limit, People::new);
     }
 
-    /** Who has asked to follow me, by user id, rising. */
+    /** The users who have asked to follow me, by user id, rising. */
     public People getFollowRequests(String after, Integer limit) throws ApiException {
         return page(requests.path("followers", "requests"), after, limit, People::new);
     }
@@ -430,7 +430,7 @@ public final class StarlingApi {
         decided("DELETE", null, "followers", Long.toString(user));
     }
 
-    /** Who sees my posts: everybody or followers. */
+    /** Says who sees my posts: everybody or followers. */
     public String getVisibility() throws ApiException {
         return Json.asText(get(requests.path("visibility")).get("posts"));
     }

@@ -70,7 +70,7 @@ static struct frame_posts_told frame_posts(struct buffer *frame, const struct li
         if (state == TEXT_NONE) continue;
         if (told.posts++) buffer_byte(frame, ',');
         if (state == TEXT_THERE) {
-            if (!text_put(texts, post->text, user, frame)) return (struct frame_posts_told){.stale = true};
+            if (!text_put(texts, post->text, user, false, frame)) return (struct frame_posts_told){.stale = true};
             frame->size--;                                         // the brace
             buffer_string(frame, ",\"likes\":0,\"liked\":false}"); // it was just made
         } else {

@@ -84,9 +84,14 @@ static void home_free(struct home_request *home) {
 
 /* ---- the page ---- */
 
+/* The reader's owner has said whose posts the reader may see, and that counts still. */
+static bool is_vouched(const struct home_request *home) {
+    return sights_word_counts(home->gateway->sights, home->sent_ms, home->age_ms);
+}
+
 /* False: nobody has said that the reader may see it. */
 static bool put_post(struct home_request *home, int64_t id, struct shared_text *text) {
-    if (!text_put(home->gateway->texts, text, home->user, &home->body)) return false;
+    if (!text_put(home->gateway->texts, text, home->user, is_vouched(home), &home->body)) return false;
     comment_counts_put(home->gateway->counts, id, home->user, &home->body);
     return true;
 }
@@ -184,7 +189,7 @@ static void sight_answered(void *context, enum sight_answer answer) {
 static void ask_for_sights(struct home_request *home) {
     const struct sights *sights = home->gateway->sights;
     home->waiting = 1;
-    for (size_t i = home->looked_at; i < home->post_count; i++) {
+    for (size_t i = home->looked_at; !is_vouched(home) && i < home->post_count; i++) {
         struct home_post *post = &home->posts[i];
         int64_t author = home->refs.items[i].user;
         if (text_state_of(post->text) != TEXT_THERE || sights_may(sights, author, home->user)) continue;
@@ -222,7 +227,6 @@ static void ask_for_posts(struct home_request *home, size_t count) {
     for (size_t i = from; i < home->post_count; i++) {
         struct home_post *post = &home->posts[i];
         const struct page_ref *ref = &home->refs.items[i];
-        sights_vouch(home->gateway->sights, ref->user, home->user, home->sent_ms, home->age_ms);
         *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, ref->id, ref->version)};
         if (text_state_of(post->text) != TEXT_ASKED) continue;
         text_await(post->text, &post->wait);

@@ -122,9 +122,8 @@ bool sights_may_see(const struct sights *sights, int64_t post, int64_t reader) {
     return (written && sights_may(sights, written->two, reader)) || find(sights, KNOWN_OWN, post, reader);
 }
 
-void sights_vouch(struct sights *sights, int64_t author, int64_t reader, int64_t sent_ms, int64_t age_ms) {
-    if (age_ms > SIGHT_MS) return;
-    learn(sights, &(struct known){.kind = KNOWN_PAIR, .one = author, .two = reader, .since_ms = sent_ms - age_ms});
+bool sights_word_counts(const struct sights *sights, int64_t sent_ms, int64_t age_ms) {
+    return age_ms <= SIGHT_MS && sights->options.now_ms() - (sent_ms - age_ms) <= SIGHT_MS;
 }
 
 size_t sights_known(const struct sights *sights) { return sights->count; }
@@ -167,7 +166,7 @@ static enum audience_read read_audience(struct sight_question *question, const j
     size_t count;
     const json_t *everybody = json_object_get(reply, "everybody");
     if (json_want_int(reply, "age_ms", 0, INT64_MAX, &age_ms, NULL) || !json_is_boolean(everybody)) return AUDIENCE_BAD;
-    if (age_ms > SIGHT_MS || question->sent_ms - age_ms + SIGHT_MS < sights->options.now_ms()) return AUDIENCE_OLD;
+    if (!sights_word_counts(sights, question->sent_ms, age_ms)) return AUDIENCE_OLD;
     users = read_users(json_object_get(reply, json_is_true(everybody) ? "but" : "may"), &count);
     if (!users) return AUDIENCE_BAD;
     int64_t since_ms = question->sent_ms - age_ms;
@@ -175,7 +174,7 @@ static enum audience_read read_audience(struct sight_question *question, const j
         learn(sights,
               &(struct known){.kind = KNOWN_WRITTEN, .one = question->post, .two = author, .since_ms = since_ms});
     for (size_t i = 0; json_is_false(everybody) && i < count; i++)
-        sights_vouch(sights, author, users[i], question->sent_ms, age_ms);
+        learn(sights, &(struct known){.kind = KNOWN_PAIR, .one = author, .two = users[i], .since_ms = since_ms});
     if (json_is_true(everybody))
         learn(sights, &(struct known){
                           .kind = KNOWN_OPEN, .one = author, .since_ms = since_ms, .but = users, .but_count = count});

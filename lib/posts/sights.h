@@ -5,8 +5,7 @@
  *                                                v
  *                        gathered for a moment by author or post --> fetch "/peer/may/PARTITION?user=7&readers=1,2" --> done
  *
- *     sights_vouch <---- the reader's owner says whose posts are on the reader's page
- *     sights_may   <---- whatever puts a post's text into an answer (posts/post_json.h, posts/texts.h)
+ *     sights_may <---- whatever puts a post's text into an answer (posts/post_json.h, posts/texts.h)
  *
  * A permission counts SIGHT_MS from the moment as of which an owner gave it: that is when the question was sent, less the age of what the
  * owner has read. So an unfollow, a block or a change of who sees an author's posts holds everywhere within SIGHT_MS and the time that an
@@ -49,8 +48,9 @@ bool sights_may(const struct sights *sights, int64_t author, int64_t reader);
 /* The same of a post, if its author is known. */
 bool sights_may_see(const struct sights *sights, int64_t post, int64_t reader);
 
-/* The reader's owner has answered a question that was sent then, from what it has read at most age_ms before; INT64_MAX: it does not know. */
-void sights_vouch(struct sights *sights, int64_t author, int64_t reader, int64_t sent_ms, int64_t age_ms);
+/* Whether the word still counts of a reader's owner, who says whose posts are on the reader's page: it has answered a question that was sent
+ * then, from what it has read at most age_ms before; INT64_MAX: it does not know. */
+bool sights_word_counts(const struct sights *sights, int64_t sent_ms, int64_t age_ms);
 
 enum sight_answer {
     SIGHT_YES,

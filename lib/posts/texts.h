@@ -87,8 +87,9 @@ void text_await_end(struct text_wait *wait);                       /* one that w
 size_t text_size(const struct shared_text *text);
 size_t text_share(const struct shared_text *text);
 
-/* Appends the post as apps see it (posts/post_json.h). The text is THERE. False: nothing is appended, as the reader may not see it now. */
-bool text_put(struct texts *texts, struct shared_text *text, int64_t reader, struct buffer *out);
+/* Appends the post as apps see it (posts/post_json.h). The text is THERE. vouched: the reader's owner has said that the reader may see the author's
+ * posts, and its word counts (sights_word_counts). False: nothing is appended, as the reader may not see it now. */
+bool text_put(struct texts *texts, struct shared_text *text, int64_t reader, bool vouched, struct buffer *out);
 
 struct texts_stats {
     size_t kept, kept_bytes; /* now */

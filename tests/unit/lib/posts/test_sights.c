@@ -188,16 +188,15 @@ TEST(the_newest_word_counts, struct world *w) {
 }
 
 TEST(readers_owners_vouch, struct world *w) {
-    sights_vouch(w->sights, AUTHOR, READER, now - 100, 300);
-    assert_true(sights_may(w->sights, AUTHOR, READER));
-    assert_false(sights_may(w->sights, AUTHOR, OTHER));
-    assert_false(sights_may(w->sights, READER, AUTHOR));
+    int64_t sent = now - 100;
+    assert_true(sights_word_counts(w->sights, sent, 300));
     now += SIGHT_MS - 400;
-    assert_true(sights_may(w->sights, AUTHOR, READER));
+    assert_true(sights_word_counts(w->sights, sent, 300));
     now++;
-    assert_false(sights_may(w->sights, AUTHOR, READER));
-    sights_vouch(w->sights, AUTHOR, READER, now, INT64_MAX); // it does not know how old it is
-    assert_false(sights_may(w->sights, AUTHOR, READER));
+    assert_false(sights_word_counts(w->sights, sent, 300));
+    assert_true(sights_word_counts(w->sights, now, SIGHT_MS));
+    assert_false(sights_word_counts(w->sights, now, SIGHT_MS + 1));
+    assert_false(sights_word_counts(w->sights, now, INT64_MAX)); // it does not know how old it is
 }
 
 TEST(posts_lead_to_their_authors, struct world *w) {
@@ -373,12 +372,20 @@ TEST(authors_see_a_post_that_is_theirs, struct world *w) {
 
 /* Nothing that is known stays for longer than it counts, or so. */
 TEST(memory_is_given_back, struct world *w) {
-    for (int64_t i = 0; i < 10000; i++) {
-        sights_vouch(w->sights, i, READER, now, 0);
+    int answer;
+    for (int i = 0; i < 1000; i++) {
+        FREED char *reply = mem_format("{\"user\":%d,\"age_ms\":0,\"everybody\":false,\"may\":[9]}", 1000 + i);
+        ask(w, 1000 + i, 0, READER, &answer);
+        until_asked(w, (size_t)i + 1);
+        say(w, reply);
+        assert_int_equal(answer, SIGHT_YES);
         now += 10;
         assert_true(sights_known(w->sights) <= SIGHT_MS / 10 + 2);
     }
-    for (int64_t i = 0; i < 1000; i++) sights_vouch(w->sights, AUTHOR, READER, now - i, 0); // no news
+    for (int i = 0; i < 200; i++) { // what is older is no news
+        FREED char *reply = mem_format("{\"user\":7,\"age_ms\":%d,\"everybody\":false,\"may\":[9]}", i);
+        assert_int_equal(asked(w, OTHER, reply), SIGHT_NO);
+    }
     assert_true(sights_known(w->sights) <= SIGHT_MS / 10 + 2);
 }
 

@@ -74,7 +74,6 @@ static struct world *begin_with(size_t kept_max, size_t kept_bytes, int64_t kept
                                                     .context = w,
                                                     .fetch = fetch,
                                                     .now_ms = now_ms});
-    sights_vouch(w->sights, AUTHOR, READER, 0, 0);
     w->texts = texts_new(&(struct texts_options){.loop = &w->loop,
                                                  .partitions = PARTITIONS,
                                                  .kept_max = kept_max,
@@ -125,7 +124,7 @@ static void until_settled(struct world *w, const struct asker *asker) {
 static void assert_shows(struct world *w, struct asker *asker, const char *expected) {
     FREED_BUFFER out = {.size = 0};
     assert_int_equal(text_state_of(asker->text), TEXT_THERE);
-    assert_true(text_put(w->texts, asker->text, READER, &out));
+    assert_true(text_put(w->texts, asker->text, READER, true, &out));
     assert_string_equal(buffer_cstring(&out), expected);
 }
 
@@ -299,7 +298,7 @@ TEST(an_edited_post_is_asked_for_again) {
                                    "\"version\":2,\"edited\":6}]}",
                                    (long long)id);
     post_owners_say(&w->owners, 1, 0, 200, reply);
-    assert_true(text_put(w->texts, asker->text, READER, &shown));
+    assert_true(text_put(w->texts, asker->text, READER, true, &shown));
     assert_non_null(
         strstr(buffer_cstring(&shown), "\"text\":\"new\",\"media\":[],\"time\":5,\"version\":2,\"edited\":6}"));
     w->version = 1; // whoever has not heard of the edit gets it all the same
@@ -399,7 +398,7 @@ TEST(the_memory_of_what_is_kept_is_bounded) {
     some_profiles_name(&w->profiles, 7, "Ada, whose name is long, so that the JSON becomes longer, and is shown anew");
     texts_profile_changed(w->texts, 7);
     FREED_BUFFER out = {.size = 0};
-    for (size_t i = 0; i < 50; i++) text_put(w->texts, w->askers[i].text, READER, &out);
+    for (size_t i = 0; i < 50; i++) text_put(w->texts, w->askers[i].text, READER, true, &out);
     assert_true(texts_stats_of(w->texts).kept_bytes > stats.kept_bytes);
     get(w, id_of(2, 1)); /* the next answer makes room again */
     until_asked(w, 2);
@@ -517,10 +516,10 @@ TEST(a_text_is_for_those_who_may_see_it) {
     FREED_BUFFER out = {.size = 0};
     until_asked(w, 1);
     post_owners_answer(&w->owners, 0);
-    assert_false(text_put(w->texts, asker->text, READER + 1, &out));
-    assert_false(text_put(w->texts, asker->text, -1, &out));
+    assert_false(text_put(w->texts, asker->text, READER, false, &out));
+    assert_false(text_put(w->texts, asker->text, -1, false, &out));
     assert_int_equal(out.size, 0);
-    assert_true(text_put(w->texts, asker->text, AUTHOR, &out));
-    assert_true(text_put(w->texts, asker->text, READER, &out));
+    assert_true(text_put(w->texts, asker->text, AUTHOR, false, &out));
+    assert_true(text_put(w->texts, asker->text, READER, true, &out));
     end(w);
 }

@@ -221,6 +221,8 @@ static int print_account(struct user_export *export) {
         const char *visibility = json_string_value(json_object_get(counts, "visibility"));
         buffer_string(&item, ",\"visibility\":");
         json_put_text(&item, visibility ? visibility : "", visibility ? strlen(visibility) : 0);
+        buffer_string(&item, ",\"notices\":");
+        json_put_value(&item, json_object_get(counts, "notices"));
         buffer_byte(&item, '}');
         code = print_item(ACCOUNT, buffer_cstring(&item), item.size, export->error);
     }

@@ -63,6 +63,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
     topic_start(&status->groups[3].topics[2], &TOPIC_TIMELINE_REQUESTS, shape);
     topic_start(&status->groups[3].topics[3], &TOPIC_NAME_COMMANDS, shape);
     topic_start(&status->groups[3].topics[4], &TOPIC_FOLLOWER_COMMANDS, shape);
+    topic_start(&status->groups[3].topics[5], &TOPIC_NOTICE_COMMANDS, shape);
     topic_start(&status->groups[4].topics[0], &TOPIC_COMMENT_COMMANDS, shape);
     topic_start(&status->groups[5].topics[0], &TOPIC_COMMENTS_WIDE, shape);
 }

@@ -1,4 +1,4 @@
-/* Notices to users whom a comment answers or mentions. They are in the deciding transaction, and the same comment makes the same keys: a
+/* Notices to users whom a comment answers or mentions, or whose comment or post is liked. They are in the deciding transaction, and the same comment makes the same keys: a
  * command that is decided once more, because its transaction was given up, tells nobody twice. */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "ids/ids.h"
 #include "users/notice.h"
 
-enum { TOLD_ALL = 1000, TOLD_ONE_IN = 100 };
+enum { TOLD_ALL = 1000, TOLD_ONE_IN = 100, TOLD_LIKES = 16 };
 
 /* The people who are told of one comment. */
 struct told {
@@ -32,11 +32,11 @@ static int tell(struct told *told, int64_t user, enum notice_kind kind) {
     notice_key_write(bytes,
                      &(struct notice_key){.user = user, .time = told->time, .kind = kind, .number = told->place->id});
     buffer_clear(value);
-    event_encode_notice(value, &(struct notice){.what = kind == NOTICE_OF_REPLY ? NOTICE_REPLY : NOTICE_MENTION,
-                                                .user = told->place->comment.user,
-                                                .subject = told->decided->command->subject,
-                                                .comment = told->place->id,
-                                                .time = told->time});
+    notice_encode(value, &(struct notice){.what = kind == NOTICE_OF_REPLY ? NOTICE_REPLY : NOTICE_MENTION,
+                                          .user = told->place->comment.user,
+                                          .subject = told->decided->command->subject,
+                                          .comment = told->place->id,
+                                          .time = told->time});
     return options->write(options->context, &TOPIC_NOTICES, hash_user_partition(user, options->user_partitions), bytes,
                           sizeof bytes, value->data, value->size);
 }
@@ -74,6 +74,33 @@ static int tell_edit(struct told *told, const struct event_longs *before) {
     return code;
 }
 
+/* The first likes, then one each time that they have doubled: a notice says how many there are. */
+static bool is_like_worth_telling(int64_t likes) { return likes <= TOLD_LIKES || !(likes & (likes - 1)); }
+
+static int tell_like(struct decisions *decisions, const struct decision *decided) {
+    const struct decisions_options *options = &decisions->options;
+    const struct comment_command *command = decided->command;
+    const struct thread *thread = &decided->thread;
+    int64_t user = command->comment ? thread->about.comment.user : thread->subject.owner;
+    int64_t likes = command->comment ? thread->about.comment.likes : thread->subject.likes;
+    uint8_t key[NOTICE_KEY_SIZE];
+    if (user < 0 || user == command->user || !is_like_worth_telling(likes)) return 0;
+    notice_key_write(key, &(struct notice_key){user, decided->arrived_ms, NOTICE_OF_LIKE, command->user});
+    buffer_clear(&decisions->value);
+    notice_encode(&decisions->value, &(struct notice){.what = NOTICE_LIKE,
+                                                      .user = command->user,
+                                                      .subject = command->subject,
+                                                      .comment = command->comment,
+                                                      .time = decided->arrived_ms,
+                                                      .likes = likes});
+    return options->write(options->context, &TOPIC_NOTICES, hash_user_partition(user, options->user_partitions), key,
+                          sizeof key, decisions->value.data, decisions->value.size);
+}
+
+static int not_written(int code, struct error *error) {
+    return code ? error_set(error, code, "a notice could not be written: %s", strerror(-code)) : 0;
+}
+
 /* Comments that services write, such as imported ones, are news to nobody. */
 int decisions_write_notices(struct decisions *decisions, const struct decision *decided, struct error *error) {
     const struct thread *thread = &decided->thread;
@@ -81,6 +108,8 @@ int decisions_write_notices(struct decisions *decisions, const struct decision *
     struct told told = {.decisions = decisions, .decided = decided, .time = decided->arrived_ms};
     struct comment_text text = {.mentions = command->mentions};
     int code = 0;
+    if (command->kind == COMMENT_COMMAND_LIKE && thread->reaction_changed && !comment_command_imports(command))
+        return not_written(tell_like(decisions, decided), error);
     if (thread->edited && thread->about.comment.state != COMMENT_VISIBLE) return 0;
     if (thread->made.changed) {
         if (thread->made.comment.state != COMMENT_VISIBLE || command->role == COMMENT_COMMAND_SERVICE) return 0;
@@ -96,5 +125,5 @@ int decisions_write_notices(struct decisions *decisions, const struct decision *
     // The text is valid until the store is read again: nothing here does.
     code = thread->edited ? tell_edit(&told, &text.mentions)
                           : tell_all(&told, answered_by(thread, told.place), &text.mentions);
-    return code ? error_set(error, code, "a notice could not be written: %s", strerror(-code)) : 0;
+    return not_written(code, error);
 }

@@ -8,13 +8,15 @@
 #include "feed/commands_private.h"
 
 static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWER_COMMANDS, &TOPIC_POST_COMMANDS,
-                                               &TOPIC_NAME_COMMANDS};
-static const struct decider_state STATES[] = {{&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
-                                              {&TOPIC_POSTS, COMMANDS_CLIENT_KEY_MAX, sizeof(struct pending_post)},
-                                              {&TOPIC_POST_TEXTS, POST_KEY_SIZE, sizeof(int64_t)},
-                                              {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
-                                              {&TOPIC_FOLLOW_REFUSALS, COMMANDS_REFUSAL_KEY_SIZE, sizeof(int64_t)},
-                                              {&TOPIC_VISIBILITY, VISIBILITY_KEY_SIZE, sizeof(int64_t)}};
+                                               &TOPIC_NAME_COMMANDS, &TOPIC_NOTICE_COMMANDS};
+static const struct decider_state STATES[] = {
+    {&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
+    {&TOPIC_POSTS, COMMANDS_CLIENT_KEY_MAX, sizeof(struct pending_post)},
+    {&TOPIC_POST_TEXTS, POST_KEY_SIZE, sizeof(int64_t)},
+    {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
+    {&TOPIC_FOLLOW_REFUSALS, COMMANDS_REFUSAL_KEY_SIZE, sizeof(int64_t)},
+    {&TOPIC_VISIBILITY, VISIBILITY_KEY_SIZE, sizeof(int64_t)},
+    {&TOPIC_NOTICE_SETTINGS, NOTICE_SETTINGS_KEY_SIZE, sizeof(struct notice_settings)}};
 
 /* ---- reading ---- */
 
@@ -36,6 +38,16 @@ static int read_follower(struct feed_commands *commands, const struct kafka_reco
     const char *reason = follower_command_complaint(&item->follower);
     if (!reason && hash_user_partition(item->follower.author, commands->options.partitions) != record->partition)
         reason = "not in the partition of the author";
+    return reason ? error_set(error, -EINVAL, "%s", reason) : 0;
+}
+
+static int read_notices(struct feed_commands *commands, const struct kafka_record *record, struct command_item *item,
+                        struct error *error) {
+    int code = event_decode_notice_command(commands->codec, record->value, record->value_size, &item->notices, error);
+    if (code) return code;
+    const char *reason = notice_command_complaint(&item->notices);
+    if (!reason && hash_user_partition(item->notices.user, commands->options.partitions) != record->partition)
+        reason = "not in the partition of the user";
     return reason ? error_set(error, -EINVAL, "%s", reason) : 0;
 }
 
@@ -61,6 +73,7 @@ static int read_command(void *context, const struct kafka_record *record, void *
     if (!record->value) return error_set(error, -EBADMSG, "a command needs a value");
     if (record->topic == &TOPIC_NAME_COMMANDS) return name_commands_read(commands->names, record, &item->name, error);
     if (record->topic == &TOPIC_FOLLOWER_COMMANDS) return read_follower(commands, record, item, error);
+    if (record->topic == &TOPIC_NOTICE_COMMANDS) return read_notices(commands, record, item, error);
     return (record->topic == &TOPIC_POST_COMMANDS ? read_post : read_follow)(commands, record, item, error);
 }
 
@@ -80,6 +93,7 @@ static int decide_name(struct feed_commands *commands, const struct decider_comm
 static int decide_one(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
     if (slot->topic == &TOPIC_POST_COMMANDS) return commands_decide_post(commands, slot, error);
     if (slot->topic == &TOPIC_FOLLOWER_COMMANDS) return commands_decide_follower(commands, slot, error);
+    if (slot->topic == &TOPIC_NOTICE_COMMANDS) return commands_decide_notices(commands, slot, error);
     return (slot->topic == &TOPIC_NAME_COMMANDS ? decide_name : commands_decide_follow)(commands, slot, error);
 }
 
@@ -127,6 +141,7 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
     commands->relations = decider_overlay(commands->decider, &TOPIC_FOLLOWS);
     commands->refusals = decider_overlay(commands->decider, &TOPIC_FOLLOW_REFUSALS);
     commands->visibility = decider_overlay(commands->decider, &TOPIC_VISIBILITY);
+    commands->notice_settings = decider_overlay(commands->decider, &TOPIC_NOTICE_SETTINGS);
     commands->posts = decider_overlay(commands->decider, &TOPIC_POSTS);
     commands->texts = decider_overlay(commands->decider, &TOPIC_POST_TEXTS);
     commands->names = name_commands_new(commands->decider, options->names, options->partitions);

@@ -4,6 +4,7 @@
  *     follow-commands ----+                                   +--> follows: mutes. Wishes to follow go on to follower-commands
  *     follower-commands --+--> decider --> decide (rules.h) --+--> follows: both halves of a follow or a request; visibility
  *     post-commands ------+                                   +--> posts and post-texts, in the author's partition; moderation-log
+ *     notice-commands ----+                                   +--> notice-settings
  *
  * A refused wish to follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
  * follow or of a post that mentions users. Loop's thread.
@@ -13,6 +14,7 @@
 #include "decider/decider.h"
 #include "feed/blocks.h"
 #include "feed/name_commands.h"
+#include "feed/notice_settings.h"
 #include "feed/posts.h"
 #include "feed/refusals.h"
 #include "feed/relations.h"
@@ -31,6 +33,7 @@ struct feed_commands_options {
     struct posts *posts;
     struct table_store *blocks;
     struct visibility_store *visibility;
+    struct notice_settings_store *notice_settings;
     struct names *names;
     const struct bans *bans;
     const char *transactional_id;
@@ -47,10 +50,11 @@ struct decider *feed_commands_decider(struct feed_commands *commands); /* lives 
 
 struct name_commands *feed_commands_names(struct feed_commands *commands); /* lives as long */
 
-/* Whether nothing that was decided about this relation, or about this post of this key or id, still waits to be read back. */
+/* Whether nothing that was decided about this relation, user, or post of this key or id still waits to be read back. */
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half);
 bool feed_commands_follower_read(const struct feed_commands *commands, int64_t author, int64_t reader);
 bool feed_commands_visibility_read(const struct feed_commands *commands, int64_t author);
+bool feed_commands_notices_read(const struct feed_commands *commands, int64_t user); /* their settings */
 /* Whether that follower command was refused, and the refusal is not read back yet. */
 bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
                            enum follow_refusal_reason *reason);

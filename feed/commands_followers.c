@@ -85,10 +85,16 @@ static void note_requests(struct feed_commands *commands, int32_t partition, int
     overlay_put(commands->relations, partition, 0, key, sizeof key, &count, sizeof count);
 }
 
+static int tell(struct feed_commands *commands, enum notice_kind kind, int64_t user, int64_t other, int64_t time) {
+    return notices_write_relation(commands->decider, commands->options.partitions, kind, user, other, time);
+}
+
+/* A reader who has asked hears that the author accepts. */
 static int follow(struct feed_commands *commands, int32_t partition, int64_t author, int64_t reader, bool requested,
                   int64_t time) {
     int code = write_both(commands, partition, author, reader, false, time);
     if (!code && requested) code = write_both(commands, partition, author, reader, true, 0);
+    if (!code && requested) code = tell(commands, NOTICE_OF_ACCEPTED, reader, author, time);
     return code;
 }
 
@@ -100,11 +106,15 @@ static int change(struct feed_commands *commands, const struct decider_command *
     size_t requests = now->requests - now->requested + (verdict == FOLLOWER_REQUESTS);
     int code = 0;
     if (requests != now->requests) note_requests(commands, partition, author, requests);
-    if (verdict == FOLLOWER_REQUESTS) return write_both(commands, partition, author, reader, true, command->time);
+    if (verdict == FOLLOWER_REQUESTS) {
+        code = write_both(commands, partition, author, reader, true, command->time);
+        return code ? code : tell(commands, NOTICE_OF_REQUEST, author, reader, command->time);
+    }
     if (verdict == FOLLOWER_FOLLOWS) {
         code = follow(commands, partition, author, reader, now->requested, command->time);
-        if (!code && command->kind == FOLLOWER_COMMAND_ASK) // the author knows whom he accepts
-            code = notices_write_follow(commands->decider, commands->options.partitions, author, reader, command->time);
+        // the author knows whom he accepts
+        if (!code && command->kind == FOLLOWER_COMMAND_ASK)
+            code = tell(commands, NOTICE_OF_FOLLOW, author, reader, command->time);
         return code;
     }
     if (now->follows) code = write_both(commands, partition, author, reader, false, 0);

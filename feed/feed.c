@@ -51,6 +51,7 @@ static void feed_free(void *state) {
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
     notices_free(feed->notices);
+    notice_settings_store_free(feed->notice_settings);
     names_free(feed->names);
     refusals_free(feed->refusals);
     table_store_free(feed->blocks);

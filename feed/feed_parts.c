@@ -43,6 +43,8 @@ static int make_state(struct feed *feed, struct error *error) {
     feed->visibility = visibility_store_new(feed->store, feed->partitions);
     feed->names = names_new(feed->store, feed->partitions);
     feed->notices = notices_new(feed->store, feed->partitions);
+    feed->notice_settings = notice_settings_store_new(feed->store, feed->partitions);
+    feed->notices_shown = (struct notices_shown){feed->notices, feed->notice_settings, feed->blocks, feed->relations};
     feed->inboxes = inboxes_new(&(struct inboxes_options){
         .feed = feed,
         .store = feed->store,
@@ -112,6 +114,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .visibility = feed->visibility,
+        .notice_settings = feed->notice_settings,
         .names = feed->names,
         .bans = feed->bans,
         .transactional_id = id,
@@ -160,7 +163,7 @@ static void make_replies(struct feed *feed) {
         .timelines = feed->timelines,
         .edited = feed->edited,
         .names = feed->names,
-        .notices = feed->notices,
+        .notices = &feed->notices_shown,
         .refusals = feed->refusals,
         .commands = feed->commands,
     });

@@ -6,6 +6,7 @@
 #include "feed/effects.h"
 #include "feed/feed.h"
 #include "feed/hot_posts.h"
+#include "feed/notices_shown.h"
 #include "feed/outbox.h"
 #include "feed/replies.h"
 #include "feed/settings.h"
@@ -36,6 +37,8 @@ struct feed {
     struct bans *bans;
     struct names *names;
     struct notices *notices;
+    struct notice_settings_store *notice_settings;
+    struct notices_shown notices_shown; /* of these */
     struct inboxes *inboxes;
     struct refusals *refusals;
     struct outbox *outbox;

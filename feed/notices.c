@@ -12,11 +12,13 @@
 #include "event/topics.h"
 
 enum { EXCESS_MAX = NOTICES_KEPT + 64 /* that are looked at together */ };
+enum { VERSION = 1 /* 0 had passed by the kinds from 4 on */ };
 
 struct kept_notice {
     uint8_t key[NOTICE_KEY_SIZE];
     enum notice_kind kind;
     int64_t sender;
+    uint64_t thing; /* a hash of the subject and the comment */
     bool gone;
 };
 
@@ -36,7 +38,15 @@ struct notices {
 
 struct notices *notices_new(struct store *store, int32_t partitions) {
     struct notices *notices = mem_alloc(sizeof *notices);
-    notices->table = table_store_of_topic(store, "notices", partitions, notices_complaint, notices);
+    notices->table = table_store_new(&(struct table_store_options){.store = store,
+                                                                   .partitions = partitions,
+                                                                   .families = {"notices"},
+                                                                   .topics = 1,
+                                                                   .numbers = 0xff,
+                                                                   .version = VERSION,
+                                                                   .bare = true,
+                                                                   .take = notices_complaint,
+                                                                   .context = notices});
     notices->store = store;
     notices->partitions = partitions;
     notices->codec = codec_new();
@@ -132,7 +142,10 @@ static int read_kept(struct notices *notices, int32_t partition, int64_t user, s
             break;
         }
         struct kept_notice *item = &kept->items[kept->count++];
-        *item = (struct kept_notice){.kind = key.kind, .sender = notice.user};
+        *item = (struct kept_notice){.kind = key.kind,
+                                     .sender = notice.user,
+                                     .thing = hash_bytes(notice.subject.data, notice.subject.size) ^
+                                              hash_fold((uint64_t)notice.comment)};
         notice_key_write(item->key, &key);
     }
     if (!code) code = store_cursor_error(cursor, error);
@@ -146,14 +159,15 @@ static void go(struct kept_notices *kept, struct kept_notice *item) {
     item->gone = true;
 }
 
-/* Somebody who follows again and again is one notice, the newest. */
-static void drop_repeated_follows(struct kept_notices *kept) {
+/* Somebody who follows, or likes the same post, again and again is one notice, the newest. */
+static void drop_repeated(struct kept_notices *kept) {
     for (size_t i = 0; i < kept->count; i++) {
         const struct kept_notice *newer = &kept->items[i];
-        if (newer->kind != NOTICE_OF_FOLLOW || newer->gone) continue;
+        if (newer->gone || newer->kind == NOTICE_OF_MENTION || newer->kind == NOTICE_OF_REPLY) continue;
         for (size_t j = i + 1; j < kept->count; j++) {
             struct kept_notice *item = &kept->items[j];
-            if (item->kind == NOTICE_OF_FOLLOW && item->sender == newer->sender) go(kept, item);
+            if (item->kind == newer->kind && item->sender == newer->sender && item->thing == newer->thing)
+                go(kept, item);
         }
     }
 }
@@ -198,7 +212,7 @@ int notices_trim(struct notices *notices, int32_t partition, int64_t user, const
     kept->count = 0;
     int code = read_kept(notices, partition, user, kept, error);
     if (code) return code;
-    drop_repeated_follows(kept);
+    drop_repeated(kept);
     while (kept->left > NOTICES_KEPT) go(kept, next_to_go(kept, hidden));
     for (size_t i = 0; i < kept->count; i++) {
         if (!kept->items[i].gone) continue;
@@ -216,17 +230,18 @@ static int write_notice(struct decider *decider, int32_t partitions, const struc
     uint8_t bytes[NOTICE_KEY_SIZE];
     struct buffer value = {.data = NULL};
     notice_key_write(bytes, key);
-    event_encode_notice(&value, notice);
+    notice_encode(&value, notice);
     int code = decider_write(decider, &TOPIC_NOTICES, hash_user_partition(key->user, partitions), bytes, sizeof bytes,
                              value.data, value.size);
     buffer_free(&value);
     return code;
 }
 
-int notices_write_follow(struct decider *decider, int32_t partitions, int64_t user, int64_t follower, int64_t since) {
-    struct notice_key key = {.user = user, .time = since, .kind = NOTICE_OF_FOLLOW, .number = follower};
+int notices_write_relation(struct decider *decider, int32_t partitions, enum notice_kind kind, int64_t user,
+                           int64_t other, int64_t since) {
+    struct notice_key key = {.user = user, .time = since, .kind = kind, .number = other};
     return write_notice(decider, partitions, &key,
-                        &(struct notice){.what = NOTICE_FOLLOW, .user = follower, .time = since});
+                        &(struct notice){.what = (enum notice_what)(kind - 1), .user = other, .time = since});
 }
 
 int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post, int64_t time,

@@ -13,7 +13,7 @@
 #include "state/table_store.h"
 #include "users/notice.h"
 
-enum { NOTICES_KEPT = 200, NOTICES_OF_ONE = 20 };
+enum { NOTICES_OF_ONE = 20 };
 
 struct notices;
 
@@ -34,7 +34,8 @@ int notice_shown(struct table_store *blocks, struct relation_lists *relations, i
                  int64_t other, bool *shown, struct error *error);
 
 /* Forgets a user's notices beyond 200, and calls `each` with their keys: each is named once, though its tombstone is read back only later.
- * One whose tombstone gets lost is one too many again on the next disk. An earlier notice that the same user follows goes first, then
+ * One whose tombstone gets lost is one too many again on the next disk. An earlier notice that the same user does the same, such as
+ * following or liking the same post, goes first, then
  * `hidden` (a new notice that the user is not shown now; NULL: none), then the oldest of a sender who has more than NOTICES_OF_ONE, then
  * the oldest of the kind that has most. */
 int notices_trim(struct notices *notices, int32_t partition, int64_t user, const struct notice_key *hidden,
@@ -42,8 +43,9 @@ int notices_trim(struct notices *notices, int32_t partition, int64_t user, const
 
 /* ---- within the decider's transaction ---- */
 
-/* Write the notice that `follower` follows `user` since then, or the notices to the users whom a post mentions since then, but not to
- * its author. */
-int notices_write_follow(struct decider *decider, int32_t partitions, int64_t user, int64_t follower, int64_t since);
+/* Write the notice to `user` that `other` does so since then: FOLLOW, REQUEST or ACCEPTED; or the notices to the users whom a post mentions
+ * since then, but not to its author. */
+int notices_write_relation(struct decider *decider, int32_t partitions, enum notice_kind kind, int64_t user,
+                           int64_t other, int64_t since);
 int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post, int64_t time,
                            const struct event_longs *mentioned);

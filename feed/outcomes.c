@@ -14,6 +14,7 @@ enum waits_for {
     WAITS_RELATION,
     WAITS_FOLLOWER,
     WAITS_VISIBILITY,
+    WAITS_NOTICES,
     WAITS_POSTED,
     WAITS_GONE,
     WAITS_EDITED,
@@ -112,6 +113,7 @@ static bool answer(struct outcome_wait *wait) {
     case WAITS_RELATION: buffer_string(&body, "{\"refused\":null}"); break;
     case WAITS_FOLLOWER: code = follower_answer(wait, &body, &error); break;
     case WAITS_VISIBILITY: code = visibility_answer(wait, &body, &error); break;
+    case WAITS_NOTICES: code = replies_put_notices(wait->replies, wait->partition, wait->user, &body, &error); break;
     case WAITS_POSTED: code = posted_answer(wait, true, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
@@ -160,6 +162,7 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
     case WAITS_FOLLOWER: return feed_commands_follower_read(commands, wait->user, wait->other);
     case WAITS_VISIBILITY: return feed_commands_visibility_read(commands, wait->user);
+    case WAITS_NOTICES: return feed_commands_notices_read(commands, wait->user);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
     case WAITS_GONE:
     case WAITS_MODERATED: return feed_commands_post_read(commands, wait->user, wait->other);
@@ -264,6 +267,7 @@ static const struct outcome_kind {
 } KINDS[] = {{&ASK_RELATION, WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
              {&ASK_FOLLOWER, WAITS_FOLLOWER, &TOPIC_FOLLOWER_COMMANDS},
              {&ASK_VISIBILITY, WAITS_VISIBILITY, &TOPIC_FOLLOWER_COMMANDS},
+             {&ASK_NOTICED, WAITS_NOTICES, &TOPIC_NOTICE_COMMANDS},
              {&ASK_POSTED, WAITS_POSTED, &TOPIC_POST_COMMANDS},
              {&ASK_GONE, WAITS_GONE, &TOPIC_POST_COMMANDS},
              {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},

@@ -8,6 +8,7 @@
 #include "event/topics.h"
 #include "feed/edited.h"
 #include "feed/replies_private.h"
+#include "users/notice.h"
 
 int replies_serves(const void *of, int32_t partition) {
     const struct replies *replies = of;
@@ -64,11 +65,16 @@ static void user_counts(void *context, struct http_request *request, const struc
     if (!code) code = posts_count(options->posts, partition, user, &count, &error);
     replies_start(replies, "");
     if (!code) {
+        struct notice_settings settings;
         bool for_followers;
         buffer_format(&replies->body, "{\"followers\":%zu,\"following\":%zu,\"requesting\":%zu,\"posts\":%" PRId64,
                       followers, following, requesting, count);
         code = visibility_is_for_followers(options->audience.visibility, partition, user, &for_followers, &error);
         if (!code) buffer_format(&replies->body, ",\"visibility\":\"%s\"", for_followers ? "followers" : "everybody");
+        if (!code) code = notice_settings_of(options->notices->settings, partition, user, &settings, &error);
+        if (!code) buffer_string(&replies->body, ",\"notices\":{");
+        if (!code) notice_settings_put(&replies->body, &settings);
+        if (!code) buffer_byte(&replies->body, '}');
         if (!code) code = replies_put_handle(replies, partition, user, &replies->body, &error);
     }
     if (code) {
@@ -143,6 +149,7 @@ static const struct rpc_handler HANDLERS[] = {
     {&ASK_MAY, replies_may, false},          {&ASK_EDITED, replies_outcome, false},
     {&ASK_POST_EDITS, replies_edits, false}, {&ASK_WISH, replies_outcome, false},
     {&ASK_UNNAMED, replies_outcome, false},  {&ASK_MODERATED, replies_outcome, false},
+    {&ASK_NOTICED, replies_outcome, false},
 };
 
 void replies_handle(struct replies *replies, struct http_request *request) {

@@ -15,13 +15,15 @@
  *     GET /peer/may/PARTITION?user|post&readers           {user: the author, age_ms, everybody, but: [user] or may: [reader]}: everybody but
  *                                                         these may see the author's posts, or of the readers these. What is said
  *                                                         is so old at most. Only {user}: another partition's owner knows, the author's
- *     GET /peer/user/USER                                 {followers, following, requesting, posts, visibility, handle if there is
- *                                                         one}
+ *     GET /peer/user/USER                                 {followers, following, requesting, posts, visibility, notices: {read,
+ *                                                         preferences}, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
  *     GET /peer/handles/PARTITION?ids                     {items: [handle or null]} of users, who may be of other partitions: false where
  *                                                         those are not served here
- *     GET /peer/notices/USER?after&limit&hidden           {items: [notice], next}, newest first; hidden: those of whom the user has muted
- *                                                         or blocked, or who has blocked the user, too
+ *     GET /peer/notices/USER?after&limit&hidden           {items: [notice], next, read: the newest that the user has read, preferences,
+ *                                                         version: as lib/watch has it},
+ *                                                         newest first; hidden: those of whom the user has muted or blocked, or who has
+ *                                                         blocked the user, too
  *     GET /peer/handle/PARTITION?handle                   {user}: has the handle; it counts if the user's owner says so, too
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
@@ -30,6 +32,7 @@
  *     GET /peer/follower/USER/OTHER?offset&wait_ms              {refused: "blocked", "full", "requests" or null; following, requested}: the
  *                                                               other one the user
  *     GET /peer/visibility/USER?offset&wait_ms                  {posts: "everybody" or "followers"}
+ *     GET /peer/noticed/USER?offset&wait_ms                     as a page of notices
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
  *     GET /peer/edited/USER/ID?version&key&offset&wait_ms       {refused: "old_version", "edits", or null; post}; key: edit_mark
@@ -44,7 +47,7 @@
 
 #include "feed/audience.h"
 #include "feed/commands.h"
-#include "feed/notices.h"
+#include "feed/notices_shown.h"
 #include "feed/timelines.h"
 #include "service/http.h"
 
@@ -60,7 +63,7 @@ struct replies_options {
     struct timelines *timelines;
     const struct edited *edited;
     struct names *names;
-    struct notices *notices;
+    const struct notices_shown *notices;
     struct refusals *refusals;
     struct feed_commands *commands;
 };

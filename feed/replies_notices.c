@@ -1,12 +1,13 @@
 #include <inttypes.h>
 
-#include "feed/notices.h"
 #include "feed/replies_private.h"
 #include "json/json.h"
+#include "users/notice.h"
 
 /* A page of notices while it is put together. */
 struct notice_page {
     struct replies *replies;
+    struct buffer *body;
     int32_t partition;
     size_t limit, count;
     bool any_after, more, hidden;  /* any_after: the page begins behind `after`; hidden: all are shown */
@@ -15,26 +16,17 @@ struct notice_page {
     struct error *error;
 };
 
-static bool is_shown(struct notice_page *page, int64_t user, int64_t other) {
-    const struct replies_options *options = &page->replies->options;
+static bool is_shown(struct notice_page *page, const struct notice_key *key, int64_t other) {
     bool shown = true;
     if (!page->hidden)
-        page->code = notice_shown(options->audience.blocks, options->relations, page->partition, user, other, &shown,
-                                  page->error);
+        page->code = notices_shown_is(page->replies->options.notices, page->partition, key, other, &shown, page->error);
     return !page->code && shown;
 }
 
-static bool is_behind(const struct notice_key *key, const struct notice_key *after) {
-    if (key->time != after->time) return key->time < after->time;
-    if (key->kind != after->kind) return key->kind > after->kind;
-    return key->number > after->number;
-}
-
 static void put_notice(struct buffer *body, const struct notice_key *key, const struct notice *notice) {
-    static const char *const WHATS[] = {"follow", "mention", "reply"};
     buffer_string(body, "{\"id\":\"");
     notice_id_put(body, key);
-    buffer_format(body, "\",\"what\":\"%s\",\"user\":%" PRId64 ",\"subject\":", WHATS[notice->what], notice->user);
+    buffer_format(body, "\",\"what\":\"%s\",\"user\":%" PRId64 ",\"subject\":", NOTICE_WORDS[key->kind], notice->user);
     if (notice->subject.size)
         json_put_text(body, notice->subject.data, notice->subject.size);
     else
@@ -44,21 +36,51 @@ static void put_notice(struct buffer *body, const struct notice_key *key, const 
         replies_put_id(body, notice->comment);
     else
         buffer_string(body, "null");
-    buffer_format(body, ",\"time\":%" PRId64 "}", key->time);
+    buffer_format(body, ",\"time\":%" PRId64, key->time);
+    if (key->kind == NOTICE_OF_LIKE) buffer_format(body, ",\"likes\":%" PRId64, notice->likes);
+    buffer_byte(body, '}');
 }
 
 static bool add_notice(void *context, const struct notice_key *key, const struct notice *notice) {
     struct notice_page *page = context;
-    if (page->any_after && !is_behind(key, &page->after)) return true;
-    if (!is_shown(page, key->user, notice->user)) return !page->code;
+    if (page->any_after && !notice_is_newer(&page->after, key)) return true;
+    if (!is_shown(page, key, notice->user)) return !page->code;
     if (page->count == page->limit) {
         page->more = true;
         return false;
     }
-    if (page->count++) buffer_byte(&page->replies->body, ',');
-    put_notice(&page->replies->body, key, notice);
+    if (page->count++) buffer_byte(page->body, ',');
+    put_notice(page->body, key, notice);
     page->last = *key;
     return true;
+}
+
+static int put_page(struct notice_page *page, int64_t user) {
+    const struct notices_shown *shown = page->replies->options.notices;
+    char version_text[WATCH_VERSION_TEXT];
+    struct watch_version version;
+    struct notice_settings settings;
+    buffer_string(page->body, "{\"items\":[");
+    int code = notices_each(shown->notices, page->partition, user, add_notice, page, page->error);
+    if (!code) code = page->code;
+    if (!code) code = notice_settings_of(shown->settings, page->partition, user, &settings, page->error);
+    if (!code) code = notices_shown_version(shown, page->partition, user, &version, page->error);
+    if (code) return code;
+    buffer_string(page->body, page->more ? "],\"next\":\"" : "],\"next\":null,");
+    if (page->more) notice_id_put(page->body, &page->last);
+    if (page->more) buffer_string(page->body, "\",");
+    notice_settings_put(page->body, &settings);
+    watch_version_write(version, version_text);
+    buffer_format(page->body, ",\"version\":\"%s\"}", version_text);
+    return 0;
+}
+
+int replies_put_notices(struct replies *replies, int32_t partition, int64_t user, struct buffer *body,
+                        struct error *error) {
+    struct notice_page page = {
+        .replies = replies, .body = body, .partition = partition, .limit = NOTICES_KEPT, .error = error};
+    int code = put_page(&page, user);
+    return code ? code : 1;
 }
 
 void replies_notices(void *context, struct http_request *request, const struct rpc_asked *asked) {
@@ -67,6 +89,7 @@ void replies_notices(void *context, struct http_request *request, const struct r
     struct error error;
     struct notice_page page = {
         .replies = replies,
+        .body = &replies->body,
         .partition = asked->partition,
         .limit = (size_t)asked->numbers[RPC_LIMIT],
         .any_after = after != NULL,
@@ -77,21 +100,10 @@ void replies_notices(void *context, struct http_request *request, const struct r
         rpc_bad_query(request);
         return;
     }
-    replies_start(replies, "{\"items\":[");
-    int code =
-        notices_each(replies->options.notices, page.partition, asked->numbers[RPC_USER], add_notice, &page, &error);
-    if (!code) code = page.code;
-    if (code) {
+    replies_start(replies, "");
+    int code = put_page(&page, asked->numbers[RPC_USER]);
+    if (code)
         replies_store_failed(replies, request, page.partition, code, &error);
-        return;
-    }
-    buffer_string(&replies->body, "],\"next\":");
-    if (page.more) {
-        buffer_byte(&replies->body, '"');
-        notice_id_put(&replies->body, &page.last);
-        buffer_string(&replies->body, "\"}");
-    } else {
-        buffer_string(&replies->body, "null}");
-    }
-    http_reply_json(request, 200, &replies->body);
+    else
+        http_reply_json(request, 200, &replies->body);
 }

@@ -86,6 +86,10 @@ int replies_edited(struct replies *replies, int32_t partition, int64_t id, int64
 int replies_wish(struct replies *replies, int32_t partition, int64_t user, const char *handle, struct buffer *body,
                  struct error *error);
 
+/* Appends all notices that the user is shown, as a page of them: 1, or a negative code. */
+int replies_put_notices(struct replies *replies, int32_t partition, int64_t user, struct buffer *body,
+                        struct error *error);
+
 /* Has the page answered when its inbox is complete, or in vain at the deadline. */
 void replies_wait_feed(struct replies *replies, struct http_request *request, const struct timeline_wish *wish);
 void replies_waiting_free(struct replies *replies);

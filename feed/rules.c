@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "edits/edits.h"
 #include "feed/posts.h"
+#include "users/notice.h"
 
 /* ---- complaints ---- */
 
@@ -68,6 +69,11 @@ const char *follower_command_complaint(const struct follower_command *command) {
     if (of_all) return command->reader < 0 ? NULL : "it names a reader, and is about all";
     if (command->reader < 0) return "the reader is negative";
     return command->author == command->reader ? "both users are the same" : NULL;
+}
+
+const char *notice_command_complaint(const struct notice_command *command) {
+    bool reads = command->kind == NOTICE_COMMAND_READ;
+    return reads && !notice_is_kind(command->read_kind) ? "what is read is no notice" : NULL;
 }
 
 /* ---- decisions ---- */

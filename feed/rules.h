@@ -9,6 +9,7 @@
 const char *follow_command_complaint(const struct follow_command *command);
 const char *follower_command_complaint(const struct follower_command *command);
 const char *post_command_complaint(const struct post_command *command);
+const char *notice_command_complaint(const struct notice_command *command);
 
 /* Whether a reader may see an author's posts: the one predicate. */
 struct sight_now {

@@ -6,7 +6,7 @@
 #include "feed/feed_private.h"
 #include "users/half.h"
 
-enum { FOLLOWS, POSTS, BLOCKS, INBOXES, NAMES, NOTICES, REFUSALS, WATCHES, VISIBILITY, STORES };
+enum { FOLLOWS, POSTS, BLOCKS, INBOXES, NAMES, NOTICES, REFUSALS, WATCHES, VISIBILITY, NOTICE_SETTINGS, STORES };
 enum { INPUT_REQUESTS /* the only input */ };
 enum { WAITING_MAX = 4 << 20 /* authors of requests; with more, no more records are read */ };
 
@@ -63,9 +63,11 @@ static const struct state_kind INBOXES_KIND = {
 /* ---- the tables ---- */
 
 static const struct state_kind *const KINDS[STORES] = {
-    [FOLLOWS] = &LIST_STORE_KIND, [POSTS] = &POSTS_KIND,       [BLOCKS] = &TABLE_STORE_KIND,
-    [INBOXES] = &INBOXES_KIND,    [NAMES] = &TABLE_STORE_KIND, [NOTICES] = &TABLE_STORE_KIND,
-    [REFUSALS] = &REFUSALS_KIND,  [WATCHES] = &WATCHES_KIND,   [VISIBILITY] = &TABLE_STORE_KIND,
+    [FOLLOWS] = &LIST_STORE_KIND,     [POSTS] = &POSTS_KIND,
+    [BLOCKS] = &TABLE_STORE_KIND,     [INBOXES] = &INBOXES_KIND,
+    [NAMES] = &TABLE_STORE_KIND,      [NOTICES] = &TABLE_STORE_KIND,
+    [REFUSALS] = &REFUSALS_KIND,      [WATCHES] = &WATCHES_KIND,
+    [VISIBILITY] = &TABLE_STORE_KIND, [NOTICE_SETTINGS] = &TABLE_STORE_KIND,
 };
 
 /* `aged`: what feed/audience.h reads. */
@@ -74,6 +76,7 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_FOLLOWER_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_POST_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_NAME_COMMANDS, .role = OWNER_COMMAND},
+    {.topic = &TOPIC_NOTICE_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_TIMELINE_REQUESTS, .role = OWNER_INPUT},
     {.topic = &TOPIC_FOLLOWS,
      .role = OWNER_STATE,
@@ -87,6 +90,7 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_TIMELINES, .role = OWNER_STATE, .store = INBOXES, .effect = feed_timeline_is},
     {.topic = &TOPIC_NAMES, .role = OWNER_STATE, .store = NAMES, .shows_progress = true},
     {.topic = &TOPIC_NOTICES, .role = OWNER_STATE, .store = NOTICES, .effect = feed_notice_is},
+    {.topic = &TOPIC_NOTICE_SETTINGS, .role = OWNER_STATE, .store = NOTICE_SETTINGS},
     {.topic = &TOPIC_FOLLOW_REFUSALS, .role = OWNER_STATE, .store = REFUSALS},
     {.topic = &TOPIC_FEED_WATCHES, .role = OWNER_STATE, .store = WATCHES},
     {.topic = &TOPIC_VISIBILITY, .role = OWNER_STATE, .store = VISIBILITY, .aged = true},
@@ -178,6 +182,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [REFUSALS] = feed->refusals,
         [WATCHES] = feed->watches,
         [VISIBILITY] = visibility_table(feed->visibility),
+        [NOTICE_SETTINGS] = notice_settings_table(feed->notice_settings),
     };
     const struct tasks_options tasks = {
         .owner = owner,

@@ -212,6 +212,14 @@ static void forget_visibility(struct erasure *erasure) {
                  rpc_path(&ASK_VISIBILITY, RPC_VALUES(RPC_INT(USER, erasure->user))));
 }
 
+static void forget_notices(struct erasure *erasure) {
+    const struct notice_command command = {.kind = NOTICE_COMMAND_FORGET, .user = erasure->user};
+    struct buffer record = {0};
+    event_encode_notice_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_NOTICE_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_NOTICED, RPC_VALUES(RPC_INT(USER, erasure->user))));
+}
+
 /* ---- posts and notices ---- */
 
 static bool remove_post(struct erasure *erasure, const json_t *item) {
@@ -341,6 +349,7 @@ bool erasing_remove(struct erasure *erasure, const json_t *page) {
     if (!json_is_array(items)) return false;
     if (erasure->stage == STAGE_HISTORY) {
         if (erasure->pass == 1) forget_visibility(erasure);
+        if (erasure->pass == 1) forget_notices(erasure);
         remove_history(erasure, json_array_size(items) > 0);
         return true;
     }

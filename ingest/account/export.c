@@ -78,6 +78,8 @@ static void account_heard(void *context, int code, unsigned status, const char *
         const char *visibility = json_string_value(json_object_get(counts, "visibility"));
         buffer_string(&item, ",\"visibility\":");
         json_put_text(&item, visibility ? visibility : "", visibility ? strlen(visibility) : 0);
+        buffer_string(&item, ",\"notices\":");
+        json_put_value(&item, json_object_get(counts, "notices"));
         buffer_string(&item, "}]");
         reply(asked, ACCOUNT, &(struct json_bytes){(const char *)item.data, item.size}, BELONGINGS[0].name,
               &(struct json_bytes){NULL, 0});

@@ -193,6 +193,12 @@ void json_member_id(struct buffer *out, const char *before, int64_t id) {
         buffer_format(out, "%snull", before);
 }
 
+void json_put_value(struct buffer *out, const json_t *value) {
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    buffer_string(out, text ? text : "null");
+    free(text);
+}
+
 void json_put_fixed1(struct buffer *out, double value) {
     if (!isfinite(value)) {
         buffer_string(out, "null"); // JSON has no word for it

@@ -52,5 +52,6 @@ void json_member_place(struct buffer *out, int32_t lat, int32_t lng); /* ,"lat":
 bool json_copy_text(struct buffer *out, const json_t *object, const char *key);
 bool json_copy_int(struct buffer *out, const json_t *object, const char *key);
 bool json_copy_int_or_null(struct buffer *out, const json_t *object, const char *key);
-void json_put_degrees(struct buffer *out, int32_t e7);  /* 39.9847021, exact, shortest */
-void json_put_fixed1(struct buffer *out, double value); /* one decimal; null if the value is not finite */
+void json_put_value(struct buffer *out, const json_t *value); /* any; NULL: null */
+void json_put_degrees(struct buffer *out, int32_t e7);        /* 39.9847021, exact, shortest */
+void json_put_fixed1(struct buffer *out, double value);       /* one decimal; null if the value is not finite */

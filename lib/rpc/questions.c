@@ -53,6 +53,8 @@ const struct rpc_question ASK_FOLLOWER = {
     "what a wish about a follower of the user led to", "follower", {RPC_USER, RPC_OTHER}, {OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_VISIBILITY = {
     "who sees the user's posts", "visibility", {RPC_USER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_NOTICED = {
+    "what a wish about the user's notices led to", "noticed", {RPC_USER}, {OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_MAY = {"which readers may see a user's posts, or one post",
                                      "may",
                                      {RPC_PARTITION},
@@ -169,8 +171,8 @@ const struct rpc_question ASK_REPORTED = {
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
     {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
-                  &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_MAY, &ASK_POSTED, &ASK_GONE,
-                  &ASK_EDITED, &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
+                  &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_NOTICED, &ASK_MAY, &ASK_POSTED,
+                  &ASK_GONE, &ASK_EDITED, &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},

@@ -7,8 +7,24 @@
 #include "base/text.h"
 
 enum { TIME_AT = 8, KIND_AT = 16, NUMBER_AT = 17 };
+enum { NOTICE_V1 = 26, NOTICE_V1_LACKS = 1 /* likes: 0 */ };
 
-static bool is_kind(int64_t kind) { return kind >= NOTICE_OF_FOLLOW && kind <= NOTICE_OF_REPLY; }
+const char *const NOTICE_WORDS[NOTICE_KINDS + 1] = {"",
+                                                    [NOTICE_OF_FOLLOW] = "follow",
+                                                    [NOTICE_OF_MENTION] = "mention",
+                                                    [NOTICE_OF_REPLY] = "reply",
+                                                    [NOTICE_OF_REQUEST] = "request",
+                                                    [NOTICE_OF_ACCEPTED] = "accepted",
+                                                    [NOTICE_OF_LIKE] = "like",
+                                                    NULL};
+
+bool notice_is_kind(int64_t kind) { return kind > 0 && kind < NOTICE_KINDS; }
+
+bool notice_is_newer(const struct notice_key *a, const struct notice_key *b) {
+    if (a->time != b->time) return a->time > b->time;
+    if (a->kind != b->kind) return a->kind < b->kind;
+    return a->number < b->number;
+}
 
 void notice_key_write(uint8_t bytes[NOTICE_KEY_SIZE], const struct notice_key *key) {
     bytes_put_be64(bytes, (uint64_t)key->user);
@@ -19,7 +35,7 @@ void notice_key_write(uint8_t bytes[NOTICE_KEY_SIZE], const struct notice_key *k
 
 bool notice_key_read(const void *bytes, size_t size, struct notice_key *key) {
     const uint8_t *at = bytes;
-    if (!bytes || size != NOTICE_KEY_SIZE || !is_kind(at[KIND_AT])) return false;
+    if (!bytes || size != NOTICE_KEY_SIZE || !notice_is_kind(at[KIND_AT])) return false;
     int64_t back = (int64_t)bytes_get_be64(at + TIME_AT);
     struct notice_key read = {
         .user = (int64_t)bytes_get_be64(at),
@@ -47,10 +63,37 @@ static bool next_number(const char **text, char end, int64_t *number) {
 bool notice_id_read(const char *text, struct notice_key *key) {
     int64_t time, kind, number;
     if (!next_number(&text, '.', &time) || !next_number(&text, '.', &kind) || !next_number(&text, '\0', &number) ||
-        !is_kind(kind))
+        !notice_is_kind(kind))
         return false;
     key->time = time;
     key->kind = (enum notice_kind)kind;
     key->number = number;
     return true;
+}
+
+void notice_encode(struct buffer *out, const struct notice *notice) {
+    size_t start = out->size;
+    event_encode_notice(out, notice);
+    if (notice->what <= NOTICE_REPLY) event_become_older(out, start, NOTICE_V1, NOTICE_V1_LACKS);
+}
+
+bool notice_mark(const struct notice_settings *settings, struct notice_key *mark) {
+    if (!notice_is_kind(settings->read_kind)) return false;
+    mark->time = settings->read_time;
+    mark->kind = (enum notice_kind)settings->read_kind;
+    mark->number = settings->read_number;
+    return true;
+}
+
+void notice_settings_put(struct buffer *out, const struct notice_settings *settings) {
+    struct notice_key mark;
+    bool any = notice_mark(settings, &mark);
+    buffer_string(out, any ? "\"read\":\"" : "\"read\":null");
+    if (any) notice_id_put(out, &mark);
+    buffer_string(out, any ? "\",\"preferences\":{" : ",\"preferences\":{");
+    for (int kind = 1; kind < NOTICE_KINDS; kind++)
+        buffer_format(out, "%s\"%s\":{\"live\":%s,\"push\":%s}", kind > 1 ? "," : "", NOTICE_WORDS[kind],
+                      settings->not_live >> kind & 1 ? "false" : "true",
+                      settings->not_push >> kind & 1 ? "false" : "true");
+    buffer_byte(out, '}');
 }

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness.belongings import KINDS, Belongings
+from harness.belongings import KINDS, TOLD, Belongings
 from harness.commenting import Commenting
 from harness.feed import Feed
 from harness.http import pages_of
@@ -126,7 +126,7 @@ def test_who_has_nothing_exports_nothing(everything, user):
     pages = list(iter_pages(everything.http(user)))
     assert list(dict.fromkeys(page['kind'] for page in pages)) == list(KINDS)
     assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
-                                  'handle': None, 'visibility': 'everybody'}]
+                                  'handle': None, 'visibility': 'everybody', 'notices': {'read': None, 'preferences': TOLD}}]
     assert not any(page['items'] for page in pages[1:])
 
 

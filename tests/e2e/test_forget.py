@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.belongings import Belongings
+from harness.belongings import TOLD, Belongings
 from harness.meanwhile import meanwhile
 from harness.records import decode
 from harness.waiting import eventually
@@ -48,7 +48,8 @@ def check_gone(some):
     assert [(report['subject'], report['what']) for report in some.exported()['reports']] == [(f'post:{some.theirs["id"]}', 'report')]
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
-                                          'nearby_muted': [], 'handle': None, 'visibility': 'everybody'}]
+                                          'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
+                                          'notices': {'read': None, 'preferences': TOLD}}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404
     assert cluster.http(some.fan).ok('GET', f'/v1/users/{some.fan}/following')['items'] == []
@@ -78,7 +79,7 @@ def test_a_user_is_forgotten_everywhere(everything, users):
         'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
         'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'requests': 2, 'muted': 2, 'posts': 3,
-        'comments': 1, 'likes': 2, 'notices': 3}}
+        'comments': 1, 'likes': 2, 'notices': 4}}
     check_gone(some)
     check_topics(some)
     check_history(some)

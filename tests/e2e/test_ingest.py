@@ -210,6 +210,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
+             ('PUT', '/v1/notices/read'), ('GET', '/v1/notices/preferences'), ('PUT', '/v1/notices/preferences'),
              ('GET', '/v1/export'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
 OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('PUT', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/edits'),
                ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
@@ -227,7 +228,7 @@ OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_U
     ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
-WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', \
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'notice-commands', \
     'comment-commands', 'bans', 'nearby-mutes'
 
 

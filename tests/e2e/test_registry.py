@@ -41,6 +41,7 @@ def test_every_topic_is_read_by_the_url(cluster, client, users):
     cluster.http(b).ok('PUT', f'/v1/mutes/{a}')
     cluster.http(b).ok('DELETE', f'/v1/mutes/{a}')
     http.ok('PUT', '/v1/visibility', json={'posts': 'followers'})
+    http.ok('PUT', '/v1/notices/read', json={'until': http.ok('GET', '/v1/notices')['items'][0]['id']})
     post = http.ok('POST', '/v1/posts', json={'text': 'Hello', 'key': 'one'})['id']
     comment = cluster.http(b).ok('POST', f'/v1/comments/post/{post}', json={'text': 'And to you'})['id']
     http.ok('PUT', f'/v1/comments/post/{post}/{comment}/like')
@@ -50,7 +51,8 @@ def test_every_topic_is_read_by_the_url(cluster, client, users):
         cluster.report_http(b, *HOME)
         written = ('locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets', 'follow-commands',
                    'follower-commands', 'follows', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines', 'name-commands',
-                   'names', 'notices', 'feed-watches', 'comment-commands', 'comments', 'comment-texts', 'reactions', 'comment-offsets', 'bans',
+                   'names', 'notices', 'notice-commands', 'notice-settings',
+                   'feed-watches', 'comment-commands', 'comments', 'comment-texts', 'reactions', 'comment-offsets', 'bans',
                    'moderation-log', 'comments-wide', 'nearby-mutes')
         values = {topic: eventually(lambda: [m.value for m in cluster.topics.read(topic) if m.value], 20, what=topic)
                   for topic in written}

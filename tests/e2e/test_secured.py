@@ -90,6 +90,7 @@ def test_posts_reach_the_pages_of_followers(secured, users):
     feed.mute(cleo, ben)  # a command of its own: follows go another way
     feed.wait_home(cleo)
     eventually(lambda: secured.http(ben).ok('GET', '/v1/notices')['items'], what='he hears of his followers')
+    eventually(lambda: secured.http(ben).put('/v1/notices/read', json={'until': '1.1.1'}).status_code == 200, what='what he has read is kept')
     eventually(lambda: secured.http(ada).request('PUT', '/v1/handle', json={'handle': f'ada{ada}'}).status_code == 200,
                what='she has a handle')
 

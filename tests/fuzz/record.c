@@ -38,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(follow_refusal);
     CHECK(follower_command);
     CHECK(visibility);
+    CHECK(notice_command);
+    CHECK(notice_settings);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

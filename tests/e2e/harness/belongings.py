@@ -8,6 +8,7 @@ from .waiting import eventually
 
 KINDS = 'account', 'friends', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'notices', 'comments', 'edits', \
     'likes', 'reports', 'history'
+TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like')}
 
 
 class Belongings:
@@ -48,7 +49,10 @@ class Belongings:
         cluster.report_http(self.friend, *HOME)
         eventually(lambda: len(http.ok('GET', '/v1/history', params={'limit': 1000})['items']) == reports, what='the history is stored')
         eventually(lambda: self.found(f'zanzibar{self.user}'), what='the comment is found')
-        eventually(lambda: len(http.ok('GET', '/v1/notices')['items']) == 3, what='the notices are there')
+        eventually(lambda: len(http.ok('GET', '/v1/notices')['items']) == 4, what='the notices are there')
+        self.read = http.ok('GET', '/v1/notices')['items'][1]['id']
+        eventually(lambda: http.put('/v1/notices/read', json={'until': self.read}).json() == {'unread': 1})
+        eventually(lambda: http.put('/v1/notices/preferences', json={'like': {'live': True, 'push': False}}).status_code == 200)
 
     def http(self, user):
         return self.cluster.http(user)
@@ -79,14 +83,15 @@ class Belongings:
     def check(self, found):
         """Everything is there."""
         assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends',
-                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers'}]
+                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers',
+                                     'notices': {'read': self.read, 'preferences': {**TOLD, 'like': {'live': True, 'push': False}}}}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['requesting'] == found['requested'] == [{'user': self.friend}]
         assert found['muted'] == [{'user': self.stranger}]
         assert [(p['id'], p['text']) for p in found['posts']] == [(p['id'], p['text']) for p in reversed(self.posts)]
         assert sorted((n['what'], n['user']) for n in found['notices']) == [
-            ('follow', self.fan), ('mention', self.idol), ('reply', self.fan)]
+            ('follow', self.fan), ('mention', self.idol), ('reply', self.fan), ('request', self.friend)]
         assert [(c['id'], c['text'], c['subject']) for c in found['comments']] == [
             (self.comment['id'], f'zanzibar{self.user}', self.subject)]
         assert found['likes'] == [{'subject': self.subject, 'comment': comment, 'what': 'like'} for comment in (None, self.others['id'])]

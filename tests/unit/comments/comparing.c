@@ -275,7 +275,7 @@ void world_compare_notices(struct comments_world *world) {
         for (size_t j = 0; !found && j < world->notice_count; j++) {
             const struct model_notice *is = &world->notices[j];
             found = is->user == wanted->user && is->comment == wanted->comment && is->by == wanted->by &&
-                    is->time == wanted->time && is->mention == wanted->mention;
+                    is->time == wanted->time && is->mention == wanted->mention && is->likes == wanted->likes;
         }
         if (!found)
             world_wrong(world, "user %lld is not told of comment %lld", (long long)wanted->user,

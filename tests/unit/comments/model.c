@@ -56,11 +56,32 @@ static void tell(struct model *model, const struct model_comment *comment, int64
     if (user == comment->user) return;
     for (size_t i = 0; i < model->notice_count; i++) {
         const struct model_notice *before = &model->notices[i];
-        if (before->user == user && before->comment == comment->id && before->time == time) return;
+        bool same = before->user == user && before->comment == comment->id && before->time == time;
+        if (same && !before->likes) return;
     }
     assert(model->notice_count < MODEL_NOTICES_MAX);
     model->notices[model->notice_count++] = (struct model_notice){
         .user = user, .by = comment->user, .comment = comment->id, .time = time, .mention = mention};
+}
+
+static bool imports(const struct comment_command *command) {
+    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
+}
+
+/* comment 0: of the subject. Who likes, and no longer, and likes in the same moment is one notice, as are likes of two things then. */
+static void tell_like(struct model *model, const struct model_command *drawn, int64_t user, int64_t comment,
+                      int likes) {
+    struct model_notice told = {
+        .user = user, .by = drawn->command.user, .comment = comment, .time = drawn->time_ms, .likes = likes};
+    size_t at = 0;
+    if (told.user == told.by || imports(&drawn->command)) return;
+    for (; at < model->notice_count; at++) {
+        const struct model_notice *before = &model->notices[at];
+        if (before->likes && before->user == user && before->by == told.by && before->time == told.time) break;
+    }
+    assert(at < MODEL_NOTICES_MAX);
+    model->notice_count += at == model->notice_count;
+    model->notices[at] = told;
 }
 
 /* The comment is seen for the first time. */
@@ -90,10 +111,6 @@ static void become(struct model_subject *subject, struct model_comment *comment,
     comment->state = state;
     if (state != COMMENT_VISIBLE) unpin(subject, comment->id);
     subject->structure++;
-}
-
-static bool imports(const struct comment_command *command) {
-    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
 }
 
 /* The comment that a command is about; NULL: there is none. */
@@ -197,7 +214,9 @@ static int pin(struct model_subject *subject, const struct comment_command *comm
     return DONE;
 }
 
-static int react(struct model_subject *subject, const struct comment_command *command, struct model_comment *about) {
+static int react(struct model *model, const struct model_command *drawn, struct model_comment *about) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
     bool wanted = command->kind != COMMENT_COMMAND_UNLIKE, report = command->kind == COMMENT_COMMAND_REPORT;
     bool *mark = report ? &about->reported[command->user] : &about->likes[command->user];
     if (*mark == wanted) return DONE;
@@ -206,10 +225,13 @@ static int react(struct model_subject *subject, const struct comment_command *co
     if (wanted && !report && command->blocked) return COMMENT_REFUSAL_BLOCKED;
     *mark = wanted;
     if (!report) subject->counters++;
+    if (wanted && !report) tell_like(model, drawn, about->user, about->id, model_likes(about->likes));
     return DONE;
 }
 
-static int react_to_subject(struct model_subject *subject, const struct comment_command *command) {
+static int react_to_subject(struct model *model, const struct model_command *drawn) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
     bool wanted = command->kind == COMMENT_COMMAND_LIKE;
     if (!subject->registered && wanted && command->owner < 0) return COMMENT_REFUSAL_NO_SUBJECT;
     if (subject->likes[command->user] == wanted) return DONE;
@@ -222,6 +244,7 @@ static int react_to_subject(struct model_subject *subject, const struct comment_
     }
     subject->likes[command->user] = wanted;
     subject->counters++;
+    if (wanted) tell_like(model, drawn, subject->owner, 0, model_likes(subject->likes));
     return DONE;
 }
 
@@ -299,7 +322,7 @@ static int decide(struct model *model, const struct model_command *drawn, struct
     if (kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY) return write_comment(model, drawn, outcome);
     if (kind == COMMENT_COMMAND_REGISTER) return register_subject(subject, command);
     bool likes = kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE;
-    if (likes && !command->comment && !command->named_key.size) return react_to_subject(subject, command);
+    if (likes && !command->comment && !command->named_key.size) return react_to_subject(model, drawn);
     if (!subject->registered) return COMMENT_REFUSAL_NO_SUBJECT;
     bool owns = command->user == subject->owner && !service;
     if (kind == COMMENT_COMMAND_CLOSE || kind == COMMENT_COMMAND_OPEN) {
@@ -310,7 +333,7 @@ static int decide(struct model *model, const struct model_command *drawn, struct
     }
     struct model_comment *about = named(model, drawn);
     if (!about) return COMMENT_REFUSAL_NO_COMMENT;
-    if (likes || kind == COMMENT_COMMAND_REPORT) return react(subject, command, about);
+    if (likes || kind == COMMENT_COMMAND_REPORT) return react(model, drawn, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
         return owns || moderator || imports(command) ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
     if (kind == COMMENT_COMMAND_EDIT) return edit(model, drawn, about);

@@ -38,8 +38,8 @@ struct model_subject {
 
 /* A notice that was told. */
 struct model_notice {
-    int64_t user, by, comment, time;
-    bool mention; /* else: an answer, or a comment under the user's subject */
+    int64_t user, by, comment, time, likes; /* likes: how many; 0: it is none */
+    bool mention;                           /* else: a like, an answer, or a comment under the user's subject */
 };
 
 /* What became of a key of a user under a subject. */

@@ -103,18 +103,21 @@ static void take_notice(struct comments_world *world, int partition, const struc
     must(event_decode_notice(world->codec, record->bytes + record->key_size, record->value_size, &notice, &error),
          &error);
     if (!notice_key_read(record->bytes, record->key_size, &key) ||
-        hash_user_partition(key.user, WORLD_PARTITIONS) != partition || key.number != notice.comment ||
-        key.time != notice.time || (key.kind == NOTICE_OF_MENTION) != (notice.what == NOTICE_MENTION))
+        hash_user_partition(key.user, WORLD_PARTITIONS) != partition ||
+        key.number != (key.kind == NOTICE_OF_LIKE ? notice.user : notice.comment) || key.time != notice.time ||
+        (int)key.kind != (int)notice.what + 1)
         world_wrong(world, "a notice to %lld is in a wrong place", (long long)key.user);
     while (at < world->notice_count &&
-           (world->notices[at].user != key.user || world->notices[at].comment != key.number ||
-            world->notices[at].time != key.time))
+           (world->notices[at].user != key.user || world->notices[at].time != key.time ||
+            !world->notices[at].likes != !notice.likes ||
+            (notice.likes ? world->notices[at].by : world->notices[at].comment) != key.number))
         at++; // what is told once more replaces itself
     if (at == world->notice_count) world->notice_count++;
     world->notices[at] = (struct model_notice){.user = key.user,
                                                .by = notice.user,
-                                               .comment = key.number,
+                                               .comment = notice.comment,
                                                .time = key.time,
+                                               .likes = notice.likes,
                                                .mention = key.kind == NOTICE_OF_MENTION};
 }
 

@@ -9,19 +9,20 @@
 #include "feed/rules.h"
 #include "unit/feed/relation_steps.h"
 #include "unit/kit/kit.h"
+#include "users/notice.h"
 
 enum { PARTITIONS = 2, USERS = 5, ROUNDS = 400, FULL = 7, NOT_REFUSED = -1 };
 
 static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWER_COMMANDS, &TOPIC_POST_COMMANDS,
-                                               &TOPIC_NAME_COMMANDS};
+                                               &TOPIC_NAME_COMMANDS, &TOPIC_NOTICE_COMMANDS};
 static const struct topic *const STATES[] = {&TOPIC_FOLLOWS, &TOPIC_POSTS,           &TOPIC_POST_TEXTS,
                                              &TOPIC_NAMES,   &TOPIC_FOLLOW_REFUSALS, &TOPIC_VISIBILITY,
-                                             &TOPIC_NOTICES, &TOPIC_FEED_OFFSETS};
+                                             &TOPIC_NOTICES, &TOPIC_FEED_OFFSETS,    &TOPIC_NOTICE_SETTINGS};
 
 /* Of an author and a reader, as brute force or the topic has it. */
 struct state {
     bool follows[USERS][USERS], requested[USERS][USERS], for_followers[USERS];
-    size_t notices[USERS];
+    size_t notices[USERS][NOTICE_KINDS];
 };
 
 struct world {
@@ -170,7 +171,7 @@ static bool half_of(const struct fake_record *record, struct relation_half *half
 }
 
 static void read_topics(struct state *seen, struct state *mirrored) {
-    *seen = *mirrored = (struct state){.notices = {0}};
+    *seen = *mirrored = (struct state){.notices = {{0}}};
     for (int32_t p = 0; p < PARTITIONS; p++) {
         for (size_t i = 0; i < fake_count(&TOPIC_FOLLOWS, p); i++) {
             struct fake_record record = fake_record_at(&TOPIC_FOLLOWS, p, i);
@@ -187,8 +188,16 @@ static void read_topics(struct state *seen, struct state *mirrored) {
             struct fake_record record = fake_record_at(&TOPIC_VISIBILITY, p, i);
             seen->for_followers[bytes_get_be64(record.key)] = record.value;
         }
-        for (size_t i = 0; i < fake_count(&TOPIC_NOTICES, p); i++)
-            seen->notices[bytes_get_be64(fake_record_at(&TOPIC_NOTICES, p, i).key)]++;
+        for (size_t i = 0; i < fake_count(&TOPIC_NOTICES, p); i++) {
+            struct fake_record record = fake_record_at(&TOPIC_NOTICES, p, i);
+            struct notice_key key;
+            struct notice notice;
+            assert_true(notice_key_read(record.key, record.key_size, &key));
+            assert_int_equal(event_decode_notice(kit_codec(), record.value, record.value_size, &notice, &failure), 0);
+            assert_true(home_of(key.user) == p && notice.user == key.number && notice.time == key.time);
+            assert_int_equal(notice.what + 1, key.kind);
+            seen->notices[key.user][key.kind]++;
+        }
     }
 }
 
@@ -237,9 +246,10 @@ static void read_back(struct world *w, int32_t p) {
 
 /* ---- brute force ---- */
 
-static bool make(struct state *state, int64_t author, int64_t reader) {
+static void make(struct state *state, int64_t author, int64_t reader) {
+    state->notices[reader][NOTICE_OF_ACCEPTED] += state->requested[author][reader];
     state->requested[author][reader] = false;
-    return state->follows[author][reader] = true;
+    state->follows[author][reader] = true;
 }
 
 /* Why it is refused. */
@@ -250,10 +260,11 @@ static int expect_ask(struct world *w, const struct follower_command *command) {
     if (state->follows[author][reader] || (only && state->requested[author][reader])) return NOT_REFUSED;
     if (w->blocked[author][reader]) return FOLLOW_REFUSAL_BLOCKED;
     if (command->following >= FULL) return FOLLOW_REFUSAL_FULL;
+    state->notices[author][only ? NOTICE_OF_REQUEST : NOTICE_OF_FOLLOW]++;
     if (only)
         state->requested[author][reader] = true;
     else
-        state->notices[author] += make(state, author, reader);
+        make(state, author, reader);
     return NOT_REFUSED;
 }
 
@@ -269,9 +280,8 @@ static int expect(struct world *w, const struct follower_command *command) {
     case FOLLOWER_COMMAND_FOLLOWERS: state->for_followers[author] = true; break;
     case FOLLOWER_COMMAND_EVERYBODY:
         for (int64_t other = 0; state->for_followers[author] && other < USERS; other++) {
-            bool asked = state->requested[author][other];
+            if (state->requested[author][other] && !w->blocked[author][other]) make(state, author, other);
             state->requested[author][other] = false;
-            if (asked && !w->blocked[author][other]) make(state, author, other);
         }
         state->for_followers[author] = false;
     }

@@ -370,6 +370,7 @@ enum {
     POST_COMMAND_V2_SCHEMA_ID = 25,
     POST_COMMAND_V3_SCHEMA_ID = 116,
     POST_V1_SCHEMA_ID = 17,
+    NOTICE_V1_SCHEMA_ID = 26,
     POST_TEXT_V1_SCHEMA_ID = 18,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
@@ -417,7 +418,10 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
+    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0"); // likes
     case NOTICE_SCHEMA_ID: RECODE(notice);
+    case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
+    case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);
     // written, state, named_user, named_key, version, reason
     case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0\0\0\0\0");
     case COMMENT_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0");

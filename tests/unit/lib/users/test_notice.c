@@ -4,10 +4,17 @@
 
 /* Rising. */
 static const struct notice_key KEYS[] = {
-    {0, INT64_MAX, NOTICE_OF_FOLLOW, 0},      {5, 1700000000001, NOTICE_OF_REPLY, 3},
-    {5, 1700000000000, NOTICE_OF_FOLLOW, 7},  {5, 1700000000000, NOTICE_OF_FOLLOW, 8},
-    {5, 1700000000000, NOTICE_OF_MENTION, 1}, {5, 0, NOTICE_OF_REPLY, INT64_MAX},
-    {6, 1800000000000, NOTICE_OF_MENTION, 9}, {INT64_MAX, 0, NOTICE_OF_FOLLOW, 0},
+    {0, INT64_MAX, NOTICE_OF_FOLLOW, 0},
+    {5, 1700000000001, NOTICE_OF_REPLY, 3},
+    {5, 1700000000000, NOTICE_OF_FOLLOW, 7},
+    {5, 1700000000000, NOTICE_OF_FOLLOW, 8},
+    {5, 1700000000000, NOTICE_OF_MENTION, 1},
+    {5, 1699999999999, NOTICE_OF_LIKE, 2},
+    {5, 0, NOTICE_OF_REPLY, INT64_MAX},
+    {5, 0, NOTICE_OF_REQUEST, 1},
+    {5, 0, NOTICE_OF_ACCEPTED, 1},
+    {6, 1800000000000, NOTICE_OF_MENTION, 9},
+    {INT64_MAX, 0, NOTICE_OF_FOLLOW, 0},
 };
 
 static void assert_same(const struct notice_key *a, const struct notice_key *b) {
@@ -23,6 +30,9 @@ TEST(test_keys_and_ids_come_back) {
         assert_true(notice_key_read(bytes, sizeof bytes, &read));
         assert_same(&read, &KEYS[i]);
         if (i) assert_true(memcmp(before, bytes, sizeof bytes) < 0);
+        if (i && KEYS[i].user == KEYS[i - 1].user) assert_true(notice_is_newer(&KEYS[i - 1], &KEYS[i]));
+        assert_false(notice_is_newer(&KEYS[i], &KEYS[i]));
+        if (i && KEYS[i].user == KEYS[i - 1].user) assert_false(notice_is_newer(&KEYS[i], &KEYS[i - 1]));
         memcpy(before, bytes, sizeof bytes);
         notice_id_put(&id, &KEYS[i]);
         assert_true(notice_id_read(buffer_cstring(&id), &of_id));
@@ -38,7 +48,7 @@ TEST(test_what_is_none_is_refused) {
                                       ".1.5",
                                       "5..5",
                                       "5.0.5",
-                                      "5.4.5",
+                                      "5.7.5",
                                       "5.1.5.",
                                       "5.1.5 ",
                                       "a.1.5",
@@ -56,4 +66,39 @@ TEST(test_what_is_none_is_refused) {
     notice_key_write(bytes, &KEYS[2]);
     assert_false(notice_key_read(bytes, sizeof bytes - 1, &key));
     assert_false(notice_key_read(NULL, sizeof bytes, &key));
+}
+
+TEST(test_settings_say_what_is_read_and_how_notices_are_told) {
+    struct notice_settings settings = {.not_live = 1 << NOTICE_OF_LIKE, .not_push = 1 << NOTICE_OF_FOLLOW};
+    struct notice_key mark;
+    FREED_BUFFER none = {0}, read = {0};
+    assert_false(notice_mark(&settings, &mark));
+    notice_settings_put(&none, &settings);
+    assert_string_equal(buffer_cstring(&none),
+                        "\"read\":null,\"preferences\":{\"follow\":{\"live\":true,\"push\":false},"
+                        "\"mention\":{\"live\":true,\"push\":true},"
+                        "\"reply\":{\"live\":true,\"push\":true},"
+                        "\"request\":{\"live\":true,\"push\":true},"
+                        "\"accepted\":{\"live\":true,\"push\":true},"
+                        "\"like\":{\"live\":false,\"push\":true}}");
+    settings.read_time = 1700000000000;
+    settings.read_kind = NOTICE_OF_REPLY;
+    settings.read_number = 9;
+    assert_true(notice_mark(&settings, &mark));
+    assert_true(mark.time == settings.read_time && mark.kind == NOTICE_OF_REPLY && mark.number == 9);
+    notice_settings_put(&read, &settings);
+    assert_memory_equal(buffer_cstring(&read), "\"read\":\"1700000000000.3.9\",", 27);
+}
+
+/* The schema's id is the header's last byte. */
+TEST(test_the_release_before_reads_the_kinds_that_it_knows) {
+    for (int what = NOTICE_FOLLOW; what <= NOTICE_LIKE; what++) {
+        const struct notice notice = {.what = (enum notice_what)what, .user = 3, .subject = {"post:2", 6}, .time = 5};
+        struct notice read;
+        FREED_BUFFER value = {0};
+        notice_encode(&value, &notice);
+        assert_int_equal(value.data[EVENT_HEADER_SIZE - 1], what <= NOTICE_REPLY ? 26 : NOTICE_SCHEMA_ID);
+        assert_int_equal(event_decode_notice(kit_codec(), value.data, value.size, &read, &failure), 0);
+        assert_true((int)read.what == what && read.user == 3 && read.time == 5 && !read.likes);
+    }
 }

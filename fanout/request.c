@@ -37,7 +37,7 @@ void request_free(struct request *request) { json_decref(request->object); }
 int request_unknown(const struct request *request, const char **code, struct error *error) {
     if (strcmp(request->type, "watch") == 0 || strcmp(request->type, "unwatch") == 0) {
         *code = "bad_what";
-        return error_set(error, -EINVAL, "what must be feed or comments");
+        return error_set(error, -EINVAL, "what must be feed, comments or notices");
     }
     *code = "unknown_type";
     return error_set(error, -EINVAL, "type must be hello, location, more, watch, unwatch or discover");

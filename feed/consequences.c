@@ -5,6 +5,7 @@
 #include "event/topics.h"
 #include "feed/feed_private.h"
 #include "users/half.h"
+#include "users/user_key.h"
 
 static bool read_half(const struct feed *feed, const struct kafka_record *record, struct relation_half *half) {
     return relation_key_read(record->key, record->key_size, half) &&
@@ -14,7 +15,10 @@ static bool read_half(const struct feed *feed, const struct kafka_record *record
 void feed_see_half(void *context, const struct kafka_record *record) {
     struct feed *feed = context;
     struct relation_half half;
-    if (read_half(feed, record, &half)) watches_half(feed->watches, &half);
+    if (!read_half(feed, record, &half)) return;
+    watches_half(feed->watches, &half);
+    if (half.relation == RELATION_MUTED || half.relation == RELATION_REQUESTED)
+        watches_notices(feed->watches, half.user);
 }
 
 int feed_half_is(void *context, const struct kafka_record *record, struct error *error) {
@@ -53,6 +57,7 @@ int feed_friendship_is(void *context, const struct kafka_record *record, struct 
     struct feed *feed = context;
     struct half_record read;
     if (half_read(feed->codec, feed->partitions, record, &read, error)) return 0;
+    watches_notices(feed->watches, read.user);
     if (!read.half.blocked_by_me && !read.half.blocked_by_them) return 0;
     outbox_follower_command(feed->outbox, &(struct follower_command){.kind = FOLLOWER_COMMAND_END,
                                                                      .author = read.user,
@@ -90,12 +95,19 @@ int feed_notice_is(void *context, const struct kafka_record *record, struct erro
     struct notice_key key;
     struct notice notice;
     bool shown;
-    if (!record->value || !notice_key_read(record->key, record->key_size, &key) ||
-        event_decode_notice(feed->codec, record->value, record->value_size, &notice, error))
-        return 0;
+    if (!notice_key_read(record->key, record->key_size, &key)) return 0;
+    watches_notices(feed->watches, key.user);
+    if (!record->value || event_decode_notice(feed->codec, record->value, record->value_size, &notice, error)) return 0;
     int64_t *trimmed = &feed->trimmed[hash_fold((uint64_t)key.user) % FEED_TRIMMED];
     int code = notice_shown(feed->blocks, feed->relations, record->partition, key.user, notice.user, &shown, error);
     if (code || (*trimmed == key.user && shown)) return code;
     *trimmed = key.user;
     return notices_trim(feed->notices, record->partition, key.user, shown ? NULL : &key, drop_notice, feed, error);
+}
+
+int feed_notice_settings_are(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    int64_t user;
+    if (!user_key_read(record, &user, error)) watches_notices(feed->watches, user);
+    return 0;
 }

@@ -12,5 +12,6 @@ int feed_text_is(void *feed, const struct kafka_record *record, struct error *er
 int feed_friendship_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_timeline_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_notice_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_notice_settings_are(void *feed, const struct kafka_record *record, struct error *error);
 
 int64_t feed_posts_held(void *feed, int32_t partition); /* pushes that take longer */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "feed/watches_private.h"
 
 enum {
@@ -22,40 +23,45 @@ size_t watches_what_of(int64_t user, char what[WATCHES_WHAT_SIZE + 1]) {
     return (size_t)snprintf(what, WATCHES_WHAT_SIZE + 1, "feed:%" PRId64, user);
 }
 
-/* Reads the user from the name of a thing; -1: it names no user of the partition. */
-static int64_t user_of(const struct watches *watches, int32_t partition, const void *what, size_t size) {
+/* Reads the user from the name of a thing, which begins with "feed:" or "notices:"; -1: it names no user of the partition. */
+static int64_t user_of(const struct watches *watches, int32_t partition, const void *what, size_t size,
+                       const char *begins) {
     char text[WATCHES_WHAT_SIZE + 1], again[WATCHES_WHAT_SIZE + 1];
     int64_t user;
-    if (size > WATCHES_WHAT_SIZE) return -1;
+    size_t before = strlen(begins);
+    if (size > WATCHES_WHAT_SIZE || size < before || memcmp(what, begins, before) != 0) return -1;
     memcpy(text, what, size);
     text[size] = '\0';
-    if (sscanf(text, "feed:%20" SCNd64, &user) != 1 || user < 0) return -1;
-    if (watches_what_of(user, again) != size || strcmp(text, again) != 0) return -1;
+    if (!text_number(text + before, size - before, INT64_MAX, &user)) return -1;
+    snprintf(again, sizeof again, "%s%" PRId64, begins, user);
+    if (strcmp(text, again) != 0) return -1;
     return hash_user_partition(user, watches->feed->partitions) == partition ? user : -1;
 }
 
 /* ---- lib/watch ---- */
 
-static void soon(struct watches *watches) { loop_timer_again(watches->work, 0, WORK_MS); }
+void watches_soon(struct watches *watches) { loop_timer_again(watches->work, 0, WORK_MS); }
 
 /* A reader's version is read in a later turn. */
 static bool version_of(void *context, int32_t partition, const void *what, size_t size, struct watch_version *version) {
     struct watches *watches = context;
-    int64_t user = user_of(watches, partition, what, size);
+    int64_t user = user_of(watches, partition, what, size, "feed:");
+    int64_t told = user_of(watches, partition, what, size, "notices:");
+    if (told >= 0) return watches_notices_version(watches, partition, told, version);
     if (user < 0) return false;
     struct watched *watched = watched_put(watches->table, user, partition);
     if (watched->known) {
         *version = timeline_version(watches->feed->timelines, watched->newest, watched->count);
     } else {
         watched_anew(watches->table, watched); // a Begin may have been lost; roll calls lead here each minute
-        soon(watches);
+        watches_soon(watches);
     }
     return watched->known;
 }
 
 static void watched_or_not(void *context, int32_t partition, const void *what, size_t size, bool now) {
     struct watches *watches = context;
-    int64_t user = user_of(watches, partition, what, size);
+    int64_t user = user_of(watches, partition, what, size, "feed:");
     struct watched *watched = user < 0 || now ? NULL : watched_find(watches->table, user);
     if (watched) watched_remove(watches->table, watched);
 }
@@ -67,7 +73,7 @@ void watches_half(struct watches *watches, const struct relation_half *half) {
     struct watched *watched = shows ? watched_find(watches->table, half->user) : NULL;
     if (!watched) return;
     watched_anew(watches->table, watched);
-    soon(watches);
+    watches_soon(watches);
 }
 
 static void happened(struct watches *watches, struct watched *watched, const struct timeline_item *item) {
@@ -92,7 +98,7 @@ void watches_item(struct watches *watches, const int64_t *readers, size_t count,
         if (!watched) continue;
         happened(watches, watched, item);
         tracer_park(service_kafka(watches->feed->service)->tracer, watches, (uint64_t)watched->user);
-        soon(watches);
+        watches_soon(watches);
     }
 }
 
@@ -100,22 +106,22 @@ void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first
     watched_job(watches->table, first ? WATCHED_JOB_FRESH : WATCHED_JOB_POST, author, id);
     if (!watched_count(watches->table)) return;
     tracer_park(service_kafka(watches->feed->service)->tracer, watches->table, (uint64_t)id);
-    soon(watches);
+    watches_soon(watches);
 }
 
 void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
     watched_job(watches->table, WATCHED_JOB_GONE, author, id);
-    if (watched_count(watches->table)) soon(watches);
+    if (watched_count(watches->table)) watches_soon(watches);
 }
 
 void watches_edited(struct watches *watches, int64_t id) {
     watched_job(watches->table, WATCHED_JOB_EDITED, 0, id);
-    if (watched_count(watches->table)) soon(watches);
+    if (watched_count(watches->table)) watches_soon(watches);
 }
 
 void watches_moderated(struct watches *watches, int64_t author, int64_t id, bool hidden) {
     watched_job(watches->table, hidden ? WATCHED_JOB_HIDDEN : WATCHED_JOB_SHOWN, author, id);
-    if (watched_count(watches->table)) soon(watches);
+    if (watched_count(watches->table)) watches_soon(watches);
 }
 
 /* ---- turns ---- */
@@ -148,8 +154,9 @@ static void work(void *context) {
     bool more = watch_owner_continue(watches->owner, clock_monotonic_us() / 1000) == 0;
     more = !watched_work(watches->table, VISITS, follows, watches) || more;
     more = look(watches) || more;
+    more = watches_notices_work(watches) || more;
     if (more)
-        soon(watches);
+        watches_soon(watches);
     else
         outbox_flush_deliveries(watches->feed->outbox);
 }
@@ -164,7 +171,7 @@ static int open_part(void *store, int32_t partition, int64_t now_ms, int64_t sin
 static int take(void *store, size_t topic, const struct kafka_record *record, const char **reason,
                 struct error *error) {
     struct watches *watches = store;
-    soon(watches);
+    watches_soon(watches);
     if (watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
                          record->value_size))
         *reason = "no watch";
@@ -174,7 +181,7 @@ static int take(void *store, size_t topic, const struct kafka_record *record, co
 static int begin_live(void *store, int32_t partition, bool live, struct error *error) {
     struct watches *watches = store;
     watch_owner_live(watches->owner, partition);
-    soon(watches);
+    watches_soon(watches);
     return 0;
 }
 
@@ -247,6 +254,7 @@ void watches_free(struct watches *watches) {
     watch_owner_free(watches->owner);
     watched_table_free(watches->table);
     buffer_free(&watches->content);
+    id_list_free(&watches->notices_due);
     free(watches->posts);
     free(watches);
 }

@@ -1,4 +1,4 @@
-/* Live home timelines: tells edges of the changes to watched timelines of this process's partitions.
+/* Live home timelines and notices: tells edges of the changes to watched timelines and lists of this process's partitions.
  *
  *     feed-watches --------> lib/watch (watch/owner.h): who watches what, versions, roll calls ----+
  *     timelines, follows --> changes of readers who are watched (feed/watched.h)                   +--> deliveries
@@ -7,7 +7,7 @@
  *                                v                                                                 |
  *                            the newest posts and the version --- change, or version --------------+
  *
- * A new post or a deletion is told with its ids. A follow, an unfollow, a mute and a backlog change the version only: phones read their
+ * Of notices the version is told. A new post or a deletion is told with its ids. A follow, an unfollow, a mute and a backlog change the version only: phones read their
  * page again, and so does an edit of one of its newest posts, or one that moderators show again; one that they hide is told as a deletion. The first watch of a reader has the inbox begun, if there is none, and keeps it
  * from being given up. Loop's thread.
  */
@@ -32,5 +32,7 @@ void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first
 void watches_hot_gone(struct watches *watches, int64_t author, int64_t id);
 void watches_edited(struct watches *watches, int64_t id);
 void watches_moderated(struct watches *watches, int64_t author, int64_t id, bool hidden);
+
+void watches_notices(struct watches *watches, int64_t user); /* the list of notices of a user of a live partition */
 
 void watches_second(struct watches *watches);

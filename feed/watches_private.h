@@ -6,7 +6,7 @@
 #include "feed/watches.h"
 #include "watch/owner.h"
 
-enum { WATCHES_WHAT_SIZE = 5 + 20 /* "feed:" and a user */ };
+enum { WATCHES_WHAT_SIZE = 8 + 20 /* "notices:" and a user */ };
 
 struct watches {
     const struct feed *feed;
@@ -14,7 +14,8 @@ struct watches {
     struct watched_table *table;
     struct loop_timer *work;
     struct buffer content;
-    struct added_post *posts; /* of one change */
+    struct id_list notices_due; /* users whose lists have changed */
+    struct added_post *posts;   /* of one change */
     size_t post_capacity;
     struct {
         struct metric *timelines, *told, *named, *asked;
@@ -23,6 +24,12 @@ struct watches {
 
 /* watches.c: writes the name of a reader's timeline; returns its size. */
 size_t watches_what_of(int64_t user, char what[WATCHES_WHAT_SIZE + 1]);
+
+void watches_soon(struct watches *watches); /* takes a turn soon */
+
+/* watches_notices.c: the version of a user's list; false: it cannot be read. And a turn; true: some are left. */
+bool watches_notices_version(struct watches *watches, int32_t partition, int64_t user, struct watch_version *version);
+bool watches_notices_work(struct watches *watches);
 
 /* watches_tell.c: whether the reader sees the author's posts. */
 int watches_shows(struct watches *watches, const struct watched *watched, int64_t author, bool *is,

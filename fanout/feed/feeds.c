@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "fanout/feed/bells.h"
 #include "fanout/feed/live.h"
 #include "fanout/screen_watch.h"
 #include "ids/ids.h"
@@ -23,7 +24,7 @@ enum {
     SIGHTS_WAIT_MS = 4000, /* with a phone that is not told meanwhile */
     FRAME_POSTS_BYTES =
         64 << 10, /* beyond, a frame has no further post; a phone that does not read is kept one frame */
-    WHAT_MAX = 32 /* "feed:" and a user */
+    WHAT_MAX = 32 /* "feed:" or "notices:", and a user */
 };
 
 struct feeds {
@@ -242,6 +243,10 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
 static void tell_stale(void *context, uint64_t session, const void *what, size_t size, struct watch_version version,
                        int64_t after_ms) {
     struct feeds *feeds = context;
+    if (bells_is(what, size)) {
+        feeds->options.notices_stale(feeds->options.context, screen_watch_session(session), after_ms);
+        return;
+    }
     struct live_feed *live = live_of(feeds, session);
     await_end(live);
     live_stale(live, version, after_ms);
@@ -298,6 +303,10 @@ void feeds_produced(void *feeds, void *opaque, int code, const struct topic *top
 
 void *feeds_context(const struct feeds *feeds) { return feeds->options.context; }
 
+struct screen_watch *feeds_watching(const struct feeds *feeds) {
+    return feeds->watch;
+}
+
 static size_t what_of(const struct session *session, char what[WHAT_MAX]) {
     return (size_t)snprintf(what, WHAT_MAX, "feed:%" PRId64, session_user(session));
 }
@@ -307,7 +316,7 @@ static int32_t partition_of(void *context, const void *what, size_t size) {
     char text[WHAT_MAX];
     memcpy(text, what, size);
     text[size] = 0;
-    return hash_user_partition(strtoll(text + strlen("feed:"), NULL, 10), feeds->options.partitions);
+    return hash_user_partition(strtoll(strchr(text, ':') + 1, NULL, 10), feeds->options.partitions);
 }
 
 static int write_record(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
@@ -335,22 +344,20 @@ static void forget_pending(struct feeds *feeds, struct live_feed *live) {
 int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version) {
     struct live_feed **live = place_of(feeds, session);
     char what[WHAT_MAX];
-    size_t size = what_of(session, what);
     if (!*live) {
         *live = mem_zero(1, sizeof **live);
         (*live)->session = session;
     }
     forget_pending(feeds, *live);
-    return screen_watch_show(feeds->watch, session, what, size, version);
+    return screen_watch_show(feeds->watch, session, what, what_of(session, what), version);
 }
 
 void feeds_unwatch(struct feeds *feeds, struct session *session) {
     struct live_feed *live = *place_of(feeds, session);
     char what[WHAT_MAX];
-    size_t size = what_of(session, what);
     if (!live) return;
     forget_pending(feeds, live);
-    screen_watch_hide(feeds->watch, session, what, size);
+    screen_watch_hide(feeds->watch, session, what, what_of(session, what));
 }
 
 void feeds_leave(void *context, struct session *session) {
@@ -422,8 +429,8 @@ struct feeds *feeds_new(const struct feeds_options *options) {
         options->loop, options->sessions,
         &(struct watch_edge_options){
             .partitions = options->partitions,
-            .things = 2 * options->sessions_max, /* some that nobody watches any more have a tombstone to be written */
-            .session_things = 1,
+            .things = 4 * options->sessions_max, /* some that nobody watches any more have a tombstone to be written */
+            .session_things = 2,
             .context = feeds,
             .partition = partition_of,
             .write = write_record,

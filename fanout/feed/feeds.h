@@ -5,8 +5,8 @@
  *     feeds_take ---------> watch_edge ----> live_change, live_stale ----> texts are there ----> session_owe ----> feeds_fill
  *                                                                 fetch: authors' owners, also asked who may see them
  *
- * A session's part of the memory is a pointer, NULL until the session watches for the first time. A session watches one thing at
- * most, "feed:USER" of its user. The watch_edge does its work in turns (fanout/screen_watch.h). The loop's thread.
+ * A session's part of the memory is a pointer, NULL until the session watches for the first time. A session watches two things at
+ * most: "feed:USER" of its user, and the user's notices (fanout/feed/bells.h). The watch_edge does its work in turns (fanout/screen_watch.h). The loop's thread.
  */
 #pragma once
 
@@ -36,12 +36,14 @@ struct feeds_options {
     void (*fetch)(void *context, int32_t partition, const char *path, int timeout_ms,
                   void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                   void *done_context); /* as in struct texts_options */
+    void (*notices_stale)(void *context, struct session *session, int64_t after_ms);
 };
 
 struct feeds *feeds_new(const struct feeds_options *options);
 void feeds_free(struct feeds *feeds); /* after the last session, and no fetch may be under way; NULL is fine */
 
 void *feeds_context(const struct feeds *feeds); /* the options' */
+struct screen_watch *feeds_watching(const struct feeds *feeds);
 
 /* Functions of a screen (fanout/screen.h), whose product the feeds are: */
 void feeds_route(void *feeds, int32_t route); /* deliveries come by it from now on; -1: by none */

@@ -2,6 +2,7 @@
  *
  *     phone ---- watch, unwatch ----> request.c ----> feeds.c ----> feed-watches
  *           <--- posts, stale <--- frames.c <--- live.c <--- feeds.c <--- deliveries; feed processes: texts
+ *           <--- notices <-------------------- bells.c <--- feeds.c: other versions; feed processes: lists
  */
 #include "fanout/screens.h"
 
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "fanout/authors.h"
+#include "fanout/feed/bells.h"
 #include "fanout/feed/feeds.h"
 #include "fanout/feed/request.h"
 
@@ -36,6 +38,12 @@ const struct config_section FEED_SCREEN_SECTION = {"Edge: feed (starling-fanout)
 struct feed_screen {
     struct screen_options core;
     struct authors *authors;
+    struct bells *bells;
+};
+
+struct feed_session {
+    struct live_feed *live;
+    struct bell *bell;
 };
 
 /* ---- callbacks of the feeds ---- */
@@ -56,6 +64,10 @@ static void fetch_posts(void *context, int32_t partition, const char *path, int 
     peers_fetch(authors_peers(product->authors), partition, path, timeout_ms, done, done_context);
 }
 
+static void notices_stale(void *context, struct session *session, int64_t after_ms) {
+    bells_stale(((struct feed_screen *)context)->bells, session, after_ms);
+}
+
 /* ---- callbacks of the core ---- */
 
 static int message(void *context, struct session *session, const char *type, const json_t *object, const char **code,
@@ -65,15 +77,29 @@ static int message(void *context, struct session *session, const char *type, con
     int result = feed_request_parse(type, object, &request, code, error);
     if (result) return result;
     if (!request.watch) {
-        feeds_unwatch(context, session);
+        if (request.notices)
+            bells_unwatch(product->bells, session);
+        else
+            feeds_unwatch(context, session);
         return 0;
     }
     peers_prepare(authors_peers(product->authors)); /* the first post's text is then as quick as the others' */
-    if (feeds_watch(context, session, request.has_version ? &request.version : NULL)) {
+    if (request.notices ? bells_watch(product->bells, session)
+                        : feeds_watch(context, session, request.has_version ? &request.version : NULL)) {
         *code = "too_many_watches";
         return error_set(error, -EINVAL, "too many feeds are watched here just now; try again later");
     }
     return 0;
+}
+
+static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
+    struct screen_filled filled = bells_fill(((struct feed_screen *)feeds_context(context))->bells, session, frame);
+    return filled.frame ? filled : feeds_fill(context, session, frame);
+}
+
+static void leave(void *context, struct session *session) {
+    bells_leave(((struct feed_screen *)feeds_context(context))->bells, session);
+    feeds_leave(context, session);
 }
 
 /* Questions under way end, and tell the feeds so. */
@@ -81,6 +107,7 @@ static void stop(void *context) {
     if (!context) return;
     struct feed_screen *product = feeds_context(context);
     authors_stop(product->authors);
+    bells_free(product->bells);
     feeds_free(context);
     authors_free(product->authors);
     free(product);
@@ -94,13 +121,13 @@ static int start(const struct screen_options *options, void **made, struct error
         free(product);
         return code;
     }
-    *made = feeds_new(&(struct feeds_options){
+    struct feeds *feeds = feeds_new(&(struct feeds_options){
         .loop = service_loop(options->service),
         .metrics = service_metrics(options->service),
         .sessions = options->sessions,
         .profiles = options->profiles,
         .sights = authors_sights(product->authors),
-        .offset = options->offset,
+        .offset = options->offset + offsetof(struct feed_session, live),
         .place = options->place,
         .partitions = partitions,
         .sessions_max = (size_t)options->settings->max_sessions,
@@ -109,14 +136,25 @@ static int start(const struct screen_options *options, void **made, struct error
         .context = product,
         .write = write_watch,
         .fetch = fetch_posts,
+        .notices_stale = notices_stale,
     });
+    product->bells = bells_new(&(struct bells_options){
+        .loop = service_loop(options->service),
+        .sessions = options->sessions,
+        .watch = feeds_watching(feeds),
+        .owners = authors_peers(product->authors),
+        .sights = authors_sights(product->authors),
+        .offset = options->offset + offsetof(struct feed_session, bell),
+        .place = options->place,
+    });
+    *made = feeds;
     return 0;
 }
 
 const struct screen FEED_SCREEN = {
     .name = "feed",
     .kind = SCREEN_FEED,
-    .session_bytes = sizeof(struct live_feed *),
+    .session_bytes = sizeof(struct feed_session),
     .start = start,
     .stop = stop,
     .message = message,
@@ -124,6 +162,6 @@ const struct screen FEED_SCREEN = {
     .produced = feeds_produced,
     .profile = feeds_profile_changed,
     .routes = feeds_route,
-    .fill = feeds_fill,
-    .free = feeds_leave,
+    .fill = fill,
+    .free = leave,
 };

@@ -19,8 +19,10 @@ int feed_request_parse(const char *type, const json_t *message, struct feed_requ
     const char *what;
     struct feed_request parsed = {.watch = strcmp(type, "watch") == 0};
     if (!parsed.watch && strcmp(type, "unwatch") != 0) return -ENOENT;
-    if (json_want_text(message, "what", &what, error) || strcmp(what, "feed") != 0) return -ENOENT;
-    int result = parsed.watch ? parse_version(message, &parsed, code, error) : 0;
+    if (json_want_text(message, "what", &what, error)) return -ENOENT;
+    parsed.notices = strcmp(what, "notices") == 0;
+    if (!parsed.notices && strcmp(what, "feed") != 0) return -ENOENT;
+    int result = parsed.watch && !parsed.notices ? parse_version(message, &parsed, code, error) : 0;
     if (result == 0) *request = parsed;
     return result;
 }

@@ -1,4 +1,4 @@
-/* Reads the messages of phones about live feeds (docs/PROTOCOL.md). Pure. */
+/* Reads the messages of phones about live feeds and notices (docs/PROTOCOL.md). Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,8 @@
 
 struct feed_request {
     bool watch;       /* else: unwatch */
-    bool has_version; /* watch: of the page that the phone has */
+    bool notices;     /* else: the feed */
+    bool has_version; /* watch, of the feed: of the page that the phone has */
     struct watch_version version;
 };
 

@@ -284,12 +284,33 @@ static void show_handle_user(struct buffer *out, const struct handle_user *recor
 }
 
 static void show_notice(struct buffer *out, const struct notice *record) {
-    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY"};
+    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY", "REQUEST", "ACCEPTED", "LIKE"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
     put_text(out, "subject", record->subject);
     put_long(out, "comment", record->comment);
     put_long(out, "time", record->time);
+    put_long(out, "likes", record->likes);
+}
+
+static void show_notice_command(struct buffer *out, const struct notice_command *record) {
+    static const char *const kinds[] = {"READ", "PREFER", "FORGET"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_long(out, "read_time", record->read_time);
+    put_long(out, "read_kind", record->read_kind);
+    put_long(out, "read_number", record->read_number);
+    put_long(out, "named", record->named);
+    put_long(out, "not_live", record->not_live);
+    put_long(out, "not_push", record->not_push);
+}
+
+static void show_notice_settings(struct buffer *out, const struct notice_settings *record) {
+    put_long(out, "read_time", record->read_time);
+    put_long(out, "read_kind", record->read_kind);
+    put_long(out, "read_number", record->read_number);
+    put_long(out, "not_live", record->not_live);
+    put_long(out, "not_push", record->not_push);
 }
 
 static void show_answer(struct buffer *out, const struct timeline_answer *answer) {
@@ -470,6 +491,8 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
+    case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
+    case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);

@@ -177,7 +177,8 @@ static bool read_preferences(json_t *body, struct notice_command *command) {
     json_object_foreach(body, word, value) {
         int kind = text_word(word, NOTICE_WORDS);
         bool live, push;
-        if (kind <= 0 || json_want_bool(value, "live", &live, NULL) || json_want_bool(value, "push", &push, NULL))
+        if (kind <= 0 || json_object_size(value) != 2 || json_want_bool(value, "live", &live, NULL) ||
+            json_want_bool(value, "push", &push, NULL))
             return false;
         command->named |= 1 << kind;
         if (!live) command->not_live |= 1 << kind;

@@ -197,7 +197,8 @@ def test_preferences_are_kept_and_others_stay(feed, users):
 
 
 @pytest.mark.parametrize('body', [{'nudge': {'live': True, 'push': True}}, {'': {'live': True, 'push': True}}, {'like': True},
-                                  {'like': {'live': True}}, {'like': {'live': True, 'push': True, 'nudge': True}}, {'like': {'live': 1, 'push': True}}, {'like': None}])
+                                  {'like': {'live': True}},
+                                  {'like': {'live': True, 'push': True, 'nudge': True}}, {'like': {'live': 1, 'push': True}}, {'like': None}])
 def test_preferences_that_are_none(feed, ada, body):
     feed.http(ada).refused('PUT', '/v1/notices/preferences', 400, 'bad_preferences', json=body)
 

@@ -176,6 +176,7 @@ def test_lists_have_names_and_handles(people):
         assert api('follow', ada) is True and a('follow', user) is True and api('addFriend', ada) and a('addFriend', user)
     for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
         eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
+    eventually(lambda: c('follow', ben) and told(a.all('getKnownFollowers', ben, limit=1)) == wanted[1:], what='whom I know')
     for call in 'getUser', 'getProfileOf':
         shown = a(call, ben)
         assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')

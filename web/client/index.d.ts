@@ -718,6 +718,8 @@ export class StarlingApi {
     mutesNearby(user: string): Promise<boolean>;
     /** By user id, rising. */
     getFollowers(user: string, query?: ListQuery): Promise<People>;
+    /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of `limit`, and may be empty with a `next`. */
+    getKnownFollowers(user: string, query?: ListQuery): Promise<Page<ListedUser>>;
     getFollowing(user: string, query?: ListQuery): Promise<People>;
     /** Whether the user follows the other one. */
     follows(user: string, other: string): Promise<boolean>;

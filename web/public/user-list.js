@@ -95,7 +95,7 @@ export class UserList {
         const same = JSON.stringify(people) === JSON.stringify(this.#people); // then what has the focus stays
         this.#people = people;
         this.#next = next;
-        this.#total = total;
+        this.#total = total ?? people.length;
         if (!same) this.#list.replaceChildren(...people.map((person) => this.#row(person)));
         this.#list.hidden = people.length === 0;
         this.#more.hidden = next === null;

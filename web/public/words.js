@@ -7,6 +7,11 @@ const DAY_MS = 86_400_000;
 
 const named = (key) => (person) => t(key, { name: displayName(person) });
 const counted = (key) => (count) => t(key, { count });
+const followedBy = ([first, second, ...others]) => {
+    const name = displayName(first);
+    if (others.length > 0) return t('followedByMany', { name, count: others.length + 1 });
+    return second ? t('followedByTwo', { name, other: displayName(second) }) : t('followedByOne', { name });
+};
 const because = (key) => (why) => t(key, { why });
 
 export const words = {
@@ -52,6 +57,7 @@ export const words = {
         followers: ({ followers: count }) => (count === undefined ? t('showFollowers') : t('followers', { count })),
         following: ({ following: number }) => (number === undefined ? t('showFollowing') : t('follows', { number })),
     },
+    followedBy,
     noneOf: { followers: t('noFollowers'), following: t('noFollowing') },
     noPeople: because('noPeople'),
     audience: { everybody: t('audienceEverybody'), followers: t('audienceFollowers') },

@@ -30,6 +30,8 @@ export class FakeFeed {
     asking = new Set();
     /** Who follows me, who asks to, and who sees my posts. */
     followers = new Set();
+    /** Who follow everybody else. */
+    known = new Set();
     requests = new Set();
     visibility = 'everybody';
     /** user -> {bio, url} */
@@ -165,6 +167,7 @@ export class FakeFeed {
         if (list === 'posts' && !this.sees(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') return this.#people(this.following, after, limit);
+        if (list === 'followers' && path.endsWith('/known')) return this.#people([...this.following].filter((user) => this.known.has(user)), after, limit, {});
         if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : this.people.keys(), after, limit);
         if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
@@ -272,11 +275,11 @@ export class FakeFeed {
     }
 
     /** @param {Iterable<number>} users */
-    #people(users, after, limit) {
+    #people(users, after, limit, counted = { total: [...users].length }) {
         const all = [...users].sort((a, b) => a - b);
         const left = all.filter((user) => after === null || user > Number(after));
         const items = left.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null }));
-        return [200, { items, next: left.length > limit ? items.at(-1).user : null, total: all.length }];
+        return [200, { items, next: left.length > limit ? items.at(-1).user : null, ...counted }];
     }
 
     #page(posts, after, limit) {

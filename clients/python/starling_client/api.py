@@ -352,6 +352,12 @@ class StarlingApi:
         """By user id, rising; as get_following."""
         return await self._people(f'/v1/users/{user}/followers', after, limit)
 
+    async def get_known_followers(
+        self, user: int, *, after: int | None = None, limit: int | None = None
+    ) -> Page[ListedUser]:
+        """Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next."""
+        return await self._http.page(f'/v1/users/{user}/followers/known', {'after': after, 'limit': limit}, each(read_listed_user))
+
     async def get_following(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         return await self._people(f'/v1/users/{user}/following', after, limit)
 

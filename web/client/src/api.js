@@ -407,6 +407,11 @@ export class StarlingApi {
     }
 
     /** @param {string} user @param {ListQuery} [query] */
+    getKnownFollowers(user, query) {
+        return this.#http.page(`/v1/users/${user}/followers/known`, query, each(readListedUser));
+    }
+
+    /** @param {string} user @param {ListQuery} [query] */
     getFollowing(user, query) {
         return this.#people(`/v1/users/${user}/following`, query);
     }

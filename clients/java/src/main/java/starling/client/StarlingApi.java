@@ -488,6 +488,11 @@ public final class StarlingApi {
         return page(requests.path("users", Long.toString(user), "followers"), after, limit, People::new);
     }
 
+    /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next. */
+    public Page<User> getKnownFollowers(long user, String after, Integer limit) throws ApiException {
+        return list(requests.path("users", Long.toString(user), "followers", "known"), after, limit, User::readAll);
+    }
+
     /** By user id, rising. */
     public People getFollowing(long user, String after, Integer limit) throws ApiException {
         return page(requests.path("users", Long.toString(user), "following"), after, limit, People::new);

@@ -324,8 +324,8 @@ static void get_known_followers(void *state, const struct call *call) {
         &(struct known_request){.list = list_of(gateway, call), .gateway = gateway, .user = call->values[0].user});
     http_add_work(call->request, 1 + 2 * limit / LIMITS_ROWS);
     rpc_ask(gateway->owners, &ASK_LIST,
-            RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_TEXT(RELATION, "following"),
-                       RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)),
+            RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_TEXT(RELATION, "following"), RPC_INT(LIMIT, limit),
+                       RPC_INT(AFTER, after)),
             PEER_TIMEOUT_MS, known_following, known);
 }
 

@@ -107,7 +107,7 @@ int feed_notice_is(void *context, const struct kafka_record *record, struct erro
 
 int feed_notice_settings_are(void *context, const struct kafka_record *record, struct error *error) {
     struct feed *feed = context;
-    int64_t user;
+    int64_t user = -1;
     if (!user_key_read(record, &user, error)) watches_notices(feed->watches, user);
     return 0;
 }

@@ -247,7 +247,7 @@ def test_notices_are_counted_marked_as_read_and_chosen(people):
     eventually(lambda: [(one['what'], one['post'], one['comment'], one['user'], one['count'], one['users']) for one in a('getNotices')['items']] == [
         ('like', post, None, cleo, 2, [cleo, ben])], what='the likes, as one')
     assert a('setVisibility', 'followers') == 'followers' and not b('follow', ada)
-    eventually(lambda: [(one['what'], one['user'], one['count'], one['users']) for one in a.all('getNotices', limit=1)][0] == (
+    eventually(lambda: next((one['what'], one['user'], one['count'], one['users']) for one in a.all('getNotices', limit=1)) == (
         'request', ben, 1, [ben]), what='the request')
     page = a('getNotices', limit=1)
     assert (page['unread'], len(page['items'])) == (2, 1)

@@ -240,6 +240,29 @@ def test_followers_are_accepted_declined_and_removed(people):
     assert (b('follow', ada), b('unfollow', ada), b('getMyRequests')['items']) == (False, False, [])
 
 
+def test_notices_are_counted_marked_as_read_and_chosen(people):
+    (ada, a), (ben, b), (cleo, c) = people
+    post = a('createPost', text='to be liked')['id']
+    for api in b, c:
+        api('likePost', post)
+    eventually(lambda: [(one['what'], one['post'], one['comment'], one['user'], one['count'], one['users']) for one in a('getNotices')['items']] == [
+        ('like', post, None, cleo, 2, [cleo, ben])], what='the likes, as one')
+    assert a('setVisibility', 'followers') == 'followers' and not b('follow', ada)
+    eventually(lambda: next((one['what'], one['user'], one['count'], one['users']) for one in a.all('getNotices', limit=1)) == (
+        'request', ben, 1, [ben]), what='the request')
+    page = a('getNotices', limit=1)
+    assert (page['unread'], len(page['items'])) == (2, 1)
+    assert a('markNoticesRead', page['items'][0]['id']) == a('getNotices')['unread'] == 0
+    assert a('acceptFollower', ben)
+    eventually(lambda: [(one['what'], one['user']) for one in b('getNotices')['items']] == [('accepted', ada)], what='the acceptance')
+    told = a('getNoticePreferences')
+    assert set(told) == {'follow', 'request', 'accepted', 'mention', 'reply', 'like'} and told['like'] != {'live': False, 'push': True}
+    assert a('setNoticePreferences', {'like': {'live': False, 'push': True}}) == {**told, 'like': {'live': False, 'push': True}}
+    assert a('getNoticePreferences')['like'] == {'live': False, 'push': True}
+    assert refused(a, 'markNoticesRead', 'x').code == 'bad_until'
+    assert refused(a, 'likePost', f'{post}/like').kind in ('TypeError', 'ValueError', 'IllegalArgumentException')
+
+
 def test_everything_is_exported_and_forgotten(people):
     (ada, a), (ben, b), _ = people
     a('setProfile', name='Ada')

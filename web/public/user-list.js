@@ -50,11 +50,6 @@ export class UserList {
         return this.#complete;
     }
 
-    /** @param {string} user */
-    has(user) {
-        return this.#people.some((one) => one.user === user);
-    }
-
     /**
      * @param {((query: {after: any}) => Promise<import('../client/index.js').People>) | null} read a page; null: there is no list
      * @param {UserAct[]} [acts]

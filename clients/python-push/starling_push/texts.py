@@ -31,7 +31,7 @@ _WORDS = {
         'accepted': ('{who}接受了你的关注请求', '{who}接受了你的关注请求'),
         'mention': ('{who}提到了你', '{who}提到了你'),
         'reply': ('{who}回复了你', '{who}回复了你'),
-        'like': ('{who}赞了你的帖子', '{who}赞了你的帖子'),
+        'like': ('{who}赞了你的动态', '{who}赞了你的动态'),
         'like comment': ('{who}赞了你的评论', '{who}赞了你的评论'),
         'like subject': ('{who}赞了你的分享', '{who}赞了你的分享'),
         'approach': ('{who}在你附近', '{who}在你附近'),

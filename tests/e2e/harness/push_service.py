@@ -57,7 +57,7 @@ class PushService(Answering):
         browser = Browser(service, 'a')
         service.key = ...          # VAPID's, as the page got it: all must be signed with it
         service.answers['a'] = [500, 500]   # what the next posts for that browser are answered; 201 after that
-        service.hangs.add('b')     # posts for that browser get no answer until it is taken out again
+        service.hangs.add('b')     # posts for that browser get no answer until it is taken out again, and are not taken then
     """
 
     def __init__(self):
@@ -78,8 +78,10 @@ class PushService(Answering):
         name = path.removeprefix('/send/')
         with self._lock:
             self.tried.append(name)
-        while name in self.hangs:
-            time.sleep(0.05)
+        if name in self.hangs:
+            while name in self.hangs:
+                time.sleep(0.05)
+            return 503, b''
         try:
             one = self._read(name, method, dict(headers), body)
         except Exception as error:  # told to the test: an answer alone would be retried or given up

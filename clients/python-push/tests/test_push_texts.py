@@ -36,7 +36,8 @@ def test_likes_that_starling_does_not_tell_one_by_one_are_not_counted():
 def test_names_as_they_come():
     assert english(name=None) == 'User 9 follows you' == english(name='')
     assert english(name='{who}') == '{who} follows you'
-    assert english(name='מירה') == '\u2068מירה\u2069 follows you'
+    hebrew = '\u05de\u05d9\u05e8\u05d4'
+    assert english(name=hebrew) == f'\u2068{hebrew}\u2069 follows you'
 
 
 @pytest.mark.parametrize('language', LANGUAGES)

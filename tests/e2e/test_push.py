@@ -142,6 +142,7 @@ def test_a_browser_that_is_gone_is_told_no_more(receiver, subscribed, service, u
     service.answers[gone.name] = [status]
     receiver.take(item('1.1.1', ada, 'follow', mira))
     eventually(lambda: other.titles() == ['Mira follows you'] and service.tries(gone.name) == 1)
+    settled(receiver)
     receiver.take(item('1.1.2', ada, 'mention', mira))
     eventually(lambda: other.titles() == ['Mira follows you', 'Mira mentions you'])
     settled(receiver)

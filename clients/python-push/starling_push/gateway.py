@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import requests
+import urllib3
 
 TIMEOUT_S = 5.0
 _LONGEST_TOKEN = 8192
@@ -78,7 +79,7 @@ class Gateway:
                 body = response.raw.read(_LONGEST_ANSWER, decode_content=True)
                 status = int(response.status_code)
             answer = json.loads(body) if body else {}
-        except (requests.RequestException, OSError, ValueError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise Away(str(error)) from error
         return status, answer if isinstance(answer, dict) else {}
 

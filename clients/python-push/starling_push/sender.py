@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pywebpush  # type: ignore[import-untyped]
 import requests
+import urllib3
 from py_vapid import Vapid02  # type: ignore[import-untyped]
 
 from .gateway import Away, Gateway
@@ -29,6 +30,7 @@ from .texts import sentence
 SERVICES = ('https://fcm.googleapis.com', 'https://*.push.services.mozilla.com', 'https://*.notify.windows.com', 'https://*.push.apple.com')
 TIMEOUT_S = 10.0
 THREADS = 4  # of each push service
+_LONGEST_ANSWER = 4096
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 3600.0
 _NAMES_WAIT_MS = 60_000  # for so long a message waits for a name
 _SIGNED_FOR_S = 12 * 3600  # a day at most, by RFC 8292
@@ -213,8 +215,9 @@ def post(session: requests.Session, subscription: Subscription, body: bytes, hea
     try:
         with session.post(subscription.endpoint, encrypted, headers={**headers, 'Content-Encoding': 'aes128gcm',
                                                                      'Content-Type': 'application/octet-stream'},
-                          timeout=timeout_s, allow_redirects=False, stream=True) as response:  # nobody reads what else it says
+                          timeout=timeout_s, allow_redirects=False, stream=True) as response:
+            response.raw.read(_LONGEST_ANSWER)  # whatever it says: so the connection can be used again
             after = response.headers.get('Retry-After', '')
             return response.status_code, float(min(int(after), 86_400)) if after.isdecimal() and after.isascii() else None
-    except (requests.RequestException, OSError) as error:
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
         return f'no answer: {error}'

@@ -38,12 +38,13 @@ PROPERTIES
         echo "edge.listen=127.0.0.1:$(fanout_port)"
         echo "edge.drain.s=1"
         ;;
-    history-sink) echo "history.dir=$RUN/history" ;;
-    esac
-    if knows "$kind" notify.url; then
+    router) echo "notify.approaches=true" ;;
+    feed)
         echo "notify.url=$(push_url)/notify"
         echo "notify.key.file=$NOTIFY_KEY_FILE"
-    fi
+        ;;
+    history-sink) echo "history.dir=$RUN/history" ;;
+    esac
     settings_of "$kind"
 }
 

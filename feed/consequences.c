@@ -96,6 +96,7 @@ int feed_notice_is(void *context, const struct kafka_record *record, struct erro
     struct notice notice;
     bool shown;
     if (!notice_key_read(record->key, record->key_size, &key)) return 0;
+    if (pushing_notice(feed->pushing, record, &key)) return 0;
     watches_notices(feed->watches, key.user);
     if (!record->value || event_decode_notice(feed->codec, record->value, record->value_size, &notice, error)) return 0;
     int64_t *trimmed = &feed->trimmed[hash_fold((uint64_t)key.user) % FEED_TRIMMED];
@@ -107,7 +108,25 @@ int feed_notice_is(void *context, const struct kafka_record *record, struct erro
 
 int feed_notice_settings_are(void *context, const struct kafka_record *record, struct error *error) {
     struct feed *feed = context;
-    int64_t user;
+    int64_t user = 0;
     if (!user_key_read(record, &user, error)) watches_notices(feed->watches, user);
     return 0;
+}
+
+int feed_approach_is(void *context, const struct kafka_record *record, struct error *error) {
+    struct feed *feed = context;
+    struct friend_approach approach;
+    int64_t user = 0;
+    if (record->value && !user_key_read(record, &user, error) &&
+        !event_decode_friend_approach(feed->codec, record->value, record->value_size, &approach, error))
+        pushing_approach(feed->pushing, record, user, &approach);
+    return 0;
+}
+
+int64_t feed_notices_held(void *context, int32_t partition) {
+    return pushing_notices_held(((struct feed *)context)->pushing, partition);
+}
+
+int64_t feed_approaches_held(void *context, int32_t partition) {
+    return pushing_approaches_held(((struct feed *)context)->pushing, partition);
 }

@@ -12,6 +12,9 @@ int feed_text_is(void *feed, const struct kafka_record *record, struct error *er
 int feed_friendship_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_timeline_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_notice_is(void *feed, const struct kafka_record *record, struct error *error);
+int feed_approach_is(void *feed, const struct kafka_record *record, struct error *error);
 int feed_notice_settings_are(void *feed, const struct kafka_record *record, struct error *error);
 
 int64_t feed_posts_held(void *feed, int32_t partition); /* pushes that take longer */
+int64_t feed_notices_held(void *feed, int32_t partition);
+int64_t feed_approaches_held(void *feed, int32_t partition);

@@ -21,6 +21,7 @@ static void each_second(void *context) {
     stores_second(feed->stores, owner_restored(tasks_owner(feed->tasks)), clock_wall_ms());
     timelines_second(feed->timelines);
     watches_second(feed->watches);
+    pushing_second(feed->pushing);
 }
 
 static void each_tenth(void *context) {
@@ -41,6 +42,7 @@ static void feed_free(void *state) {
     loop_timer_free(feed->tenth);
     tasks_free(feed->tasks);
     feed->tasks = NULL; // the outbox may still lose what was sent
+    pushing_free(feed->pushing);
     loop_timer_free(feed->keeping.turn);
     feed_commands_free(feed->commands);
     replies_free(feed->replies);
@@ -114,6 +116,10 @@ static void stores_opened(void *context, int code, const struct error *error) {
     if (code) feed_failed(feed, "could not start", &reason);
 }
 
+static int feed_check(const struct service_settings *common, struct error *error) {
+    return pushing_check(FEED_SECTION.values, error);
+}
+
 static int feed_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
     struct feed *feed = MEM_NEW(&(struct feed){
         .service = service,
@@ -178,6 +184,7 @@ const struct service_definition FEED_SERVICE = {
     .more_sections = OWNER_SECTIONS,
     .uses = &PROGRAM_FEED.uses,
     .conditions = CONDITIONS,
+    .check = feed_check,
     .start = feed_start,
     .drain = feed_drain,
     .busy = feed_busy,

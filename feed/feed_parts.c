@@ -179,6 +179,7 @@ int feed_make_parts(struct feed *feed, struct error *error) {
     make_effects(feed);
     feed->timelines = timelines_new(feed);
     feed->watches = watches_new(feed);
+    feed->pushing = pushing_new(feed);
     code = make_commands(feed, error);
     if (!code) code = start_tasks(feed, error);
     if (!code) make_replies(feed);

@@ -8,6 +8,7 @@
 #include "feed/hot_posts.h"
 #include "feed/notices_shown.h"
 #include "feed/outbox.h"
+#include "feed/pushing.h"
 #include "feed/replies.h"
 #include "feed/settings.h"
 #include "feed/stores.h"
@@ -48,6 +49,7 @@ struct feed {
     struct effects *effects;
     struct timelines *timelines;
     struct watches *watches;
+    struct pushing *pushing; /* NULL: nothing is pushed */
     struct feed_commands *commands;
     struct tasks *tasks;
     struct replies *replies;

@@ -19,7 +19,7 @@ static const char *complaint(void *context, struct table_store *table, const str
                              struct error *error) {
     const struct notice_settings_store *settings = context;
     struct notice_settings read;
-    int64_t user;
+    int64_t user = 0;
     if (user_key_read(record, &user, error)) return error->text;
     if (hash_user_partition(user, settings->partitions) != record->partition) return "not in the partition of its user";
     if (record->value && event_decode_notice_settings(settings->codec, record->value, record->value_size, &read, error))

@@ -34,6 +34,7 @@ struct notices {
     struct kept_notices trimmed;
     int32_t partitions;
     struct codec *codec;
+    struct buffer value; /* of the one that was found last */
 };
 
 struct notices *notices_new(struct store *store, int32_t partitions) {
@@ -50,6 +51,7 @@ struct notices *notices_new(struct store *store, int32_t partitions) {
     notices->store = store;
     notices->partitions = partitions;
     notices->codec = codec_new();
+    notices->value = (struct buffer){0};
     return notices;
 }
 
@@ -57,6 +59,7 @@ void notices_free(struct notices *notices) {
     if (!notices) return;
     table_store_free(notices->table);
     codec_free(notices->codec);
+    buffer_free(&notices->value);
     free(notices);
 }
 
@@ -114,6 +117,15 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
     if (!code) code = store_cursor_error(cursor, error);
     store_cursor_free(cursor);
     return code;
+}
+
+int notices_find(struct notices *notices, int32_t partition, const struct notice_key *key, struct notice *notice,
+                 struct error *error) {
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    notice_key_write(bytes, key);
+    int code = table_store_get(notices->table, partition, bytes, sizeof bytes, &notices->value, error);
+    if (code <= 0) return code;
+    return event_decode_notice(notices->codec, notices->value.data, notices->value.size, notice, error) ? -EBADMSG : 1;
 }
 
 int notice_shown(struct table_store *blocks, struct relation_lists *relations, int32_t partition, int64_t user,

@@ -29,6 +29,10 @@ typedef bool notices_each_one(void *context, const struct notice_key *key, const
 int notices_each(struct notices *notices, int32_t partition, int64_t user, notices_each_one *each, void *context,
                  struct error *error);
 
+/* One that is kept. 1: *notice is valid until the next call; 0: there is none. */
+int notices_find(struct notices *notices, int32_t partition, const struct notice_key *key, struct notice *notice,
+                 struct error *error);
+
 /* Whether a notice about `other` is shown to the user now: not if the user has muted the other, or one of the two has blocked the other. */
 int notice_shown(struct table_store *blocks, struct relation_lists *relations, int32_t partition, int64_t user,
                  int64_t other, bool *shown, struct error *error);

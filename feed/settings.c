@@ -42,6 +42,14 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Lists of follows on disk that are older, in hours, are read anew from the topic: they may have missed tombstones, "
          "which Kafka keeps for 7 days. At most half of that."},
+    {"notify.url", CONFIG_STRING, AT(notify_url), "",
+     .doc =
+         "Where feed processes post the notices of users who watch none, such as https://push.example/notices (docs/CLIENTS.md has the "
+         "body). The same for all. Empty: nowhere."},
+    {"notify.key", CONFIG_STRING, AT(notify_key), "", .secret = true,
+     .doc =
+         "The key of these posts, of at least 32 bytes: the field `Starling-Signature` of each is `sha256=` and the HMAC-SHA256 of the "
+         "body. Empty: posts are not signed."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
      .doc = "How many commands one transaction holds at most."},
 };

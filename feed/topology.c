@@ -5,8 +5,22 @@
 #include "feed/consequences.h"
 #include "feed/feed_private.h"
 #include "users/half.h"
+#include "users/user_key.h"
 
-enum { FOLLOWS, POSTS, BLOCKS, INBOXES, NAMES, NOTICES, REFUSALS, WATCHES, VISIBILITY, NOTICE_SETTINGS, STORES };
+enum {
+    FOLLOWS,
+    POSTS,
+    BLOCKS,
+    INBOXES,
+    NAMES,
+    NOTICES,
+    REFUSALS,
+    WATCHES,
+    VISIBILITY,
+    NOTICE_SETTINGS,
+    APPROACHES,
+    STORES
+};
 enum { INPUT_REQUESTS /* the only input */ };
 enum { WAITING_MAX = 4 << 20 /* authors of requests; with more, no more records are read */ };
 
@@ -60,6 +74,25 @@ static const struct state_kind INBOXES_KIND = {
     .lost = inboxes_lost,
 };
 
+/* ---- approaches: nothing is kept, they only have an effect ---- */
+
+static int take_approach(void *store, size_t topic, const struct kafka_record *record, const char **reason,
+                         struct error *error) {
+    const struct feed *feed = store;
+    struct friend_approach approach;
+    int64_t user;
+    if (!record->value || user_key_read(record, &user, error) ||
+        event_decode_friend_approach(feed->codec, record->value, record->value_size, &approach, error))
+        *reason = record->value ? error->text : "an approach has a value";
+    return 0;
+}
+
+static int64_t approaches_next(const void *store, int32_t partition, size_t topic) { return -1; }
+static bool approaches_lost(void *store, int32_t partition, size_t topic) { return true; }
+
+static const struct state_kind APPROACHES_KIND = {
+    .from_effects = true, .take = take_approach, .next = approaches_next, .lost = approaches_lost};
+
 /* ---- the tables ---- */
 
 static const struct state_kind *const KINDS[STORES] = {
@@ -68,6 +101,7 @@ static const struct state_kind *const KINDS[STORES] = {
     [NAMES] = &TABLE_STORE_KIND,      [NOTICES] = &TABLE_STORE_KIND,
     [REFUSALS] = &REFUSALS_KIND,      [WATCHES] = &WATCHES_KIND,
     [VISIBILITY] = &TABLE_STORE_KIND, [NOTICE_SETTINGS] = &TABLE_STORE_KIND,
+    [APPROACHES] = &APPROACHES_KIND,
 };
 
 /* `aged`: what feed/audience.h reads. */
@@ -89,11 +123,20 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_FRIENDSHIPS, .role = OWNER_STATE, .store = BLOCKS, .aged = true, .effect = feed_friendship_is},
     {.topic = &TOPIC_TIMELINES, .role = OWNER_STATE, .store = INBOXES, .effect = feed_timeline_is},
     {.topic = &TOPIC_NAMES, .role = OWNER_STATE, .store = NAMES, .shows_progress = true},
-    {.topic = &TOPIC_NOTICES, .role = OWNER_STATE, .store = NOTICES, .effect = feed_notice_is},
+    {.topic = &TOPIC_NOTICES,
+     .role = OWNER_STATE,
+     .store = NOTICES,
+     .effect = feed_notice_is,
+     .held = feed_notices_held},
     {.topic = &TOPIC_NOTICE_SETTINGS,
      .role = OWNER_STATE,
      .store = NOTICE_SETTINGS,
      .effect = feed_notice_settings_are},
+    {.topic = &TOPIC_APPROACHES,
+     .role = OWNER_STATE,
+     .store = APPROACHES,
+     .effect = feed_approach_is,
+     .held = feed_approaches_held},
     {.topic = &TOPIC_FOLLOW_REFUSALS, .role = OWNER_STATE, .store = REFUSALS},
     {.topic = &TOPIC_FEED_WATCHES, .role = OWNER_STATE, .store = WATCHES},
     {.topic = &TOPIC_VISIBILITY, .role = OWNER_STATE, .store = VISIBILITY, .aged = true},
@@ -125,6 +168,7 @@ static void lower(void *context, size_t input, int64_t *offsets) {
 static void drop(void *context, int32_t partition) {
     struct feed *feed = context;
     int64_t request = effects_drop(feed->effects, partition);
+    pushing_drop(feed->pushing, partition);
     if (request < INT64_MAX) owner_lower(tasks_owner(feed->tasks), INPUT_REQUESTS, partition, request);
 }
 
@@ -186,6 +230,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [WATCHES] = feed->watches,
         [VISIBILITY] = visibility_table(feed->visibility),
         [NOTICE_SETTINGS] = notice_settings_table(feed->notice_settings),
+        [APPROACHES] = feed,
     };
     const struct tasks_options tasks = {
         .owner = owner,

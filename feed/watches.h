@@ -34,5 +34,6 @@ void watches_edited(struct watches *watches, int64_t id);
 void watches_moderated(struct watches *watches, int64_t author, int64_t id, bool hidden);
 
 void watches_notices(struct watches *watches, int64_t user); /* the list of notices of a user of a live partition */
+bool watches_notices_watched(const struct watches *watches, int32_t partition, int64_t user);
 
 void watches_second(struct watches *watches);

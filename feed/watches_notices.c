@@ -19,6 +19,11 @@ bool watches_notices_version(struct watches *watches, int32_t partition, int64_t
     return !code;
 }
 
+bool watches_notices_watched(const struct watches *watches, int32_t partition, int64_t user) {
+    char what[WATCHES_WHAT_SIZE + 1];
+    return watch_owner_watched(watches->owner, partition, what, what_of(user, what));
+}
+
 void watches_notices(struct watches *watches, int64_t user) {
     char what[WATCHES_WHAT_SIZE + 1];
     size_t size = what_of(user, what), at;

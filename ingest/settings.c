@@ -90,6 +90,10 @@ static const struct config_property PROPERTIES[] = {
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
     {"web.ws.url", CONFIG_STRING, AT(web_ws_url), "",
      .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},
+    {"web.push.url", CONFIG_STRING, AT(web_push_url), "",
+     .doc =
+         "A receiver of notify.url that tells people by Web Push while the page is closed (clients/python-push), as the page reaches it: "
+         "https://push.example/push, or /push of the page's own host. Empty: the page does not offer that."},
     {"web.map.geojson", CONFIG_STRING, AT(map_geojson), "",
      .doc =
          "A map that the page draws: a GeoJSON file with OpenStreetMap's tags, as `starling-load simulate --map` and Overpass write "

@@ -5,7 +5,7 @@
 
 struct ingest_settings {
     const char *listen, *cors_origins, *trusted_proxies, *registry_url;
-    const char *web_dir, *web_ws_url, *map_geojson, *map_tiles, *map_attribution;
+    const char *web_dir, *web_ws_url, *web_push_url, *map_geojson, *map_tiles, *map_attribution;
     const char *web_demo_dir, *oidc_issuer, *oidc_client, *oidc_scope;
     const char *words_file, *filter_url;
     int64_t max_body, max_connections, network_connections, head_s, body_s, reply_s, least_rate;

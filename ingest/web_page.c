@@ -16,6 +16,7 @@ static const char MAP_PATH[] = "/map.geojson";
 static const char DEMO[] = "/demo/";
 static const char ASSETS[] = "/assets/"; // what the page's build names by its content
 static const char ABSENT[] = "/404.html";
+static const char SIGN_IN[] = "/signin.html"; // talks to the provider, which may be anywhere
 static const char HOST_LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
 
 struct web_page {
@@ -23,25 +24,30 @@ struct web_page {
     const char *demo_dir; /* of the settings, too; empty: there is no demonstration */
     char *map_dir;        /* NULL: there is no map */
     char *map_name;       /* in that folder, from the slash on */
-    char *policy;         /* Content-Security-Policy, beside the one in the page itself */
+    char *images;         /* Content-Security-Policy, beside the one in the page itself */
+    char *policy;         /* the same, and whom the page may ask */
     struct buffer config; /* the same for everybody */
 };
 
-/* ---- tiles ---- */
+/* ---- addresses of others ---- */
 
-/* Bytes of the scheme and the host that tiles come from; 0: from here; -1: that cannot be meant. */
-static ssize_t origin_size(const char *tiles) {
-    size_t scheme = !strncmp(tiles, "https://", 8) ? 8 : !strncmp(tiles, "http://", 7) ? 7 : 0;
-    if (!scheme) return *tiles == '/' && tiles[1] != '/' ? 0 : -1;
-    size_t host = strspn(tiles + scheme, HOST_LETTERS);
-    return host && tiles[scheme + host] == '/' ? (ssize_t)(scheme + host) : -1;
+/* Bytes of the scheme and the host of that address; 0: it is here; -1: that cannot be meant. */
+static ssize_t origin_size(const char *url) {
+    size_t scheme = !strncmp(url, "https://", 8) ? 8 : !strncmp(url, "http://", 7) ? 7 : 0;
+    if (!scheme) return *url == '/' && url[1] != '/' ? 0 : -1;
+    size_t host = strspn(url + scheme, HOST_LETTERS);
+    return host && url[scheme + host] == '/' ? (ssize_t)(scheme + host) : -1;
+}
+
+static int check_origin(const char *key, const char *url, struct error *error) {
+    if (!*url || origin_size(url) >= 0) return 0;
+    return error_set(error, -EINVAL, "%s must begin with https://host/, http://host/ (small letters) or /, not %s", key,
+                     url);
 }
 
 static int check_tiles(const char *tiles, struct error *error) {
-    if (origin_size(tiles) < 0)
-        return error_set(error, -EINVAL,
-                         "web.map.tiles must begin with https://host/, http://host/ (small letters) or /, not %s",
-                         tiles);
+    int code = check_origin("web.map.tiles", tiles, error);
+    if (code || !*tiles) return code;
     if (!strstr(tiles, "{z}") || !strstr(tiles, "{x}") || !strstr(tiles, "{y}"))
         return error_set(error, -EINVAL, "web.map.tiles must have {z}, {x} and {y} in its path, unlike %s", tiles);
     return 0;
@@ -73,7 +79,8 @@ static int check_demo(const struct ingest_settings *settings, struct error *erro
 int web_page_check(const struct ingest_settings *settings, struct error *error) {
     struct stat info;
     const char *map = settings->map_geojson;
-    if (*settings->map_tiles && check_tiles(settings->map_tiles, error)) return -EINVAL;
+    if (check_tiles(settings->map_tiles, error) || check_origin("web.push.url", settings->web_push_url, error))
+        return -EINVAL;
     if (*map && stat(map, &info))
         return error_set(error, -errno, "web.map.geojson %s cannot be read: %s", map, strerror(errno));
     if (*map && !S_ISREG(info.st_mode)) return error_set(error, -EINVAL, "web.map.geojson %s is no file", map);
@@ -91,12 +98,15 @@ static void find_map(struct web_page *page, const char *file) {
 
 struct web_page *web_page_new(const struct ingest_settings *settings, double radius_m) {
     struct web_page *page = mem_alloc(sizeof *page);
-    const char *tiles = settings->map_tiles;
+    const char *tiles = settings->map_tiles, *push = settings->web_push_url;
     *page = (struct web_page){.dir = settings->web_dir, .demo_dir = settings->web_demo_dir};
     find_map(page, settings->map_geojson);
-    page->policy =
+    page->images =
         mem_format("img-src 'self' data: %.*s; frame-ancestors 'none'", *tiles ? (int)origin_size(tiles) : 0, tiles);
+    page->policy =
+        mem_format("%s; connect-src 'self' ws: wss: %.*s", page->images, *push ? (int)origin_size(push) : 0, push);
     json_member_text(&page->config, "{\"ws_url\":", settings->web_ws_url);
+    json_member_text(&page->config, ",\"push_url\":", push);
     json_member_text(&page->config, ",\"tile_url\":", tiles);
     json_member_text(&page->config, ",\"map_url\":", page->map_dir ? MAP_PATH : "");
     json_member_text(&page->config, ",\"map_attribution\":", settings->map_attribution);
@@ -115,6 +125,7 @@ void web_page_free(struct web_page *page) {
     if (!page) return;
     buffer_free(&page->config);
     free(page->policy);
+    free(page->images);
     free(page->map_name);
     free(page->map_dir);
     free(page);
@@ -133,7 +144,7 @@ static bool is_local(const struct http_request *request) {
 
 bool web_page_serve(const struct web_page *page, struct http_request *request) {
     const char *method = http_method(request), *path = http_path(request);
-    const struct http_field policy = {"Content-Security-Policy", page->policy};
+    const struct http_field policy = {"Content-Security-Policy", strcmp(path, SIGN_IN) ? page->policy : page->images};
     const struct http_file_how how = {.field = &policy};
     if (!*page->dir || !strncmp(path, "/v1/", 4)) return false;
     if (!strcmp(method, "OPTIONS"))

@@ -1,26 +1,19 @@
 #include "router/notifying.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/handoff.h"
 #include "base/mem.h"
 #include "copies/copies.h"
-#include "json/json.h"
 #include "router/router_private.h"
-#include "service/poster.h"
 #include "users/mutes.h"
 #include "users/sharing_modes.h"
 
-enum { SECOND_MS = 1000, WAITING_MAX = 16384 /* approaches: 0.5 MB */, GATHER_MS = 200, KEY_MIN = 32, COPIES = 2 };
+enum { SECOND_MS = 1000, COPIES = 2 };
 
 struct notifying {
     const struct router *router;
     struct approaches *approaches;
-    struct handoff *waiting;
-    struct poster *poster;
+    struct metric *found, *dropped;
     struct metrics
         *uncounted; /* of the copies, which are read a second time here: gauges of the first must stay what they are */
     struct sharing_modes *modes;
@@ -28,14 +21,6 @@ struct notifying {
     struct copy_definition kept[COPIES];
     struct copies *copies;
 };
-
-int notifying_check(const struct router_settings *settings, struct error *error) {
-    int code = poster_check_url("notify.url", settings->notify_url, error);
-    if (code) return code;
-    if (*settings->notify_key && strlen(settings->notify_key) < KEY_MIN)
-        return error_set(error, -EINVAL, "notify.key: must have at least %d bytes", KEY_MIN);
-    return 0;
-}
 
 /* ---- who is notified ---- */
 
@@ -50,58 +35,14 @@ static bool wanted(void *context, int64_t user, int64_t friend) {
 
 static void tell(void *context, const struct approach *approach) {
     struct notifying *notifying = context;
-    handoff_put(notifying->waiting, approach);
+    notifying->found->value++;
+    if (record_collector_approach(notifying->router->collector, approach)) notifying->dropped->value++;
 }
 
 void notifying_joined(struct notifying *notifying, const struct join_result *result) {
     if (!copies_ready(notifying->copies)) return; // nobody knows who is muted
     sharing_modes_tick(notifying->modes);
     approaches_take(notifying->approaches, result, report_clock_now(notifying->router->clock), notifying, wanted, tell);
-}
-
-/* ---- posts ---- */
-
-static void write_items(const void *context, struct buffer *body, const void *items, size_t count) {
-    const struct approach *approaches = items;
-    buffer_string(body, "{\"items\":[");
-    for (size_t i = 0; i < count; i++) {
-        const struct approach *one = &approaches[i];
-        buffer_format(body, "%s{\"user\":%" PRId64 ",\"friend\":%" PRId64 ",\"distance_m\":", i ? "," : "", one->user,
-                      one->friend);
-        json_put_fixed1(body, one->distance_m);
-        buffer_format(body, ",\"time\":%" PRId64 "}", one->time);
-    }
-    buffer_string(body, "]}");
-}
-
-static void collect(void *context) {
-    const struct notifying *notifying = context;
-    struct handoff_counts counts = handoff_read_counts(notifying->waiting);
-    const struct metric_now now[] = {
-        {"starling_router_notices_total", "Users without a session near whom a friend has come, dropped ones included.",
-         (double)counts.put},
-        {"starling_router_notices_dropped_total",
-         "Notices that were not posted: the receiver of notify.url is too slow, away, or refuses them.",
-         (double)counts.dropped},
-        {"starling_router_notify_posts_failed_total",
-         "Posts that the receiver of notify.url did not take, each try counted.",
-         (double)poster_failed(notifying->poster)},
-    };
-    metrics_set(service_metrics(notifying->router->service), now, ARRAY_SIZE(now));
-}
-
-static void start_posts(struct notifying *notifying) {
-    const struct router_settings *settings = notifying->router->settings;
-    notifying->waiting = handoff_new(WAITING_MAX, sizeof(struct approach));
-    notifying->poster = poster_new(&(struct poster_options){
-        .url = settings->notify_url,
-        .key = settings->notify_key,
-        .items = notifying->waiting,
-        .gather_ms = GATHER_MS,
-        .write = write_items,
-    });
-    poster_start(notifying->poster);
-    metrics_on_collect(service_metrics(notifying->router->service), collect, notifying);
 }
 
 /* ---- copies ---- */
@@ -150,13 +91,19 @@ static int start_copies(struct notifying *notifying, struct error *error) {
 /* ---- beginning and end ---- */
 
 int notifying_new(const struct router *router, struct notifying **out, struct error *error) {
-    if (!*router->settings->notify_url) {
+    if (!router->settings->notify_approaches) {
         *out = NULL;
         return 0;
     }
+    struct metrics *metrics = service_metrics(router->service);
     struct notifying *notifying = MEM_NEW(&(struct notifying){
-        .router = router, .approaches = approaches_new(router->settings->notify_pause_s * SECOND_MS)});
-    start_posts(notifying);
+        .router = router,
+        .approaches = approaches_new(router->settings->notify_pause_s * SECOND_MS),
+        .found = metrics_counter(metrics, "starling_router_approaches_total",
+                                 "Users without a session near whom a friend has come, dropped ones included.", NULL),
+        .dropped = metrics_counter(metrics, "starling_router_approaches_dropped_total",
+                                   "Approaches that could not be written: the producer had no room.", NULL),
+    });
     *out = notifying;
     return start_copies(notifying, error);
 }
@@ -167,8 +114,6 @@ void notifying_free(struct notifying *notifying) {
     sharing_modes_free(notifying->modes);
     mutes_free(notifying->mutes);
     metrics_free(notifying->uncounted);
-    poster_free(notifying->poster);
-    handoff_free(notifying->waiting);
     approaches_free(notifying->approaches);
     free(notifying);
 }

@@ -1,6 +1,7 @@
 #include "router/record_collector.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
         if (tag != LEAVE_UNTRACKED) options->on_leave(options->context, tag, code == 0);
     } else if (topic == &TOPIC_FRIEND_COMMANDS) {
         options->on_remove(options->context, tag, code == 0);
-    } else {
+    } else if (topic == &TOPIC_DELIVERIES) {
         if (code) options->metrics->batches_lost->value++;
         options->on_batch(options->context, tag, code == 0);
     }
@@ -118,6 +119,14 @@ int record_collector_leave(struct record_collector *collector, int64_t user, int
     int code = send_value(collector, &TOPIC_LOCATIONS, user, ticket);
     if (!code) collector->options.metrics->leaves->value++;
     return code;
+}
+
+int record_collector_approach(struct record_collector *collector, const struct approach *approach) {
+    const struct friend_approach record = {
+        .friend = approach->friend, .distance_dm = llround(10 * approach->distance_m), .time = approach->time};
+    buffer_clear(&collector->value);
+    event_encode_friend_approach(&collector->value, &record);
+    return send_value(collector, &TOPIC_APPROACHES, approach->user, 0);
 }
 
 int record_collector_remove(struct record_collector *collector, const struct excess_item *item) {

@@ -1,9 +1,10 @@
-/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events and REMOVE commands; and
+/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands and approaches; and
  * reports which of them were stored. Loop's thread.
  */
 #pragma once
 
 #include "kafka/producer.h"
+#include "router/approaches.h"
 #include "router/excess.h"
 #include "router/metrics.h"
 
@@ -36,6 +37,9 @@ int record_collector_batch(void *collector, int32_t route, const void *bytes, si
 /* LEAVE {opted} of a user; time: now, ms. ticket: comes back by on_leave; 0: no caller waits for it. 0 or -EAGAIN, ... */
 int record_collector_leave(struct record_collector *collector, int64_t user, int64_t opted, int64_t time,
                            uint64_t ticket);
+
+/* What a user is to be told of: nobody hears whether it was stored. */
+int record_collector_approach(struct record_collector *collector, const struct approach *approach);
 
 /* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */
 int record_collector_remove(struct record_collector *collector, const struct excess_item *item);

@@ -55,16 +55,12 @@ static const struct config_property PROPERTIES[] = {
          "any number."},
     {"discover.user.burst", CONFIG_INT, AT(discover_burst), "10", .min = 1, .max = 100000,
      .doc = "How many of these questions a user who has rested may ask at once."},
-    {"notify.url", CONFIG_STRING, AT(notify_url), "",
+    {"notify.approaches", CONFIG_BOOL, AT(notify_approaches), "false",
      .doc =
-         "Where routers post that a friend has come near a user who has no session, such as https://push.example/near (docs/CLIENTS.md "
-         "has the body). Empty: nowhere."},
-    {"notify.key", CONFIG_STRING, AT(notify_key), "", .secret = true,
-     .doc =
-         "The key of these posts, of at least 32 bytes: the field `Starling-Signature` of each is `sha256=` and the HMAC-SHA256 of the "
-         "body. Empty: posts are not signed."},
+         "Whether users who have no session are told that a friend has come near, by feed processes that have a notify.url. The same for "
+         "all routers."},
     {"notify.pause.s", CONFIG_INT, AT(notify_pause_s), "3600", .min = 0, .max = 604800,
-     .doc = "A router posts that a friend is near the same user at most once in so many seconds."},
+     .doc = "A router has a user told that the same friend is near at most once in so many seconds."},
     {"rounded.precision", CONFIG_INT, AT(rounded_precision), "6", .min = GRID_PRECISION_MIN, .max = GRID_PRECISION_MAX,
      .doc =
          "The length of the geohashes to whose centres places are rounded for the friends for whom a user has chosen that. 6: a cell of "

@@ -16,7 +16,7 @@ struct router_settings {
     int64_t outbox_flush_behind_ms;
     int64_t discover_precision, discover_max, discover_delay_s;
     int64_t discover_rate, discover_burst;
-    const char *notify_url, *notify_key; /* url "": nobody is notified; key "": posts are not signed */
+    bool notify_approaches;
     int64_t notify_pause_s;
     int64_t rounded_precision;
 };

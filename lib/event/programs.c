@@ -34,7 +34,8 @@ static const struct topic_use ROUTER[] = {
     {&TOPIC_SHARING, READ_OR_BURY},
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_COMMAND_OFFSETS, READ | WRITE},
-    {&TOPIC_NEARBY_MUTES, READ}, // where there is a notify.url; gateways and edges bury what cannot be read
+    {&TOPIC_NEARBY_MUTES, READ}, // where approaches are told; gateways and edges bury what cannot be read
+    {&TOPIC_APPROACHES, WRITE},
 };
 
 static const struct topic_use FANOUT[] = {
@@ -62,6 +63,7 @@ static const struct topic_use FEED[] = {
     {&TOPIC_NOTICES, READ_OR_BURY | WRITE},
     {&TOPIC_NOTICE_COMMANDS, READ_OR_BURY},
     {&TOPIC_NOTICE_SETTINGS, READ_OR_BURY | WRITE},
+    {&TOPIC_APPROACHES, READ_OR_BURY},
     {&TOPIC_FEED_WATCHES, READ_OR_BURY | WRITE},
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_FOLLOW_REFUSALS, READ_OR_BURY | WRITE},

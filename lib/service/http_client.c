@@ -1,6 +1,8 @@
 #include <curl/curl.h>
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "service/http_client.h"
@@ -181,15 +183,18 @@ void http_client_free(struct http_client *client) {
     if (!client->delivering) client_destroy(client);
 }
 
-static void set_headers(struct fetch *fetch, const char *token) {
+static void add_header(struct fetch *fetch, const char *name, const char *value) {
+    char *line = mem_format("%s%s", name, value);
+    fetch->headers = curl_slist_append(fetch->headers, line);
+    free(line);
+}
+
+static void set_headers(struct fetch *fetch, const char *token, const char *signature) {
     // An empty Expect keeps libcurl from waiting a second for a 100 before it sends a large body.
     fetch->headers = curl_slist_append(fetch->headers, "Expect:");
     if (fetch->body.size) fetch->headers = curl_slist_append(fetch->headers, "Content-Type: application/json");
-    if (token) {
-        char *line = mem_format("Authorization: Bearer %s", token);
-        fetch->headers = curl_slist_append(fetch->headers, line);
-        free(line);
-    }
+    if (token) add_header(fetch, "Authorization: Bearer ", token);
+    if (signature) add_header(fetch, "Starling-Signature: sha256=", signature);
     curl_easy_setopt(fetch->easy, CURLOPT_HTTPHEADER, fetch->headers);
 }
 
@@ -212,9 +217,10 @@ static void set_options(struct fetch *fetch, const char *method, const char *url
     }
 }
 
-void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
-                const struct buffer *body, int timeout_ms,
-                void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context) {
+static void begin(struct http_client *client, const char *method, const char *url, const char *token,
+                  const char *signature, const struct buffer *body, int timeout_ms,
+                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                  void *context) {
     if (client->closing) {
         done(context, -ECANCELED, 0, NULL, 0);
         return;
@@ -225,7 +231,28 @@ void http_fetch(struct http_client *client, const char *method, const char *url,
     client->fetches = fetch;
     if (body) buffer_append(&fetch->body, body->data, body->size);
     set_options(fetch, method, url, timeout_ms);
-    set_headers(fetch, token);
+    set_headers(fetch, token, signature);
     // A fault in the URL, say, is reported from the loop like every other failure.
     if (curl_multi_add_handle(client->multi, fetch->easy) != CURLM_OK) abort(); // the same
+}
+
+void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
+                const struct buffer *body, int timeout_ms,
+                void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context) {
+    begin(client, method, url, token, NULL, body, timeout_ms, done, context);
+}
+
+void http_post_signed(struct http_client *client, const char *url, const char *key, const struct buffer *body,
+                      int timeout_ms,
+                      void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                      void *context) {
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    struct buffer signature = {0};
+    size_t size = 0;
+    if (*key && !EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, strlen(key), body->data, body->size, digest,
+                           sizeof digest, &size))
+        abort(); // out of memory, which base/mem.h cannot see here
+    for (size_t i = 0; i < size; i++) buffer_format(&signature, "%02x", digest[i]);
+    begin(client, "POST", url, NULL, *key ? buffer_cstring(&signature) : NULL, body, timeout_ms, done, context);
+    buffer_free(&signature);
 }

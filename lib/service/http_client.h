@@ -15,3 +15,9 @@ void http_client_free(struct http_client *client);
 void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
                 const struct buffer *body, int timeout_ms,
                 void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
+
+/* POSTs JSON with the field Starling-Signature: sha256=HEX, the HMAC-SHA256 of the body by this key; "": it is not signed. */
+void http_post_signed(struct http_client *client, const char *url, const char *key, const struct buffer *body,
+                      int timeout_ms,
+                      void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                      void *context);

@@ -59,7 +59,6 @@ struct otlp *otlp_new(const struct otlp_options *options) {
     struct otlp *otlp = MEM_NEW(&(struct otlp){.options = *options});
     otlp->poster = poster_new(&(struct poster_options){
         .url = options->url,
-        .key = "",
         .items = options->spans,
         .gather_ms = options->gather_ms ? options->gather_ms : GATHER_MS,
         .pause_ms = options->pause_ms,

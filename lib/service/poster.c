@@ -1,7 +1,6 @@
 #include "service/poster.h"
 
 #include <curl/curl.h>
-#include <openssl/evp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,7 @@ struct poster {
     bool started;
     CURL *easy;
     struct curl_slist *headers;
-    struct curl_slist signature; /* in front of headers where posts are signed; its text is in `signed_line` */
-    struct buffer signed_line, body;
+    struct buffer body;
     atomic_uint_fast64_t failed;
     atomic_int_fast64_t end_us; /* the process ends then, clock_monotonic_us; 0: it does not */
 };
@@ -43,21 +41,6 @@ static size_t ignore(char *bytes, size_t size, size_t count, void *context) { re
 static int progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
     int64_t end_us = atomic_load(&((struct poster *)context)->end_us);
     return end_us && clock_monotonic_us() > end_us;
-}
-
-static void sign(struct poster *poster) {
-    uint8_t digest[EVP_MAX_MD_SIZE];
-    size_t size = 0;
-    const char *key = poster->options.key;
-    if (!EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, strlen(key), poster->body.data, poster->body.size, digest,
-                   sizeof digest, &size))
-        abort(); // out of memory, which base/mem.h cannot see here
-    buffer_clear(&poster->signed_line);
-    buffer_string(&poster->signed_line, "Starling-Signature: sha256=");
-    for (size_t i = 0; i < size; i++) buffer_format(&poster->signed_line, "%02x", digest[i]);
-    buffer_cstring(&poster->signed_line);
-    poster->signature = (struct curl_slist){.data = (char *)poster->signed_line.data, .next = poster->headers};
-    curl_easy_setopt(poster->easy, CURLOPT_HTTPHEADER, &poster->signature);
 }
 
 enum posted { POSTED, POST_AGAIN, POST_REFUSED };
@@ -97,7 +80,6 @@ static void run(void *context) {
         if (!count) continue;
         buffer_clear(&poster->body);
         options->write(options->context, &poster->body, items, count);
-        if (*options->key) sign(poster);
         if (!deliver(poster)) handoff_lose(options->items, count);
     }
 }
@@ -149,7 +131,6 @@ void poster_free(struct poster *poster) {
     curl_slist_free_all(poster->headers);
     curl_global_cleanup();
     buffer_free(&poster->body);
-    buffer_free(&poster->signed_line);
     free(poster);
 }
 

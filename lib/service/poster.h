@@ -13,8 +13,6 @@ struct poster;
 
 struct poster_options { /* all of it is longer-lived */
     const char *url;
-    /* "": posts are not signed. Else each has the field Starling-Signature: sha256=HEX, the HMAC-SHA256 of its body by this key. */
-    const char *key;
     struct handoff *items;
     int gather_ms; /* items are gathered for so long */
     int pause_ms;  /* before the second try, and twice as long before each further one; 0: 1,000 */

@@ -83,6 +83,18 @@ void tasks_carry_on(struct tasks *tasks, int32_t partition) {
     }
 }
 
+void tasks_repeat(struct tasks *tasks, const struct topic *topic, int32_t partition, int64_t offset) {
+    size_t number = (size_t)(state_of(tasks, topic) - tasks->states);
+    int64_t next = task_effects_next(tasks->effects, number, partition);
+    if (next == INT64_MAX || next <= offset) return;
+    task_effects_undo(tasks->effects, number, partition, offset);
+    tasks_carry_on(tasks, partition);
+}
+
+int64_t tasks_position(const struct tasks *tasks, const struct topic *topic, int32_t partition) {
+    return owner_position(tasks->owner, (size_t)(state_of(tasks, topic) - tasks->states), partition);
+}
+
 void tasks_effects_lost(struct tasks *tasks) {
     if (!tasks->owner) return;
     owner_effects_lost(tasks->owner);

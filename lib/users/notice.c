@@ -16,9 +16,10 @@ const char *const NOTICE_WORDS[NOTICE_KINDS + 1] = {"",
                                                     [NOTICE_OF_REQUEST] = "request",
                                                     [NOTICE_OF_ACCEPTED] = "accepted",
                                                     [NOTICE_OF_LIKE] = "like",
+                                                    [NOTICE_OF_APPROACH] = "approach",
                                                     NULL};
 
-bool notice_is_kind(int64_t kind) { return kind > 0 && kind < NOTICE_KINDS; }
+bool notice_is_kind(int64_t kind) { return kind > 0 && kind < NOTICE_OF_APPROACH; }
 
 bool notice_is_newer(const struct notice_key *a, const struct notice_key *b) {
     if (a->time != b->time) return a->time > b->time;

@@ -13,11 +13,12 @@ enum notice_kind { /* as in the key */
                    NOTICE_OF_REQUEST = 4,
                    NOTICE_OF_ACCEPTED = 5,
                    NOTICE_OF_LIKE = 6,
+                   NOTICE_OF_APPROACH = 7, /* in no key: users are told of it once, and it is not kept */
                    NOTICE_KINDS
 };
 enum { NOTICE_KEY_SIZE = 25, NOTICES_KEPT = 200 /* of a user */ };
 extern const char *const NOTICE_WORDS[NOTICE_KINDS + 1]; /* of kinds, from "" of 0 to NULL */
-bool notice_is_kind(int64_t kind);
+bool notice_is_kind(int64_t kind);                       /* of a key */
 
 struct notice_key {
     int64_t user; /* who is told */

@@ -175,19 +175,23 @@ def test_what_comes_without_a_good_token_counts_for_its_address(gateway, limited
     assert seen[:10] == [404] * 10 and 429 in seen[10:]
 
 
-def test_the_page_has_its_map_and_may_load_tiles_of_one_server_only(gateway, tmp_path):
+def test_the_page_has_its_map_and_may_ask_one_server_for_tiles_and_one_for_push_only(gateway, tmp_path):
     town = tmp_path / 'town.geojson'
     subprocess.run([build_folder() / 'starling-load', 'simulate', '--map', town], check=True, timeout=30)
     tiles, whose = 'https://tiles.example:8443/{z}/{x}/{y}.png', '[Tiles & Co](https://tiles.example/)'
-    daemon = gateway.add('ingest', settings={'web.map.geojson': town, 'web.map.tiles': tiles, 'web.map.attribution': whose})
+    daemon = gateway.add('ingest', settings={'web.map.geojson': town, 'web.map.tiles': tiles, 'web.map.attribution': whose,
+                                              'web.push.url': 'https://push.example/push'})
     http = Http('http://' + daemon.settings['ingest.listen'])
     config = http.ok('GET', '/v1/config')
     assert (config['tile_url'], config['map_url'], config['map_attribution']) == (tiles, '/map.geojson', whose)
+    assert config['push_url'] == 'https://push.example/push'
     drawn = http.get(config['map_url'])
     assert drawn.headers['Content-Type'] == 'application/geo+json' and drawn.content == town.read_bytes()
     assert http.get(config['map_url'], headers={'If-None-Match': drawn.headers['ETag']}).status_code == 304
     page = http.get('/')
-    assert page.headers['Content-Security-Policy'] == "img-src 'self' data: https://tiles.example:8443; frame-ancestors 'none'"
+    assert page.headers['Content-Security-Policy'] == (
+        "img-src 'self' data: https://tiles.example:8443; frame-ancestors 'none'; connect-src 'self' ws: wss: https://push.example")
+    assert 'connect-src' not in http.get('/signin.html').headers['Content-Security-Policy']  # it talks to the provider
     for path, kind in (('/manifest.webmanifest', 'application/manifest+json'), ('/sw.js', 'text/javascript; charset=utf-8'),
                        ('/icons/icon-192.png', 'image/png')):
         assert http.get(path).headers['Content-Type'] == kind  # without which it could not be installed
@@ -199,7 +203,8 @@ def test_settings_that_cannot_be_meant_are_refused(gateway):
     daemon = gateway.add('ingest', start=False)
     for name, value in (('ingest.cors.origins', 'app.example'), ('ingest.trusted.proxies', '10.0.0.0/33'),
                         ('web.map.geojson', REPOSITORY / 'nothing.geojson'), ('web.map.tiles', 'https://tiles.example/{z}/{x}.png'),
-                        ('web.map.tiles', 'https://{s}.tiles.example/{z}/{x}/{y}.png'), ('web.map.tiles', '//tiles/{z}/{x}/{y}.png')):
+                        ('web.map.tiles', 'https://{s}.tiles.example/{z}/{x}/{y}.png'), ('web.map.tiles', '//tiles/{z}/{x}/{y}.png'),
+                        ('web.push.url', 'push.example/push')):
         daemon.start(wait=False, **{name: value})
         eventually(lambda: not daemon.alive())
         assert daemon.exit_code() and name in daemon.tail()

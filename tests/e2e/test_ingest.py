@@ -547,7 +547,7 @@ def test_requests_are_counted_by_route_and_status(shared_cluster, member):
 def test_the_page_and_its_settings_need_no_token(shared_cluster):
     http = shared_cluster.http(None)
     config = http.ok('GET', '/v1/config')
-    assert config == {'ws_url': shared_cluster.ws_url, 'tile_url': '', 'map_url': '', 'map_attribution': '',
+    assert config == {'ws_url': shared_cluster.ws_url, 'push_url': '', 'tile_url': '', 'map_url': '', 'map_attribution': '',
                       'radius_m': 8046.72}  # and no demonstration, no provider
     problem(http.get('/demo/people.json'), 404, 'no_such_path')
     problem(http.get('/../../etc/passwd'), 404, http.get('/../../etc/passwd').json()['code'])

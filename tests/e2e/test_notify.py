@@ -1,9 +1,11 @@
 """notify.url: a user without a session is notified that a friend has come near, as the list of near friends would show it. Covers
-router/notifying.c."""
+router/notifying.c
+and feed/pushing.c."""
 import hashlib
 import hmac
 import json
 import secrets
+import shutil
 
 import pytest
 
@@ -24,8 +26,8 @@ def receiver():
 def town(make_module_cluster, receiver, tmp_path_factory):
     key = tmp_path_factory.mktemp('notify') / 'key'
     key.write_text(KEY + '\n')
-    return make_module_cluster(settings={'inactive.after.s': 60, 'router:notify.url': receiver.url,
-                                         'router:notify.key.file': str(key)}).start(routers=2, sinks=0)
+    return make_module_cluster(settings={'inactive.after.s': 60, 'router:notify.approaches': 'true', 'feed:notify.url': receiver.url,
+                                         'feed:notify.key.file': str(key)}).start(routers=2, sinks=0, feeds=1)
 
 
 def notices(receiver):
@@ -35,7 +37,8 @@ def notices(receiver):
         assert headers['Starling-Signature'] == 'sha256=' + hmac.new(KEY.encode(), body, hashlib.sha256).hexdigest()
         assert headers['Content-Type'] == 'application/json'
         for item in json.loads(body)['items']:
-            assert item.keys() == {'user', 'friend', 'distance_m', 'time'}
+            assert item.keys() == {'id', 'user', 'what', 'from', 'friend', 'distance_m', 'time'}
+            assert (item['id'], item['what'], item['from']) == (f'{item["time"]}.near.{item["friend"]}', 'approach', item['friend'])
             found.setdefault((item['user'], item['friend']), []).append(item)
     return found
 
@@ -109,25 +112,48 @@ def test_nobody_is_told_who_mutes_blocks_or_does_not_share(town, receiver, users
     assert not pairs & {(mutes, ada), (blocks, ada), (ada, blocks), (hidden, ada), (ada, hidden)}
 
 
-def test_a_receiver_that_is_away_is_tried_again_and_what_it_refuses_is_not(town, receiver, users):
-    ada, ben, cleo = users(3)
-    town.share(ada, ben, cleo)
-    town.befriend((ada, ben), (cleo, ben))
+def total(town, what):
+    return town.feeds[0].total(f'starling_feed_notify_{what}')
+
+
+@pytest.mark.parametrize('status', [503, 400])
+def test_what_a_receiver_does_not_take_comes_again(town, receiver, users, status):
+    ada, ben = users(2)
+    town.acquaint(ada, ben)
     report(town, ben, 0)
-    receiver.answers = [503]
-    failed = sum(router.total('starling_router_notify_posts_failed_total') for router in town.routers)
+    failed, pushed = total(town, 'failed_total'), total(town, 'pushed_total')
+    receiver.answers = [status]
     with town.online(ada, *at(800)):
         told(receiver, ben, ada)
-        same = eventually(lambda: [body for body, _ in receiver.posts if (f'"friend":{ada},' in body.decode())][1:])
-        assert len(set(same)) == 1
-        eventually(lambda: sum(router.total('starling_router_notify_posts_failed_total') for router in town.routers) == failed + 1)
-        assert sum(router.total('starling_router_notices_dropped_total') for router in town.routers) == 0
-        receiver.answers = [400]
-        with town.online(cleo, *at(900)):
-            told(receiver, ben, cleo)
-            eventually(lambda: sum(router.total('starling_router_notices_dropped_total') for router in town.routers) == 1)
-    posted = sum(router.total('starling_router_notices_total') for router in town.routers)
-    assert posted == sum(len(items) for items in notices(receiver).values()) - 1  # one of them came twice
+        first, second = eventually(lambda: (posts := [json.loads(body) for body, _ in receiver.posts if f'"friend":{ada},' in body.decode()])[1:] and posts)
+        assert first['items'] == second['items'] and first['sent'] < second['sent'] <= now_ms()
+        eventually(lambda: total(town, 'failed_total') == failed + 1 and total(town, 'pushed_total') == pushed + 1)
+    assert sum(router.total('starling_router_approaches_dropped_total') for router in town.routers) == 0
+
+
+def test_who_does_not_want_it_is_not_told(town, receiver, users):
+    ada, ben, cleo = users(3)
+    town.acquaint(ada, ben, cleo)
+    town.http(ben).ok('PUT', '/v1/notices/preferences', json={'approach': {'live': True, 'push': False}})
+    for user in ben, cleo:
+        report(town, user, 0)
+    report(town, ada, 700)
+    told(receiver, cleo, ada)
+    told(receiver, ada, ben)
+    assert (ben, ada) not in notices(receiver)
+
+
+def test_the_users_owner_dies_while_the_receiver_is_away(town, receiver, users):
+    ada, ben = users(2)
+    town.acquaint(ada, ben)
+    report(town, ben, 0)
+    receiver.answers = [500] * 20
+    report(town, ada, 700)
+    told(receiver, ben, ada)
+    shutil.rmtree(town.feeds[0].kill() or town.feeds[0].settings['data.dir'])
+    posts, receiver.answers = len(receiver.posts), []
+    town.feeds[0].start()
+    eventually(lambda: any(f'"user":{ben},' in body.decode() for body, _ in receiver.posts[posts:]), 60)
 
 
 def test_a_restart_repeats_nothing(town, receiver, users):

@@ -36,7 +36,8 @@ def secured(make_secured_cluster, secured_broker):
     """One of each daemon, on a broker that has the ACLs which `starling topics acls` printed, and no others."""
     cluster = make_secured_cluster(settings={
         **secured_settings(secured_broker), 'ingest:ingest.outcome.wait.ms': 8000,
-        'feed:feed.push.max': 1, 'router:notify.url': 'http://127.0.0.1:1/near'})  # so that routers read who mutes whom
+        'feed:feed.push.max': 1, 'router:notify.approaches': 'true',  # so that routers read who mutes whom
+        'feed:notify.url': 'http://127.0.0.1:1/notices'})
     cluster.command_settings = secured_broker.security('starling')
     lines = cluster.starling('topics', 'acls', '--command-config', secured_broker.command_config).stdout.splitlines()
     secured_broker.add_acls(set().union(*map(acls_in_line, lines)))

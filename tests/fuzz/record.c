@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(visibility);
     CHECK(notice_command);
     CHECK(notice_settings);
+    CHECK(friend_approach);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

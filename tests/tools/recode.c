@@ -313,6 +313,12 @@ static void show_notice_settings(struct buffer *out, const struct notice_setting
     put_long(out, "not_push", record->not_push);
 }
 
+static void show_friend_approach(struct buffer *out, const struct friend_approach *record) {
+    put_long(out, "friend", record->friend);
+    put_long(out, "distance_dm", record->distance_dm);
+    put_long(out, "time", record->time);
+}
+
 static void show_answer(struct buffer *out, const struct timeline_answer *answer) {
     put_long(out, "request", answer->request);
     put_long(out, "partition", answer->partition);
@@ -493,6 +499,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case NOTICE_SCHEMA_ID: RECODE(notice);
     case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
     case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);
+    case FRIEND_APPROACH_SCHEMA_ID: RECODE(friend_approach);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);

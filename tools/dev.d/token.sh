@@ -3,12 +3,13 @@
 
 KEY_FILE=$RUN/keys/hs256.key
 PEER_TOKEN_FILE=$RUN/keys/peer.token
+NOTIFY_KEY_FILE=$RUN/keys/notify.key
 
 random_hex() { od -An -v -tx1 -N "$1" /dev/urandom | tr -d ' \n'; }
 
 make_keys() {
     local file
-    for file in "$KEY_FILE" "$PEER_TOKEN_FILE"; do
+    for file in "$KEY_FILE" "$PEER_TOKEN_FILE" "$NOTIFY_KEY_FILE"; do
         [ ! -s "$file" ] || continue
         (umask 077 && mkdir -p "$RUN/keys" && random_hex 32 >"$file")
     done

@@ -28,6 +28,7 @@ PROPERTIES
         echo "ingest.drain.notice.s=0"
         echo "web.dir=$ROOT/web/dist"
         echo "web.ws.url=$(ws_url)"
+        echo "web.push.url=$(push_url)/push"
         # Tokens for everybody are for this machine alone: the gateway refuses this with another address.
         [[ " ${SETTINGS[*]-} " == *ingest.listen=* ]] || echo "web.demo.dir=$DEMO"
         echo "web.map.geojson=$RUN/city.geojson"
@@ -36,6 +37,11 @@ PROPERTIES
     fanout)
         echo "edge.listen=127.0.0.1:$(fanout_port)"
         echo "edge.drain.s=1"
+        ;;
+    router) echo "notify.approaches=true" ;;
+    feed)
+        echo "notify.url=$(push_url)/notify"
+        echo "notify.key.file=$NOTIFY_KEY_FILE"
         ;;
     history-sink) echo "history.dir=$RUN/history" ;;
     esac
@@ -252,6 +258,7 @@ command_up() {
     build_release
     check_settings
     build_web
+    need_push
     make_keys
     start_kafka
     (umask 077 && command_properties >"$RUN/starling.properties")
@@ -272,6 +279,7 @@ command_up() {
         note "$name is ready"
     done
     running_addresses >>"$RUN/starling.properties"
+    start_push
     [ "$city" = 0 ] || start_city "$city"
 
     say "starling is up: $(page_url)/"
@@ -333,6 +341,7 @@ command_status() {
         name=$(basename "$file")
         case $name in
         kafka) printf '%-16s %-8s %s\n' kafka "$(running kafka && echo up || echo down)" "$(kafka_address)" ;;
+        push) printf '%-16s %-8s %s\n' push "$(running push && echo up || echo down)" "$(push_url)" ;;
         city) printf '%-16s %-8s\n' city "$(running city && echo up || echo down)" ;;
         *)
             printf '%-16s %-8s ops http://%s  readyz %s\n' "$name" "$(running "$name" && echo up || echo down)" \

@@ -26,7 +26,8 @@ import { NoticePreferences } from './notice-preferences.js';
 import { Notices } from './notices.js';
 import { keepPage, workOffline } from './offline.js';
 import { translatePage } from './preferences.js';
-import { INVITATION_KEY, PROBLEM_KEY, TOKEN_KEY, USER_KEY } from './session.js';
+import { Push } from './push.js';
+import { INVITATION_KEY, OPENS_KEY, PROBLEM_KEY, TOKEN_KEY, USER_KEY } from './session.js';
 import { Status } from './status.js';
 import { Strangers } from './strangers.js';
 import { Tabs } from './tabs.js';
@@ -80,15 +81,10 @@ const card = new Card({
 });
 document.addEventListener('card', ({ detail }) => card.open(detail));
 const trail = new Trail(map);
-const notices = new Notices(
-    showPerson,
-    (post, comment) => {
-        tabs.choose('feed');
-        feed.showComment(post, comment);
-    },
-);
+const notices = new Notices(showPerson, showComment);
+const push = new Push($('push-choice'), config.pushUrl, showWhatItOpens);
 const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news), known });
-new Belongings({ api: () => api, erased: signOut });
+new Belongings({ api: () => api, erased: () => signOut(true) });
 new NoticePreferences(() => api);
 const gate = new Gate({
     demo: config.demo,
@@ -109,6 +105,19 @@ const gate = new Gate({
 function showPerson(who) {
     tabs.choose('feed');
     feed.showPerson(who);
+}
+
+/** @param {string} post @param {string | null} comment */
+function showComment(post, comment) {
+    tabs.choose('feed');
+    feed.showComment(post, comment);
+}
+
+/** What a notification is about: at once, or when somebody is signed in. @param {{user?: string, post?: string, comment?: string | null}} opens */
+function showWhatItOpens(opens) {
+    if (!api) sessionStorage.setItem(OPENS_KEY, JSON.stringify(opens));
+    else if (opens.post) showComment(opens.post, opens.comment ?? null);
+    else if (opens.user) showPerson(opens.user);
 }
 
 /** Whom I know by name. */
@@ -165,6 +174,10 @@ function signIn(token, start = null) {
     const invitation = sessionStorage.getItem(INVITATION_KEY);
     sessionStorage.removeItem(INVITATION_KEY);
     if (invitation) friends.find(invitation);
+    push.signIn(token, user);
+    const opens = sessionStorage.getItem(OPENS_KEY);
+    sessionStorage.removeItem(OPENS_KEY);
+    if (opens) showWhatItOpens(JSON.parse(opens));
     me?.forget();
     const ended = () => {
         strangers.setMode(me.mode);
@@ -225,7 +238,9 @@ function makeClient(token) {
     return made;
 }
 
-function signOut() {
+/** @param {boolean} erased there is no such user any more */
+function signOut(erased = false) {
+    push.signOut(erased);
     sessionStorage.removeItem(TOKEN_KEY);
     follow(false);
     wander(false);
@@ -256,14 +271,15 @@ function forgetPlace() {
 }
 
 /**
- * #token=JWT&at=LAT,LNG, of which nothing stays in the address bar. Whoever follows a link must not report their place as somebody else
+ * #token=JWT&at=LAT,LNG, #friend=WHO, or what a notification opens (#user=USER, #post=POST&comment=COMMENT), of which nothing stays in the address bar. Whoever follows a link must not report their place as somebody else
  * without knowing: only a demonstration takes a token so, and it asks first.
  */
 function signInFromAddress() {
     const given = new URLSearchParams(location.hash.slice(1));
-    if (!given.has('token') && !given.has('at') && !given.has('friend')) return false;
+    if (!['token', 'at', 'friend', 'user', 'post'].some((one) => given.has(one))) return false;
     history.replaceState(null, '', location.pathname + location.search);
     if (given.has('friend')) sessionStorage.setItem(INVITATION_KEY, given.get('friend'));
+    if (given.has('user') || given.has('post')) sessionStorage.setItem(OPENS_KEY, JSON.stringify(Object.fromEntries(given)));
     const brought = config.demo ? given.get('token')?.trim() : null;
     if (brought) {
         gate.ask(brought, () => signIn(brought, parsePosition(given.get('at') ?? '')));
@@ -438,7 +454,7 @@ setInterval(() => {
 
 // ---- what people do ---------------------------------------------------------------------------------------------
 
-$('sign-out').addEventListener('click', signOut);
+$('sign-out').addEventListener('click', () => signOut());
 $('new-token').addEventListener('click', () => {
     $('me').open = false;
     gate.openEmpty();

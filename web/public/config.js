@@ -1,11 +1,11 @@
 // The settings that the page reads before anybody has signed in.
 
-const DEFAULTS = { ws_url: '', tile_url: '', map_url: '', map_attribution: '', radius_m: 8046.72, demo: false, oidc: null };
+const DEFAULTS = { ws_url: '', push_url: '', tile_url: '', map_url: '', map_attribution: '', radius_m: 8046.72, demo: false, oidc: null };
 const DATE_IS_EXACT_TO_MS = 2000;
 
 /**
  * The page's settings, and from the answer's date what is known of the server's clock before anything is reported.
- * @returns {Promise<{complete: boolean, wsUrl: string, radiusM: number, clockOffsetMs: number,
+ * @returns {Promise<{complete: boolean, wsUrl: string, pushUrl: string, radiusM: number, clockOffsetMs: number,
  *     ground: {tileUrl: string, mapUrl: string, attribution: string},
  *     demo: boolean, oidc: {issuer: string, client_id: string, scope: string} | null}>}
  */
@@ -27,6 +27,7 @@ export async function loadConfig() {
     return {
         complete,
         wsUrl: webSocketUrl(config.ws_url, location),
+        pushUrl: config.push_url,
         ground: { tileUrl: config.tile_url, mapUrl: config.map_url, attribution: config.map_attribution },
         radiusM: config.radius_m,
         demo: config.demo,

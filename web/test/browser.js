@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { after, afterEach, before, beforeEach } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { chromium } from 'playwright-core';
@@ -109,7 +110,7 @@ export async function showFeed() {
 
 /** Waits until both are the same. @template T @param {() => Promise<[T, T]>} pair what there is, and what there must be */
 export async function becomes(pair) {
-    for (const end = Date.now() + PATIENCE_MS; ; await page.waitForTimeout(50)) {
+    for (const end = Date.now() + PATIENCE_MS; ; await sleep(50)) {
         const [is, expected] = await pair();
         if (isDeepStrictEqual(is, expected)) return;
         if (Date.now() > end) assert.deepEqual(is, expected);

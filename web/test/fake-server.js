@@ -50,6 +50,7 @@ export class FakeServer {
     map = null; // GeoJSON
     tiles = ''; // the address of another server's, with {z}, {x} and {y}
     attribution = '';
+    push = ''; // the address of a receiver that tells people while the page is closed
     #sockets = new Set();
     #http = createServer((request, response) => this.#serve(request, response));
     #ws = new WebSocketServer({ noServer: true, handleProtocols: () => 'starling.v1' });
@@ -231,7 +232,7 @@ export class FakeServer {
         if (pathname === '/demo/people.json') return this.people ? json(200, { people: this.people }) : json(404, {});
         if (pathname === '/v1/config') {
             const map = { tile_url: this.tiles, map_url: this.map ? '/map.geojson' : '', map_attribution: this.attribution };
-            return json(200, { ws_url: `ws://127.0.0.1:${this.port}/`, ...map, radius_m: this.radiusM, ...(this.people && { demo: true }), ...(this.oidc && { oidc: this.oidc }) });
+            return json(200, { ws_url: `ws://127.0.0.1:${this.port}/`, push_url: this.push, ...map, radius_m: this.radiusM, ...(this.people && { demo: true }), ...(this.oidc && { oidc: this.oidc }) });
         }
         if (this.map && pathname === '/map.geojson') return json(200, this.map);
         if (pathname.startsWith('/v1/')) {
@@ -291,7 +292,7 @@ export class FakeServer {
             const images = this.tiles ? new URL(this.tiles).origin : '';
             response.writeHead(200, {
                 'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
-                'content-security-policy': `img-src 'self' data: ${images}; frame-ancestors 'none'`,
+                'content-security-policy': `img-src 'self' data: ${images}; frame-ancestors 'none'; connect-src 'self' ws: wss: ${this.push && new URL(this.push).origin}`,
             });
             response.end(file);
         } catch {

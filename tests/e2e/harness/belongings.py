@@ -8,7 +8,7 @@ from .waiting import eventually
 
 KINDS = 'account', 'friends', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'notices', 'comments', 'edits', \
     'likes', 'reports', 'history'
-TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like')}
+TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like', 'approach')}
 
 
 class Belongings:

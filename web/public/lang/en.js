@@ -382,6 +382,11 @@ export default {
     isNew: 'New',
     noNotices: 'Your notices cannot be read. {why}',
     postGone: 'This post cannot be seen any more.',
+    tellWhileClosed: 'Tell me while the page is closed',
+    toldWhileClosed: 'You are told here from now on, until you sign out.',
+    tellForbidden: 'This browser does not let the page show notifications. Its settings for this site say so.',
+    noPushService: 'This browser reaches no push service, so nothing can be told. {why}',
+    notToldWhileClosed: 'This was not changed. {why}',
 
     // ---- what the server says ----
     serverSays: '{detail}',

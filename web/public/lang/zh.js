@@ -372,6 +372,11 @@ export default {
     isNew: '新',
     noNotices: '无法读取你的通知。{why}',
     postGone: '这条动态已无法查看。',
+    tellWhileClosed: '页面关闭时也通知我',
+    toldWhileClosed: '从现在起会在此通知你，直到你退出登录。',
+    tellForbidden: '此浏览器不允许本页面显示通知。请查看浏览器对本网站的设置。',
+    noPushService: '此浏览器无法连接推送服务，因此无法通知。{why}',
+    notToldWhileClosed: '未能更改。{why}',
 
     // ---- what the server says ----
     serverSays: '服务器回答：{detail}',

@@ -102,6 +102,41 @@ TEST(broken_answers_are_errors, struct world *world) {
     }
 }
 
+/* Posts to a listener; the request as it has come. */
+static void post_signed(struct world *world, const char *key, char request[4096]) {
+    char url[64];
+    struct answer answer = {.count = 0};
+    FREED_BUFFER body = {0};
+    buffer_string(&body, "The quick brown fox jumps over the lazy dog");
+    int listener = local_socket(true, url, sizeof url), fd;
+    ssize_t size = 0;
+    http_post_signed(world->client, url, key, &body, 5000, answer_take, &answer);
+    world_until(world, (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0);
+    do {
+        ssize_t more;
+        world_until(world, (more = recv(fd, request + size, 4095 - (size_t)size, 0)) > 0);
+        size += more;
+        request[size] = '\0';
+    } while (!strstr(request, "lazy dog"));
+    const char *reply = "HTTP/1.1 204 No Content\r\n\r\n";
+    assert_int_equal(send(fd, reply, strlen(reply), 0), strlen(reply));
+    world_until(world, answer.count);
+    assert_true(answer.code == 0 && answer.status == 204);
+    close(fd);
+    close(listener);
+}
+
+TEST(a_post_is_signed_where_there_is_a_key, struct world *world) {
+    char request[4096];
+    post_signed(world, "key", request);
+    assert_contains(request, "POST / HTTP/1.1\r\n");
+    assert_contains(request, "\r\nContent-Type: application/json\r\n");
+    assert_contains(request, "\r\nStarling-Signature: "
+                             "sha256=f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8\r\n");
+    post_signed(world, "", request);
+    assert_null(strstr(request, "Signature"));
+}
+
 /* The environment's proxies are for the world outside, not for peers. */
 TEST(proxies_are_not_used, struct world *world) {
     setenv("http_proxy", "http://127.0.0.1:1", 1);

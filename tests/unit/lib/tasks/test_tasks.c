@@ -435,6 +435,24 @@ TEST(test_effects_wait_for_room, struct world *w) {
     FAKE_UNTIL(&w->loop, w->told == 3 && is_committed(5));
 }
 
+/* The product had no room for the last two of three. */
+TEST(test_effects_are_repeated_from_where_the_product_says, struct world *w) {
+    start_running(w);
+    FAKE_UNTIL(&w->loop, is_committed(2));
+    w->held = 3;
+    for (int i = 0; i < 3; i++) add(&FACTS, "more");
+    FAKE_UNTIL(&w->loop, w->told == 3 && is_committed(3) && tasks_position(w->tasks, &FACTS, P) == 5);
+    tasks_repeat(w->tasks, &FACTS, P, 5); // nothing was carried out from there on
+    tasks_repeat(w->tasks, &FACTS, P, 3);
+    assert_int_equal(tasks_position(w->tasks, &FACTS, P), 3);
+    FAKE_UNTIL(&w->loop, w->told == 5 && tasks_position(w->tasks, &FACTS, P) == 5);
+    assert_int_equal(count(w, FACTS_STORE, 0), 5); // they are not taken again
+    w->held = INT64_MAX;
+    FAKE_UNTIL(&w->loop, is_committed(5));
+    add(&FACTS, "six");
+    FAKE_UNTIL(&w->loop, w->told == 6 && is_committed(6));
+}
+
 TEST(test_what_is_lost_is_carried_out_again, struct world *w) {
     start_running(w);
     FAKE_UNTIL(&w->loop, is_committed(2));

@@ -80,7 +80,8 @@ TEST(test_settings_say_what_is_read_and_how_notices_are_told) {
                         "\"reply\":{\"live\":true,\"push\":true},"
                         "\"request\":{\"live\":true,\"push\":true},"
                         "\"accepted\":{\"live\":true,\"push\":true},"
-                        "\"like\":{\"live\":false,\"push\":true}}");
+                        "\"like\":{\"live\":false,\"push\":true},"
+                        "\"approach\":{\"live\":true,\"push\":true}}");
     settings.read_time = 1700000000000;
     settings.read_kind = NOTICE_OF_REPLY;
     settings.read_number = 9;

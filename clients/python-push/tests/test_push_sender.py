@@ -1,0 +1,139 @@
+"""What is sent where, and what comes of an answer. tests/e2e/test_push.py sends really."""
+import json
+
+import pytest
+
+from starling_push import main, sender
+from starling_push.gateway import Away
+from starling_push.notices import Notice
+from starling_push.sender import SERVICES, Sender, Vapid, compose, pause_s, service_of, topic_header
+from starling_push.store import Message, Store, Subscription
+
+SERVICE = 'https://push.example'
+SUBSCRIPTION = Subscription(f'{SERVICE}/a', SERVICE, 'key', 'secret', 'en')
+
+
+def now_ms():
+    return int(sender.time.time() * 1000)
+
+
+def message(what='follow', subject=None, comment=None, people=1):
+    return Message(SUBSCRIPTION, 'topic', 0, 1, Notice('one', 7, what, 9, subject, comment, now_ms()), people)
+
+
+@pytest.mark.parametrize('endpoint, known', [
+    ('https://fcm.googleapis.com/fcm/send/x', True), ('https://updates.push.services.mozilla.com/wpush/v2/x', True),
+    ('https://wns2-par02p.notify.windows.com/w/?token=x', True), ('https://web.push.apple.com/x', True), ('http://fcm.googleapis.com/x', False),
+    ('https://fcm.googleapis.com.evil.example/x', False), ('https://push.apple.com@evil.example/', False), ('https://evil.example/.push.apple.com', False),
+    ('https://evil.example\\.push.apple.com/x', False), ('https://evil.example .push.apple.com/x', False), ('https://evil.example\t.push.apple.com/x', False),
+    ('https://evil.example?.push.apple.com', False), ('https://evil.example#.push.apple.com', False), ('https://127.0.0.1/', False),
+    ('https://fcm.googleapis.com:99999/', False), ('https://fcm.googleapis.com:8443/', False), ('fcm.googleapis.com', False)])
+def test_push_services(endpoint, known):
+    assert (service_of(endpoint, SERVICES) is not None) == known
+
+
+def test_pauses_grow_to_a_bound():
+    pauses = [pause_s(tries, 1.0) for tries in range(30)]
+    assert pauses == sorted(pauses) and pauses[0] == 2 and pauses[-1] == 3600 and pause_s(30, 0.0) == 1800
+
+
+def test_what_the_page_reads():
+    assert json.loads(compose(message(), 'Mira')) | {'time': 0} == {
+        'title': 'Mira follows you', 'tag': 'topic', 'lang': 'en', 'time': 0, 'opens': {'user': '9'}}
+    assert json.loads(compose(message('reply', 'post:123', '12'), 'Mira'))['opens'] == {'post': '123', 'comment': '12'}
+    assert json.loads(compose(message('reply', 'photo:1', '12'), 'Mira'))['opens'] == {}
+
+
+def test_the_topic_differs_between_browsers():
+    other = Subscription(SUBSCRIPTION.endpoint, SERVICE, 'key', 'another secret', 'en')
+    made = topic_header(SUBSCRIPTION, 'topic')
+    assert len(made) == 32 and made == topic_header(SUBSCRIPTION, 'topic') != topic_header(other, 'topic')
+
+
+def test_a_signature_is_made_once_for_half_a_day(tmp_path):
+    key = main.vapid_key(tmp_path / 'vapid.pem')
+    assert (tmp_path / 'vapid.pem').stat().st_mode & 0o777 == 0o600
+    assert main.public_key(key) == main.public_key(main.vapid_key(tmp_path / 'vapid.pem'))
+    vapid = Vapid(key, 'mailto:ops@example.org')
+    header = vapid.header('https://push.example/a', 1000.0)
+    assert header == vapid.header('https://push.example/b', 1000.0 + 6 * 3600 - 1)
+    assert header != vapid.header('https://other.example/a', 1000.0)
+    assert header != vapid.header('https://push.example/a', 1000.0 + 6 * 3600)
+
+
+class Names:
+    away = False
+
+    def names(self, users):
+        if self.away:
+            raise Away('away')
+        return dict.fromkeys(users, 'Mira')
+
+
+@pytest.fixture
+def lane(tmp_path, monkeypatch):
+    """What one thread does, with a push service that answers what the test says: lane.answers."""
+    store, names = Store(tmp_path / 'push.db'), Names()
+    one = Sender(store, names, Vapid(main.vapid_key(tmp_path / 'vapid.pem'), 'mailto:ops@example.org'), [SERVICE], rand=lambda: 1.0)._lanes[0]
+    one.store, one.names, one.posted, one.answers = store, names, [], []
+
+    def post(session, subscription, body, headers, timeout_s):
+        one.posted.append((json.loads(body), headers))
+        return one.answers.pop(0)
+
+    monkeypatch.setattr(sender, 'post', post)
+    store.subscribe(7, SUBSCRIPTION, True, now_ms())
+    yield one
+    store.close()
+
+
+def send(lane, answer, **notice):
+    lane.answers = [answer]
+    lane.store.take([Notice(**{'id': 'one', 'user': 7, 'what': 'follow', 'sender': 9, 'subject': None, 'comment': None, 'time': now_ms(), **notice})], now_ms())
+    message = lane.store.next(SERVICE, now_ms(), ())
+    lane._send(None, message)
+
+
+def waits_s(lane):
+    due = lane.store.due(SERVICE)
+    return None if due is None else (due - now_ms()) / 1000
+
+
+@pytest.mark.parametrize('status', [200, 201, 202])
+def test_taken(lane, status):
+    send(lane, (status, None))
+    assert waits_s(lane) is None
+    [(body, headers)] = lane.posted
+    assert body['title'] == 'Mira follows you' and headers['Urgency'] == 'normal' and 86_390 <= int(headers['TTL']) <= 86_400
+
+
+@pytest.mark.parametrize('status', [404, 410])
+def test_gone(lane, status):
+    send(lane, (status, None))
+    assert lane.store.subscriptions(7) == []
+
+
+@pytest.mark.parametrize('answer, wait', [((500, None), 2), ((503, 60.0), 60), ((429, 0.0), 2), ('no answer', 2)])
+def test_not_now(lane, answer, wait):
+    send(lane, answer)
+    assert wait - 1 < waits_s(lane) <= wait and len(lane.store.subscriptions(7)) == 1
+
+
+@pytest.mark.parametrize('status', [301, 400, 401, 403, 413])
+def test_never(lane, status):
+    send(lane, (status, None))
+    assert waits_s(lane) is None and len(lane.store.subscriptions(7)) == 1
+
+
+def test_a_name_is_waited_for_but_not_for_long(lane):
+    lane.names.away = True
+    send(lane, (201, None))
+    assert lane.posted == [] and waits_s(lane) > 0
+    send(lane, (201, None), id='two', what='reply', subject='post:1', comment='5', time=now_ms() - 61_000)
+    assert lane.posted[0][0]['title'] == 'User 9 answers you'
+
+
+def test_near_friends_are_urgent_and_soon_no_news(lane):
+    send(lane, (201, None), what='approach')
+    [(_, headers)] = lane.posted
+    assert headers['Urgency'] == 'high' and 590 <= int(headers['TTL']) <= 600

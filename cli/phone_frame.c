@@ -30,6 +30,11 @@ void phone_frame_watch_feed(struct buffer *frame, const char *version) {
     buffer_byte(frame, '}');
 }
 
+void phone_frame_watch_notices(struct buffer *frame) {
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"watch\",\"what\":\"notices\"}");
+}
+
 void phone_frame_location(struct buffer *frame, struct geo_point at, int64_t time) {
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"location\"");

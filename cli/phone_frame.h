@@ -10,5 +10,6 @@
 void phone_frame_hello(struct buffer *frame, const char *token, struct geo_point at, int64_t time);
 void phone_frame_hello_alone(struct buffer *frame, const char *token);  /* without a position: shows nobody */
 void phone_frame_watch_feed(struct buffer *frame, const char *version); /* "": of no page yet */
+void phone_frame_watch_notices(struct buffer *frame);
 void phone_frame_location(struct buffer *frame, struct geo_point at, int64_t time);
 void phone_frame_more(struct buffer *frame, const char *after); /* the next page, from the cursor of the last one on */

@@ -1,5 +1,5 @@
-/* `starling watch` shows the list of one user's phone in a terminal. It is one more device of that user: the phone's connection ends
- * when this one begins. */
+/* `starling watch` shows the list of one user's phone in a terminal, and new notices. It is one more device of that user: the phone's
+ * connection ends when this one begins. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,6 +32,8 @@ struct live_watch {
     struct terminal *terminal; /* NULL: no page, or not yet, or no longer */
     int64_t clock_ahead_ms;    /* the server's clock before ours */
     int64_t radius_m;
+    int64_t unread;      /* notices; -1: not known */
+    int64_t notified_ms; /* those of before were shown, or were there before us */
     struct error *error;
 };
 
@@ -46,13 +48,15 @@ static void draw(void *context) {
     int rows, columns;
     terminal_size(&rows, &columns);
     screen_sorted(watch->screen, &count);
-    char *heading =
-        mem_format("User %" PRId64 " at %.5f, %.5f: %zu near within %" PRId64 " m%s", watch->user, watch->at.lat / 1e7,
-                   watch->at.lng / 1e7, count, watch->radius_m, phone_welcomed(watch->phone) ? "" : " (connecting)");
+    struct buffer heading = {.data = NULL};
+    buffer_format(&heading, "User %" PRId64 " at %.5f, %.5f: %zu near within %" PRId64 " m", watch->user,
+                  watch->at.lat / 1e7, watch->at.lng / 1e7, count, watch->radius_m);
+    if (watch->unread >= 0) buffer_format(&heading, ", %" PRId64 " unread", watch->unread);
+    if (!phone_welcomed(watch->phone)) buffer_string(&heading, " (connecting)");
     buffer_clear(&watch->picture);
-    screen_draw(watch->screen, &watch->picture, heading, now_ms(watch), rows);
+    screen_draw(watch->screen, &watch->picture, buffer_cstring(&heading), now_ms(watch), rows);
     terminal_draw(watch->terminal, (const char *)watch->picture.data, watch->picture.size);
-    free(heading);
+    buffer_free(&heading);
 }
 
 /* A line, when the output is no terminal. */
@@ -107,8 +111,40 @@ static int take_welcome(struct live_watch *watch, const json_t *frame) {
     }
     watch->clock_ahead_ms = server_time - clock_wall_ms();
     watch->radius_m = (int64_t)radius_m;
+    if (watch->unread < 0) watch->notified_ms = server_time;
     loop_timer_again(watch->report, (uint64_t)report_every_s * 1000, (uint64_t)report_every_s * 1000);
     note(watch, "connected");
+    phone_frame_watch_notices(&watch->frame);
+    phone_send(watch->phone, &watch->frame);
+    return 0;
+}
+
+static int take_notice(struct live_watch *watch, const json_t *item, int64_t *newest_ms) {
+    const char *what;
+    int64_t user, time, count = 1;
+    if (json_want_text(item, "what", &what, NULL) || json_want_int(item, "user", 0, INT64_MAX, &user, NULL) ||
+        json_want_int(item, "time", 0, INT64_MAX, &time, NULL) ||
+        json_want_int(item, "count", 2, INT64_MAX, &count, NULL) == -EINVAL)
+        return -EBADMSG;
+    if (time <= watch->notified_ms) return 0;
+    if (time > *newest_ms) *newest_ms = time;
+    struct buffer line = {.data = NULL};
+    buffer_string(&line, "notice ");
+    terminal_put_text(&line, what);
+    buffer_format(&line, " %" PRId64, user);
+    if (count > 1) buffer_format(&line, " of %" PRId64, count);
+    note(watch, buffer_cstring(&line));
+    buffer_free(&line);
+    return 0;
+}
+
+static int take_notices(struct live_watch *watch, const json_t *frame) {
+    const json_t *items = json_object_get(frame, "items");
+    int64_t newest_ms = watch->notified_ms;
+    if (json_want_int(frame, "unread", 0, INT64_MAX, &watch->unread, NULL) || !json_is_array(items)) return -EBADMSG;
+    for (size_t i = json_array_size(items); i-- > 0;) // the oldest first
+        if (take_notice(watch, json_array_get(items, i), &newest_ms)) return -EBADMSG;
+    watch->notified_ms = newest_ms;
     return 0;
 }
 
@@ -126,6 +162,7 @@ static int take(void *context, const char *type, const json_t *frame) {
     int code = 0; // a newer server may say more than we know
     if (!strcmp(type, "welcome")) code = take_welcome(watch, frame);
     if (!strcmp(type, "nearby")) code = take_nearby(watch, frame);
+    if (!strcmp(type, "notices")) code = take_notices(watch, frame);
     if (!strcmp(type, "update")) code = screen_update(watch->screen, frame);
     draw(watch);
     return code;
@@ -204,7 +241,7 @@ static int start(struct live_watch *watch, struct phone_options *phone) {
 static int run(struct cli *cli, int argc, char **argv) {
     const char *at = NULL;
     struct error error = {.text = ""};
-    struct live_watch watch = {.cli = cli, .error = &error, .page = terminal_is_there()};
+    struct live_watch watch = {.cli = cli, .error = &error, .page = terminal_is_there(), .unread = -1};
     struct phone_options phone = {.cli = cli,
                                   .context = &watch,
                                   .start = begin,
@@ -234,6 +271,6 @@ static int run(struct cli *cli, int argc, char **argv) {
 const struct cli_command WATCH_COMMAND = {
     .name = "watch",
     .synopsis = "USER [--at LAT,LNG] [--ws URL] [--token TOKEN] [--ca FILE]",
-    .summary = "a user's list as it changes",
+    .summary = "a user's list, and new notices, as they come",
     .run = run,
 };

@@ -106,34 +106,63 @@ static int list_items(struct replies *replies, const struct rpc_asked *asked, en
     return code;
 }
 
-static void list(void *context, struct http_request *request, const struct rpc_asked *asked) {
-    static const char *const RELATIONS[] = {"",          "following",  "followers", "muted",
-                                            "requested", "requesting", NULL}; // of enum relation
-    struct replies *replies = context;
-    int relation = text_word(asked->texts[RPC_RELATION], RELATIONS);
-    int64_t user = asked->numbers[RPC_USER], next;
+static int list_page(struct replies *replies, const struct rpc_asked *asked, enum relation relation,
+                     struct error *error) {
+    int64_t next;
     size_t total;
-    struct error error;
-    if (relation < 0) {
-        rpc_bad_query(request);
-        return;
-    }
-    replies_start(replies, "{\"items\":[");
-    int code = list_items(replies, asked, (enum relation)relation, &next, &error);
+    int code = list_items(replies, asked, relation, &next, error);
     if (!code)
-        code = relation_lists_count(replies->options.relations, asked->partition, user, (enum relation)relation, &total,
-                                    &error);
-    if (code) {
-        replies_store_failed(replies, request, asked->partition, code, &error);
-        return;
-    }
+        code = relation_lists_count(replies->options.relations, asked->partition, asked->numbers[RPC_USER], relation,
+                                    &total, error);
+    if (code) return code;
     buffer_string(&replies->body, "],\"next\":");
     if (next < 0)
         buffer_string(&replies->body, "null");
     else
         buffer_format(&replies->body, "%" PRId64, next);
     buffer_format(&replies->body, ",\"total\":%zu}", total);
-    http_reply_json(request, 200, &replies->body);
+    return 0;
+}
+
+/* Of these ids, which rise, those that the list has: each of its chunks is read once at most. */
+static int list_known(struct replies *replies, const struct rpc_asked *asked, enum relation relation,
+                      const int64_t *known, size_t count, struct error *error) {
+    struct id_list *ids = &replies->ids;
+    size_t put = 0, at;
+    ids->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!i || (ids->count && ids->items[ids->count - 1] < known[i])) {
+            int code = relation_lists_slice(replies->options.relations, asked->partition, asked->numbers[RPC_USER],
+                                            relation, known[i] - 1, ids, error);
+            if (code) return code;
+        }
+        if (id_list_find(ids, known[i], &at))
+            buffer_format(&replies->body, "%s{\"user\":%" PRId64 "}", put++ ? "," : "", known[i]);
+    }
+    buffer_string(&replies->body, "]}");
+    return 0;
+}
+
+static void list(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    static const char *const RELATIONS[] = {"",          "following",  "followers", "muted",
+                                            "requested", "requesting", NULL}; // of enum relation
+    struct replies *replies = context;
+    int relation = text_word(asked->texts[RPC_RELATION], RELATIONS);
+    const char *text = asked->texts[RPC_IDS];
+    int64_t known[RPC_KNOWN_MAX];
+    size_t count;
+    struct error error;
+    if (relation < 0 || (text && *text && !text_numbers(text, known, RPC_KNOWN_MAX, &count))) {
+        rpc_bad_query(request);
+        return;
+    }
+    replies_start(replies, "{\"items\":[");
+    int code = text && *text ? list_known(replies, asked, (enum relation)relation, known, count, &error)
+                             : list_page(replies, asked, (enum relation)relation, &error);
+    if (code)
+        replies_store_failed(replies, request, asked->partition, code, &error);
+    else
+        http_reply_json(request, 200, &replies->body);
 }
 
 /* ---- questions ---- */

@@ -17,7 +17,8 @@
  *                                                         is so old at most. Only {user}: another partition's owner knows, the author's
  *     GET /peer/user/USER                                 {followers, following, requesting, posts, visibility, notices: {read,
  *                                                         preferences}, handle if there is one}
- *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}; with `ids`, which rise: {items}, of these
+ *                                                         users those who are on it
  *     GET /peer/handles/PARTITION?ids                     {items: [handle or null]} of users, who may be of other partitions: false where
  *                                                         those are not served here
  *     GET /peer/notices/USER?after&limit&hidden           {items: [notice], next, read: the newest that the user has read, preferences,

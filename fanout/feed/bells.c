@@ -14,6 +14,7 @@
 enum {
     ITEMS_MAX = 20,        /* of a frame */
     SENT_MAX = 400,        /* ids that a session is known to have */
+    APART_MS = 300,        /* two questions of a bell, however often its list changes */
     PAUSE_MS = 50,         /* before a list is asked for again that is still old; it doubles */
     PAUSE_MOST_MS = 10000, /* also where the owner is away */
     WHAT_MAX = 32          /* "notices:" and a user */
@@ -30,8 +31,8 @@ struct bell {
     bool watches, showing; /* showing: within screen_watch_show */
     struct bell_question *question;
     struct loop_timer *later;
-    int64_t pause_ms;
-    json_t *list; /* that has something to tell; NULL: none */
+    int64_t pause_ms, asked_ms; /* asked: by the loop's clock */
+    json_t *list;               /* that has something to tell; NULL: none */
     bool told;
     json_int_t unread;       /* as the session was told */
     struct notice_key *sent; /* newest first, without the user */
@@ -166,6 +167,7 @@ static void ask(struct bell *bell) {
     if (bell->question || !bell->watches) return;
     struct bell_question *question = MEM_NEW(&(struct bell_question){.bell = bell});
     bell->question = question;
+    bell->asked_ms = (int64_t)uv_now(bell->bells->options.loop);
     notice_list_ask(bell->bells->options.owners, bell->bells->options.sights, session_user(bell->session), answered,
                     question);
 }
@@ -176,8 +178,9 @@ static void ask_now(void *context) { ask(context); }
 void bells_stale(struct bells *bells, struct session *session, int64_t after_ms) {
     struct bell *bell = *place_of(bells, session);
     if (!bell || bell->question || !bell->watches) return;
+    int64_t apart_ms = bell->asked_ms + APART_MS - (int64_t)uv_now(bells->options.loop);
     if (!bell->showing) bell->pause_ms = 0;
-    ask_later(bell, after_ms);
+    ask_later(bell, after_ms > apart_ms ? after_ms : apart_ms);
 }
 
 /* ---- sessions ---- */

@@ -117,7 +117,7 @@ static bool put_comment(const struct comment_wish *wish, struct buffer *body, st
     return good;
 }
 
-/* Likes from the outcome to the answer, which says 0 to whoever may not see the post: a like may be taken back all the same. */
+/* Likes from the outcome to the answer. Whoever may not see the post may take a like back all the same, and is told that there is no post. */
 struct likes_answer {
     struct http_request *request;
     enum answer_form form;
@@ -126,11 +126,12 @@ struct likes_answer {
 
 static void likes_seen(void *context, enum sight_answer answer) {
     struct likes_answer *liked = context;
-    int64_t likes = answer == SIGHT_YES ? liked->likes : 0;
-    if (liked->form == ANSWER_LIKES)
-        http_reply_format(liked->request, 200, "{\"likes\":%" PRId64 "}", likes);
+    if (answer != SIGHT_YES)
+        comments_unseen(liked->request, answer);
+    else if (liked->form == ANSWER_LIKES)
+        http_reply_format(liked->request, 200, "{\"likes\":%" PRId64 "}", liked->likes);
     else
-        http_reply_format(liked->request, 200, "{\"likes\":%" PRId64 ",\"liked\":%s}", likes,
+        http_reply_format(liked->request, 200, "{\"likes\":%" PRId64 ",\"liked\":%s}", liked->likes,
                           liked->form == ANSWER_LIKED ? "true" : "false");
     free(liked);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "event/topics.h"
 #include "ingest/feed/parts.h"
+#include "ingest/limits.h"
 #include "posts/notice_list.h"
 #include "users/notice.h"
 
@@ -70,6 +71,7 @@ static void get_notices(void *state, const struct call *call) {
     }
     if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
     wanted.limit = (size_t)limit;
+    http_add_work(call->request, 1 + NOTICES_KEPT / LIMITS_ROWS); // all are read, whatever the page
     notice_list_ask(gateway->owners, gateway->sights, call->claims.user, listed, MEM_NEW(&wanted));
 }
 

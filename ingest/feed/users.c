@@ -11,6 +11,7 @@
 #include "ids/ids.h"
 #include "ingest/feed/follower_wish.h"
 #include "posts/post_json.h"
+#include "ingest/limits.h"
 #include "ingest/user_lists.h"
 #include "json/json.h"
 #include "users/handle.h"
@@ -260,11 +261,80 @@ static void list(struct feed_gateway *gateway, const struct call *call, const ch
 static void get_followers(void *state, const struct call *call) { list(state, call, "followers"); }
 static void get_following(void *state, const struct call *call) { list(state, call, "following"); }
 
+/* ---- those whom the caller follows and who follow a user ---- */
+
+/* A page is of so many whom the caller follows, however few of them follow the user: of other lists it tells nothing that is not public. */
+struct known_request {
+    struct user_list list;
+    const struct feed_gateway *gateway;
+    int64_t user;
+    json_t *following; /* the page of the caller's list; NULL: not known yet */
+};
+
+static void known_free(struct known_request *known) {
+    json_decref(known->following);
+    free(known);
+}
+
+static void known_listed(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct known_request *known = context;
+    if (owners_answered(known->list.request, code, status)) {
+        json_t *page = json_parse(text, size, NULL);
+        if (page) json_object_set(page, "next", json_object_get(known->following, "next"));
+        user_list_show_page(&known->list, page);
+    }
+    known_free(known);
+}
+
+/* The ids of a page of users, with commas; nothing if there are none. */
+static void put_ids(struct buffer *ids, const json_t *page) {
+    const json_t *items = json_object_get(page, "items");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        int64_t user;
+        if (json_want_int(json_array_get(items, i), "user", 0, INT64_MAX, &user, NULL)) continue;
+        if (ids->size) buffer_byte(ids, ',');
+        text_int(ids, user);
+    }
+}
+
+static void known_following(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct known_request *known = context;
+    struct buffer ids = {0};
+    bool answered = owners_answered(known->list.request, code, status);
+    if (answered) known->following = json_parse(text, size, NULL);
+    json_object_del(known->following, "total"); // of all whom the caller follows
+    put_ids(&ids, known->following);
+    if (ids.size) {
+        rpc_ask(known->gateway->owners, &ASK_LIST,
+                RPC_VALUES(RPC_INT(USER, known->user), RPC_TEXT(RELATION, "followers"),
+                           RPC_TEXT(IDS, buffer_cstring(&ids))),
+                PEER_TIMEOUT_MS, known_listed, known);
+    } else {
+        if (answered) user_list_show_page(&known->list, json_incref(known->following));
+        known_free(known);
+    }
+    buffer_free(&ids);
+}
+
+static void get_known_followers(void *state, const struct call *call) {
+    const struct feed_gateway *gateway = state;
+    int64_t after = -1, limit = RPC_KNOWN_MAX;
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, RPC_KNOWN_MAX, &limit)) return;
+    struct known_request *known = MEM_NEW(
+        &(struct known_request){.list = list_of(gateway, call), .gateway = gateway, .user = call->values[0].user});
+    http_add_work(call->request, 1 + 2 * limit / LIMITS_ROWS);
+    rpc_ask(gateway->owners, &ASK_LIST,
+            RPC_VALUES(RPC_INT(USER, call->claims.user), RPC_TEXT(RELATION, "following"), RPC_INT(LIMIT, limit),
+                       RPC_INT(AFTER, after)),
+            PEER_TIMEOUT_MS, known_following, known);
+}
+
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/users", get_users, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}", get_user, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}/posts", get_posts, NEEDS_TOKEN},
     {"GET", "/v1/users/{user}/followers", get_followers, NEEDS_TOKEN},
+    {"GET", "/v1/users/{user}/followers/known", get_known_followers, NEEDS_USER},
     {"GET", "/v1/users/{user}/following", get_following, NEEDS_TOKEN},
 };
 const struct endpoint_list USERS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -42,7 +42,7 @@ const struct rpc_question ASK_USER = {
 const struct rpc_question ASK_LIST = {"a page of followers, followed or muted users",
                                       "list",
                                       {RPC_USER},
-                                      {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20)}};
+                                      {TEXT(RELATION, 1, ANY), BEHIND, LIMIT(1100, 20), PLAIN(IDS, 0, ANY)}};
 const struct rpc_question ASK_HANDLE = {"the user who has a handle", "handle", {RPC_PARTITION}, {TEXT(HANDLE, 1, ANY)}};
 const struct rpc_question ASK_HANDLES = {"the handles of users", "handles", {RPC_PARTITION}, {PLAIN(IDS, 1, ANY)}};
 const struct rpc_question ASK_NOTICES = {

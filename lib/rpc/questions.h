@@ -25,6 +25,8 @@ enum {
     RPC_PARTS_MAX = 2,
     RPC_RULES_MAX = 10,
     RPC_IDS_MAX = 1100,
+    RPC_KNOWN_MAX =
+        400, /* users who are looked for in a list: 8 KB of a path, and as many chunks of the list at most */
     RPC_READERS_MAX = 250,
     RPC_PAGE_MAX = 1000 /* of routers and comments */
 };

@@ -19,6 +19,7 @@ import xml.etree.ElementTree
 import pytest
 from harness.cluster import build_folder
 from harness.command import Running, fails
+from harness.feed import Feed
 from harness.geo import HOME, at, distance_m
 from harness.meanwhile import at_once
 from harness.processes import clean_environment
@@ -547,6 +548,26 @@ def test_watch_prints_what_happens_to_a_list(shared_cluster, users):
             assert line.endswith('Ben ?[31m 本')
             phone.report(*at(30_000))
             running.wait_line(rf'Z gone {ben}$')
+        assert running.interrupt() == (0, '')
+
+
+def test_watch_prints_new_notices(make_cluster, users):
+    ada, ben, cleo, dora = users(4)
+    cluster = make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(sinks=0, feeds=1)
+    feed = Feed(cluster)
+    feed.follow(ben, ada)
+    eventually(lambda: feed.http(ada).ok('GET', '/v1/notices')['unread'] == 1)
+    with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url) as running:
+        running.wait_line('Z connected$')
+        feed.follow(cleo, ada)
+        line = running.wait_line('Z notice ')
+        assert line.endswith(f'Z notice follow {cleo} of 2'), line
+        cluster.fanouts[0].kill()
+        running.wait_line('Z disconnected$')
+        cluster.fanouts[0].start()
+        feed.follow(dora, ada)
+        running.wait_line(rf'Z notice follow {dora} of 3$')
+        assert len([line for line in running.lines if 'Z notice ' in line]) == 2
         assert running.interrupt() == (0, '')
 
 

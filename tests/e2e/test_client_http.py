@@ -176,6 +176,7 @@ def test_lists_have_names_and_handles(people):
         assert api('follow', ada) is True and a('follow', user) is True and api('addFriend', ada) and a('addFriend', user)
     for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
         eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
+    eventually(lambda: c('follow', ben) and told(a.all('getKnownFollowers', ben, limit=1)) == wanted[1:], what='whom I know')
     for call in 'getUser', 'getProfileOf':
         shown = a(call, ben)
         assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')
@@ -237,6 +238,29 @@ def test_followers_are_accepted_declined_and_removed(people):
     eventually(lambda: closed(b), 10, what='the post is not for who follows no longer')
     eventually(lambda: closed(b, 'getPosts', ada, 'followers_only'), 10, what='nor are the others')
     assert (b('follow', ada), b('unfollow', ada), b('getMyRequests')['items']) == (False, False, [])
+
+
+def test_notices_are_counted_marked_as_read_and_chosen(people):
+    (ada, a), (ben, b), (cleo, c) = people
+    post = a('createPost', text='to be liked')['id']
+    for api in b, c:
+        api('likePost', post)
+    eventually(lambda: [(one['what'], one['post'], one['comment'], one['user'], one['count'], one['users']) for one in a('getNotices')['items']] == [
+        ('like', post, None, cleo, 2, [cleo, ben])], what='the likes, as one')
+    assert a('setVisibility', 'followers') == 'followers' and not b('follow', ada)
+    eventually(lambda: next((one['what'], one['user'], one['count'], one['users']) for one in a.all('getNotices', limit=1)) == (
+        'request', ben, 1, [ben]), what='the request')
+    page = a('getNotices', limit=1)
+    assert (page['unread'], len(page['items'])) == (2, 1)
+    assert a('markNoticesRead', page['items'][0]['id']) == a('getNotices')['unread'] == 0
+    assert a('acceptFollower', ben)
+    eventually(lambda: [(one['what'], one['user']) for one in b('getNotices')['items']] == [('accepted', ada)], what='the acceptance')
+    told = a('getNoticePreferences')
+    assert set(told) == {'follow', 'request', 'accepted', 'mention', 'reply', 'like'} and told['like'] != {'live': False, 'push': True}
+    assert a('setNoticePreferences', {'like': {'live': False, 'push': True}}) == {**told, 'like': {'live': False, 'push': True}}
+    assert a('getNoticePreferences')['like'] == {'live': False, 'push': True}
+    assert refused(a, 'markNoticesRead', 'x').code == 'bad_until'
+    assert refused(a, 'likePost', f'{post}/like').kind in ('TypeError', 'ValueError', 'IllegalArgumentException')
 
 
 def test_everything_is_exported_and_forgotten(people):

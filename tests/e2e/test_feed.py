@@ -7,7 +7,7 @@ import json
 import pytest
 
 from harness.feed import Feed
-from harness.http import Http
+from harness.http import Http, problem
 from harness.meanwhile import at_once
 from harness.waiting import eventually, now_ms
 
@@ -25,8 +25,8 @@ def test_status_shows_the_feed_processes(feed):
     found = json.loads(feed.cluster.starling('status', '--json', check=False).stdout)
     group, = [group for group in found['groups'] if group['group'] == feed.cluster.group('feed')]
     member, = group['members']
-    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'follower-commands', 'post-commands', 'name-commands',
-                                                             'timeline-requests')}
+    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'follower-commands', 'notice-commands', 'post-commands',
+                                                             'name-commands', 'timeline-requests')}
     assert {topic['topic'] for topic in group['topics']} == topics
     assert all(member['partitions'][topic] == [0, 1, 2, 3] for topic in topics)
 
@@ -280,6 +280,30 @@ def test_follows_in_both_directions(feed, users):
     eventually(lambda: feed.listed(fans[3], 'following', 2) == [])
     feed.post(star, 'one')
     assert feed.counts(star) == (6, 0, 1)
+
+
+def test_known_followers_are_those_whom_both_lists_have(feed, users):
+    me, star, stranger, *others = users(40)
+    followed, fans = others[::2], others[::3]
+    for other in followed:
+        feed.follow(me, other)
+    for fan in [stranger, *fans]:
+        feed.follow(fan, star)
+    known = sorted(set(followed) & set(fans))
+    assert 2 < len(known) < len(fans) < len(followed)
+
+    def listed(limit):
+        return [item['user'] for item in feed.http(me).items(f'/v1/users/{star}/followers/known', limit=limit)]
+
+    eventually(lambda: all(listed(limit) == known for limit in (1, 3, 400)))
+    page = feed.http(me).ok('GET', f'/v1/users/{star}/followers/known')
+    assert page.keys() == {'items', 'next'} and page['next'] is None and page['items'][0].keys() == {'user', 'name', 'avatar_url', 'handle'}
+    for alone in (stranger, star):
+        assert feed.http(alone).ok('GET', f'/v1/users/{star}/followers/known') == {'items': [], 'next': None}
+    problem(feed.http(me).get(f'/v1/users/{star}/followers/known', params={'limit': 401}), 400, 'bad_query')
+    for _ in range(2):  # who has unfollowed is no longer known
+        feed.http(me).ok('DELETE', f'/v1/follows/{known[0]}')
+    eventually(lambda: listed(2) == known[1:])
 
 
 def test_nobody_follows_or_mutes_himself(feed, ada):

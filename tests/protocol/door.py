@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
-from starling_client import Exported, Report, StarlingApi
+from starling_client import Exported, NoticePreference, Report, StarlingApi
 
 
 def snake(name):
@@ -22,16 +22,23 @@ def plain(value):
     if dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name != '_more'}
     if isinstance(value, dict):
-        return {re.sub('_(.)', lambda letter: letter[1].upper(), name): str(item) if name in ('user', 'owner') and item is not None else plain(item)
-                for name, item in value.items()}
+        return {re.sub('_(.)', lambda letter: letter[1].upper(), name): plain(text_of(name, item)) for name, item in value.items()}
     return list(map(plain, value)) if isinstance(value, (list, tuple)) else value
 
 
+def text_of(name, item):
+    if name == 'users':
+        return list(map(str, item))
+    return str(item) if name in ('user', 'owner') and item is not None else item
+
+
 def arguments_of(function, given):
-    """Users as numbers, also in lists, and reports as what they are."""
+    """Users as numbers, also in lists, and reports and preferences as what they are."""
     for value, parameter in zip(given, inspect.signature(function).parameters.values()):
         if isinstance(value, list):
             yield [Report(**one) if isinstance(one, dict) else int(one) for one in value]
+        elif isinstance(value, dict):
+            yield {kind: NoticePreference(**one) for kind, one in value.items()}
         else:
             yield int(value) if parameter.annotation == 'int' else value
 

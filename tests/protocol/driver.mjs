@@ -9,6 +9,7 @@ const options = JSON.parse(process.argv[2]);
 let giveToken = null;
 
 let feed = null;
+let notices = null;
 
 const client = new StarlingClient({
     url: options.url,
@@ -61,7 +62,16 @@ function watchFeed() {
     feed.on('error', ({ status, code }) => say('feed_error', { status, code }));
 }
 
+function watchNotices() {
+    notices = client.watchNotices();
+    notices.on('change', ({ unread, items, first }) =>
+        say('notices', { unread, items: items.map(({ id, what, user, count, users }) => [id, what, user, count, users]), first }),
+    );
+}
+
 const COMMANDS = {
+    watch_notices: watchNotices,
+    unwatch_notices: () => notices.close(),
     watch_feed: watchFeed,
     older: () => feed.older().catch(({ status, code }) => say('feed_error', { status, code })),
     unwatch_feed: () => feed.close(),

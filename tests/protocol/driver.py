@@ -15,7 +15,7 @@ def say(event, **members):
 
 class Driver:
     def __init__(self, options):
-        self._options, self._feed = options, None
+        self._options, self._feed, self._notices = options, None, None
         self._tokens = asyncio.Queue()
         self._client = StarlingClient(options['url'], options.get('token') or self._ask, options.get('lat'), options.get('lng'),
                                       prefetch=options.get('prefetch', False), stale_after=options.get('stale_after_s'),
@@ -58,6 +58,12 @@ class Driver:
                 list=[[post.id, str(post.user), post.name, post.text, post.unavailable] for post in feed.list],
                 has_more=feed.has_more, complete=feed.complete, version=feed.version)
 
+    def _watch_notices(self):
+        self._notices = self._client.watch_notices()
+        self._notices.on_event(lambda event: say(
+            'notices', unread=event.unread, first=event.first,
+            items=[[one.id, one.what, str(one.user), one.count, list(map(str, one.users))] for one in event.items]))
+
     async def _older(self):
         try:
             await self._feed.older()
@@ -73,6 +79,10 @@ class Driver:
             self._asking = asyncio.ensure_future(self._older())
         elif do == 'unwatch_feed':
             self._feed.close()
+        elif do == 'watch_notices':
+            self._watch_notices()
+        elif do == 'unwatch_notices':
+            self._notices.close()
         else:
             getattr(self._client, do)(**arguments)
 

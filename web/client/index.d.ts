@@ -179,6 +179,8 @@ export class StarlingClient {
      * @throws RangeError not a subject
      */
     watchComments(subject: string): LiveThread;
+    /** Tells my notices from now on, as they come. One at a time: an earlier one is closed. */
+    watchNotices(): LiveNotices;
 }
 
 export interface Post {
@@ -399,20 +401,40 @@ export interface User extends WholeProfile {
     readonly follow?: 'following' | 'requested' | null;
 }
 
-/** Somebody follows, mentions or answers me. */
+/** request: asks to follow me. accepted: I may follow. reply: answers my comment, or comments on what is mine. like: of such a one. */
+export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like';
+
+/** What somebody does that is about me; many of one day that are alike are one. */
 export interface Notice {
     /** The same event has the same one. */
     readonly id: string;
-    readonly what: 'follow' | 'mention' | 'reply';
-    /** The user who does so. */
+    readonly what: NoticeKind;
+    /** The user who does so; of many, the newest one. */
     readonly user: string;
-    /** The id of the post that mentions me, or below which the answer is; null: a follow. */
+    /** The id of the post that mentions me or is liked, or below which the comment is; null: there is none. */
     readonly post: string | null;
-    /** The id of the comment that mentions or answers me; null: there is none. */
+    /** The id of the comment that mentions or answers me, or is liked; null: there is none. */
     readonly comment: string | null;
     /** ms since the epoch. */
     readonly time: number;
+    /** How many users do so. */
+    readonly count: number;
+    /** The newest of them, three at most. */
+    readonly users: readonly string[];
 }
+
+export interface NoticePage extends Page<Notice> {
+    /** How many of the whole list are unread: the first ones. */
+    unread: number;
+}
+
+/** live: open screens are told at once. push: devices are told. */
+export interface NoticePreference {
+    readonly live: boolean;
+    readonly push: boolean;
+}
+
+export type NoticePreferences = { readonly [kind in NoticeKind]?: NoticePreference };
 
 /** after: the `next` of the page before. limit: 1 to 1000, default 20. */
 export interface ListQuery {
@@ -597,7 +619,13 @@ export class StarlingApi {
     getFeed(query?: ListQuery & { from?: number; to?: number }): Promise<FeedPage>;
 
     /** A page of my notices, newest first. The server keeps 200. */
-    getNotices(query?: ListQuery): Promise<Page<Notice>>;
+    getNotices(query?: ListQuery): Promise<NoticePage>;
+    /** All up to that notice are read, on all devices. Resolves to how many are unread now. */
+    markNoticesRead(until: string): Promise<number>;
+    /** How I am told of each kind. */
+    getNoticePreferences(): Promise<NoticePreferences>;
+    /** Kinds that are not named stay as they are. Resolves to what holds now. */
+    setNoticePreferences(preferences: NoticePreferences): Promise<NoticePreferences>;
 
     /** A page of strangers nearby, nearest first. Only who shares with everybody may ask: else not_public. */
     getStrangers(query?: ListQuery): Promise<Strangers>;
@@ -718,6 +746,8 @@ export class StarlingApi {
     mutesNearby(user: string): Promise<boolean>;
     /** By user id, rising. */
     getFollowers(user: string, query?: ListQuery): Promise<People>;
+    /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of `limit`, and may be empty with a `next`. */
+    getKnownFollowers(user: string, query?: ListQuery): Promise<Page<ListedUser>>;
     getFollowing(user: string, query?: ListQuery): Promise<People>;
     /** Whether the user follows the other one. */
     follows(user: string, other: string): Promise<boolean>;
@@ -833,6 +863,34 @@ export class LiveThread {
     connected(): void;
     told(frame: any): void;
     stale(frame: any): void;
+}
+
+export interface NoticesChange {
+    unread: number;
+    /** The newest that were not told before, newest first: at most 20, of the kinds whose preference is live. */
+    items: Notice[];
+    /** These were there before: nothing has happened. */
+    first: boolean;
+}
+
+export interface NoticesEvents {
+    change: NoticesChange;
+}
+
+/** My notices, live: made by StarlingClient.watchNotices. One of many users takes the place of that of the same what, post, comment and day (UTC). */
+export class LiveNotices {
+    constructor(parts: { say: (frame: Record<string, unknown>) => void });
+
+    /** null: not known yet. */
+    readonly unread: number | null;
+
+    on<K extends keyof NoticesEvents>(type: K, listener: (event: NoticesEvents[K]) => void): () => void;
+    /** Ends it. */
+    close(): void;
+
+    /** For StarlingClient, which passes on connections and frames. */
+    connected(): void;
+    told(frame: any): void;
 }
 
 export const SUBPROTOCOL: 'starling.v1';

@@ -31,6 +31,7 @@ export {
     Unreachable,
 } from './src/errors.js';
 export { LiveFeed } from './src/feed.js';
+export { LiveNotices } from './src/notices.js';
 export { LiveThread } from './src/thread.js';
 export { compareIds } from './src/posts.js';
 export { PAGE_SIZE } from './src/nearby.js';

@@ -22,6 +22,7 @@ import { Gate } from './gate.js';
 import { FriendRows } from './list.js';
 import { MapLater } from './map-later.js';
 import { Me } from './me.js';
+import { NoticePreferences } from './notice-preferences.js';
 import { Notices } from './notices.js';
 import { keepPage, workOffline } from './offline.js';
 import { translatePage } from './preferences.js';
@@ -84,6 +85,7 @@ const notices = new Notices(showPerson, showComment);
 const push = new Push($('push-choice'), config.pushUrl, showWhatItOpens);
 const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news), known });
 new Belongings({ api: () => api, erased: () => signOut(true) });
+new NoticePreferences(() => api);
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -165,7 +167,7 @@ function signIn(token, start = null) {
         client = makeClient(token);
         client.connect();
         feed.signIn(api, client, user);
-        notices.signIn(api, user);
+        notices.signIn(api, client, user);
         friends.signIn(api, user);
         trail.signIn(api);
     }
@@ -181,11 +183,7 @@ function signIn(token, start = null) {
         strangers.setMode(me.mode);
         render();
     };
-    me = new Me(api, subject, problem, ended, (posts, before) => {
-        feed.mineAreFor(posts);
-        notices.mineAreFor(posts);
-        if (posts !== before) notices.read(); // all who asked to follow me may do so now
-    });
+    me = new Me(api, subject, problem, ended, (posts) => feed.mineAreFor(posts));
     const mine = me;
     mine.load().then(() => {
         if (me !== mine) return;

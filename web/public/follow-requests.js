@@ -13,7 +13,7 @@ const $ = (id) => document.getElementById(id);
 
 export class FollowRequests {
     #list;
-    #mayCome = true;
+    #api = null;
 
     /** @param {(user: string) => void} show @param {() => void} changed */
     constructor(show, changed) {
@@ -32,31 +32,22 @@ export class FollowRequests {
 
     /** @param {import('./api.js').Api | null} api null: signed out */
     signIn(api) {
-        this.#mayCome = true;
-        if (api === null) return this.#list.open(null);
-        return this.#list.open((query) => api.getFollowRequests({ ...query, limit: PAGE }), ACTS(api));
-    }
-
-    /** @param {import('../client/index.js').Visibility} posts who sees my posts: everybody may follow me without asking */
-    mineAreFor(posts) {
-        this.#mayCome = posts === 'followers';
+        this.#api = api;
+        this.#list.open(null);
     }
 
     read() {
-        return this.#list.again();
-    }
-
-    /** As far as somebody may have asked since. */
-    readNew() {
-        return this.#mayCome ? this.read() : Promise.resolve();
+        const api = this.#api;
+        if (this.complete) this.#list.again();
+        else this.#list.open((query) => api.getFollowRequests({ ...query, limit: PAGE }), ACTS(api));
     }
 
     get count() {
         return this.#list.total;
     }
 
-    /** @param {string} user */
-    has(user) {
-        return this.#list.has(user);
+    /** Something was read. */
+    get complete() {
+        return this.#list.complete;
     }
 }

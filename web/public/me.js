@@ -28,8 +28,7 @@ export class Me {
      * @param {string} user
      * @param {(message: string) => void} problem told what a person should know
      * @param {() => void} ended called when my sharing has ended by itself
-     * @param {(posts: import('../client/index.js').Visibility, before: import('../client/index.js').Visibility | null) => void} postsAreFor told who
-     *        sees my posts, as the server says, and who did
+     * @param {(posts: import('../client/index.js').Visibility) => void} postsAreFor told who sees my posts, as the server says
      */
     constructor(api, user, problem, ended, postsAreFor) {
         this.#api = api;
@@ -119,16 +118,16 @@ export class Me {
         this.#showVisibility(posts);
         try {
             const now = await this.#api.setVisibility(posts);
-            if (wish === this.#wishes) this.#hearVisibility(now, before);
+            if (wish === this.#wishes) this.#hearVisibility(now);
         } catch (error) {
             if (wish === this.#wishes) this.#showVisibility(before);
             this.#problem(t('visibilityNotChanged', { why: reason(error) }));
         }
     }
 
-    #hearVisibility(posts, before = posts) {
+    #hearVisibility(posts) {
         this.#showVisibility(posts);
-        this.#postsAreFor(posts, before);
+        this.#postsAreFor(posts);
     }
 
     #showVisibility(posts) {

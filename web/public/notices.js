@@ -1,15 +1,13 @@
-// Notices of follows, mentions and answers, and who asks to follow me: a button with the number of new ones and of those who ask, and the
-// lists behind it. The page asks for them once a minute, as the server does not push them. The lists change when they are opened, and not
-// under the reader's finger.
+// Notices: a button with the number of unread ones, which the connection tells, and the list behind it, with those on top who ask to follow
+// me. Opening it reads the list and marks it as read, on all devices. The list changes when it is opened, and not under the reader's finger.
 
 import { setText } from './dom.js';
 import { FollowRequests } from './follow-requests.js';
 import { displayName, hueOf, initials, plain } from './format.js';
-import { Seen } from './seen.js';
 import { Announcer } from './status.js';
 import { ago, reason, words } from './words.js';
 
-const EVERY_MS = 60_000;
+const NAMED = 2; // of many users
 
 const $ = (id) => document.getElementById(id);
 
@@ -19,20 +17,17 @@ export class Notices {
     #showPerson;
     #showComment;
     #announcer = new Announcer($('notices-announce'));
+    #tabs = new BroadcastChannel('starling.notices'); // only the newest tab of a user is connected
     #api = null;
-    /** @type {Seen | null} */
-    #seen = null;
+    #user = null;
     /** Newest first. @type {Notice[]} */
     #list = [];
     #next = null;
     #read = false;
     #asked = 0; // pages so far: the answer to an earlier question than the last one is dropped
-    #dueAt = 0;
-    #count = 0;
+    #unread = 0;
+    #fresh = 0; // so many of the list were unread when it was opened
     #requests;
-    #told = 0; // new ones and requests
-    /** Those that were new when they were shown. @type {Set<string>} */
-    #fresh = new Set();
     /** user -> profile */
     #people = new Map();
     /** notice -> what was written */
@@ -48,72 +43,78 @@ export class Notices {
     constructor(showPerson, showComment) {
         this.#showPerson = showPerson;
         this.#showComment = showComment;
-        this.#requests = new FollowRequests((user) => this.#leave(() => showPerson(user)), () => this.#show());
+        this.#requests = new FollowRequests((user) => this.#leave(() => showPerson(user)), () => this.#render());
+        this.#tabs.onmessage = ({ data: { user, unread } }) => user === this.#user && this.#count(unread);
         $('notices').addEventListener('toggle', () => this.#toggled());
         $('older-notices').addEventListener('click', () => this.#older());
     }
 
-    /** @param {import('./api.js').Api} api @param {string} user */
-    signIn(api, user) {
+    /** @param {import('./api.js').Api} api @param {import('../client/index.js').StarlingClient} client @param {string} user */
+    signIn(api, client, user) {
         this.signOut();
         this.#api = api;
-        this.#seen = new Seen(localStorage, user);
-        this.#hear([this.#requests.signIn(api), this.#readNewest()]);
+        this.#user = user;
+        this.#requests.signIn(api);
+        client.watchNotices().on('change', ({ unread, items, first }) => api === this.#api && this.#heard(unread, items.length > 0, first));
     }
 
     signOut() {
-        this.#api = this.#seen = this.#next = null;
+        this.#api = this.#user = this.#next = null;
         this.#read = false;
         this.#asked += 1;
         this.#list = [];
-        this.#count = this.#told = 0;
+        this.#fresh = 0;
         this.#requests.signIn(null);
-        this.#fresh.clear();
         this.#people.clear();
         this.#texts.clear();
         $('notices').open = false;
         this.#complain('');
-        this.#render();
+        this.#count(0);
     }
 
     /** Time goes by. @param {number} now the server's time */
     tick(now) {
         this.#now = now;
-        if (!$('notices').open && performance.now() >= this.#dueAt) this.#hear([this.#requests.readNew(), this.#readNewest()]);
         for (const row of this.#rows.values()) row.tick(now);
     }
 
     #toggled() {
-        if ($('notices').open) {
-            this.#show();
-            this.read();
-        } else {
-            this.#fresh.clear();
-            this.#complain('');
-        }
+        this.#fresh = 0;
+        this.#complain('');
+        if (!$('notices').open || !this.#api) return this.#render();
+        this.#requests.read();
+        this.#open();
     }
 
-    /** @param {import('../client/index.js').Visibility} posts who sees my posts */
-    mineAreFor(posts) {
-        this.#requests.mineAreFor(posts);
+    /** @param {number} unread @param {boolean} isNew something that I want to be told at once @param {boolean} first it was there before */
+    #heard(unread, isNew, first) {
+        this.#tell(unread);
+        if (!isNew || unread === 0) return;
+        this.#announcer.gather(() => words.newNotices(this.#unread));
+        if (!first) $('notices').querySelector('svg').animate(RINGING, matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 600);
     }
 
-    /** Asks what is new, and who asks to follow me. */
-    read() {
-        if (this.#api) this.#hear([this.#requests.read(), this.#readNewest()]);
+    /** The server has said so: the other tabs hear it, too. @param {number} unread */
+    #tell(unread) {
+        this.#count(unread);
+        this.#tabs.postMessage({ user: this.#user, unread });
     }
 
-    /** Both are told of in one sentence. @param {Promise<void>[]} answers */
-    async #hear(answers) {
-        const before = this.#told;
-        await Promise.all(answers);
-        if (this.#told > before) this.#announcer.gather(() => words.noticesAndRequests(this.#count, this.#requests.count));
+    #count(unread) {
+        this.#unread = unread;
+        this.#render();
     }
 
-    /** The newest page. */
-    #readNewest() {
-        this.#dueAt = performance.now() + EVERY_MS;
-        return this.#ask(null, (items) => (this.#list = items));
+    /** The newest page is read now. */
+    async #open() {
+        const api = this.#api;
+        const page = await this.#ask(null, (items) => (this.#list = items));
+        if (!page) return;
+        this.#fresh = page.unread;
+        this.#tell(page.unread);
+        if (page.unread === 0 || page.items.length === 0) return;
+        const unread = await api.markNoticesRead(page.items[0].id).catch(() => null); // else they are unread the next time, too
+        if (unread !== null && api === this.#api) this.#tell(unread);
     }
 
     async #older() {
@@ -122,54 +123,33 @@ export class Notices {
         if (this.#rows.size > before) $('notice-list').children[before].querySelector('button').focus();
     }
 
-    /** @param {string | null} after @param {(items: Notice[]) => void} take */
+    /** @param {string | null} after @param {(items: Notice[]) => void} take @returns the page, unless it is of no use */
     async #ask(after, take) {
-        if (!this.#api) return;
         const number = (this.#asked += 1);
         const answer = await this.#api.getNotices({ after }).catch((error) => ({ error }));
-        if (number !== this.#asked) return;
+        if (number !== this.#asked || !$('notices').open) return null;
         if ('error' in answer) return this.#complain(words.noNotices(reason(answer.error)));
         take(answer.items.filter(({ what }) => what in words.notice));
         this.#next = answer.next;
         this.#read = true;
         this.#complain('');
-        this.#show();
-    }
-
-    #show() {
-        const news = this.#seen?.news(this.#list) ?? [];
-        const open = $('notices').open;
-        this.#count = open ? 0 : news.filter((notice) => !this.#isWaiting(notice)).length;
-        if (open) {
-            for (const { id } of news) this.#fresh.add(id);
-            this.#seen?.add(this.#list);
-            this.#meet();
-            this.#readTexts();
-        }
-        this.#told = this.#count + this.#requests.count;
+        this.#meet();
+        this.#readTexts();
         this.#render();
-    }
-
-    /** Of a request that stands above the list. @param {Notice} notice */
-    #isWaiting({ what, user }) {
-        return what === 'request' && this.#requests.has(user);
+        return answer;
     }
 
     /** Asks who the users of the list are. */
-    #meet() {
+    async #meet() {
         const api = this.#api;
-        for (const user of new Set(this.#list.map((notice) => notice.user))) {
-            if (this.#people.has(user)) continue;
-            this.#people.set(user, { user, name: null });
-            api?.getUser(user).then(
-                (person) => {
-                    if (api !== this.#api) return;
-                    this.#people.set(user, person);
-                    this.#render();
-                },
-                () => api === this.#api && this.#people.delete(user), // the next time, then
-            );
-        }
+        const strangers = [...new Set(this.#list.flatMap(named))].filter((user) => !this.#people.has(user));
+        if (strangers.length === 0) return;
+        for (const user of strangers) this.#people.set(user, { user, name: null });
+        const people = await api.getUsers(strangers).catch(() => null);
+        if (api !== this.#api) return;
+        if (people === null) for (const user of strangers) this.#people.delete(user); // the next time, then
+        else for (const person of people) this.#people.set(person.user, person);
+        this.#render();
     }
 
     /** Asks what the notices of the list are about. */
@@ -191,12 +171,10 @@ export class Notices {
     }
 
     #render() {
-        const list = this.#list.filter((notice) => !this.#isWaiting(notice));
-        const more = this.#next !== null && this.#count === list.length ? '+' : '';
-        const [all, requests] = [this.#told, this.#requests.count];
-        setText($('notice-count'), all > 0 ? `${all}${more}` : '');
-        setText($('notice-words'), requests > 0 ? words.afterRequests(requests) : all > 0 ? words.afterNewNotices : '');
-        $('no-notices').hidden = list.length > 0 || requests > 0 || !this.#read;
+        setText($('notice-count'), this.#unread > 0 ? String(this.#unread) : '');
+        setText($('notice-words'), this.#unread > 0 ? words.afterNewNotices : '');
+        const list = this.#list.filter(({ what }) => what !== 'request' || !this.#requests.complete); // they stand above
+        $('no-notices').hidden = list.length > 0 || this.#requests.count > 0 || !this.#read;
         $('older-notices').hidden = this.#next === null;
         const listed = new Set(list.map(({ id }) => id));
         for (const [id, row] of this.#rows) {
@@ -207,7 +185,8 @@ export class Notices {
         list.forEach((notice, index) => {
             let row = this.#rows.get(notice.id);
             if (!row) this.#rows.set(notice.id, (row = new Row(notice, () => this.#chosen(notice))));
-            row.update(this.#people.get(notice.user) ?? { user: notice.user, name: null }, this.#fresh.has(notice.id), this.#texts.get(notice.id) ?? '', this.#now);
+            const people = named(notice).map((user) => this.#people.get(user) ?? { user, name: null });
+            row.update(people, this.#list.indexOf(notice) < this.#fresh, this.#texts.get(notice.id) ?? '', this.#now);
             const here = $('notice-list').children[index];
             if (here !== row.element) $('notice-list').insertBefore(row.element, here ?? null);
         });
@@ -225,9 +204,15 @@ export class Notices {
 
     #complain(message) {
         setText($('notices-problem'), message);
-        $('notices-problem').hidden = message === '' || !$('notices').open;
+        $('notices-problem').hidden = message === '';
+        return null;
     }
 }
+
+const RINGING = { rotate: ['0deg', '18deg', '-16deg', '10deg', '-6deg', '0deg'] };
+
+/** @param {Notice} notice */
+const named = ({ users }) => users.slice(0, NAMED);
 
 /** A notice: a button that says what it is about, and leads there. */
 class Row {
@@ -255,9 +240,9 @@ class Row {
         this.element.append(this.#button);
     }
 
-    update(person, fresh, text, now) {
-        setText(this.#avatar, initials(person));
-        setText(this.#what, words.notice[this.#notice.what](displayName(person)));
+    update(people, fresh, text, now) {
+        setText(this.#avatar, initials(people[0]));
+        setText(this.#what, words.notice[this.#notice.what](words.among(people.map(displayName), this.#notice.count), this.#notice));
         setText(this.#text, plain(text));
         setText(this.#new, fresh ? words.isNew : '');
         this.element.classList.toggle('new', fresh);

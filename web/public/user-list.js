@@ -50,11 +50,6 @@ export class UserList {
         return this.#complete;
     }
 
-    /** @param {string} user */
-    has(user) {
-        return this.#people.some((one) => one.user === user);
-    }
-
     /**
      * @param {((query: {after: any}) => Promise<import('../client/index.js').People>) | null} read a page; null: there is no list
      * @param {UserAct[]} [acts]
@@ -95,7 +90,7 @@ export class UserList {
         const same = JSON.stringify(people) === JSON.stringify(this.#people); // then what has the focus stays
         this.#people = people;
         this.#next = next;
-        this.#total = total;
+        this.#total = total ?? people.length;
         if (!same) this.#list.replaceChildren(...people.map((person) => this.#row(person)));
         this.#list.hidden = people.length === 0;
         this.#more.hidden = next === null;

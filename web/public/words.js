@@ -7,6 +7,11 @@ const DAY_MS = 86_400_000;
 
 const named = (key) => (person) => t(key, { name: displayName(person) });
 const counted = (key) => (count) => t(key, { count });
+const followedBy = ([first, second, ...others]) => {
+    const name = displayName(first);
+    if (others.length > 0) return t('followedByMany', { name, count: others.length + 1 });
+    return second ? t('followedByTwo', { name, other: displayName(second) }) : t('followedByOne', { name });
+};
 const because = (key) => (why) => t(key, { why });
 
 export const words = {
@@ -52,6 +57,7 @@ export const words = {
         followers: ({ followers: count }) => (count === undefined ? t('showFollowers') : t('followers', { count })),
         following: ({ following: number }) => (number === undefined ? t('showFollowing') : t('follows', { number })),
     },
+    followedBy,
     noneOf: { followers: t('noFollowers'), following: t('noFollowing') },
     noPeople: because('noPeople'),
     audience: { everybody: t('audienceEverybody'), followers: t('audienceFollowers') },
@@ -121,15 +127,21 @@ export const words = {
     noCommentsYet: t('noCommentsYet'),
     closed: t('closed'),
 
-    notice: {
-        follow: (name) => t('followsYou', { name }),
-        request: (name) => t('asksToFollowYou', { name }),
-        accepted: (name) => t('acceptedYou', { name }),
-        mention: (name) => t('mentionsYou', { name }),
-        reply: (name) => t('answersYou', { name }),
+    /** The first of so many. @param {string[]} names two at most @param {number} all */
+    among: ([name, second], all) => {
+        const count = all - (second === undefined ? 1 : 2);
+        const both = second === undefined ? name : t(count > 0 ? 'listed' : 'both', { name, second });
+        return { name: count > 0 ? t('andOthers', { names: both, count }) : both, count: all };
     },
-    noticesAndRequests: (notices, requests) => [notices > 0 && t('newNotices', { count: notices }), requests > 0 && t('newRequests', { count: requests })].filter(Boolean).join('; '),
-    afterRequests: counted('afterRequests'),
+    notice: {
+        follow: (who) => t('followsYou', who),
+        request: (who) => t('asksToFollowYou', who),
+        accepted: (who) => t('acceptedYou', who),
+        mention: (who) => t('mentionsYou', who),
+        reply: (who) => t('answersYou', who),
+        like: (who, { comment }) => t(comment === null ? 'likesYourPost' : 'likesYourComment', who),
+    },
+    newNotices: counted('newNotices'),
     afterNewNotices: t('afterNewNotices'),
     isNew: t('isNew'),
     noNotices: because('noNotices'),

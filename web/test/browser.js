@@ -77,6 +77,14 @@ export async function open(hash, { luck, clock, token = TOKEN, ...options } = {}
     await page.goto(address + (hash ?? ''));
 }
 
+/** Another tab of the same browser, signed in as the first one is. */
+export async function another() {
+    const other = await context.newPage();
+    await other.addInitScript(signInOnce, [TOKEN, `${HERE.lat}, ${HERE.lng}`]);
+    await other.goto(address);
+    return other;
+}
+
 /** Not again when the page is loaded again. */
 function signInOnce([token, place]) {
     if (window.name === 'signed in') return;

@@ -30,6 +30,8 @@ export class FakeFeed {
     asking = new Set();
     /** Who follows me, who asks to, and who sees my posts. */
     followers = new Set();
+    /** Who follow everybody else. */
+    known = new Set();
     requests = new Set();
     visibility = 'everybody';
     /** user -> {bio, url} */
@@ -39,8 +41,11 @@ export class FakeFeed {
     /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
     posts = [];
     complete = true;
-    /** Of me, the newest first, as on the wire. */
+    /** Of me, the newest first, as on the wire; and those of them that I have read. */
     notices = [];
+    seen = new Set();
+    /** kind -> {live, push} */
+    preferences = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like'].map((kind) => [kind, { live: true, push: true }]));
     /** The error that every request for the feed gets, if there is one: {status, code, detail, retryAfter}. */
     fail = null;
     /** Requests so far, as `METHOD path`. */
@@ -49,6 +54,7 @@ export class FakeFeed {
     loseAnswers = 0;
     #keys = new Map();
     #watchers = new Map();
+    #bells = new Map(); // who watches my notices -> the ids that were said
 
     /** @param {number} me @param {Map<number, string | null>} people */
     constructor(me, people) {
@@ -76,13 +82,68 @@ export class FakeFeed {
     notify(user, post = null, comment = null) {
         const time = Date.now();
         const [what, id] = post === null ? ['follow', `${time}.1.${user}`] : comment ? ['reply', `${time}.3.${comment}`] : ['mention', `${time}.2.${post}`];
-        this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
+        this.#ring({ id, what, user, subject: post && `post:${post}`, comment, time });
+    }
+
+    /** Many do the same, the newest first: one notice, in the place of the former. @param {string} what @param {number[]} users @param {number} count */
+    gather(what, users, count, post = null, comment = null) {
+        const [subject, time] = [post && `post:${post}`, Date.now()];
+        this.notices = this.notices.filter((one) => one.what !== what || one.subject !== subject || one.comment !== comment);
+        this.#ring({ id: `${time}.6.${users[0]}`, what, user: users[0], subject, comment, time, count, users: users.slice(0, 3) });
+    }
+
+    #ring(notice) {
+        this.notices.unshift(notice);
+        this.ringing();
+    }
+
+    /** Without requests that no longer wait. */
+    get listed() {
+        return this.notices.filter(({ what, user }) => what !== 'request' || this.requests.has(user));
+    }
+
+    get unread() {
+        return this.listed.filter(({ id }) => !this.seen.has(id)).length;
+    }
+
+    /** Those who watch are told how many are unread, and of those that they were not told of. */
+    ringing(listeners = [...this.#bells.keys()]) {
+        for (const say of listeners) {
+            const said = this.#bells.get(say);
+            const items = this.listed.slice(0, 20).filter(({ id, what }) => !said.has(id) && this.preferences[what].live);
+            for (const { id } of items) said.add(id);
+            say({ type: 'notices', unread: this.unread, items });
+        }
+    }
+
+    watchNotices(say) {
+        this.#bells.set(say, new Set());
+        this.ringing([say]);
+    }
+
+    unwatchNotices(say) {
+        this.#bells.delete(say);
+    }
+
+    #told(id, after, limit, body) {
+        if (id === 'preferences') {
+            Object.assign(this.preferences, body);
+            return [200, this.preferences];
+        }
+        if (id === 'read') {
+            for (const one of this.notices.slice(this.notices.findIndex((notice) => notice.id === body.until))) this.seen.add(one.id);
+            this.ringing();
+            return [200, { unread: this.unread }];
+        }
+        const items = this.listed.slice(after === null ? 0 : this.listed.findIndex((one) => one.id === after) + 1);
+        return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null, unread: this.unread }];
     }
 
     /** Somebody asks to follow me, or has accepted me. @param {number} user @param {'request' | 'accepted'} what */
     tell(user, what) {
         const time = Date.now();
-        this.notices.unshift({ id: `${time}.${what === 'request' ? 4 : 5}.${user}`, what, user, subject: null, comment: null, time });
+        if (what === 'request') this.requests.add(user);
+        this.#ring({ id: `${time}.${what === 'request' ? 4 : 5}.${user}`, what, user, subject: null, comment: null, time });
     }
 
     /** Somebody takes me. @param {number} user */
@@ -151,10 +212,7 @@ export class FakeFeed {
         if (what === 'posts' && method === 'POST') return this.#make(body);
         if (list === 'like') return this.#like(method, id);
         if (what === 'posts') return this.#one(method, id, list, body);
-        if (what === 'notices') {
-            const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
-            return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
-        }
+        if (what === 'notices') return this.#told(id, after, limit, body);
         if (what === 'visibility') return method === 'PUT' ? this.#see(body.posts) : [200, { posts: this.visibility }];
         if (what === 'follows' || what === 'followers') {
             if (id === 'requests') return this.#people(what === 'follows' ? this.asking : this.requests, after, limit);
@@ -165,7 +223,12 @@ export class FakeFeed {
         if (list === 'posts' && !this.sees(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') return this.#people(this.following, after, limit);
+        if (list === 'followers' && path.endsWith('/known')) return this.#people([...this.following].filter((user) => this.known.has(user)), after, limit, {});
         if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : this.people.keys(), after, limit);
+        if (what === 'users' && !id) {
+            const users = query.get('ids').split(',').map(Number);
+            return [200, { items: users.map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null })) }];
+        }
         if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
         return this.#user(Number(id), this.#handleOf(Number(id)));
@@ -258,6 +321,7 @@ export class FakeFeed {
         if (accepted && !this.requests.has(user) && !this.followers.has(user)) return [404, { code: 'no_request', detail: 'the user has not asked to follow' }];
         this.requests.delete(user);
         this.followers[accepted ? 'add' : 'delete'](user);
+        this.ringing();
         return accepted ? [200, { user, follower: true }] : [204];
     }
 
@@ -267,16 +331,17 @@ export class FakeFeed {
         if (posts === 'everybody') {
             for (const user of this.requests) this.followers.add(user);
             this.requests.clear();
+            this.ringing();
         }
         return [200, { posts: this.visibility }];
     }
 
     /** @param {Iterable<number>} users */
-    #people(users, after, limit) {
+    #people(users, after, limit, counted = { total: [...users].length }) {
         const all = [...users].sort((a, b) => a - b);
         const left = all.filter((user) => after === null || user > Number(after));
         const items = left.slice(0, limit).map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null }));
-        return [200, { items, next: left.length > limit ? items.at(-1).user : null, total: all.length }];
+        return [200, { items, next: left.length > limit ? items.at(-1).user : null, ...counted }];
     }
 
     #page(posts, after, limit) {

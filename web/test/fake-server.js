@@ -153,6 +153,7 @@ export class FakeServer {
         ws.on('close', () => {
             this.#sockets.delete(session);
             this.feed.unwatch(session.say);
+            this.feed.unwatchNotices(session.say);
             this.comments.unwatch(session.say);
         });
         ws.on('message', (data) => this.#received(session, JSON.parse(String(data))));
@@ -184,6 +185,7 @@ export class FakeServer {
         if (frame.type === 'more') return say(this.#page(session, Number(frame.after)));
         if (frame.type === 'watch' && frame.what === 'feed') return this.feed.watch(say, frame.version);
         if (frame.type === 'unwatch' && frame.what === 'feed') return this.feed.unwatch(say);
+        if (frame.type === 'watch' && frame.what === 'notices') return this.feed.watchNotices(say);
         if (frame.type === 'watch' && frame.what === 'comments') return this.comments.watch(say, frame.subject, frame.version);
         if (frame.type === 'unwatch' && frame.what === 'comments') return this.comments.unwatch(say, frame.subject);
         return say({ type: 'error', code: 'bad_frame', message: 'unknown type' });
@@ -304,6 +306,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     server.feed.fill(200);
     server.feed.notify(1003);
     server.feed.notify(1005, server.feed.posts.at(-1).id);
+    server.feed.gather('like', [1001, 1002, 1003], 14, server.feed.posts.at(-1).id);
     server.comments.discuss(server.feed.posts.at(-1).id);
     const address = await server.listen(Number(process.env.PORT ?? 0));
     let turn = 0;

@@ -229,6 +229,14 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     await page.keyboard.press('Enter');
     await becomes(async () => [await page.$$eval('#person-lists button', (all) => all.map(({ textContent }) => textContent)), ['0 posts', '31 followers', 'follows 12']]);
     await shows('#feed-end', /Nothing is posted here yet/);
+    assert.equal(await page.isVisible('#person-known'), false);
+    const [known, other] = [...server.feed.following].sort((a, b) => a - b);
+    server.feed.known = new Set([known, other]);
+    await page.click('#find');
+    await shows('#person-known', /^Followed by .+ and .+, whom you follow$/);
+    await page.click('#person-known');
+    await becomes(async () => [await page.$$eval('#person-people > li', (all) => all.map(({ dataset }) => Number(dataset.user))), [known, other]]);
+    await page.click('#person-posts');
     await page.click('#follow[data-follow="none"]');
     await page.waitForSelector('#follow[data-follow="following"]');
     assert.equal(server.feed.following.has(1020), true);

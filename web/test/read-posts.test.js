@@ -69,8 +69,12 @@ test('a follow is there, or asked for, or not', async () => {
     assert.deepEqual(['following', 'requested', null, undefined].map((follow) => followOf({ follow })), ['following', 'requested', 'none', null]);
 });
 
-test('notices and requests are told of in one sentence', () => {
-    assert.deepEqual([[0, 0], [1, 0], [0, 1], [2, 3]].map(([notices, requests]) => words.noticesAndRequests(notices, requests)), [
-        '', '1 new notice', '1 person asks to follow you', '2 new notices; 3 people ask to follow you',
+test('many of a kind are one notice, of two whom it names and of so many others', () => {
+    const said = (what, names, count, comment = null) => words.notice[what](words.among(names, count), { comment });
+    assert.deepEqual([said('like', ['Mira'], 1), said('like', ['Mira', 'Ben'], 2, '5'), said('like', ['Mira', 'Ben'], 14), said('like', ['Mira'], 2)], [
+        'Mira likes your post', 'Mira and Ben like your comment', 'Mira, Ben and 12 others like your post', 'Mira and 1 other like your post',
+    ]);
+    assert.deepEqual(['follow', 'request', 'accepted'].map((what) => said(what, ['Mira', 'Ben'], 1003)), [
+        'Mira, Ben and 1,001 others follow you', 'Mira, Ben and 1,001 others ask to follow you', 'Mira, Ben and 1,001 others accepted your requests to follow',
     ]);
 });

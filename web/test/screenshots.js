@@ -20,6 +20,7 @@ const PICTURES = {
     'page-dark': { ...WIDE, colorScheme: 'dark' },
     'page-phone': PHONE,
     'page-feed': PHONE,
+    'page-thread': PHONE,
 };
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 
@@ -38,6 +39,15 @@ async function webp(png) {
     return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
 }
 
+/** Of the first post that has comments. */
+async function openThread(page) {
+    const toggle = page.locator('.thread-toggle', { hasText: /^\d/ }).first();
+    const post = page.locator('#home > article', { has: toggle }).first();
+    await toggle.click();
+    await post.locator('.comment-text').first().waitFor();
+    await post.evaluate((element) => element.scrollIntoView());
+}
+
 for (const [name, options] of Object.entries(PICTURES)) {
     const context = await browser.newContext({ locale: 'en-IE', serviceWorkers: 'block', ...options });
     const page = await context.newPage();
@@ -46,7 +56,8 @@ for (const [name, options] of Object.entries(PICTURES)) {
     await page.waitForSelector('#state[data-state="online"]');
     await page.waitForSelector('#list > li');
     await page.waitForSelector('#home > article', { state: 'attached' });
-    if (name === 'page-feed') await page.click('#tab-feed');
+    if (name === 'page-feed' || name === 'page-thread') await page.click('#tab-feed');
+    if (name === 'page-thread') await openThread(page);
     await page.mouse.move(0, 0); // over nothing that changes under it
     await page.waitForTimeout(3000); // markers, map and pictures are in their places
     writeFileSync(`${folder}/${name}.webp`, await webp(await page.screenshot()));

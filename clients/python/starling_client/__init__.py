@@ -1,5 +1,5 @@
 """The friends near me, my home timeline and threads of comments, live, over starling's WebSocket (starling.v1); everything that users do
-over its HTTP API. README.md shows how; StarlingClient, LiveFeed, LiveThread and StarlingApi say everything."""
+over its HTTP API. README.md shows how; StarlingClient, LiveFeed, LiveThread, LiveNotices and StarlingApi say everything."""
 from .api import StarlingApi, draw_key
 from .client import SUBPROTOCOL, CloseCode, StarlingClient
 from .comments import Comment, CommentAround, CommentPage, OwnComment
@@ -10,11 +10,12 @@ from .errors import (ApiError, BadRequest, CertificateRefused, Conflict, Connect
 from .events import Change, ClientError, Event, Friend, State, StateChange, StrangersGone, Welcome
 from .feed import FeedChange, FeedEvent, LiveFeed
 from .geo import EARTH_RADIUS_M, distance_m
+from .live_notices import LiveNotices, NoticesChange
 from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, ThreadStale
 from .nearby import PAGE_SIZE
 from .people import (Audience, Exported, ExportPage, FriendOutcome, Friendship, NearbyFriend, NearbyPage, Place, Profile, Report, Reported,
                      Sharing, Watcher, WholeProfile)
-from .posts import Edit, FeedPage, ListedUser, Notice, Page, People, Post, Stranger, Strangers, User
+from .posts import Edit, FeedPage, ListedUser, Notice, NoticePage, NoticePreference, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
 
 __version__ = '0.2.0'
@@ -23,8 +24,9 @@ __all__ = ['ApiError', 'Audience', 'BadRequest', 'CertificateRefused', 'Change',
            'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost',
            'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'EARTH_RADIUS_M', 'Edit', 'Event', 'ExportPage',
            'Exported', 'FeedChange', 'FeedEvent', 'FeedPage', 'Forbidden', 'Friend', 'FriendOutcome', 'Friendship',
-           'InvalidPosition', 'ListedUser', 'LiveFeed', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NotAnEdge', 'NotConnected', 'NotFound',
-           'Notice', 'OwnComment', 'PAGE_SIZE', 'Page', 'People', 'Place', 'Post', 'Profile', 'ProtocolBroken', 'Report',
+           'InvalidPosition', 'ListedUser', 'LiveFeed', 'LiveNotices', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NotAnEdge', 'NotConnected',
+           'NotFound', 'Notice', 'NoticePage', 'NoticePreference', 'NoticesChange', 'OwnComment',
+           'PAGE_SIZE', 'Page', 'People', 'Place', 'Post', 'Profile', 'ProtocolBroken', 'Report',
            'Reported', 'SUBPROTOCOL', 'ServerOverloaded', 'ServerRestarting', 'ServerUnavailable', 'Sharing', 'StarlingApi',
            'StarlingClient', 'State', 'StateChange', 'Stranger', 'Strangers', 'StrangersGone', 'ThreadChange', 'ThreadCounters',
            'ThreadEvent', 'ThreadStale', 'TlsMismatch', 'Token', 'TokenExpired', 'TokenRefused', 'TooManyRequests', 'TooSlow',

@@ -16,9 +16,9 @@ from .errors import BadRequest
 from .geo import round_position
 from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
                      read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
-from .posts import (Edit, FeedPage, ListedUser, Notice, Page, People, Post, Strangers, User, read_edit, read_listed_user, read_notice, read_post,
-                    read_posts, read_strangers, read_user)
-from .requests import Requests, each, whole
+from .posts import (Edit, FeedPage, ListedUser, NoticePage, NoticePreference, Page, People, Post, Strangers, User, read_edit,
+                    read_listed_user, read_notice_preferences, read_notices, read_post, read_posts, read_strangers, read_user)
+from .requests import Requests, each, path, whole
 from .tokens import Token
 
 _Item = TypeVar('_Item')
@@ -51,34 +51,34 @@ class StarlingApi:
             'text': text, 'key': key or draw_key(), **({'media': media} if media else {})})))
 
     async def get_post(self, post: str) -> Post:
-        return whole(read_post(await self._http.ask(f'/v1/posts/{post}')))
+        return whole(read_post(await self._http.ask(path('posts', post))))
 
     async def edit_post(self, post: str, text: str, version: int, *, reason: str | None = None) -> Post:
         """Its author and moderators may, who give a reason. version: that was read; Conflict: somebody has edited it since, or 99 times."""
-        return whole(read_post(await self._http.decided('PUT', f'/v1/posts/{post}', edit_body(text, version, reason))))
+        return whole(read_post(await self._http.decided('PUT', path('posts', post), edit_body(text, version, reason))))
 
     async def get_post_edits(self, post: str, *, after: str | None = None, limit: int | None = None) -> Page[Edit]:
         """All versions of its text, the newest first."""
-        return await self._http.page(f'/v1/posts/{post}/edits', {'after': after, 'limit': limit}, each(read_edit))
+        return await self._http.page(path('posts', post, 'edits'), {'after': after, 'limit': limit}, each(read_edit))
 
     async def delete_post(self, post: str) -> None:
-        await self._http.decided('DELETE', f'/v1/posts/{post}')
+        await self._http.decided('DELETE', path('posts', post))
 
     async def like_post(self, post: str) -> int:
         """How many like it now; as unlike_post."""
-        return int((await self._http.decided('PUT', f'/v1/posts/{post}/like')).get('likes', 0))
+        return int((await self._http.decided('PUT', path('posts', post, 'like'))).get('likes', 0))
 
     async def unlike_post(self, post: str) -> int:
-        return int((await self._http.decided('DELETE', f'/v1/posts/{post}/like')).get('likes', 0))
+        return int((await self._http.decided('DELETE', path('posts', post, 'like'))).get('likes', 0))
 
     async def get_likes(self, post: str, *, after: int | None = None, limit: int | None = None) -> Page[ListedUser]:
         """Who likes a post, by user id, rising. Whom I have blocked is left out."""
-        return await self._http.page(f'/v1/posts/{post}/likes', {'after': after, 'limit': limit}, each(read_listed_user))
+        return await self._http.page(path('posts', post, 'likes'), {'after': after, 'limit': limit}, each(read_listed_user))
 
     async def get_posts(self, user: int, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                         limit: int | None = None) -> Page[Post]:
         """A page of a user's posts, newest first."""
-        return await self._http.page(f'/v1/users/{user}/posts', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit},
+        return await self._http.page(path('users', user, 'posts'), {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit},
                                      lambda answer: Page(read_posts(answer.get('items')), answer.get('next')))
 
     async def get_feed(self, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
@@ -87,9 +87,23 @@ class StarlingApi:
         return await self._http.page('/v1/feed', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit}, lambda answer: FeedPage(
             read_posts(answer.get('items')), answer.get('next'), answer.get('complete') is True, str(answer.get('version', ''))))
 
-    async def get_notices(self, *, after: str | None = None, limit: int | None = None) -> Page[Notice]:
+    async def get_notices(self, *, after: str | None = None, limit: int | None = None) -> NoticePage:
         """A page of my notices, newest first. The server keeps 200."""
-        return await self._http.page('/v1/notices', {'after': after, 'limit': limit}, each(read_notice))
+        return await self._http.page('/v1/notices', {'after': after, 'limit': limit}, lambda answer: NoticePage(
+            read_notices(answer.get('items')), answer.get('next'), int(answer.get('unread', 0))))
+
+    async def mark_notices_read(self, until: str) -> int:
+        """All up to that notice are read, on all devices. How many are unread now."""
+        return int((await self._http.decided('PUT', '/v1/notices/read', {'until': until})).get('unread', 0))
+
+    async def get_notice_preferences(self) -> dict[str, NoticePreference]:
+        """How I am told of each kind (`what` of notices)."""
+        return read_notice_preferences(await self._http.ask('/v1/notices/preferences'))
+
+    async def set_notice_preferences(self, preferences: dict[str, NoticePreference]) -> dict[str, NoticePreference]:
+        """Kinds that are not named stay as they are. What holds now."""
+        body = {kind: {'live': one.live, 'push': one.push} for kind, one in preferences.items()}
+        return read_notice_preferences(await self._http.decided('PUT', '/v1/notices/preferences', body))
 
     async def get_strangers(self, *, after: str | None = None, limit: int | None = None) -> Strangers:
         """A page of strangers nearby, nearest first. Only who shares with everybody may ask: else not_public."""
@@ -107,19 +121,19 @@ class StarlingApi:
     async def get_replies(self, subject: str, root: str, *, after: str | None = None, limit: int | None = None,
                           liked: bool = False) -> Page[Comment]:
         """The replies of a root, the oldest first."""
-        return await self._comments(f'{comments_path(subject)}/{root}/replies', after, limit, liked)
+        return await self._comments(comments_path(subject, root, 'replies'), after, limit, liked)
 
     async def get_answers(self, subject: str, comment: str, *, after: str | None = None, limit: int | None = None,
                           liked: bool = False) -> Page[Comment]:
         """The replies that answer a reply, the oldest first; of a root, all its replies."""
-        return await self._comments(f'{comments_path(subject)}/{comment}/answers', after, limit, liked)
+        return await self._comments(comments_path(subject, comment, 'answers'), after, limit, liked)
 
     async def get_comment(self, subject: str, comment: str, *, liked: bool = False) -> Comment:
-        return whole(read_comment(await self._http.ask(f'{comments_path(subject)}/{comment}', {'liked': 'true' if liked else None})))
+        return whole(read_comment(await self._http.ask(comments_path(subject, comment), {'liked': 'true' if liked else None})))
 
     async def get_comment_around(self, subject: str, comment: str, *, around: int = 3, liked: bool = False) -> CommentAround:
         """A comment with so many neighbours on each side."""
-        answer = await self._http.ask(f'{comments_path(subject)}/{comment}', {'around': around, 'liked': 'true' if liked else None})
+        answer = await self._http.ask(comments_path(subject, comment), {'around': around, 'liked': 'true' if liked else None})
         return CommentAround(whole(read_comment(answer.get('item'))), read_comment(answer.get('root')),
                              read_comments(answer.get('around')))
 
@@ -131,47 +145,47 @@ class StarlingApi:
 
     async def edit_comment(self, subject: str, comment: str, text: str, version: int, *, reason: str | None = None) -> Comment:
         """As edit_post."""
-        path = f'{comments_path(subject)}/{comment}'
-        return whole(read_comment(await self._http.decided('PUT', path, edit_body(text, version, reason))))
+        body = edit_body(text, version, reason)
+        return whole(read_comment(await self._http.decided('PUT', comments_path(subject, comment), body)))
 
     async def get_comment_edits(self, subject: str, comment: str, *, after: str | None = None, limit: int | None = None) -> Page[Edit]:
-        return await self._http.page(f'{comments_path(subject)}/{comment}/edits', {'after': after, 'limit': limit}, each(read_edit))
+        return await self._http.page(comments_path(subject, comment, 'edits'), {'after': after, 'limit': limit}, each(read_edit))
 
     async def delete_comment(self, subject: str, comment: str) -> None:
         """Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text."""
-        await self._http.decided('DELETE', f'{comments_path(subject)}/{comment}')
+        await self._http.decided('DELETE', comments_path(subject, comment))
 
     async def like_comment(self, subject: str, comment: str) -> int:
         """How many like it now; as unlike_comment."""
-        return int((await self._http.decided('PUT', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
+        return int((await self._http.decided('PUT', comments_path(subject, comment, 'like'))).get('likes', 0))
 
     async def unlike_comment(self, subject: str, comment: str) -> int:
-        return int((await self._http.decided('DELETE', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
+        return int((await self._http.decided('DELETE', comments_path(subject, comment, 'like'))).get('likes', 0))
 
     async def pin_comment(self, subject: str, comment: str) -> bool:
         """Whether it is pinned now; as unpin_comment. The subject's owner may."""
-        return (await self._http.decided('PUT', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
+        return (await self._http.decided('PUT', comments_path(subject, comment, 'pin'))).get('pinned') is True
 
     async def unpin_comment(self, subject: str, comment: str) -> bool:
-        return (await self._http.decided('DELETE', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
+        return (await self._http.decided('DELETE', comments_path(subject, comment, 'pin'))).get('pinned') is True
 
     async def report_comment(self, subject: str, comment: str, reason: str) -> None:
         """Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202."""
-        await self._report(f'{comments_path(subject)}/{comment}', reason)
+        await self._report(comments_path(subject, comment, 'report'), reason)
 
     async def report_post(self, post: str, reason: str) -> None:
         """As report_comment; so is report_user."""
-        await self._report(f'/v1/posts/{post}', reason)
+        await self._report(path('posts', post, 'report'), reason)
 
     async def report_user(self, user: int, reason: str) -> None:
-        await self._report(f'/v1/users/{user}', reason)
+        await self._report(path('users', user, 'report'), reason)
 
-    async def _report(self, path: str, reason: str) -> None:
-        await self._http.patiently(lambda: self._http.exchange('POST', f'{path}/report', {'reason': reason}))
+    async def _report(self, to: str, reason: str) -> None:
+        await self._http.patiently(lambda: self._http.exchange('POST', to, {'reason': reason}))
 
     async def get_comments_of(self, user: int, *, after: str | None = None, limit: int | None = None) -> Page[OwnComment]:
         """What a user has commented, the newest first: only my own."""
-        return await self._http.page(f'/v1/users/{user}/comments', {'after': after, 'limit': limit},
+        return await self._http.page(path('users', user, 'comments'), {'after': after, 'limit': limit},
                                      each(lambda item: whole(read_own_comment(item))))
 
     # my friends, and where we are
@@ -182,18 +196,18 @@ class StarlingApi:
 
     async def add_friend(self, user: int) -> FriendOutcome:
         """Asks for a friendship (requested), or accepts one (friends)."""
-        return await self._friend('PUT', f'/v1/friends/{user}')
+        return await self._friend('PUT', path('friends', user))
 
     async def remove_friend(self, user: int) -> FriendOutcome:
         """Ends a friendship, refuses an invitation, or takes a request back."""
-        return await self._friend('DELETE', f'/v1/friends/{user}')
+        return await self._friend('DELETE', path('friends', user))
 
     async def block(self, user: int) -> FriendOutcome:
         """Ends what there was, and prevents it from then on. The other one is not told."""
-        return await self._friend('PUT', f'/v1/blocks/{user}')
+        return await self._friend('PUT', path('blocks', user))
 
     async def unblock(self, user: int) -> FriendOutcome:
-        return await self._friend('DELETE', f'/v1/blocks/{user}')
+        return await self._friend('DELETE', path('blocks', user))
 
     async def get_nearby(self, *, since: int | None = None, after: str | None = None, limit: int | None = None) -> NearbyPage:
         """A page of the friends near me, the nearest first: for who has no connection. since: the time of a report just made; the answer
@@ -240,7 +254,7 @@ class StarlingApi:
         return read_profile(await self._http.ask('/v1/profile'))
 
     async def get_profile_of(self, user: int) -> WholeProfile:
-        return read_profile(await self._http.ask(f'/v1/profiles/{user}'))
+        return read_profile(await self._http.ask(path('profiles', user)))
 
     async def set_profile(self, name: str, avatar_url: str | None = None, *, bio: str | None = None, url: str | None = None) -> WholeProfile:
         """Replaces my profile: what is left out is none any more."""
@@ -268,7 +282,7 @@ class StarlingApi:
     # other people
 
     async def get_user(self, user: int) -> User:
-        return read_user(await self._http.ask(f'/v1/users/{user}'))
+        return read_user(await self._http.ask(path('users', user)))
 
     async def get_users(self, users: Iterable[int]) -> list[ListedUser]:
         """1 to 100 users, in this order."""
@@ -277,7 +291,7 @@ class StarlingApi:
 
     async def get_user_by_handle(self, handle: str) -> User:
         """With or without an @ in front; capital letters count as small ones."""
-        return read_user(await self._http.ask(f'/v1/handles/{quote(handle.removeprefix("@"), safe="")}'))
+        return read_user(await self._http.ask(f'{path("handles")}/{quote(handle.removeprefix("@"), safe="")}'))
 
     async def set_handle(self, handle: str) -> str:
         """Chooses my handle: returns it as it counts. ApiError handle_taken: somebody else has it."""
@@ -288,11 +302,11 @@ class StarlingApi:
 
     async def follow(self, user: int) -> bool:
         """Whether I follow now. False: I have asked to, as only followers see the posts of this user."""
-        return (await self._http.decided('PUT', f'/v1/follows/{user}')).get('following') is True
+        return (await self._http.decided('PUT', path('follows', user))).get('following') is True
 
     async def unfollow(self, user: int) -> bool:
         """Whether I follow now. Takes a request back, too."""
-        return (await self._http.decided('DELETE', f'/v1/follows/{user}')).get('following') is True
+        return (await self._http.decided('DELETE', path('follows', user))).get('following') is True
 
     async def get_my_requests(self, *, after: int | None = None, limit: int | None = None) -> People:
         """Whom I have asked to follow, by user id, rising."""
@@ -304,11 +318,11 @@ class StarlingApi:
 
     async def accept_follower(self, user: int) -> bool:
         """Whether the user follows me now. ApiError no_request: the user has not asked."""
-        return (await self._http.decided('PUT', f'/v1/followers/{user}')).get('follower') is True
+        return (await self._http.decided('PUT', path('followers', user))).get('follower') is True
 
     async def remove_follower(self, user: int) -> None:
         """Declines a request, or removes a follower."""
-        await self._http.decided('DELETE', f'/v1/followers/{user}')
+        await self._http.decided('DELETE', path('followers', user))
 
     async def get_visibility(self) -> str:
         """Who sees my posts: everybody or followers."""
@@ -320,17 +334,17 @@ class StarlingApi:
 
     async def mute(self, user: int) -> bool:
         """Whether I mute now; as unmute."""
-        return (await self._http.decided('PUT', f'/v1/mutes/{user}')).get('muted') is True
+        return (await self._http.decided('PUT', path('mutes', user))).get('muted') is True
 
     async def unmute(self, user: int) -> bool:
-        return (await self._http.decided('DELETE', f'/v1/mutes/{user}')).get('muted') is True
+        return (await self._http.decided('DELETE', path('mutes', user))).get('muted') is True
 
     async def mute_nearby(self, user: int) -> bool:
         """Leaves a friend out of my list of near friends, on all my devices. Whether the friend is left out now; as unmute_nearby."""
-        return (await self._http.decided('PUT', f'/v1/nearby/mutes/{user}')).get('muted') is True
+        return (await self._http.decided('PUT', path('nearby', 'mutes', user))).get('muted') is True
 
     async def unmute_nearby(self, user: int) -> bool:
-        return (await self._http.decided('DELETE', f'/v1/nearby/mutes/{user}')).get('muted') is True
+        return (await self._http.decided('DELETE', path('nearby', 'mutes', user))).get('muted') is True
 
     async def get_nearby_mutes(self, *, after: int | None = None, limit: int | None = None) -> Page[ListedUser]:
         """Whom I leave out of my list of near friends, by user id, rising: without names."""
@@ -343,21 +357,27 @@ class StarlingApi:
     async def round_for(self, user: int) -> bool:
         """Lets a friend, or somebody with whom there is a request, see only about where I am: the centre of a cell, and a distance to
         there. Whether that is so now; as exact_for. Conflict not_friends: there is neither."""
-        return (await self._http.decided('PUT', f'/v1/friends/{user}/rounded')).get('rounded') is True
+        return (await self._http.decided('PUT', path('friends', user, 'rounded'))).get('rounded') is True
 
     async def exact_for(self, user: int) -> bool:
-        return (await self._http.decided('DELETE', f'/v1/friends/{user}/rounded')).get('rounded') is True
+        return (await self._http.decided('DELETE', path('friends', user, 'rounded'))).get('rounded') is True
 
     async def get_followers(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         """By user id, rising; as get_following."""
-        return await self._people(f'/v1/users/{user}/followers', after, limit)
+        return await self._people(path('users', user, 'followers'), after, limit)
+
+    async def get_known_followers(
+        self, user: int, *, after: int | None = None, limit: int | None = None
+    ) -> Page[ListedUser]:
+        """Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next."""
+        return await self._http.page(path('users', user, 'followers', 'known'), {'after': after, 'limit': limit}, each(read_listed_user))
 
     async def get_following(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
-        return await self._people(f'/v1/users/{user}/following', after, limit)
+        return await self._people(path('users', user, 'following'), after, limit)
 
     async def follows(self, user: int, other: int) -> bool:
         """Whether the user follows the other one."""
-        return await self._lists(f'/v1/users/{user}/following', other)
+        return await self._lists(path('users', user, 'following'), other)
 
     # requests
 

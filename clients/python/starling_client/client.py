@@ -31,6 +31,7 @@ from .errors import connection_ended, not_connected
 from .feed import LiveFeed
 from .frames import number, parse_frame
 from .listeners import Teller
+from .live_notices import LiveNotices
 from .live_thread import LiveThread
 from .nearby_session import NearbySession
 from .posts import read_strangers
@@ -93,6 +94,7 @@ class StarlingClient(Teller[Event]):
         self._nearby = NearbySession(self._send, self._emit, self.server_now, self._timers, prefetch, stale_after)
         self._feed: LiveFeed | None = None
         self._threads: dict[str, LiveThread] = {}  # by subject
+        self._notices: LiveNotices | None = None
 
         self._task: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -241,6 +243,16 @@ class StarlingClient(Teller[Event]):
         self._threads[subject] = thread
         return thread
 
+    def watch_notices(self) -> LiveNotices:
+        """Tells my notices from now on, as they come. One at a time: an earlier one is closed."""
+        if self._notices:
+            self._notices.close()
+        notices = LiveNotices(lambda frame: self._say_of(notices, frame))
+        self._notices = notices
+        if self._state is State.ONLINE:
+            notices.connected()
+        return notices
+
     # the connection
 
     def _start(self) -> None:
@@ -367,6 +379,8 @@ class StarlingClient(Teller[Event]):
         elif kind in ('comments', 'stale') and frame.get('subject') in self._threads:
             thread = self._threads[frame['subject']]
             (thread.told if kind == 'comments' else thread.stale)(frame)
+        elif kind == 'notices' and self._notices:
+            self._notices.told(frame)
         elif kind == 'strangers':
             self._discovered(frame)
         elif kind == 'strangers_gone':
@@ -396,6 +410,8 @@ class StarlingClient(Teller[Event]):
         self._reporter.welcomed(self._welcome.report_every_s)
         if first and self._feed:
             self._feed.connected()
+        if first and self._notices:
+            self._notices.connected()
         for thread in list(self._threads.values()) if first else []:
             thread.connected()
         self._emit(self._welcome)
@@ -464,8 +480,8 @@ class StarlingClient(Teller[Event]):
         if self._reporter.place:
             self._nearby.list.place(*self._reporter.place)
 
-    def _say_of(self, feed: LiveFeed, frame: dict[str, Any]) -> None:
-        if self._state is State.ONLINE and self._feed is feed:
+    def _say_of(self, live: LiveFeed | LiveNotices, frame: dict[str, Any]) -> None:
+        if self._state is State.ONLINE and live in (self._feed, self._notices):
             self._send(frame)
 
     def _say_of_thread(self, thread: LiveThread, frame: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, List
 
 from .frames import number
 from .posts import Page, int_or_none, is_id, text_or_none
+from .requests import path
 
 _SUBJECT = re.compile(r'([a-z0-9_-]{1,32}):([A-Za-z0-9._~-]{1,128})')
 _STATES = ('visible', 'held', 'hidden', 'deleted')
@@ -79,12 +80,12 @@ class CommentAround:
     """Roots around a root, replies of the same root around a reply."""
 
 
-def comments_path(subject: str) -> str:
-    """Of a subject as post:123."""
+def comments_path(subject: str, *below: str) -> str:
+    """Of a subject as post:123, and what is below it."""
     parts = _SUBJECT.fullmatch(subject)
     if not parts or parts[2] in ('.', '..'):
         raise ValueError(f'not a subject: {subject}')
-    return f'/v1/comments/{parts[1]}/{parts[2]}'
+    return path('comments', parts[1], parts[2], *below)
 
 
 def read_comment(item: Any) -> Comment | None:

@@ -83,19 +83,31 @@ class ListedUser:
 
 @dataclass(frozen=True)
 class Notice:
-    """Somebody follows, mentions or answers me."""
+    """What somebody does that is about me; many of one day that are alike are one."""
     id: str
     """The same event has the same one."""
     what: str
-    """follow, mention or reply."""
+    """follow, request (asks to follow me), accepted (I may follow), mention, reply or like."""
     user: int
-    """Who does so."""
+    """The user who does so; of many, the newest one."""
     post: str | None
-    """The id of the post that mentions me, or below which the answer is; None: a follow."""
+    """The id of the post that mentions me or is liked, or below which the comment is; None: there is none."""
     comment: str | None
-    """The id of the comment that mentions or answers me; None: there is none."""
+    """The id of the comment that mentions or answers me, or is liked; None: there is none."""
     time: int
     """ms since the epoch."""
+    count: int
+    """How many users do so."""
+    users: tuple[int, ...]
+    """The newest of them, three at most."""
+
+
+@dataclass(frozen=True)
+class NoticePreference:
+    live: bool
+    """Open screens are told at once."""
+    push: bool
+    """Devices are told."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +148,12 @@ class FeedPage(Page[Post]):
     """False: posts may be missing; the same question has them a moment later."""
     version: str
     """To be compared, and nothing else; empty on later pages, and on those of some time."""
+
+
+@dataclass(frozen=True)
+class NoticePage(Page[Notice]):
+    unread: int
+    """How many of the whole list are unread: the first ones."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +199,16 @@ def read_strangers(page: dict[str, Any]) -> Strangers | None:
 
 def read_notice(item: dict[str, Any]) -> Notice:
     kind, _, post = str(item.get('subject') or '').partition(':')
-    return Notice(str(item['id']), str(item['what']), int(item['user']), post if kind == 'post' else None,
-                  text_or_none(item.get('comment')), int(number(item.get('time'), 0)))
+    return Notice(str(item['id']), str(item['what']), int(item['user']), post if kind == 'post' else None, text_or_none(item.get('comment')),
+                  int(number(item.get('time'), 0)), int(number(item.get('count'), 1)), tuple(item.get('users') or [int(item['user'])]))
+
+
+def read_notices(items: Any) -> List[Notice]:
+    return [read_notice(item) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def read_notice_preferences(answer: dict[str, Any]) -> dict[str, NoticePreference]:
+    return {kind: NoticePreference(one.get('live') is True, one.get('push') is True) for kind, one in answer.items()}
 
 
 def read_user(answer: dict[str, Any]) -> User:

@@ -21,6 +21,7 @@ from .tokens import Token, TokenSource
 
 _TIMEOUT_S = 15.0
 _PATH = re.compile(r"[A-Za-z0-9/_.~!$&'()*+,;=:@%-]+")
+_ID = re.compile(r'[A-Za-z0-9_.~-]+')
 _Item = TypeVar('_Item')
 _Page = TypeVar('_Page', bound='Page[Any]')
 
@@ -140,8 +141,16 @@ class Requests:
             await asyncio.sleep(pause)
 
 
+def path(*segments: object) -> str:
+    """A path of the API. ValueError: an id that an app was given, such as '../me' or '5/like', would choose the request."""
+    for segment in map(str, segments):
+        if not _ID.fullmatch(segment) or segment in ('.', '..'):
+            raise ValueError(f'not an id: {segment}')
+    return '/'.join(('/v1', *map(str, segments)))
+
+
 def _check(path: str) -> None:
-    """Refuses a path that leads elsewhere than it says: an id that an app was given, such as '../me', must not choose the request."""
+    """Refuses a path that leads elsewhere than it says."""
     if not _PATH.fullmatch(path) or '%2f' in path.lower() or {'.', '..'} & set(path.split('/')):
         raise ValueError(f'not an id: it would make the path {path}')
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 from test_client import to_its_end
 
-from starling_client import ApiError, ListedUser, StarlingApi, draw_key
+from starling_client import ApiError, ListedUser, NoticePreference, StarlingApi, draw_key
 
 
 class Server:
@@ -112,8 +112,8 @@ async def test_a_post_is_liked_until_that_is_decided(server, api):
 
 @with_api
 async def test_an_id_cannot_choose_another_request(server, api):
-    for wrong in '../me', '..', '7/../../me', '..%2fme', '7?x=1', '7#x', '7 8':
-        for call in api.unfollow, api.get_post:
+    for wrong in '5/like', '5/', '/5', '', '%2e', '../me', '.', '..', '7/../../me', '..%2fme', '7?x=1', '7#x', '7 8', '7\n', '\\..\\me':
+        for call in api.unfollow, api.get_post, api.like_post, lambda wrong: api.delete_comment('post:5', wrong):
             with pytest.raises(ValueError):
                 await call(wrong)
     assert not server.asked
@@ -171,7 +171,7 @@ async def test_follows_mutes_deletions_users(server, api):
                       (200, {'user': 8, 'state': 'friends', 'rounded': True}), (200, {'user': 8, 'state': 'friends', 'rounded': False}),
                       (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
                       (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None, 'bio': 'Hi', 'url': ''}),
-                      (200, {'items': [], 'next': None, 'total': 0}),
+                      (200, {'items': [], 'next': None, 'total': 0}), (200, {'items': [], 'next': None}),
                       (200, {'items': [{'user': 8, 'name': 'Ben', 'avatar_url': '', 'handle': 'ben'}, {'user': 7}]})]
     assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
     assert [await api.mute_nearby(8), await api.unmute_nearby(8)] == [True, False]
@@ -182,6 +182,7 @@ async def test_follows_mutes_deletions_users(server, api):
     user = await api.get_user(7)
     assert (user.name, user.followers, user.bio, user.url) == (None, None, 'Hi', None)
     assert (await api.get_followers(7, after=3, limit=9)).items == []
+    assert (await api.get_known_followers(7, limit=9)).items == []
     assert [(one.user, one.name, one.handle) for one in await api.get_users([8, 7])] == [(8, 'Ben', 'ben'), (7, None, None)]
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [
         'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/mutes/8',
@@ -189,7 +190,8 @@ async def test_follows_mutes_deletions_users(server, api):
         'GET /v1/nearby/mutes?after=7&limit=1', 'GET /v1/nearby/mutes?limit=1',
         'PUT /v1/friends/8/rounded', 'DELETE /v1/friends/8/rounded', 'DELETE /v1/posts/5',
         'GET /v1/users/7/following?after=7&limit=1', 'GET /v1/users/7/following?limit=1', 'GET /v1/users/7',
-        'GET /v1/users/7/followers?after=3&limit=9', 'GET /v1/users?ids=8%2C7']
+        'GET /v1/users/7/followers?after=3&limit=9', 'GET /v1/users/7/followers/known?limit=9',
+        'GET /v1/users?ids=8%2C7']
 
 
 @with_api
@@ -256,11 +258,24 @@ async def test_comments_are_written(server, api):
 async def test_notices(server, api):
     server.answers = [(200, {'items': [
         {'id': '8.3.5', 'what': 'reply', 'user': 7, 'subject': 'post:907', 'comment': '5', 'time': 8},
-        {'id': '7.1.7', 'what': 'follow', 'user': 2**63 - 1, 'subject': None, 'comment': None, 'time': 7}], 'next': '7.1.7'})]
+        {'id': '7.1.7', 'what': 'follow', 'user': 2**63 - 1, 'subject': None, 'comment': None, 'time': 7, 'count': 14,
+         'users': [2**63 - 1, 7, 8]}], 'next': '7.1.7', 'unread': 1})]
     page = await api.get_notices(limit=2)
-    assert [(one.what, one.user, one.post, one.comment) for one in page.items] == [
-        ('reply', 7, '907', '5'), ('follow', 2**63 - 1, None, None)]
-    assert page.next == '7.1.7' and server.asked[0][1] == '/v1/notices?limit=2'
+    assert [(one.what, one.user, one.post, one.comment, one.count, one.users) for one in page.items] == [
+        ('reply', 7, '907', '5', 1, (7,)), ('follow', 2**63 - 1, None, None, 14, (2**63 - 1, 7, 8))]
+    assert page.next == '7.1.7' and page.unread == 1 and server.asked[0][1] == '/v1/notices?limit=2'
+
+
+@with_api
+async def test_what_is_read_of_notices_and_how_they_are_told(server, api):
+    preferences = {'like': {'live': True, 'push': False}}
+    server.answers = [(202, {'state': 'pending'}), (200, {'unread': 3}), (200, preferences), (200, preferences)]
+    assert await api.mark_notices_read('9.2.907') == 3
+    told = await api.get_notice_preferences()
+    assert told == await api.set_notice_preferences(told) == {'like': NoticePreference(live=True, push=False)}
+    assert [asked[:3] for asked in server.asked] == [
+        ('PUT', '/v1/notices/read', {'until': '9.2.907'}), ('PUT', '/v1/notices/read', {'until': '9.2.907'}),
+        ('GET', '/v1/notices/preferences', None), ('PUT', '/v1/notices/preferences', preferences)]
 
 
 @with_api

@@ -5,10 +5,10 @@ import { commentsPath, readComment, readCommentPage, readComments } from './comm
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
 import {
-    readExported, readFriendship, readListedUser, readNearby, readNotice, readOutcome, readPlace, readSharing, readUser, readWholeProfile,
+    readExported, readFriendship, readListedUser, readNearby, readNotices, readOutcome, readPlace, readSharing, readUser, readWholeProfile,
 } from './people.js';
 import { readEdit, readPost, readPosts } from './posts.js';
-import { Requests, each, whole } from './requests.js';
+import { Requests, each, path, whole } from './requests.js';
 import { readStrangers } from './strangers.js';
 
 /** @typedef {import('../index.js').ListQuery} ListQuery */
@@ -36,42 +36,42 @@ export class StarlingApi {
 
     /** @param {string} id */
     async getPost(id) {
-        return whole(readPost(await this.#http.ask(`/v1/posts/${id}`)));
+        return whole(readPost(await this.#http.ask(path('posts', id))));
     }
 
     /** @param {string} id @param {{text: string, version: number, reason?: string}} edit */
     async editPost(id, { text, version, reason }) {
-        return whole(readPost(await this.#http.decided('PUT', `/v1/posts/${id}`, { text, version, reason })));
+        return whole(readPost(await this.#http.decided('PUT', path('posts', id), { text, version, reason })));
     }
 
     /** @param {string} id @param {ListQuery} [query] */
-    getPostEdits(id, query) {
-        return this.#http.page(`/v1/posts/${id}/edits`, query, each(readEdit));
+    async getPostEdits(id, query) {
+        return this.#http.page(path('posts', id, 'edits'), query, each(readEdit));
     }
 
     /** @param {string} id */
     async deletePost(id) {
-        await this.#http.decided('DELETE', `/v1/posts/${id}`);
+        await this.#http.decided('DELETE', path('posts', id));
     }
 
     /** @param {string} id */
     async likePost(id) {
-        return Number((await this.#http.decided('PUT', `/v1/posts/${id}/like`)).likes);
+        return Number((await this.#http.decided('PUT', path('posts', id, 'like'))).likes);
     }
 
     /** @param {string} id */
     async unlikePost(id) {
-        return Number((await this.#http.decided('DELETE', `/v1/posts/${id}/like`)).likes);
+        return Number((await this.#http.decided('DELETE', path('posts', id, 'like'))).likes);
     }
 
     /** @param {string} id @param {ListQuery} [query] */
-    getLikes(id, query) {
-        return this.#http.page(`/v1/posts/${id}/likes`, query, each(readListedUser));
+    async getLikes(id, query) {
+        return this.#http.page(path('posts', id, 'likes'), query, each(readListedUser));
     }
 
     /** @param {string} user @param {ListQuery & {from?: number, to?: number}} [query] */
-    getPosts(user, query) {
-        return this.#http.page(`/v1/users/${user}/posts`, query, ({ items, next }) => ({ items: readPosts(items), next }));
+    async getPosts(user, query) {
+        return this.#http.page(path('users', user, 'posts'), query, ({ items, next }) => ({ items: readPosts(items), next }));
     }
 
     /** @param {ListQuery & {from?: number, to?: number}} [query] */
@@ -83,7 +83,22 @@ export class StarlingApi {
 
     /** @param {ListQuery} [query] */
     getNotices(query) {
-        return this.#http.page('/v1/notices', query, each(readNotice));
+        return this.#http.page('/v1/notices', query, ({ items, next, unread }) => ({ items: readNotices(items), next, unread: Number(unread) }));
+    }
+
+    /** @param {string} until the id of a notice */
+    async markNoticesRead(until) {
+        return Number((await this.#http.decided('PUT', '/v1/notices/read', { until })).unread);
+    }
+
+    /** @returns {Promise<import('../index.js').NoticePreferences>} */
+    getNoticePreferences() {
+        return this.#http.ask('/v1/notices/preferences');
+    }
+
+    /** @param {import('../index.js').NoticePreferences} preferences @returns {Promise<import('../index.js').NoticePreferences>} */
+    setNoticePreferences(preferences) {
+        return this.#http.decided('PUT', '/v1/notices/preferences', /** @type {Record<string, unknown>} */ (preferences));
     }
 
     // ---- comments ----
@@ -100,22 +115,22 @@ export class StarlingApi {
 
     /** @param {string} subject @param {string} root @param {ListQuery & {liked?: boolean}} [query] */
     async getReplies(subject, root, query) {
-        return this.#http.page(`${commentsPath(subject)}/${root}/replies`, query, ({ items, next }) => ({ items: readComments(items), next }));
+        return this.#http.page(commentsPath(subject, root, 'replies'), query, ({ items, next }) => ({ items: readComments(items), next }));
     }
 
     /** @param {string} subject @param {string} id @param {ListQuery & {liked?: boolean}} [query] */
     async getAnswers(subject, id, query) {
-        return this.#http.page(`${commentsPath(subject)}/${id}/answers`, query, ({ items, next }) => ({ items: readComments(items), next }));
+        return this.#http.page(commentsPath(subject, id, 'answers'), query, ({ items, next }) => ({ items: readComments(items), next }));
     }
 
     /** @param {string} subject @param {string} id @param {{liked?: boolean}} [query] */
     async getComment(subject, id, query) {
-        return whole(readComment(await this.#http.ask(`${commentsPath(subject)}/${id}`, query)));
+        return whole(readComment(await this.#http.ask(commentsPath(subject, id), query)));
     }
 
     /** @param {string} subject @param {string} id @param {{around?: number, liked?: boolean}} [query] */
     async getCommentAround(subject, id, { around = 3, liked } = {}) {
-        const answer = await this.#http.ask(`${commentsPath(subject)}/${id}`, { around, liked });
+        const answer = await this.#http.ask(commentsPath(subject, id), { around, liked });
         return { item: whole(readComment(answer.item)), root: readComment(answer.root), around: readComments(answer.around) };
     }
 
@@ -127,63 +142,63 @@ export class StarlingApi {
 
     /** @param {string} subject @param {string} id @param {{text: string, version: number, reason?: string}} edit */
     async editComment(subject, id, { text, version, reason }) {
-        return whole(readComment(await this.#http.decided('PUT', `${commentsPath(subject)}/${id}`, { text, version, reason })));
+        return whole(readComment(await this.#http.decided('PUT', commentsPath(subject, id), { text, version, reason })));
     }
 
     /** @param {string} subject @param {string} id @param {ListQuery} [query] */
     async getCommentEdits(subject, id, query) {
-        return this.#http.page(`${commentsPath(subject)}/${id}/edits`, query, each(readEdit));
+        return this.#http.page(commentsPath(subject, id, 'edits'), query, each(readEdit));
     }
 
     /** @param {string} subject @param {string} id */
     async deleteComment(subject, id) {
-        await this.#http.decided('DELETE', `${commentsPath(subject)}/${id}`);
+        await this.#http.decided('DELETE', commentsPath(subject, id));
     }
 
     /** @param {string} subject @param {string} id */
     async likeComment(subject, id) {
-        return Number((await this.#http.decided('PUT', `${commentsPath(subject)}/${id}/like`)).likes);
+        return Number((await this.#http.decided('PUT', commentsPath(subject, id, 'like'))).likes);
     }
 
     /** @param {string} subject @param {string} id */
     async unlikeComment(subject, id) {
-        return Number((await this.#http.decided('DELETE', `${commentsPath(subject)}/${id}/like`)).likes);
+        return Number((await this.#http.decided('DELETE', commentsPath(subject, id, 'like'))).likes);
     }
 
     /** @param {string} subject @param {string} id */
     async pinComment(subject, id) {
-        return (await this.#http.decided('PUT', `${commentsPath(subject)}/${id}/pin`)).pinned === true;
+        return (await this.#http.decided('PUT', commentsPath(subject, id, 'pin'))).pinned === true;
     }
 
     /** @param {string} subject @param {string} id */
     async unpinComment(subject, id) {
-        return (await this.#http.decided('DELETE', `${commentsPath(subject)}/${id}/pin`)).pinned === true;
+        return (await this.#http.decided('DELETE', commentsPath(subject, id, 'pin'))).pinned === true;
     }
 
     /** A report is safe as soon as it is answered 202. @param {string} subject @param {string} id @param {string} reason */
-    reportComment(subject, id, reason) {
-        return this.#report(`${commentsPath(subject)}/${id}`, reason);
+    async reportComment(subject, id, reason) {
+        return this.#report(commentsPath(subject, id, 'report'), reason);
     }
 
     /** @param {string} id @param {string} reason */
-    reportPost(id, reason) {
-        return this.#report(`/v1/posts/${id}`, reason);
+    async reportPost(id, reason) {
+        return this.#report(path('posts', id, 'report'), reason);
     }
 
     /** @param {string} user @param {string} reason */
-    reportUser(user, reason) {
-        return this.#report(`/v1/users/${user}`, reason);
+    async reportUser(user, reason) {
+        return this.#report(path('users', user, 'report'), reason);
     }
 
-    /** @param {string} path @param {string} reason */
-    async #report(path, reason) {
-        await this.#http.patiently(() => this.#http.exchange('POST', `${path}/report`, { reason }));
+    /** @param {string} to @param {string} reason */
+    async #report(to, reason) {
+        await this.#http.patiently(() => this.#http.exchange('POST', to, { reason }));
     }
 
     /** What a user has commented: only my own. @param {string} user @param {ListQuery} [query] */
-    getCommentsOf(user, query) {
+    async getCommentsOf(user, query) {
         return this.#http.page(
-            `/v1/users/${user}/comments`,
+            path('users', user, 'comments'),
             query,
             each((item) => ({ ...whole(readComment(item)), subject: String(item.subject) })),
         );
@@ -197,23 +212,23 @@ export class StarlingApi {
     }
 
     /** @param {string} user */
-    addFriend(user) {
-        return this.#friend('PUT', `/v1/friends/${user}`);
+    async addFriend(user) {
+        return this.#friend('PUT', path('friends', user));
     }
 
     /** @param {string} user */
-    removeFriend(user) {
-        return this.#friend('DELETE', `/v1/friends/${user}`);
+    async removeFriend(user) {
+        return this.#friend('DELETE', path('friends', user));
     }
 
     /** @param {string} user */
-    block(user) {
-        return this.#friend('PUT', `/v1/blocks/${user}`);
+    async block(user) {
+        return this.#friend('PUT', path('blocks', user));
     }
 
     /** @param {string} user */
-    unblock(user) {
-        return this.#friend('DELETE', `/v1/blocks/${user}`);
+    async unblock(user) {
+        return this.#friend('DELETE', path('blocks', user));
     }
 
     /** @param {ListQuery & {since?: number}} [query] */
@@ -263,7 +278,7 @@ export class StarlingApi {
 
     /** @param {string} user */
     async getProfileOf(user) {
-        return readWholeProfile(await this.#http.ask(`/v1/profiles/${user}`));
+        return readWholeProfile(await this.#http.ask(path('profiles', user)));
     }
 
     /** @param {{name: string, avatarUrl?: string | null, bio?: string | null, url?: string | null}} profile */
@@ -299,7 +314,7 @@ export class StarlingApi {
 
     /** @param {string} user */
     async getUser(user) {
-        return readUser(await this.#http.ask(`/v1/users/${user}`));
+        return readUser(await this.#http.ask(path('users', user)));
     }
 
     /** @param {readonly string[]} users */
@@ -309,7 +324,7 @@ export class StarlingApi {
 
     /** @param {string} handle with or without an @ in front */
     async getUserByHandle(handle) {
-        return readUser(await this.#http.ask(`/v1/handles/${encodeURIComponent(handle.replace(/^@/, ''))}`));
+        return readUser(await this.#http.ask(`${path('handles')}/${encodeURIComponent(handle.replace(/^@/, ''))}`));
     }
 
     /** @param {string} handle */
@@ -322,13 +337,13 @@ export class StarlingApi {
     }
 
     /** @param {string} user */
-    follow(user) {
-        return this.#relate('PUT', `/v1/follows/${user}`);
+    async follow(user) {
+        return this.#relate('PUT', path('follows', user));
     }
 
     /** @param {string} user */
-    unfollow(user) {
-        return this.#relate('DELETE', `/v1/follows/${user}`);
+    async unfollow(user) {
+        return this.#relate('DELETE', path('follows', user));
     }
 
     /** @param {ListQuery} [query] */
@@ -342,13 +357,13 @@ export class StarlingApi {
     }
 
     /** @param {string} user */
-    acceptFollower(user) {
-        return this.#relate('PUT', `/v1/followers/${user}`);
+    async acceptFollower(user) {
+        return this.#relate('PUT', path('followers', user));
     }
 
     /** @param {string} user */
     async removeFollower(user) {
-        await this.#http.decided('DELETE', `/v1/followers/${user}`);
+        await this.#http.decided('DELETE', path('followers', user));
     }
 
     /** @returns {Promise<import('../index.js').Visibility>} */
@@ -362,33 +377,33 @@ export class StarlingApi {
     }
 
     /** @param {string} user */
-    mute(user) {
-        return this.#relate('PUT', `/v1/mutes/${user}`);
+    async mute(user) {
+        return this.#relate('PUT', path('mutes', user));
     }
 
     /** @param {string} user */
-    unmute(user) {
-        return this.#relate('DELETE', `/v1/mutes/${user}`);
+    async unmute(user) {
+        return this.#relate('DELETE', path('mutes', user));
     }
 
     /** @param {string} user */
-    muteNearby(user) {
-        return this.#relate('PUT', `/v1/nearby/mutes/${user}`);
+    async muteNearby(user) {
+        return this.#relate('PUT', path('nearby', 'mutes', user));
     }
 
     /** @param {string} user */
-    unmuteNearby(user) {
-        return this.#relate('DELETE', `/v1/nearby/mutes/${user}`);
+    async unmuteNearby(user) {
+        return this.#relate('DELETE', path('nearby', 'mutes', user));
     }
 
     /** @param {string} user */
-    roundFor(user) {
-        return this.#relate('PUT', `/v1/friends/${user}/rounded`);
+    async roundFor(user) {
+        return this.#relate('PUT', path('friends', user, 'rounded'));
     }
 
     /** @param {string} user */
-    exactFor(user) {
-        return this.#relate('DELETE', `/v1/friends/${user}/rounded`);
+    async exactFor(user) {
+        return this.#relate('DELETE', path('friends', user, 'rounded'));
     }
 
     /** @param {ListQuery} [query] */
@@ -402,18 +417,23 @@ export class StarlingApi {
     }
 
     /** @param {string} user @param {ListQuery} [query] */
-    getFollowers(user, query) {
-        return this.#people(`/v1/users/${user}/followers`, query);
+    async getFollowers(user, query) {
+        return this.#people(path('users', user, 'followers'), query);
     }
 
     /** @param {string} user @param {ListQuery} [query] */
-    getFollowing(user, query) {
-        return this.#people(`/v1/users/${user}/following`, query);
+    async getKnownFollowers(user, query) {
+        return this.#http.page(path('users', user, 'followers', 'known'), query, each(readListedUser));
+    }
+
+    /** @param {string} user @param {ListQuery} [query] */
+    async getFollowing(user, query) {
+        return this.#people(path('users', user, 'following'), query);
     }
 
     /** @param {string} user @param {string} other @returns {Promise<boolean>} whether the user follows the other one */
-    follows(user, other) {
-        return this.#lists(`/v1/users/${user}/following`, other);
+    async follows(user, other) {
+        return this.#lists(path('users', user, 'following'), other);
     }
 
     // ---- requests ----

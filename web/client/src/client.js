@@ -19,6 +19,7 @@ import { parseFrame, readWelcome, writeFrame } from './frames.js';
 import { Listeners } from './listeners.js';
 import { NearbySession } from './nearby-session.js';
 import { browserNetwork } from './network.js';
+import { LiveNotices } from './notices.js';
 import { Reporter } from './reporter.js';
 import { readStrangers } from './strangers.js';
 import { SYSTEM_CLOCK, Timers } from './timers.js';
@@ -54,6 +55,8 @@ export class StarlingClient {
     #feed = null;
     /** By subject. @type {Map<string, LiveThread>} */
     #threads = new Map();
+    /** @type {LiveNotices | null} */
+    #notices = null;
     #listeners = new Listeners();
 
     #clockOffset;
@@ -243,6 +246,19 @@ export class StarlingClient {
         return thread;
     }
 
+    /** Tells my notices from now on. One at a time: an earlier one is closed. */
+    watchNotices() {
+        this.#notices?.close();
+        const notices = new LiveNotices({
+            say: (frame) => {
+                if (this.#state === 'online' && this.#notices === notices) this.#send(frame);
+            },
+        });
+        this.#notices = notices;
+        if (this.#state === 'online') notices.connected();
+        return notices;
+    }
+
     // ---- the connection -------------------------------------------------------------------------------------------
 
     #open() {
@@ -342,6 +358,8 @@ export class StarlingClient {
                 return frame.what === 'feed' ? this.#feed?.stale(frame) : this.#threads.get(frame.subject)?.stale(frame);
             case 'comments':
                 return this.#threads.get(frame.subject)?.told(frame);
+            case 'notices':
+                return this.#notices?.told(frame);
             case 'strangers':
                 return this.#discovered(frame);
             case 'strangers_gone':
@@ -377,6 +395,7 @@ export class StarlingClient {
         this.#reporter.welcomed(this.#welcome.reportEveryS * 1000);
         if (first) {
             this.#feed?.connected();
+            this.#notices?.connected();
             for (const thread of this.#threads.values()) thread.connected();
         }
         this.#listeners.emit('welcome', this.#welcome);

@@ -1,16 +1,17 @@
 // Comments as the server says them to comments as applications see them.
 
 import { isId, textOr } from './posts.js';
+import { path } from './requests.js';
 
 /** @typedef {import('../index.js').Comment} Comment */
 
 const STATES = ['visible', 'held', 'hidden', 'deleted'];
 
-/** @param {string} subject as post:123 @throws {RangeError} not a subject */
-export function commentsPath(subject) {
+/** @param {string} subject as post:123 @param {string[]} below @throws {RangeError} not a subject @throws {TypeError} not an id */
+export function commentsPath(subject, ...below) {
     const [, type, id] = /^([a-z0-9_-]{1,32}):([A-Za-z0-9._~-]{1,128})$/.exec(subject) ?? [];
     if (!type || /^\.\.?$/.test(id)) throw new RangeError(`not a subject: ${subject}`);
-    return `/v1/comments/${type}/${id}`;
+    return path('comments', type, id, ...below);
 }
 
 /**

@@ -48,9 +48,15 @@ export function readPlace({ lat, lng, time, accuracy, received }) {
 }
 
 /** @param {any} item @returns {import('../index.js').Notice} */
-export function readNotice({ id, what, user, subject, comment, time }) {
+function readNotice({ id, what, user, subject, comment, time, count, users }) {
     const [kind, post] = String(subject ?? '').split(':');
-    return { id: String(id), what, user: String(user), post: kind === 'post' ? post : null, comment: comment ?? null, time };
+    const about = { post: kind === 'post' ? post : null, comment: comment ?? null };
+    return { id: String(id), what, user: String(user), ...about, time, count: count ?? 1, users: (users ?? [user]).map(String) };
+}
+
+/** @param {any} items @returns {import('../index.js').Notice[]} */
+export function readNotices(items) {
+    return Array.isArray(items) ? items.filter((item) => item !== null && typeof item === 'object').map(readNotice) : [];
 }
 
 /**

@@ -196,9 +196,15 @@ function parsed(text) {
 }
 
 /**
- * Throws if a path leads elsewhere than it says: an id that an app was given, such as "../me", must not choose the request.
- * @param {string} path
+ * A path of the API: an id that an app was given, such as "../me" or "5/like", must not choose the request.
+ * @param {string[]} segments @throws {TypeError} one is no id
  */
+export function path(...segments) {
+    for (const segment of segments) if (!/^[\w.~-]+$/.test(segment) || /^\.\.?$/.test(segment)) throw new TypeError(`not an id: ${segment}`);
+    return `/v1/${segments.join('/')}`;
+}
+
+/** Throws if a path leads elsewhere than it says. @param {string} path */
 function checkPath(path) {
     if (new URL(path, 'http://localhost').pathname !== path || /%2f/i.test(path)) throw new TypeError(`not an id: it would make the path ${path}`);
 }

@@ -57,9 +57,10 @@ test('a post is liked, and no longer, until that is decided; and who likes it', 
 });
 
 test('an id cannot choose another request', async () => {
-    for (const wrong of ['../me', '.', '..', '7/../../me', '..%2fme', '%2e%2e/me', '7?x=1', '7#x', '7 8', '\\..\\me']) {
-        await assert.rejects(async () => api.unfollow(wrong), TypeError, wrong);
-        await assert.rejects(async () => api.getPost(wrong), TypeError, wrong);
+    for (const wrong of ['5/like', '5/', '/5', '', '%2e', '../me', '.', '..', '7/../../me', '..%2fme', '%2e%2e/me', '7?x=1', '7#x', '7 8', '7\n', '\\..\\me']) {
+        for (const answer of [api.unfollow(wrong), api.getPost(wrong), api.likePost(wrong), api.getFollowers(wrong), api.deleteComment('post:5', wrong)]) {
+            await assert.rejects(answer, TypeError, wrong);
+        }
     }
     assert.equal(asked.length, 0);
 });
@@ -153,17 +154,31 @@ test('handles', async () => {
 test('notices: who does what, and where', async () => {
     http.answers = [[200, '{"items":[{"id":"9.2.907","what":"mention","user":9223372036854775807,"subject":"post:907","comment":null,"time":9},' +
         '{"id":"8.3.5","what":"reply","user":7,"subject":"post:907","comment":"5","time":8},' +
-        '{"id":"7.1.7","what":"follow","user":7,"subject":null,"comment":null,"time":7}],"next":"7.1.7"}'], [200, { items: [], next: null }]];
+        '{"id":"7.1.7","what":"follow","user":7,"subject":null,"comment":null,"time":7,"count":14,"users":[7,9223372036854775807,8]}],"next":"7.1.7","unread":2}'],
+    [200, { items: [], next: null, unread: 0 }]];
     assert.deepEqual(await api.getNotices({ limit: 3 }), {
         items: [
-            { id: '9.2.907', what: 'mention', user: '9223372036854775807', post: '907', comment: null, time: 9 },
-            { id: '8.3.5', what: 'reply', user: '7', post: '907', comment: '5', time: 8 },
-            { id: '7.1.7', what: 'follow', user: '7', post: null, comment: null, time: 7 },
+            { id: '9.2.907', what: 'mention', user: '9223372036854775807', post: '907', comment: null, time: 9, count: 1, users: ['9223372036854775807'] },
+            { id: '8.3.5', what: 'reply', user: '7', post: '907', comment: '5', time: 8, count: 1, users: ['7'] },
+            { id: '7.1.7', what: 'follow', user: '7', post: null, comment: null, time: 7, count: 14, users: ['7', '9223372036854775807', '8'] },
         ],
         next: '7.1.7',
+        unread: 2,
     });
-    assert.deepEqual(await api.getNotices({ after: '7.1.7' }), { items: [], next: null });
+    assert.deepEqual(await api.getNotices({ after: '7.1.7' }), { items: [], next: null, unread: 0 });
     assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/notices?limit=3', '/v1/notices?after=7.1.7']);
+});
+
+test('what is read of notices, and how they are told', async () => {
+    const preferences = { like: { live: true, push: false } };
+    http.answers = [[202, { state: 'pending' }], [200, { unread: 3 }], [200, preferences], [200, preferences]];
+    assert.deepEqual([await soon(api.markNoticesRead('9.2.907')), await api.getNoticePreferences(), await api.setNoticePreferences(preferences)], [3, preferences, preferences]);
+    assert.deepEqual(asked.map(({ method, url, body }) => [method, url.slice(16), body]), [
+        ['PUT', '/v1/notices/read', { until: '9.2.907' }],
+        ['PUT', '/v1/notices/read', { until: '9.2.907' }],
+        ['GET', '/v1/notices/preferences', undefined],
+        ['PUT', '/v1/notices/preferences', preferences],
+    ]);
 });
 
 test('strangers nearby are read, whatever their numbers and names', async () => {

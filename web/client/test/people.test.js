@@ -114,6 +114,12 @@ test('a list is read to its end, with the same question, and again where the ser
     ]);
 });
 
+test('whom I follow and who follow somebody', async () => {
+    http.answers = [[200, { items: [{ user: 3, name: 'Mira', avatar_url: '', handle: 'mira' }], next: 9 }]];
+    const { items, next } = await api.getKnownFollowers('7', { limit: 2 });
+    assert.deepEqual([items[0].user, items[0].handle, next, ...requests()], ['3', 'mira', '9', 'GET /v1/users/7/followers/known?limit=2']);
+});
+
 test('a list that cannot be read to its end throws, and one that is left is not read further', async () => {
     http.answers = [[200, { items: [{ user: 1 }, { user: 2 }], next: 2, total: 9 }], [409, { code: 'no_position' }]];
     await assert.rejects(http.soon(collect(api.all(api.getFollowers('7')))), Conflict);

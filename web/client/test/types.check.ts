@@ -5,6 +5,7 @@ import * as client from '../src/client.js';
 import * as close from '../src/close.js';
 import * as errors from '../src/errors.js';
 import * as feed from '../src/feed.js';
+import * as notices from '../src/notices.js';
 import * as thread from '../src/thread.js';
 import * as geo from '../src/geo.js';
 import * as lists from '../src/posts.js';
@@ -54,9 +55,14 @@ made.on('state', ({ error: end }) => (end instanceof api.ConnectedElsewhere ? en
 error.status = Number(apiError(429, 'x', 'y').retryAfterMs);
 const feedClass: typeof api.LiveFeed = feed.LiveFeed;
 const threadClass: typeof api.LiveThread = thread.LiveThread;
-[error, feedClass, threadClass].pop();
+const noticesClass: typeof api.LiveNotices = notices.LiveNotices;
+[error, feedClass, threadClass, noticesClass].pop();
+made.watchNotices().on('change', ({ unread, items }) => items.map((notice) => notice.users.length + unread));
+starling.setNoticePreferences({ like: { live: true, push: false } }).then(({ follow }) => follow?.push);
+// @ts-expect-error there is no such kind
+starling.setNoticePreferences({ poke: { live: true, push: false } });
 
 ({ ...geo, ...classes, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: close.CloseCode }) satisfies Omit<
     typeof api,
-    'StarlingClient' | 'StarlingApi' | 'LiveFeed' | 'LiveThread'
+    'StarlingClient' | 'StarlingApi' | 'LiveFeed' | 'LiveNotices' | 'LiveThread'
 >;

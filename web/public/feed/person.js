@@ -14,7 +14,7 @@ const SEEN_MS = 2000; // after a change, until everybody sees what they may, and
 
 const $ = (id) => document.getElementById(id);
 /** What the page may list. */
-const LISTS = { posts: null, followers: 'getFollowers', following: 'getFollowing' };
+const LISTS = { posts: null, followers: 'getFollowers', following: 'getFollowing', known: 'getKnownFollowers' };
 
 export class PersonPage {
     #api = null;
@@ -24,6 +24,8 @@ export class PersonPage {
     /** Somebody else's. @type {ReadPosts | null} */
     #posts = null;
     #shows = 'posts';
+    /** Whom I follow and who follow the person, as far as they are read. */
+    #known = [];
     #mineForFollowers = false;
     #button;
     #people;
@@ -65,7 +67,16 @@ export class PersonPage {
         this.#button.show(person, other ? followOf(person) : null);
         this.#posts = other ? new ReadPosts((query) => api.getPosts(person.user, query), () => this.#changed()) : null;
         this.#complain('');
+        this.#known = [];
         this.#list('posts');
+        if (other) this.#findKnown(person);
+    }
+
+    async #findKnown(person) {
+        const { items } = await this.#api.getKnownFollowers(person.user).catch(() => ({ items: [] })); // the page is whole without them
+        if (person !== this.#person) return;
+        this.#known = items;
+        this.render();
     }
 
     /** Of somebody else, as far as they are read. */
@@ -123,10 +134,13 @@ export class PersonPage {
         $('person-lock').toggleAttribute('hidden', !locked);
         const counts = this.#people.complete ? { ...person, [this.#shows]: this.#people.total } : person;
         for (const list of Object.keys(LISTS)) {
-            setText($(`person-${list}`), words.listOf[list](counts));
+            if (list !== 'known') setText($(`person-${list}`), words.listOf[list](counts));
             $(`person-${list}`).setAttribute('aria-pressed', String(list === this.#shows));
         }
-        $('person-people').setAttribute('aria-label', words.listOf[this.#shows]({}));
+        const known = this.#known.length > 0 ? words.followedBy(this.#known) : '';
+        setText($('person-known'), known);
+        $('person-known').hidden = known === '';
+        $('person-people').setAttribute('aria-label', this.#shows === 'known' ? known : words.listOf[this.#shows]({}));
         setText($('person-closed').querySelector('.text'), words.onlyFollowersSee(person));
         $('person-closed').hidden = !closed || this.#shows !== 'posts';
         setText($('no-people'), words.noneOf[this.#shows] ?? '');

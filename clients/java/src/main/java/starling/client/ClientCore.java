@@ -29,6 +29,7 @@ final class ClientCore implements NearbySession.Line {
     private final Loop.Timers timers;
     private final Map<String, LiveThread> threads = new HashMap<>(); // by subject
     private LiveFeed feed;
+    private LiveNotices notices;
     private Tokens tokens;
     private String token = "";
     private Connection connection; // null: none
@@ -162,6 +163,14 @@ final class ClientCore implements NearbySession.Line {
             earlier.end();
         }
         threads.put(made.getSubject(), made);
+    }
+
+    void watch(LiveNotices made) {
+        if (notices != null) {
+            notices.end();
+        }
+        notices = made;
+        made.connected();
     }
 
     // the connection
@@ -345,6 +354,11 @@ final class ClientCore implements NearbySession.Line {
                     thread.stale(frame);
                 }
                 break;
+            case "notices":
+                if (notices != null) {
+                    notices.told(frame);
+                }
+                break;
             case "strangers":
                 discovered(frame);
                 break;
@@ -381,6 +395,9 @@ final class ClientCore implements NearbySession.Line {
         reporter.welcomed(said.reportEveryMs);
         if (first && feed != null) {
             feed.connected();
+        }
+        if (first && notices != null) {
+            notices.connected();
         }
         for (LiveThread thread : first ? new ArrayList<>(threads.values()) : Collections.<LiveThread>emptyList()) {
             thread.connected();
@@ -434,6 +451,12 @@ final class ClientCore implements NearbySession.Line {
 
     void sayOfFeed(LiveFeed of, Map<String, Object> frame) {
         if (feed == of && state == State.ONLINE) {
+            send(frame);
+        }
+    }
+
+    void sayOfNotices(LiveNotices of, Map<String, Object> frame) {
+        if (notices == of && state == State.ONLINE) {
             send(frame);
         }
     }

@@ -1,23 +1,28 @@
 package starling.client;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
-/** Somebody follows, mentions or answers me. */
+/** What somebody does that is about me; many of one day that are alike are one. */
 public final class Notice extends Shown {
     /** The same event has the same one. */
     public final String id;
-    /** follow, mention or reply. */
+    /** follow, request (asks to follow me), accepted (I may follow), mention, reply or like. */
     public final String what;
-    /** The user who does so. */
+    /** The user who does so; of many, the newest one. */
     public final long user;
-    /** The id of the post that mentions me, or below which the answer is; null: a follow. */
+    /** The id of the post that mentions me or is liked, or below which the comment is; null: there is none. */
     public final String post;
-    /** The id of the comment that mentions or answers me; null: there is none. */
+    /** The id of the comment that mentions or answers me, or is liked; null: there is none. */
     public final String comment;
     /** Ms since the epoch. */
     public final long time;
+    /** How many users do so. */
+    public final long count;
+    /** The newest of them, three at most. */
+    public final List<Long> users;
 
     private Notice(Map<String, Object> item) {
         id = Json.asText(item.get("id"));
@@ -27,6 +32,12 @@ public final class Notice extends Shown {
         post = subject != null && subject.startsWith("post:") ? subject.substring("post:".length()) : null;
         comment = Json.asText(item.get("comment"));
         time = Json.asLong(item.get("time"), 0);
+        count = Json.asLong(item.get("count"), 1);
+        List<Long> newest = new ArrayList<>();
+        for (Object one : Json.asList(item.get("users"))) {
+            newest.add(Json.asLong(one, 0));
+        }
+        users = newest.isEmpty() ? Collections.singletonList(user) : Collections.unmodifiableList(newest);
     }
 
     /** Returns null if it is unusable. */

@@ -134,13 +134,28 @@ public final class StarlingApi {
     }
 
     /** The newest page of my notices. */
-    public Page<Notice> getNotices() throws ApiException {
+    public NoticePage getNotices() throws ApiException {
         return getNotices(null, null);
     }
 
     /** A page of my notices, newest first. The server keeps 200. */
-    public Page<Notice> getNotices(String after, Integer limit) throws ApiException {
-        return list(requests.path("notices"), after, limit, Notice::readAll);
+    public NoticePage getNotices(String after, Integer limit) throws ApiException {
+        return page(requests.path("notices"), after, limit, NoticePage::new);
+    }
+
+    /** All up to that notice are read, on all devices. Returns how many are unread now. */
+    public long markNoticesRead(String until) throws ApiException {
+        return Json.asLong(decided("PUT", Json.object("until", until), "notices", "read").get("unread"), 0);
+    }
+
+    /** How I am told of each kind (`what` of notices). */
+    public Map<String, NoticePreference> getNoticePreferences() throws ApiException {
+        return NoticePreference.readAll(get(requests.path("notices", "preferences")));
+    }
+
+    /** Kinds that are not named stay as they are. Returns what holds now. */
+    public Map<String, NoticePreference> setNoticePreferences(Map<String, NoticePreference> preferences) throws ApiException {
+        return NoticePreference.readAll(decided("PUT", NoticePreference.write(preferences), "notices", "preferences"));
     }
 
     /** A page of strangers nearby, nearest first. Only who shares with everybody may ask: else ApiException.Forbidden, not_public. */
@@ -486,6 +501,11 @@ public final class StarlingApi {
     /** By user id, rising. */
     public People getFollowers(long user, String after, Integer limit) throws ApiException {
         return page(requests.path("users", Long.toString(user), "followers"), after, limit, People::new);
+    }
+
+    /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next. */
+    public Page<User> getKnownFollowers(long user, String after, Integer limit) throws ApiException {
+        return list(requests.path("users", Long.toString(user), "followers", "known"), after, limit, User::readAll);
     }
 
     /** By user id, rising. */

@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * One phone: a connection to starling's edge that comes back by itself, my position reported over it, my nearby friends, my home
- * timeline and threads of comments kept up to date.
+ * timeline, threads of comments and notices kept up to date.
  *
  * <pre>
  * idle --connect--> connecting --welcome--> online
@@ -165,6 +165,13 @@ public final class StarlingClient implements Closeable {
             throw new IllegalArgumentException("not a subject: " + subject);
         }
         final LiveThread made = new LiveThread(subject, core.loop, core::sayOfThread, core.random, listener, options.listenOn);
+        core.loop.execute(() -> core.watch(made));
+        return made;
+    }
+
+    /** Tells my notices from now on, as they come. One at a time: an earlier one is closed. */
+    public LiveNotices watchNotices(NoticesListener listener) {
+        final LiveNotices made = new LiveNotices(core.loop, core::sayOfNotices, listener, options.listenOn);
         core.loop.execute(() -> core.watch(made));
         return made;
     }

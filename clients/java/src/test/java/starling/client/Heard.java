@@ -6,7 +6,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** Everything that listeners hear, in order. */
-final class Heard implements ClientListener, FeedListener, ThreadListener {
+final class Heard implements ClientListener, FeedListener, ThreadListener, NoticesListener {
     /** Everything that one listener heard. */
     private final LinkedBlockingQueue<Object> events = new LinkedBlockingQueue<>();
 
@@ -47,6 +47,11 @@ final class Heard implements ClientListener, FeedListener, ThreadListener {
 
     @Override
     public void onChange(ThreadChange change) {
+        events.add(change);
+    }
+
+    @Override
+    public void onChange(NoticesChange change) {
         events.add(change);
     }
 

@@ -205,4 +205,67 @@ public final class LiveTest {
         line.say("{'type':'stale','what':'comments','subject':'post:5','version':70,'after_ms':5}");
         assertEquals(70, (long) heard.next(Long.class));
     }
+
+    private static String notices(long unread, long... times) {
+        List<String> items = new ArrayList<>();
+        for (long time : times) {
+            items.add("{'id':'" + time + ".1.7','what':'follow','user':7,'subject':null,'comment':null,'time':" + time + "}");
+        }
+        return "{'type':'notices','unread':" + unread + ",'items':[" + String.join(",", items) + "]}";
+    }
+
+    private void heardNotices(long unread, boolean first, Long... times) throws InterruptedException {
+        NoticesChange change = heard.next(NoticesChange.class);
+        List<Long> heardTimes = new ArrayList<>();
+        for (Notice notice : change.items) {
+            heardTimes.add(notice.time);
+        }
+        assertEquals(Arrays.<Object>asList(unread, first, Arrays.asList(times)), Arrays.<Object>asList(change.unread, change.first, heardTimes));
+    }
+
+    @Test
+    public void eachNoticeIsToldOnceOnAllConnections() throws Exception {
+        LiveNotices notices = client.watchNotices(heard);
+        assertNull(notices.getUnread());
+        assertEquals("notices", line.hear("watch").get("what"));
+        line.say(notices(1, 2, 1));
+        heardNotices(1, true, 2L, 1L);
+        line.say(notices(2, 3));
+        heardNotices(2, false, 3L);
+        line.say(notices(0));
+        heardNotices(0, false);
+        edge.cut();
+        online();
+        assertEquals("notices", line.hear("watch").get("what"));
+        line.say(notices(1, 4, 3, 2));
+        heardNotices(1, false, 4L);
+        assertEquals(1, (long) notices.getUnread());
+
+        LiveNotices other = client.watchNotices(heard); // the first one ends
+        assertEquals("notices", line.hear("unwatch").get("what"));
+        assertEquals("notices", line.hear("watch").get("what"));
+        line.say(notices(5, 5));
+        heardNotices(5, true, 5L);
+        assertEquals(1, (long) notices.getUnread());
+        other.close();
+        assertEquals("notices", line.hear("unwatch").get("what"));
+        line.say(notices(6, 6));
+        edge.cut();
+        online();
+        client.discover(null, null);
+        line.hear("discover");
+        assertEquals(5, (long) other.getUnread());
+    }
+
+    @Test
+    public void noticesThatWereToldLongAgoAreForgotten() throws Exception {
+        client.watchNotices(heard);
+        line.hear("watch");
+        for (long time = 1; time <= 1500; time++) {
+            line.say(notices(1, time));
+            heard.next(NoticesChange.class);
+        }
+        line.say(notices(1, 1500, 1499, 1));
+        heardNotices(1, false, 1L);
+    }
 }

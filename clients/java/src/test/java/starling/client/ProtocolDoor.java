@@ -61,6 +61,9 @@ public final class ProtocolDoor {
         if (value == null) {
             return parameter.getName().equals("key") ? StarlingApi.drawKey() : type == boolean.class ? false : null;
         }
+        if (parameter.getName().equals("preferences")) {
+            return NoticePreference.readAll(Json.asObject(value));
+        }
         if (value instanceof List && !((List<?>) value).isEmpty()) {
             boolean reports = ((List<?>) value).get(0) instanceof Map;
             List<Object> items = new ArrayList<>();
@@ -116,7 +119,7 @@ public final class ProtocolDoor {
         if (value instanceof Iterable) {
             List<Object> items = new ArrayList<>();
             for (Object item : (Iterable<?>) value) {
-                items.add(plain("", item));
+                items.add(plain(name.equals("users") ? "user" : "", item));
             }
             return items;
         }

@@ -27,7 +27,7 @@ import javax.net.ssl.X509TrustManager;
 import okhttp3.OkHttpClient;
 
 /** Drives one client for the protocol's test suite; tests/protocol/README.md says how it is spoken to. */
-public final class ProtocolDriver implements ClientListener, FeedListener {
+public final class ProtocolDriver implements ClientListener, FeedListener, NoticesListener {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
     /** As the other clients call it. */
@@ -39,6 +39,7 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
     private final BlockingQueue<String> tokens = new LinkedBlockingQueue<>();
     private final StarlingClient client;
     private volatile LiveFeed feed;
+    private LiveNotices notices;
 
     private ProtocolDriver(Map<String, Object> options) throws IOException, GeneralSecurityException {
         this.options = options;
@@ -175,6 +176,19 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
         onError(error);
     }
 
+    @Override
+    public void onChange(NoticesChange change) {
+        List<Object> rows = new ArrayList<>();
+        for (Notice notice : change.items) {
+            List<Object> users = new ArrayList<>();
+            for (Long user : notice.users) {
+                users.add(user.toString());
+            }
+            rows.add(Arrays.<Object>asList(notice.id, notice.what, Long.toString(notice.user), notice.count, users));
+        }
+        say("notices", "unread", change.unread, "items", rows, "first", change.first);
+    }
+
     private void obey(Map<String, Object> command) {
         switch ((String) command.get("do")) {
             case "connect":
@@ -206,6 +220,12 @@ public final class ProtocolDriver implements ClientListener, FeedListener {
                 break;
             case "unwatch_feed":
                 feed.close();
+                break;
+            case "watch_notices":
+                notices = client.watchNotices(this);
+                break;
+            case "unwatch_notices":
+                notices.close();
                 break;
             default:
                 throw new IllegalArgumentException("no such command: " + command);

@@ -243,7 +243,9 @@ public final class StarlingApiTest {
         String[] said = {POST, "{}", "{'likes':3,'liked':true}", "{'likes':2,'liked':false}",
             "{'items':[{'user':7,'name':'Ada','handle':'ada'},{}],'next':7}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
             "{'items':[],'version':'v','complete':true}",
-            "{'items':[{'id':'1','what':'reply','user':2,'subject':'post:5','comment':'8','time':4},{'what':7}]}",
+            "{'items':[{'id':'1.3.8','what':'reply','user':42,'subject':'post:5','comment':'8','time':4},{'what':7},"
+                + "{'id':'1.6.7','what':'like','user':7,'subject':'post:5','comment':null,'time':1,'count':14,'users':[7,8]}],'unread':2}",
+            "{'unread':3}", "{'like':{'live':true,'push':false}}", "{'like':{'live':false,'push':true}}",
             "{'items':[" + comment + "],'next':'x'}", "{'items':[" + comment + "],'next':'z'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
             "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
             "{'user':7}", "{'handle':'ben'}", "{}", "{'following':true}", "{'following':false}", "{'muted':true}", "{'muted':false}",
@@ -262,8 +264,15 @@ public final class StarlingApiTest {
         assertEquals(1, api.getPosts(7, 1L, 2L, "c", 3).items.size());
         assertEquals("v", api.getFeed(null, 20).version);
         assertEquals("v", api.getFeed(1L, 2L, "c", 20).version);
-        Page<Notice> notices = api.getNotices();
-        assertEquals(Arrays.asList("5", "8"), Arrays.asList(notices.items.get(0).post, notices.items.get(0).comment));
+        NoticePage notices = api.getNotices();
+        Notice like = notices.items.get(1);
+        assertEquals(Arrays.<Object>asList("5", "8", 1L, Collections.singletonList(42L), 2L), Arrays.<Object>asList(
+                notices.items.get(0).post, notices.items.get(0).comment, notices.items.get(0).count, notices.items.get(0).users, notices.unread));
+        assertEquals(Arrays.<Object>asList("like", 14L, Arrays.asList(7L, 8L)), Arrays.<Object>asList(like.what, like.count, like.users));
+        assertEquals(3, api.markNoticesRead("1.3.8"));
+        NoticePreference ofLikes = api.getNoticePreferences().get("like");
+        assertTrue(ofLikes.live && !ofLikes.push);
+        assertFalse(api.setNoticePreferences(Collections.singletonMap("like", new NoticePreference(false, true))).get("like").live);
         assertEquals("x", api.getReplies("post:5", "8", "y", 4, true).next);
         assertEquals("z", api.getAnswers("post:5", "8", null, 4, false).next);
         assertEquals(42, api.getComment("post:5", "8", false).user);
@@ -296,7 +305,7 @@ public final class StarlingApiTest {
         api.reportUser(7, "rude");
         assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "PUT /v1/posts/5/like", "DELETE /v1/posts/5/like",
                 "GET /v1/posts/5/likes?after=3&limit=1", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
-                "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
+                "GET /v1/feed?limit=20", "GET /v1/feed?from=1&to=2&after=c&limit=20", "GET /v1/notices", "PUT /v1/notices/read", "GET /v1/notices/preferences", "PUT /v1/notices/preferences", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
                 "GET /v1/comments/post/5/8/answers?limit=4", "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
                 "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
                 "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%20n",

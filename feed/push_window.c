@@ -12,7 +12,6 @@ struct push_course {
     int64_t behind;       /* INT64_MAX: it is not */
     int64_t behind_since; /* the time of that record */
     size_t passed;        /* records that were passed by */
-    bool again;           /* it is being read again */
 };
 
 struct push_window {
@@ -71,36 +70,19 @@ static void put_last(struct push_window *window, size_t course, const struct pus
 void push_window_put(struct push_window *window, size_t course, int64_t offset, const struct notice_key *key,
                      int64_t distance_dm) {
     struct push_course *of = &window->course[course];
-    bool behind = of->behind != INT64_MAX;
-    if (of->again && offset < of->behind) return; // it is there, or was pushed
-    if (behind && !of->again) {
+    if (of->behind != INT64_MAX) {
         of->passed++;
         return;
     }
     if (window->end - window->begin == window->capacity) {
-        *of = (struct push_course){.first = of->first,
-                                   .last = of->last,
-                                   .seen = of->seen,
-                                   .behind = offset,
-                                   .behind_since = key->time,
-                                   .passed = 1};
+        of->behind = offset;
+        of->behind_since = key->time;
+        of->passed = 1;
         return;
     }
     put_last(
         window, course,
         &(struct push_item){.course = course, .offset = offset, .key = *key, .distance_dm = distance_dm, .next = NONE});
-    if (behind) {
-        of->behind = offset + 1;
-        push_window_reached(window, course, offset + 1);
-    }
-}
-
-void push_window_reached(struct push_window *window, size_t course, int64_t position) {
-    struct push_course *of = &window->course[course];
-    if (!of->again || position < of->seen) return;
-    of->again = false;
-    of->behind = INT64_MAX;
-    of->passed = 0;
 }
 
 /* ---- what waits ---- */
@@ -133,21 +115,19 @@ void push_window_pop(struct push_window *window, size_t count) {
     }
 }
 
-/* A course that is being read again already goes first. */
 bool push_window_again(struct push_window *window, size_t *course, int64_t *offset) {
     struct push_course *found = NULL;
     if (push_window_count(window) > window->capacity / 2) return false;
     for (size_t c = 0; c < window->courses; c++) {
         struct push_course *of = &window->course[c];
-        if (of->again) return false;
         if (of->behind == INT64_MAX || (found && found->behind_since <= of->behind_since)) continue;
         found = of;
         *course = c;
     }
     if (!found) return false;
-    found->again = true;
-    found->passed = 0;
     *offset = found->behind;
+    found->behind = INT64_MAX;
+    found->passed = 0;
     return true;
 }
 

@@ -27,11 +27,9 @@ void push_window_free(struct push_window *window); /* NULL is fine */
 
 /* A record of a course has come. True: it had come before, and comes again because the course was behind. */
 bool push_window_see(struct push_window *window, size_t course, int64_t offset);
-/* Takes what that record is about, if there is room and it is not there yet; copied. */
+/* Takes what that record is about, if there is room; copied. */
 void push_window_put(struct push_window *window, size_t course, int64_t offset, const struct notice_key *key,
                      int64_t distance_dm);
-/* All records of the course before it have come (again). */
-void push_window_reached(struct push_window *window, size_t course, int64_t position);
 
 /* The first record that is not pushed; INT64_MAX: all are. */
 int64_t push_window_held(const struct push_window *window, size_t course);
@@ -42,7 +40,7 @@ size_t push_window_count(const struct push_window *window);
 const struct push_item *push_window_at(const struct push_window *window, size_t i); /* from the oldest */
 void push_window_pop(struct push_window *window, size_t count);                     /* they are pushed */
 
-/* The course to be read again now, and from where; false: none. */
+/* The course to be read again now, and from where: it is no longer behind, but nothing from there on is done. False: none. */
 bool push_window_again(struct push_window *window, size_t *course, int64_t *offset);
 
 /* How many records wait, in the window and behind it; *oldest: the time of the oldest, 0: none. */

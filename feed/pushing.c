@@ -18,7 +18,7 @@
 enum {
     WINDOW = 65536,  /* records: 6 MB */
     BATCH = 200,     /* items of a post */
-    LOOK = 1000,     /* records that one turn looks at: some 10 ms */
+    LOOK = 400,      /* records that one turn looks at: less than 10 ms */
     GATHER_MS = 200, /* items that come meanwhile go together */
     TIMEOUT_MS = 5000,
     PAUSE_MS = 1000, /* after a failure; it doubles */
@@ -225,11 +225,8 @@ void pushing_approach(struct pushing *pushing, const struct kafka_record *record
     put(pushing, record, APPROACHES, &key, approach->distance_dm);
 }
 
-static int64_t held(struct pushing *pushing, int32_t partition, size_t kind) {
-    if (!pushing) return INT64_MAX;
-    push_window_reached(pushing->window, course_of(partition, kind),
-                        tasks_position(pushing->feed->tasks, TOPICS[kind], partition));
-    return push_window_held(pushing->window, course_of(partition, kind));
+static int64_t held(const struct pushing *pushing, int32_t partition, size_t kind) {
+    return pushing ? push_window_held(pushing->window, course_of(partition, kind)) : INT64_MAX;
 }
 
 int64_t pushing_notices_held(struct pushing *pushing, int32_t partition) { return held(pushing, partition, NOTICES); }

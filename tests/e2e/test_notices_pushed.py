@@ -3,15 +3,18 @@ and feed/consequences.c."""
 import random
 import shutil
 import statistics
+import struct
 import time
 
 import pytest
+from confluent_kafka import Producer
 
 from harness.belongings import TOLD
 from harness.commenting import Commenting
 from harness.feed import Feed
 from harness.pushed import Pushed
-from harness.waiting import eventually
+from harness.records import encode, partition_of, user_key
+from harness.waiting import eventually, now_ms
 from test_notices_live import Bell
 
 SETTINGS = {'ingest:ingest.outcome.wait.ms': 8000}
@@ -180,3 +183,27 @@ def test_a_receiver_that_fails_slows_nothing_and_is_made_up_for(feed, receiver, 
     for user in readers:
         eventually(lambda user=user: receiver.acts(user) == {('follow', other, None, None) for other in others}, 90)
     settled(feed)
+
+
+def test_more_than_the_window_holds_waits_in_kafka(feed, receiver):
+    """Owners hold 65,536 records: the others are read again. A killed owner begins with what is not pushed."""
+    people, each, far = 350, 200, 1 << 40
+    value, now = encode('notice', {'what': 'MENTION', 'user': 5, 'subject': 'post:7', 'comment': 0, 'time': now_ms(), 'likes': 0}), now_ms()
+    topics = feed.cluster.topics
+    receiver.become('away')
+    try:
+        producer = Producer({'bootstrap.servers': topics.bootstrap, 'linger.ms': 20, 'queue.buffering.max.messages': 2 * people * each})
+        for number in range(each):
+            for user in range(far, far + people):
+                key = struct.pack('>qqbq', user, 2**63 - 1 - now + number, 2, number)
+                producer.produce(topics.name('notices'), value, key, partition=partition_of(user_key(user), feed.cluster.partitions))
+        assert producer.flush(60) == 0
+        eventually(lambda: total(feed, 'waiting') >= people * each, 120, every=0.5)
+    finally:
+        receiver.become('well')
+    eventually(lambda: len(receiver.items) > people * each / 4, 120)
+    feed.cluster.feeds[0].kill()
+    feed.cluster.feeds[0].start()
+    eventually(lambda: all(len(receiver.of(user)) == each for user in range(far, far + people)), 180, every=0.5)
+    settled(feed)
+    assert len([item for item in receiver.items if item['user'] >= far]) < 2 * people * each

@@ -1,14 +1,21 @@
 """clients/python-push as a process beside a real gateway: who is told what by Web Push, once, whatever dies or hangs meanwhile."""
 import contextlib
 import itertools
+import random
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import requests
 
 from harness.push_receiver import PushReceiver, item
 from harness.push_service import Browser, PushService
 from harness.waiting import eventually, now_ms
+from starling_push.gateway import Gateway
+from starling_push.main import look
+from starling_push.sender import THREADS
+from starling_push.store import Store
 
 _numbers = itertools.count()
 
@@ -126,6 +133,37 @@ def test_a_crash_loses_nothing_and_repeats_nothing(receiver, subscribed, service
     assert sorted(text['opens']['comment'] for text in phone.pushed() if 'comment' in text['opens']) == sorted(str(number) for number in range(30))
 
 
+def test_killed_at_any_moment(receiver, subscribed, service, users, mira):
+    people = users(3)
+    phones = [subscribed(user) for user in people]
+    texts, chance = [str(number) for number in range(80)], random.Random(7)
+
+    def posts():  # as starling does: again until it is taken
+        for start in range(0, len(texts), 5):
+            some = [item(f'1.1.{text}', user, 'reply', mira, 'post:5', text) for user in people for text in texts[start:start + 5]]
+            eventually(lambda some=some: _taken(receiver, some), 60)
+
+    with ThreadPoolExecutor(1) as pool:
+        posting = pool.submit(posts)
+        kills = 0
+        while not posting.done() or kills < 5:
+            time.sleep(chance.random() / 2)
+            receiver.kill()
+            kills += 1
+            receiver.start()
+        posting.result()
+    settled(receiver)
+    for phone in phones:
+        assert {text['opens']['comment'] for text in phone.pushed()} == set(texts), 'none is lost'
+    twice = sum(len(phone.pushed()) for phone in phones) - 3 * len(texts)
+    assert twice <= THREADS * kills, 'but for those that were on their way'
+
+
+def _taken(receiver, items):
+    with contextlib.suppress(requests.RequestException):
+        return receiver.post(*items).ok
+
+
 def test_a_push_service_in_trouble_gets_it_later(receiver, subscribed, service, users, mira):
     [ada] = users(1)
     phone = subscribed(ada)
@@ -210,9 +248,6 @@ def test_a_user_who_is_forgotten_is_told_no_more(town, receiver, subscribed, use
     phone, his = subscribed(ada), subscribed(ben)
     eventually(lambda: town.http(ada).delete('/v1/me').status_code == 200, 60, every=1)
     receiver.stop()
-    from starling_push.gateway import Gateway
-    from starling_push.main import look
-    from starling_push.store import Store
     store = Store(receiver.data / 'push.db')
     for _ in range(2):
         assert len(store.subscriptions(ada)) == 1

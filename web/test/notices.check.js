@@ -150,7 +150,7 @@ test('which kinds ring, and which are told devices, is chosen; the others are co
     server.feed.preferences.accepted = { live: true, push: false };
     await open();
     await state('online');
-    const boxes = () => page.$$eval('#told input', (all) => Object.fromEntries(all.map(({ name, checked }) => [name, checked])));
+    const boxes = () => page.$$eval('#told-kinds input', (all) => Object.fromEntries(all.map(({ name, checked }) => [name, checked])));
     const all = { 'approach-push': true, ...Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']])) };
     await page.click('#me > summary');
     assert.deepEqual(asked(), [], 'nobody has asked for them');
@@ -235,7 +235,7 @@ for (const [name, options] of Object.entries({ ...SCREENS, narrow: NARROW })) {
         await page.screenshot({ path: `${OUT}notices-${name}.png` });
         await page.click('#me > summary');
         await page.click('#told summary');
-        await page.waitForSelector('#told input:enabled');
+        await page.waitForSelector('#told-kinds input:enabled');
         await page.locator('#told-kinds').evaluate((kinds) => kinds.scrollIntoView({ block: 'center' }));
         await page.screenshot({ path: `${OUT}told-${name}.png` });
         assert.equal(await page.$eval('#me .panel', (panel) => panel.scrollWidth > panel.clientWidth), false);

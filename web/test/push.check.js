@@ -38,6 +38,12 @@ async function opened(options) {
     await page.waitForSelector('#push-choice:not([hidden])', { state: 'attached' });
 }
 
+/** The panel in which the switch is. */
+async function openSwitch() {
+    await page.click('#me summary');
+    await page.click('#told-summary');
+}
+
 /** A tab that has nothing to do with the page, which is closed or stays; and what delivers messages, as a push service would. */
 async function beside({ closed = true } = {}) {
     const other = await context.newPage();
@@ -118,7 +124,7 @@ test('a notification opens what it is about when somebody is signed in', async (
 
 test('a browser that reaches no push service says so, and the switch stays off', async () => {
     await opened();
-    await page.click('#me summary');
+    await openSwitch();
     await page.click('.tell');
     await page.waitForFunction(() => document.getElementById('push-note').textContent.startsWith('This browser reaches no push service, so nothing can be told. '));
     assert.equal(await page.isChecked('#push'), false);
@@ -128,7 +134,7 @@ test('a browser that reaches no push service says so, and the switch stays off',
 
 test('whoever does not allow notifications is told where to allow them, and nothing is asked', async () => {
     await opened({ permissions: [] });
-    await page.click('#me summary');
+    await openSwitch();
     await page.evaluate(() => (Notification.requestPermission = async () => 'denied'));
     await page.click('.tell');
     await becomes(async () => [await page.textContent('#push-note'), 'This browser does not let the page show notifications. Its settings for this site say so.']);
@@ -163,7 +169,7 @@ test('on, kept, and off again', async () => {
     await page.addInitScript(stub);
     await page.reload();
     await page.waitForSelector('#push-choice:not([hidden])', { state: 'attached' });
-    await page.click('#me summary');
+    await openSwitch();
     await page.click('.tell');
     await becomes(async () => [await page.textContent('#push-note'), 'You are told here from now on, until you sign out.']);
     assert.deepEqual(methods(), ['GET', 'POST']);
@@ -176,7 +182,7 @@ test('on, kept, and off again', async () => {
     await page.reload();
     await becomes(async () => [await page.isChecked('#push'), true]);
     await becomes(async () => [methods(), ['GET', 'POST', 'POST']]); // it is used
-    await page.click('#me summary');
+    await openSwitch();
     await page.click('.tell');
     await becomes(async () => [methods(), ['GET', 'POST', 'POST', 'DELETE']]);
     assert.equal(await page.isChecked('#push'), false);
@@ -207,7 +213,7 @@ test('a receiver that is away changes nothing', async () => {
     await page.reload();
     await page.waitForSelector('#push-choice:not([hidden])', { state: 'attached' });
     await page.route('**/push/subscriptions', (route) => route.abort());
-    await page.click('#me summary');
+    await openSwitch();
     await page.click('.tell');
     await becomes(async () => [await page.textContent('#push-note'), 'This was not changed. The server cannot be reached.']);
     assert.equal(await page.isChecked('#push'), false);
@@ -225,7 +231,7 @@ test('without a receiver there is no switch', async () => {
 for (const [name, options] of Object.entries(SCREENS)) {
     test(`the switch fits a ${name} screen, and axe-core finds nothing`, async () => {
         await opened(options);
-        await page.click('#me summary');
+        await openSwitch();
         await page.locator('.tell').scrollIntoViewIfNeeded();
         assert.ok((await page.locator('.tell').boundingBox()).height >= 40);
         await isAccessible('the switch');
@@ -236,7 +242,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
 test('a browser whose push service does not answer says so, too', async () => {
     await opened({ clock: true });
     await page.evaluate(() => (PushManager.prototype.subscribe = () => new Promise(() => (window.subscribing = true))));
-    await page.click('#me summary');
+    await openSwitch();
     await page.click('.tell');
     await becomes(async () => [await page.textContent('#push-note'), 'Loading…']);
     await page.waitForFunction(() => window.subscribing);

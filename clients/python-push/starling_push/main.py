@@ -96,8 +96,10 @@ def look(store: Store, gateway: Gateway) -> None:
 
 
 def _look_hourly(store: Store, gateway: Gateway, over: threading.Event) -> None:
-    while not over.wait(_LOOK_EVERY_S):
+    while True:
         look(store, gateway)
+        if over.wait(_LOOK_EVERY_S):
+            return
 
 
 def main(arguments: list[str] | None = None) -> None:

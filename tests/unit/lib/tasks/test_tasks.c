@@ -441,14 +441,12 @@ TEST(test_effects_are_repeated_from_where_the_product_says, struct world *w) {
     FAKE_UNTIL(&w->loop, is_committed(2));
     w->held = 3;
     for (int i = 0; i < 3; i++) add(&FACTS, "more");
-    FAKE_UNTIL(&w->loop, w->told == 3 && is_committed(3) && tasks_position(w->tasks, &FACTS, P) == 5);
+    FAKE_UNTIL(&w->loop, w->told == 3 && is_committed(3));
     tasks_repeat(w->tasks, &FACTS, P, 5); // nothing was carried out from there on
     tasks_repeat(w->tasks, &FACTS, P, 3);
-    assert_int_equal(tasks_position(w->tasks, &FACTS, P), 3);
-    FAKE_UNTIL(&w->loop, w->told == 5 && tasks_position(w->tasks, &FACTS, P) == 5);
+    w->held = INT64_MAX; // what comes again counts as not carried out
+    FAKE_UNTIL(&w->loop, w->told == 5 && is_committed(5));
     assert_int_equal(count(w, FACTS_STORE, 0), 5); // they are not taken again
-    w->held = INT64_MAX;
-    FAKE_UNTIL(&w->loop, is_committed(5));
     add(&FACTS, "six");
     FAKE_UNTIL(&w->loop, w->told == 6 && is_committed(6));
 }

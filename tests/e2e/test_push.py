@@ -208,6 +208,7 @@ def test_a_push_service_that_hangs_harms_nobody(town, tmp_path, users, mira):
             assert time.monotonic() - began < 2.5, 'before any of the others is given up'
             slow.hangs.clear()
             eventually(lambda: all(browser.titles() for browser in stuck), 60)
+            assert 'no answer: ReadTimeout' in receiver.log() and not any(browser.endpoint.rpartition('/')[2] in receiver.log() for browser in stuck)
         assert slow.complaints == good.complaints == []
 
 

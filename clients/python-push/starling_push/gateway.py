@@ -80,7 +80,7 @@ class Gateway:
                 status = int(response.status_code)
             answer = json.loads(body) if body else {}
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            raise Away(str(error)) from error
+            raise Away(f'{path.split("?")[0]} has no answer: {type(error).__name__}') from error  # the error itself may name users
         return status, answer if isinstance(answer, dict) else {}
 
     def _session(self) -> requests.Session:

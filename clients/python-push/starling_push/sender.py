@@ -220,4 +220,4 @@ def post(session: requests.Session, subscription: Subscription, body: bytes, hea
             after = response.headers.get('Retry-After', '')
             return response.status_code, float(min(int(after), 86_400)) if after.isdecimal() and after.isascii() else None
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-        return f'no answer: {error}'
+        return f'no answer: {type(error).__name__}'  # the error itself may name the browser

@@ -91,5 +91,5 @@ def test_the_token_for_names_may_be_replaced(gateway):
 
 def test_nobody_answers(tmp_path):
     (tmp_path / 'token').write_text('names')
-    with pytest.raises(Away):
+    with pytest.raises(Away, match=r'^/v1/users has no answer: ConnectionError$'):
         Gateway('http://127.0.0.1:1', tmp_path / 'token').names([1])

@@ -8,7 +8,6 @@
 
 static inline int user_key_read(const struct kafka_record *record, int64_t *user, struct error *error) {
     int64_t id = record->key_size == 8 ? (int64_t)bytes_get_be64(record->key) : -1;
-    if (id < 0) return error_set(error, -EBADMSG, "the key is not a user: 8 bytes, big-endian, not negative");
     *user = id;
-    return 0;
+    return id < 0 ? error_set(error, -EBADMSG, "the key is not a user: 8 bytes, big-endian, not negative") : 0;
 }

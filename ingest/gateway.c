@@ -372,9 +372,10 @@ static int gateway_check(const struct service_settings *common, struct error *er
     if (code) return error_prefix(error, code, "ingest.listen");
     if (settings->request_mb && settings->request_mb << 20 < settings->max_body)
         return error_set(error, -EINVAL, "ingest.request.mb must have room for ingest.max.body.bytes");
-    if (!*common->auth_hs256_key_file && !*common->auth_rs256_public_key_file && !*common->auth_jwks_file)
+    if (!*common->auth_hs256_key_file && !*common->auth_rs256_public_key_file && !*common->auth_jwks_file &&
+        !*common->auth_jwks_url)
         return error_set(error, -EINVAL,
-                         "no key to check tokens with: set auth.jwks.file, auth.hs256.key.file or "
+                         "no key to check tokens with: set auth.jwks.url, auth.jwks.file, auth.hs256.key.file or "
                          "auth.rs256.public.key.file");
     // The provider also signs tokens for its other clients, which must not count here.
     if (*settings->oidc_issuer && (!*common->auth_audience || strcmp(common->auth_issuer, settings->oidc_issuer)))

@@ -42,6 +42,9 @@ struct auth {
     struct version jwks_version;
     uint32_t jwks_hash;
     bool jwks_young;         /* when it was read: a change in the same tick of the file system's clock would not show */
+    bool jwks_fetched;       /* the set comes by auth_take_keys */
+    struct buffer jwks_text; /* what came */
+    bool missed;             /* auth_missed */
     struct jwks *jwks;       /* NULL: none */
     char *audience, *issuer; /* NULL: any */
     int64_t max_life_ms;
@@ -125,10 +128,10 @@ static void number_keys(struct auth *auth, struct jwks *jwks) {
     }
 }
 
-static int jwks_take(struct auth *auth, const struct key *file, struct error *error) {
+static int jwks_take(struct auth *auth, const char *text, size_t size, struct error *error) {
     struct jwks *jwks;
-    int code = jwks_parse((const char *)file->bytes, file->size, &jwks, error);
-    if (code) return error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
+    int code = jwks_parse(text, size, !auth->jwks_fetched, &jwks, error);
+    if (code) return code;
     number_keys(auth, jwks);
     jwks_free(auth->jwks);
     auth->jwks = jwks;
@@ -146,7 +149,8 @@ static int jwks_read(struct auth *auth, bool changed, struct error *error) {
     int code = key_read(auth->jwks_file, &file, error);
     if (code) return code;
     uint32_t hash = hash_murmur2(file.bytes, file.size);
-    if (changed || hash != auth->jwks_hash) code = jwks_take(auth, &file, error);
+    if (changed || hash != auth->jwks_hash) code = jwks_take(auth, (const char *)file.bytes, file.size, error);
+    if (code < 0) error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
     auth->jwks_hash = hash;
     key_free(&file);
     return code;
@@ -157,6 +161,21 @@ int auth_refresh(struct auth *auth, struct error *error) {
     struct version now = version_of(auth->jwks_file);
     bool changed = memcmp(&now, &auth->jwks_version, sizeof now) != 0;
     return changed || auth->jwks_young ? jwks_read(auth, changed, error) : 0;
+}
+
+int auth_take_keys(struct auth *auth, const char *text, size_t size, struct error *error) {
+    if (auth->jwks && size == auth->jwks_text.size && !memcmp(text, auth->jwks_text.data, size)) return 0;
+    int code = jwks_take(auth, text, size, error);
+    if (code < 0) return code;
+    buffer_clear(&auth->jwks_text);
+    buffer_append(&auth->jwks_text, text, size);
+    return code;
+}
+
+bool auth_missed(struct auth *auth) {
+    bool missed = auth->missed;
+    auth->missed = false;
+    return missed;
 }
 
 size_t auth_keys(const struct auth *auth) {
@@ -182,6 +201,7 @@ int auth_new(const struct auth_options *options, struct auth **auth, struct erro
         .audience = given(options->audience) ? mem_string(options->audience) : NULL,
         .issuer = given(options->issuer) ? mem_string(options->issuer) : NULL,
         .max_life_ms = options->max_life_ms,
+        .jwks_fetched = options->jwks_fetched,
         .known = token_cache_new(),
     });
     int code = 0;
@@ -206,6 +226,7 @@ void auth_free(struct auth *auth) {
     key_free(&auth->secret);
     key_free(&auth->public_key);
     jwks_free(auth->jwks);
+    buffer_free(&auth->jwks_text);
     free(auth->jwks_file);
     free(auth->audience);
     free(auth->issuer);
@@ -218,6 +239,7 @@ struct choice {
     const unsigned char *bytes;
     size_t size;
     uint32_t number;
+    bool missed; /* the token's `kid` is not in the set */
 };
 
 static jwt_alg_t algorithm_of(const char *name) {
@@ -231,10 +253,11 @@ static jwt_alg_t algorithm_of(const char *name) {
 static int choose_key(const struct auth *auth, const char *algorithm, const char *id, struct choice *choice,
                       struct error *error) {
     const struct jwks_key *key = auth->jwks && id ? jwks_find(auth->jwks, id) : NULL;
+    choice->missed = id && !key;
     if (key) {
         if (strcmp(key->algorithm, algorithm))
             return error_set(error, -EACCES, "the token's algorithm is not its key's");
-        *choice = (struct choice){algorithm_of(algorithm), key->bytes, key->size, key->number};
+        *choice = (struct choice){algorithm_of(algorithm), key->bytes, key->size, key->number, false};
         return 0;
     }
     const struct key *file = !strcmp(algorithm, "HS256")   ? &auth->secret
@@ -242,8 +265,9 @@ static int choose_key(const struct auth *auth, const char *algorithm, const char
                                                            : NULL;
     if (!file || !file->bytes)
         return error_set(error, -EACCES,
-                         auth->jwks ? "the token's key is not known" : "the token's algorithm is not accepted");
-    *choice = (struct choice){algorithm_of(algorithm), file->bytes, file->size, 0};
+                         auth->jwks || auth->jwks_fetched ? "the token's key is not known"
+                                                          : "the token's algorithm is not accepted");
+    *choice = (struct choice){algorithm_of(algorithm), file->bytes, file->size, 0, choice->missed};
     return 0;
 }
 
@@ -370,7 +394,7 @@ static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *c
 }
 
 static int verify_unknown(const struct auth *auth, const char *token, size_t size, int64_t now_ms,
-                          struct auth_claims *claims, struct error *error) {
+                          struct auth_claims *claims, bool *missed, struct error *error) {
     if (size > TOKEN_MAX) return error_set(error, -EACCES, "the token is longer than %d bytes", TOKEN_MAX);
     if (!size || memchr(token, '\0', size)) return error_set(error, -EACCES, "the token is malformed");
     if (has_many_values(token, size)) return error_set(error, -EACCES, "the token has more than %d values", VALUES_MAX);
@@ -400,6 +424,7 @@ static int verify_unknown(const struct auth *auth, const char *token, size_t siz
     read.key = key.number;
     if (!code) *claims = read;
 finish:
+    *missed = key.missed;
     json_decref(json);
     free(text);
     jwt_free(jwt);
@@ -420,7 +445,9 @@ int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_m
                 struct error *error) {
     int code = auth_recall(auth, token, size, now_ms, claims, error);
     if (code != -ENOENT) return code;
-    code = verify_unknown(auth, token, size, now_ms, claims, error);
+    bool missed = false;
+    code = verify_unknown(auth, token, size, now_ms, claims, &missed, error);
+    if (code && missed) auth->missed = true;
     if (!code) token_cache_put(auth->known, token, size, claims);
     return code;
 }

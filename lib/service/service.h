@@ -35,7 +35,8 @@ struct service_settings { /* the section common to all daemons */
     const char *ops_listen, *peer_listen, *peer_token; /* peer_listen "" : none */
     const char *peer_advertise;                        /* "": follows from peer_listen */
     int log_level, log_format;
-    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file, *auth_audience, *auth_issuer;
+    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file, *auth_jwks_url;
+    const char *auth_audience, *auth_issuer;
     int64_t auth_max_life_s; /* 0: tokens may live for any time */
     const char *data_dir;
     const char *client_id_suffix;

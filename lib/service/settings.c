@@ -53,6 +53,11 @@ static const struct config_property COMMON[] = {
          "File with a JSON Web Key Set: a token whose `kid` is in it is checked by that key, with the key's algorithm "
          "(RS256, ES256 or HS256). It is read again when it changes; one without a usable key leaves the keys as they "
          "were. A key that is taken out ends the sessions of its tokens. Empty: none."},
+    {"auth.jwks.url", CONFIG_STRING, AT(auth_jwks_url), "",
+     .doc =
+         "Address of such a set, in the place of auth.jwks.file, as a sign-in provider publishes it (jwks_uri). It is fetched again "
+         "as its `max-age` says, a minute to an hour later, and within 8 s for a token with an unknown `kid`; the last good set "
+         "counts while it is away. Secrets (HS256) in it do not count. Empty: none."},
     {"auth.audience", CONFIG_STRING, AT(auth_audience), "",
      .doc = "The audience that a token's `aud` must be, or hold; empty: `aud` is not checked."},
     {"auth.issuer", CONFIG_STRING, AT(auth_issuer), "",

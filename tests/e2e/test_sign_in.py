@@ -1,0 +1,108 @@
+"""Tokens of sign-in providers at gateway and edge. Covers lib/service/keys.c and lib/service/jwks_fetch.c."""
+import contextlib
+import time
+
+import pytest
+
+from harness.http import Http
+from harness.jwks import Provider
+from harness.waiting import eventually
+
+HOME = 52.52, 13.405
+
+
+def signs_in(cluster, user, token) -> bool:
+    """At gateway and edge alike."""
+    gateway = Http(cluster.http_url, token).get('/v1/profile').status_code != 401
+    with cluster.phone(user, token=token) as phone:
+        phone.hello(*HOME, wait=False)
+        try:
+            phone.expect('welcome', 5)
+            edge = True
+        except AssertionError:
+            assert phone.wait_closed() == 1008
+            edge = False
+    return gateway and edge
+
+
+def refused(cluster, user, token) -> bool:
+    """By both."""
+    gateway = Http(cluster.http_url, token).get('/v1/profile').status_code == 401
+    with cluster.phone(user, token=token) as phone:
+        phone.hello(*HOME, wait=False)
+        return phone.wait_closed() == 1008 and gateway
+
+
+def both(**settings):
+    return {f'{kind}:{name.replace("__", ".")}': value for kind in ('ingest', 'fanout') for name, value in settings.items()}
+
+
+@pytest.fixture
+def provider():
+    with Provider() as made:
+        yield made
+
+
+@contextlib.contextmanager
+def within(seconds):
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < seconds
+
+
+def test_a_new_key_counts_within_ten_seconds(make_cluster, user, provider):
+    """Without a restart, whatever was fetched when; and one that is taken out ends the sessions of its tokens."""
+    provider.publish('old')
+    cluster = make_cluster(settings=both(auth__jwks__url=provider.url)).start(routers=0, sinks=0)
+    assert signs_in(cluster, user, provider.token('old', user))
+    assert refused(cluster, user, provider.token('old', user).replace('.', '.e30.', 1))
+    assert len(provider.asked) == 2  # gateway and edge, once each
+    with cluster.phone(user, token=provider.token('old', user)) as phone:
+        phone.hello(*HOME)
+        provider.publish('new', kind='ES256')
+        token = provider.token('new', user)
+        with within(10):
+            eventually(lambda: Http(cluster.http_url, token).get('/v1/profile').status_code != 401, 12)
+        assert phone.closed() is None
+        with within(10):
+            refused(cluster, user, token)  # the edge is asked for the first time now
+            assert phone.wait_closed() == 1008
+    assert signs_in(cluster, user, token) and refused(cluster, user, provider.token('old', user))
+    began, count = time.monotonic(), len(provider.asked)
+    provider.publish('old', 'new')
+    provider.kids = ['new']
+    while time.monotonic() - began < 12:  # nobody makes the daemons ask more often
+        refused(cluster, user, provider.token('old', user))
+    assert len(provider.asked) - count <= 4
+
+
+def test_a_provider_that_is_away_or_broken(make_cluster, user, provider):
+    """A process starts without it, takes its tokens once it is back, and keeps the last good keys."""
+    provider.publish('one')
+    provider.answer = lambda handler: provider.say(handler, 500, b'')
+    cluster = make_cluster(settings=both(auth__jwks__url=provider.url)).start(routers=0, sinks=0)
+    daemons = cluster.ingest, cluster.fanouts[0]
+    token = provider.token('one', user)
+    assert refused(cluster, user, token) and signs_in(cluster, user, cluster.token(user))
+    for daemon in daemons:
+        daemon.wait_for_log('keys of tokens stay as they were')
+        assert daemon.total('starling_auth_reload_failures_total') >= 1
+        assert daemon.total('starling_auth_fetched_seconds') == 0
+    provider.answer = None
+    with within(12):
+        eventually(lambda: signs_in(cluster, user, token), 15)
+    assert all(time.time() - daemon.total('starling_auth_fetched_seconds') < 60 for daemon in daemons)
+
+    def slow(handler):
+        time.sleep(20)
+        provider.serve(handler)
+
+    for answer in (lambda handler: provider.say(handler, 500, b''), lambda handler: provider.say(handler, 200, b'{'),
+                   lambda handler: provider.say(handler, 200, b'{"keys":[' + b' ' * 10_000_000 + b']}'), slow):
+        provider.answer = answer
+        failed = [daemon.total('starling_auth_reload_failures_total') for daemon in daemons]
+        provider.keys['unknown'] = provider.keys.get('unknown') or provider.keys['one']
+        refused(cluster, user, provider.token('unknown', user))
+        for daemon, before in zip(daemons, failed):
+            eventually(lambda d=daemon, b=before: d.total('starling_auth_reload_failures_total') > b, 20)
+        assert signs_in(cluster, user, token)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "service/external_id.h"
 
 struct auth;
 
@@ -19,14 +20,18 @@ struct auth_options {
     const char *rs256_public_key_file; /* "" or NULL: not accepted */
     const char *jwks_file;             /* JSON Web Key Set; "" or NULL: none */
     bool jwks_fetched;                 /* the set comes by auth_take_keys; there is no jwks_file then */
-    const char *audience, *issuer;     /* what `aud` must be or hold, what `iss` must be; "" or NULL: not looked at */
-    int64_t max_life_ms;               /* of a token, from its iat on, or else from when it is first seen; 0: any */
+    const char *audience, *issuer; /* what `aud` must be or hold one of (a list), what `iss` must be; "" or NULL: any */
+    const char *audience_claim;    /* where the audience stands; "" or NULL: in `aud` */
+    const char *user_claim;        /* where the user id stands: a name, or names with dots; "" or NULL: in `sub` */
+    bool directory;                /* the user id is a text (external_id.h), not a number */
+    int64_t max_life_ms;           /* of a token, from its iat on, or else from when it is first seen; 0: any */
 };
 
 struct auth_claims {
-    int64_t user;       /* `sub`; -1 for a gateway whose sub is no user id */
-    bool gateway;       /* `scope` (space separated) holds "gateway" */
-    bool moderator;     /* `scope` holds "moderator" */
+    int64_t user; /* `sub`; -1 for a gateway whose sub is no user id. With `external`: if its place is 0 */
+    char external[EXTERNAL_ID_SIZE]; /* the id is this text, and the number is in the directory; "": it is a number */
+    bool gateway;                    /* `scope` (space separated) holds "gateway" */
+    bool moderator;                  /* `scope` holds "moderator" */
     int32_t level;      /* `level`, the user's account level; 0 where it is no whole number from 0 to 2^31-1 */
     int64_t expires_ms; /* `exp`, or the end of its longest life */
     uint32_t key;       /* that it was checked with: auth_has_key */

@@ -63,7 +63,10 @@ static int make(const struct service_settings *settings, struct auth **auth, str
             .jwks_file = settings->auth_jwks_file,
             .jwks_fetched = *settings->auth_jwks_url,
             .audience = settings->auth_audience,
+            .audience_claim = settings->auth_audience_claim,
             .issuer = settings->auth_issuer,
+            .user_claim = settings->auth_user_claim,
+            .directory = settings->auth_user_ids == SERVICE_IDS_DIRECTORY,
             .max_life_ms = settings->auth_max_life_s * 1000,
         },
         auth, error);

@@ -1,4 +1,4 @@
-/* Tests jwks.c and auth.c. JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in
+/* Tests jwks.c, auth.c and signature.c. JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in
  * each run. */
 #include <fcntl.h>
 #include <jwt.h>

@@ -1,11 +1,20 @@
-"""Keys of a sign-in provider, and a server of their set that may rotate them, be slow, fail or answer with too much."""
+"""A real sign-in provider; keys of one, and a server of their set that may rotate them, be slow, fail or answer with too much."""
+import base64
+import contextlib
+import hashlib
+import hmac
 import http.server
 import json
+import subprocess
 import threading
 import time
 
 import jwt
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from .broker import REPOSITORY
+from .processes import clean_environment
 
 
 def make_key(kind):
@@ -71,3 +80,24 @@ class Provider:
         body = {'sub': str(user), 'exp': int(time.time()) + 600, **claims}
         return jwt.encode({name: value for name, value in body.items() if value is not None}, key, kind,
                           headers={'kid': kid, **(headers or {})})
+
+    def forged(self, body, kid):
+        """HS256 with the public key as the secret: by hand, as libraries refuse to make it."""
+        def part(data: bytes) -> bytes:
+            return base64.urlsafe_b64encode(data).rstrip(b'=')
+
+        pem = self.keys[kid][1].public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        signed = part(json.dumps({'alg': 'HS256', 'kid': kid}).encode()) + b'.' + part(json.dumps(body).encode())
+        return (signed + b'.' + part(hmac.new(pem, signed, hashlib.sha256).digest())).decode()
+
+
+@contextlib.contextmanager
+def oidc_provider(port, redirect_uri):
+    options = json.dumps({'port': port, 'redirectUri': redirect_uri})
+    with subprocess.Popen(['node', REPOSITORY / 'web/test/provider.js', options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, env=clean_environment()) as process:
+        try:
+            assert any(line == 'ready\n' for line in process.stdout)
+            yield f'http://127.0.0.1:{port}'
+        finally:
+            process.kill()

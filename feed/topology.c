@@ -6,7 +6,20 @@
 #include "feed/feed_private.h"
 #include "users/half.h"
 
-enum { FOLLOWS, POSTS, BLOCKS, INBOXES, NAMES, NOTICES, REFUSALS, WATCHES, VISIBILITY, NOTICE_SETTINGS, STORES };
+enum {
+    FOLLOWS,
+    POSTS,
+    BLOCKS,
+    INBOXES,
+    NAMES,
+    NOTICES,
+    REFUSALS,
+    WATCHES,
+    VISIBILITY,
+    NOTICE_SETTINGS,
+    DIRECTORY,
+    STORES
+};
 enum { INPUT_REQUESTS /* the only input */ };
 enum { WAITING_MAX = 4 << 20 /* authors of requests; with more, no more records are read */ };
 
@@ -68,6 +81,7 @@ static const struct state_kind *const KINDS[STORES] = {
     [NAMES] = &TABLE_STORE_KIND,      [NOTICES] = &TABLE_STORE_KIND,
     [REFUSALS] = &REFUSALS_KIND,      [WATCHES] = &WATCHES_KIND,
     [VISIBILITY] = &TABLE_STORE_KIND, [NOTICE_SETTINGS] = &TABLE_STORE_KIND,
+    [DIRECTORY] = &TABLE_STORE_KIND,
 };
 
 /* `aged`: what feed/audience.h reads. */
@@ -77,6 +91,7 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_POST_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_NAME_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_NOTICE_COMMANDS, .role = OWNER_COMMAND},
+    {.topic = &TOPIC_DIRECTORY_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_TIMELINE_REQUESTS, .role = OWNER_INPUT},
     {.topic = &TOPIC_FOLLOWS,
      .role = OWNER_STATE,
@@ -94,6 +109,7 @@ static const struct tasks_topic TOPICS[] = {
      .role = OWNER_STATE,
      .store = NOTICE_SETTINGS,
      .effect = feed_notice_settings_are},
+    {.topic = &TOPIC_DIRECTORY, .role = OWNER_STATE, .store = DIRECTORY, .shows_progress = true},
     {.topic = &TOPIC_FOLLOW_REFUSALS, .role = OWNER_STATE, .store = REFUSALS},
     {.topic = &TOPIC_FEED_WATCHES, .role = OWNER_STATE, .store = WATCHES},
     {.topic = &TOPIC_VISIBILITY, .role = OWNER_STATE, .store = VISIBILITY, .aged = true},
@@ -186,6 +202,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [WATCHES] = feed->watches,
         [VISIBILITY] = visibility_table(feed->visibility),
         [NOTICE_SETTINGS] = notice_settings_table(feed->notice_settings),
+        [DIRECTORY] = directory_table(feed->directory),
     };
     const struct tasks_options tasks = {
         .owner = owner,

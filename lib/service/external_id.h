@@ -16,3 +16,6 @@ enum { EXTERNAL_ID_PLACES = 4 };
 /* Printable characters of ASCII, without blanks. */
 bool external_id_is(const char *text, size_t size);
 int64_t external_id_number(const char *text); /* with the place 0 */
+
+/* Whether a number may be a text's. */
+static inline bool external_id_is_number(int64_t user) { return user >> 52 == 1; }

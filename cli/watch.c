@@ -140,11 +140,16 @@ static int take_notice(struct live_watch *watch, const json_t *item, int64_t *ne
 
 static int take_notices(struct live_watch *watch, const json_t *frame) {
     const json_t *items = json_object_get(frame, "items");
-    int64_t newest_ms = watch->notified_ms;
-    if (json_want_int(frame, "unread", 0, INT64_MAX, &watch->unread, NULL) || !json_is_array(items)) return -EBADMSG;
+    int64_t newest_ms = watch->notified_ms, unread;
+    if (json_want_int(frame, "unread", 0, INT64_MAX, &unread, NULL) || !json_is_array(items)) return -EBADMSG;
     for (size_t i = json_array_size(items); i-- > 0;) // the oldest first
         if (take_notice(watch, json_array_get(items, i), &newest_ms)) return -EBADMSG;
     watch->notified_ms = newest_ms;
+    if (unread == watch->unread) return 0;
+    watch->unread = unread;
+    char line[32];
+    snprintf(line, sizeof line, "unread %" PRId64, unread);
+    note(watch, line);
     return 0;
 }
 

@@ -162,6 +162,11 @@ static int start_copies(struct edge *edge, struct error *error) {
         &edge->copies, error);
 }
 
+static int start_sign_ins(struct edge *edge, struct error *error) {
+    const struct feed_screen_settings *feed = FEED_SCREEN_SECTION.values;
+    return sign_ins_new(edge->service, feed->group, edge->shape.partitions[TOPIC_SPACE_USERS], &edge->sign_ins, error);
+}
+
 static int start_screens(struct edge *edge, struct error *error) {
     int result = 0;
     for (size_t i = 0; i < edge->screens.count && !result; i++) {
@@ -218,6 +223,7 @@ int edge_make_parts(struct edge *edge, struct error *error) {
     int result = service_auth(edge->service, &edge->auth, error);
     if (result == 0) result = start_producer(edge, error);
     if (result == 0) result = start_copies(edge, error);
+    if (result == 0) result = start_sign_ins(edge, error);
     if (result == 0) result = start_screens(edge, error);
     if (result == 0) result = start_consumer(edge, error);
     if (result == 0) result = start_phones(edge, error);
@@ -225,6 +231,7 @@ int edge_make_parts(struct edge *edge, struct error *error) {
 }
 
 void edge_free_parts(struct edge *edge) {
+    sign_ins_stop(edge->sign_ins);
     sessions_free_all(edge->sessions);
     phones_free(edge->phones);
     kafka_consumer_free(edge->consumer);
@@ -233,6 +240,7 @@ void edge_free_parts(struct edge *edge) {
     routes_free(edge->routes);
     deliveries_free(edge->deliveries);
     sessions_free(edge->sessions);
+    sign_ins_free(edge->sign_ins);
     user_copies_free(edge->copies);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
 }

@@ -8,6 +8,7 @@
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
 #include "service/auth.h"
+#include "users/sign_ins.h"
 #include "users/user_copies.h"
 
 /* How far the server is in its end. */
@@ -18,6 +19,7 @@ struct edge {
     struct fanout_settings settings;
     struct topics_shape shape;
     struct auth *auth;
+    struct sign_ins *sign_ins; /* NULL: user ids are numbers */
     struct user_copies *copies;
     struct kafka_producer *producer;
     struct kafka_consumer *consumer;

@@ -23,18 +23,16 @@ struct phone_server {
     struct http_proxies *proxies; /* NULL: none are trusted */
     struct rates *newcomers;      /* new connections, by network */
     uint32_t key_changes;         /* of the keys that sessions were last checked against */
-    uint64_t floods;              /* connections closed because of too many messages */
+    struct waiting_hello *waiting;
+    uint64_t floods; /* connections closed because of too many messages */
 };
 
-static int verify(struct phone_server *phones, const struct session *session, const struct request *request,
-                  struct auth_claims *claims, const char **code, struct error *error) {
+static int verify(struct phone_server *phones, const struct request *request, struct auth_claims *claims,
+                  const char **code, struct error *error) {
     int result = auth_verify(phones->edge->auth, request->token, request->token_size, clock_wall_ms(), claims, error);
     *code = result == -ETIME ? "token_expired" : "bad_token";
     if (result) return result;
-    if (claims->user < 0) return error_set(error, -EACCES, "the token names no user");
-    if (session_greeted(session) && claims->user != session_user(session))
-        return error_set(error, -EACCES, "the token is another user's");
-    return 0;
+    return claims->user < 0 ? error_set(error, -EACCES, "the token names no user") : 0;
 }
 
 static void say_welcome(struct phone_server *phones, struct session *session) {
@@ -50,27 +48,106 @@ static void say_welcome(struct phone_server *phones, struct session *session) {
     session_send(sessions, session);
 }
 
+static bool is_others(const struct session *session, const struct auth_claims *claims) {
+    return session_greeted(session) && claims->user != session_user(session);
+}
+
+static void greet(struct phone_server *phones, struct session *session, json_t *object,
+                  const struct auth_claims *claims) {
+    struct sessions *sessions = phones->edge->sessions;
+    int64_t left_ms = claims->expires_ms - clock_wall_ms();
+    if (!session_greeted(session) &&
+        !session_greet(sessions, session, claims->user, routes_choose(phones->edge->routes))) {
+        session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->edge->door));
+        return;
+    }
+    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS),
+                  claims->key);
+    say_welcome(phones, session);
+    SCREENS_CALL(&phones->edge->screens, hello, session, object);
+    session_schedule(sessions, session);
+}
+
+static void refuse(struct phone_server *phones, struct session *session, const char *code, const char *reason) {
+    struct sessions *sessions = phones->edge->sessions;
+    session_send_error(sessions, session, code, reason);
+    session_leave(sessions, session, WS_POLICY, code, -1);
+}
+
+/* ---- hellos whose user's number is asked for ---- */
+
+struct waiting_hello {
+    struct phone_server *phones;
+    struct session *session; /* NULL: it is gone */
+    json_t *object;
+    struct auth_claims claims;
+    struct waiting_hello *previous, *next;
+};
+
+static void wait_over(struct waiting_hello *hello) {
+    if (hello->next) hello->next->previous = hello->previous;
+    if (hello->previous)
+        hello->previous->next = hello->next;
+    else
+        hello->phones->waiting = hello->next;
+    json_decref(hello->object);
+    free(hello);
+}
+
+static void signed_in(void *context, int code, int64_t user, const char *external) {
+    struct waiting_hello *hello = context;
+    struct phone_server *phones = hello->phones;
+    struct session *session = hello->session;
+    hello->claims.user = user;
+    if (session && !session_leaving(session) && phones->edge->closing == OPEN) {
+        if (code)
+            session_leave(phones->edge->sessions, session, WS_OVERLOADED, "overloaded",
+                          door_delay_alone(phones->edge->door));
+        else if (is_others(session, &hello->claims))
+            refuse(phones, session, "bad_token", "the token is another user's");
+        else if (!auth_has_key(phones->edge->auth, hello->claims.key)) // meanwhile
+            refuse(phones, session, "bad_token", "the token's key is not known");
+        else
+            greet(phones, session, hello->object, &hello->claims);
+        sessions_flush_ready(phones->edge->sessions);
+    }
+    wait_over(hello);
+}
+
+static void ask_for_number(struct phone_server *phones, struct session *session, json_t *object,
+                           const struct auth_claims *claims) {
+    struct waiting_hello *hello = MEM_NEW(&(struct waiting_hello){.phones = phones,
+                                                                  .session = session,
+                                                                  .object = json_incref(object),
+                                                                  .claims = *claims,
+                                                                  .next = phones->waiting});
+    if (hello->next) hello->next->previous = hello;
+    phones->waiting = hello;
+    sign_ins_ask(phones->edge->sign_ins, claims->external, hello, signed_in);
+}
+
+static void forget_hellos(struct phone_server *phones, const struct session *session) {
+    for (struct waiting_hello *hello = phones->waiting; hello; hello = hello->next)
+        if (hello->session == session) hello->session = NULL;
+}
+
+/* ---- messages ---- */
+
 /* The first hello opens the session; a later one renews its token. */
 static int hello(struct phone_server *phones, struct session *session, const struct request *request, const char **code,
                  struct error *error) {
-    struct sessions *sessions = phones->edge->sessions;
     struct auth_claims claims;
     if (screens_check(&phones->edge->screens, request->object, code, error)) return -EINVAL;
-    if (verify(phones, session, request, &claims, code, error)) {
-        session_send_error(sessions, session, *code, error->text);
-        session_leave(sessions, session, WS_POLICY, *code, -1);
-        return 0;
+    if (verify(phones, request, &claims, code, error)) {
+        refuse(phones, session, *code, error->text);
+    } else if (!sign_ins_know(phones->edge->sign_ins, &claims)) {
+        ask_for_number(phones, session, request->object, &claims);
+    } else if (is_others(session, &claims)) {
+        *code = "bad_token";
+        refuse(phones, session, *code, "the token is another user's");
+    } else {
+        greet(phones, session, request->object, &claims);
     }
-    int64_t left_ms = claims.expires_ms - clock_wall_ms();
-    if (!session_greeted(session) &&
-        !session_greet(sessions, session, claims.user, routes_choose(phones->edge->routes))) {
-        session_leave(sessions, session, WS_OVERLOADED, "too_many_sessions", door_delay_alone(phones->edge->door));
-        return 0;
-    }
-    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS), claims.key);
-    say_welcome(phones, session);
-    SCREENS_CALL(&phones->edge->screens, hello, session, request->object);
-    session_schedule(sessions, session);
     return 0;
 }
 
@@ -145,6 +222,7 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
     struct session *session = ws_context(connection);
     if (!session) return;
     ws_set_context(connection, NULL);
+    forget_hellos(phones, session);
     session_closed(phones->edge->sessions, session);
 }
 

@@ -7,8 +7,9 @@
 #include "event/topics.h"
 #include "feed/commands_private.h"
 
-static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWER_COMMANDS, &TOPIC_POST_COMMANDS,
-                                               &TOPIC_NAME_COMMANDS, &TOPIC_NOTICE_COMMANDS};
+static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWER_COMMANDS,
+                                               &TOPIC_POST_COMMANDS,   &TOPIC_NAME_COMMANDS,
+                                               &TOPIC_NOTICE_COMMANDS, &TOPIC_DIRECTORY_COMMANDS};
 static const struct decider_state STATES[] = {
     {&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
     {&TOPIC_POSTS, COMMANDS_CLIENT_KEY_MAX, sizeof(struct pending_post)},
@@ -16,7 +17,8 @@ static const struct decider_state STATES[] = {
     {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
     {&TOPIC_FOLLOW_REFUSALS, COMMANDS_REFUSAL_KEY_SIZE, sizeof(int64_t)},
     {&TOPIC_VISIBILITY, VISIBILITY_KEY_SIZE, sizeof(int64_t)},
-    {&TOPIC_NOTICE_SETTINGS, NOTICE_SETTINGS_KEY_SIZE, sizeof(struct notice_settings)}};
+    {&TOPIC_NOTICE_SETTINGS, NOTICE_SETTINGS_KEY_SIZE, sizeof(struct notice_settings)},
+    {&TOPIC_DIRECTORY, DIRECTORY_KEY_SIZE, sizeof(struct directory_row)}};
 
 /* ---- reading ---- */
 
@@ -51,6 +53,21 @@ static int read_notices(struct feed_commands *commands, const struct kafka_recor
     return reason ? error_set(error, -EINVAL, "%s", reason) : 0;
 }
 
+static int read_directory(struct feed_commands *commands, const struct kafka_record *record, struct command_item *item,
+                          struct error *error) {
+    struct directory_command command;
+    int code = event_decode_directory_command(commands->codec, record->value, record->value_size, &command, error);
+    if (code) return code;
+    const char *reason = directory_complaint(&command);
+    if (!reason && hash_user_partition(directory_base(command.user), commands->options.partitions) != record->partition)
+        reason = "not in the partition of the number";
+    if (reason) return error_set(error, -EINVAL, "%s", reason);
+    item->directory.user = command.user;
+    if (command.kind == DIRECTORY_COMMAND_SIGN_IN)
+        memcpy(item->directory.external, command.external.data, command.external.size);
+    return 0;
+}
+
 static int read_post(struct feed_commands *commands, const struct kafka_record *record, struct command_item *item,
                      struct error *error) {
     struct post_command command;
@@ -74,6 +91,7 @@ static int read_command(void *context, const struct kafka_record *record, void *
     if (record->topic == &TOPIC_NAME_COMMANDS) return name_commands_read(commands->names, record, &item->name, error);
     if (record->topic == &TOPIC_FOLLOWER_COMMANDS) return read_follower(commands, record, item, error);
     if (record->topic == &TOPIC_NOTICE_COMMANDS) return read_notices(commands, record, item, error);
+    if (record->topic == &TOPIC_DIRECTORY_COMMANDS) return read_directory(commands, record, item, error);
     return (record->topic == &TOPIC_POST_COMMANDS ? read_post : read_follow)(commands, record, item, error);
 }
 
@@ -94,6 +112,7 @@ static int decide_one(struct feed_commands *commands, const struct decider_comma
     if (slot->topic == &TOPIC_POST_COMMANDS) return commands_decide_post(commands, slot, error);
     if (slot->topic == &TOPIC_FOLLOWER_COMMANDS) return commands_decide_follower(commands, slot, error);
     if (slot->topic == &TOPIC_NOTICE_COMMANDS) return commands_decide_notices(commands, slot, error);
+    if (slot->topic == &TOPIC_DIRECTORY_COMMANDS) return commands_decide_directory(commands, slot, error);
     return (slot->topic == &TOPIC_NAME_COMMANDS ? decide_name : commands_decide_follow)(commands, slot, error);
 }
 
@@ -142,6 +161,7 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
     commands->refusals = decider_overlay(commands->decider, &TOPIC_FOLLOW_REFUSALS);
     commands->visibility = decider_overlay(commands->decider, &TOPIC_VISIBILITY);
     commands->notice_settings = decider_overlay(commands->decider, &TOPIC_NOTICE_SETTINGS);
+    commands->directory = decider_overlay(commands->decider, &TOPIC_DIRECTORY);
     commands->posts = decider_overlay(commands->decider, &TOPIC_POSTS);
     commands->texts = decider_overlay(commands->decider, &TOPIC_POST_TEXTS);
     commands->names = name_commands_new(commands->decider, options->names, options->partitions);

@@ -5,6 +5,7 @@
  *     follower-commands --+--> decider --> decide (rules.h) --+--> follows: both halves of a follow or a request; visibility
  *     post-commands ------+                                   +--> posts and post-texts, in the author's partition; moderation-log
  *     notice-commands ----+                                   +--> notice-settings
+ *     directory-commands -+                                   +--> directory
  *
  * A refused wish to follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
  * follow or of a post that mentions users. Loop's thread.
@@ -13,6 +14,7 @@
 
 #include "decider/decider.h"
 #include "feed/blocks.h"
+#include "feed/directory.h"
 #include "feed/name_commands.h"
 #include "feed/notice_settings.h"
 #include "feed/posts.h"
@@ -34,6 +36,7 @@ struct feed_commands_options {
     struct table_store *blocks;
     struct visibility_store *visibility;
     struct notice_settings_store *notice_settings;
+    struct directory_store *directory;
     struct names *names;
     const struct bans *bans;
     const char *transactional_id;
@@ -55,6 +58,7 @@ bool feed_commands_relation_read(const struct feed_commands *commands, const str
 bool feed_commands_follower_read(const struct feed_commands *commands, int64_t author, int64_t reader);
 bool feed_commands_visibility_read(const struct feed_commands *commands, int64_t author);
 bool feed_commands_notices_read(const struct feed_commands *commands, int64_t user); /* their settings */
+bool feed_commands_directory_read(const struct feed_commands *commands, int64_t user);
 /* Whether that follower command was refused, and the refusal is not read back yet. */
 bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
                            enum follow_refusal_reason *reason);

@@ -13,7 +13,7 @@
  *     texts       posts             the version of a text that was edited
  *     refusals    partition command why the follower command of that offset was refused
  *     visibility                    since when the author's posts are for followers; 0: they no longer are
- *     notice-settings               as they are decided
+ *     notice-settings, directory    as they are decided
  */
 enum { COMMANDS_REFUSAL_KEY_SIZE = 12, COMMANDS_CLIENT_KEY_MAX = 9 + POST_CLIENT_KEY_MAX };
 
@@ -25,6 +25,11 @@ struct pending_post {
     char key[POST_CLIENT_KEY_MAX]; /* the client's */
 };
 
+struct directory_item {
+    int64_t user;
+    char external[EXTERNAL_ID_SIZE]; /* "": the number is forgotten */
+};
+
 /* A decoded record: a post's texts are read again from the record's value when it is decided. */
 struct command_item {
     union {
@@ -32,6 +37,7 @@ struct command_item {
         struct follower_command follower;
         struct name_step name;
         struct notice_command notices;
+        struct directory_item directory;
     };
     uint8_t *value; /* of a post: a copy */
     size_t size;
@@ -41,7 +47,7 @@ struct command_item {
 struct feed_commands {
     struct feed_commands_options options;
     struct decider *decider;
-    struct overlay *relations, *posts, *texts, *refusals, *visibility, *notice_settings;
+    struct overlay *relations, *posts, *texts, *refusals, *visibility, *notice_settings, *directory;
     struct name_commands *names;
     struct codec *codec, *text_codec; /* of commands, and of texts that they find */
     struct buffer value;
@@ -52,6 +58,7 @@ struct feed_commands {
 int commands_decide_follow(struct feed_commands *commands, const struct decider_command *slot, struct error *error);
 int commands_decide_follower(struct feed_commands *commands, const struct decider_command *slot, struct error *error);
 int commands_decide_post(struct feed_commands *commands, const struct decider_command *slot, struct error *error);
+int commands_decide_directory(struct feed_commands *commands, const struct decider_command *slot, struct error *error);
 int commands_decide_notices(struct feed_commands *commands, const struct decider_command *slot, struct error *error);
 
 /* The half as it is decided and not read back yet: when it was written, 0: its end; NULL: nothing waits. */

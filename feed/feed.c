@@ -54,6 +54,7 @@ static void feed_free(void *state) {
     inboxes_free(feed->inboxes);
     notices_free(feed->notices);
     notice_settings_store_free(feed->notice_settings);
+    directory_store_free(feed->directory);
     names_free(feed->names);
     refusals_free(feed->refusals);
     table_store_free(feed->blocks);

@@ -44,6 +44,7 @@ static int make_state(struct feed *feed, struct error *error) {
     feed->names = names_new(feed->store, feed->partitions);
     feed->notices = notices_new(feed->store, feed->partitions);
     feed->notice_settings = notice_settings_store_new(feed->store, feed->partitions);
+    feed->directory = directory_store_new(feed->store, feed->partitions);
     feed->notices_shown = (struct notices_shown){feed->notices, feed->notice_settings, feed->blocks, feed->relations};
     feed->inboxes = inboxes_new(&(struct inboxes_options){
         .feed = feed,
@@ -115,6 +116,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .blocks = feed->blocks,
         .visibility = feed->visibility,
         .notice_settings = feed->notice_settings,
+        .directory = feed->directory,
         .names = feed->names,
         .bans = feed->bans,
         .transactional_id = id,
@@ -163,6 +165,8 @@ static void make_replies(struct feed *feed) {
         .timelines = feed->timelines,
         .edited = feed->edited,
         .names = feed->names,
+        .directory = feed->directory,
+        .producer = outbox_producer(feed->outbox),
         .notices = &feed->notices_shown,
         .refusals = feed->refusals,
         .commands = feed->commands,

@@ -39,6 +39,7 @@ struct feed {
     struct names *names;
     struct notices *notices;
     struct notice_settings_store *notice_settings;
+    struct directory_store *directory;
     struct notices_shown notices_shown; /* of these */
     struct inboxes *inboxes;
     struct refusals *refusals;

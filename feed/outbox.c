@@ -47,7 +47,8 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
                       int64_t offset) {
     struct outbox *outbox = context;
     uint64_t epoch = (uint64_t)(uintptr_t)opaque;
-    if (topic == &TOPIC_FEED_WATCHES) return; // the watch is found again, and its tombstone is written later
+    if (topic == &TOPIC_FEED_WATCHES) return;       // the watch is found again, and its tombstone is written later
+    if (topic == &TOPIC_DIRECTORY_COMMANDS) return; // the question that led to it is asked again
     if (code) outbox->lost->value++;
     if (!code || topic == &TOPIC_DELIVERIES) { // roll calls repair a lost delivery
         epochs_acknowledge(outbox->options.epochs, epoch);

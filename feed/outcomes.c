@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "feed/replies_private.h"
+#include "json/json.h"
 
 enum { FEED_WAIT_MS = 500 };
 
@@ -21,6 +23,8 @@ enum waits_for {
     WAITS_MODERATED,
     WAITS_WISH,
     WAITS_UNNAMED,
+    WAITS_SIGNED_IN,
+    WAITS_EXTERNAL,
     WAITS_FEED
 };
 
@@ -36,7 +40,7 @@ struct outcome_wait {
     struct timeline_wish page;
     int64_t version; /* that is edited */
     int64_t offset;  /* of the command; -1: any */
-    char *key;       /* of a post; or the handle; or the mark of an edit */
+    char *key;       /* of a post; or the handle; or the mark of an edit; or the provider's text */
     int64_t deadline_us;
 };
 
@@ -104,6 +108,32 @@ static int moderated_answer(const struct outcome_wait *wait, struct buffer *body
     return code ? code : -EAGAIN; // its text is not read yet
 }
 
+/* -EAGAIN: the text has no number yet. A row is read back, so that it is decided. */
+static int signed_in_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    struct directory_row row;
+    int code = directory_row_of(wait->replies->options.directory, wait->partition, wait->user, &row, error);
+    int64_t user = code ? -1 : directory_number(&row, wait->key);
+    if (code) return code;
+    if (user < 0) return -EAGAIN;
+    json_member_int(body, "{\"user\":", user);
+    buffer_byte(body, '}');
+    return 1;
+}
+
+static int external_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    struct directory_row row;
+    int code = directory_row_of(wait->replies->options.directory, wait->partition, wait->user, &row, error);
+    if (code) return code;
+    const char *external = directory_external(&row, wait->user);
+    buffer_string(body, "{\"external\":");
+    if (external)
+        json_put_text(body, external, strlen(external));
+    else
+        buffer_string(body, "null");
+    buffer_byte(body, '}');
+    return 1;
+}
+
 /* False: what is to be answered is not all there yet. */
 static bool answer(struct outcome_wait *wait) {
     struct buffer body = {.data = NULL};
@@ -122,6 +152,8 @@ static bool answer(struct outcome_wait *wait) {
         break;
     case WAITS_MODERATED: code = moderated_answer(wait, &body, &error); break;
     case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
+    case WAITS_SIGNED_IN: code = signed_in_answer(wait, &body, &error); break;
+    case WAITS_EXTERNAL: code = external_answer(wait, &body, &error); break;
     case WAITS_FEED: break;
     }
     bool there = code != -EAGAIN;
@@ -169,6 +201,8 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_EDITED: return feed_commands_text_read(commands, wait->user, wait->other);
     case WAITS_WISH:
     case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
+    case WAITS_SIGNED_IN:
+    case WAITS_EXTERNAL: return feed_commands_directory_read(commands, wait->user);
     case WAITS_FEED: break;
     }
     return false;
@@ -273,7 +307,8 @@ static const struct outcome_kind {
              {&ASK_EDITED, WAITS_EDITED, &TOPIC_POST_COMMANDS},
              {&ASK_MODERATED, WAITS_MODERATED, &TOPIC_POST_COMMANDS},
              {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
-             {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
+             {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS},
+             {&ASK_EXTERNAL, WAITS_EXTERNAL, &TOPIC_DIRECTORY_COMMANDS}};
 
 void replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct replies *replies = context;
@@ -309,5 +344,49 @@ void replies_outcome(void *context, struct http_request *request, const struct r
                              wait->offset, wait->deadline_us, wait, decided)) {
         rpc_later(request); // too many wait already
         wait_free(wait);
+    }
+}
+
+/* ---- users of a sign-in provider ---- */
+
+static int send_sign_in(const struct outcome_wait *wait) {
+    uint8_t key[DIRECTORY_KEY_SIZE];
+    struct buffer record = {.data = NULL};
+    bytes_put_be64(key, (uint64_t)wait->user);
+    event_encode_directory_command(
+        &record, &(struct directory_command){.kind = DIRECTORY_COMMAND_SIGN_IN,
+                                             .user = wait->user,
+                                             .external = {.data = wait->key, .size = strlen(wait->key)}});
+    int code = kafka_producer_send(wait->replies->options.producer, &TOPIC_DIRECTORY_COMMANDS, wait->partition, key,
+                                   sizeof key, record.data, record.size, NULL);
+    buffer_free(&record);
+    return code;
+}
+
+void replies_signed_in(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct replies *replies = context;
+    const char *external = asked->texts[RPC_EXTERNAL];
+    if (!external_id_is(external, strlen(external)) || external_id_number(external) != asked->numbers[RPC_USER]) {
+        rpc_bad_query(request);
+        return;
+    }
+    struct outcome_wait *wait = MEM_NEW(&(struct outcome_wait){
+        .replies = replies,
+        .request = request,
+        .what = WAITS_SIGNED_IN,
+        .topic = &TOPIC_DIRECTORY_COMMANDS,
+        .partition = asked->partition,
+        .user = asked->numbers[RPC_USER],
+        .offset = -1,
+        .key = mem_string(external),
+        .deadline_us = clock_monotonic_us() + asked->numbers[RPC_WAIT_MS] * 1000,
+    });
+    if (look(wait, clock_monotonic_us())) {
+        wait_free(wait);
+    } else if (send_sign_in(wait)) {
+        rpc_later(request); // Kafka is away
+        wait_free(wait);
+    } else {
+        wait_on(wait);
     }
 }

@@ -178,7 +178,8 @@ static const struct rpc_handler HANDLERS[] = {
     {&ASK_MAY, replies_may, false},          {&ASK_EDITED, replies_outcome, false},
     {&ASK_POST_EDITS, replies_edits, false}, {&ASK_WISH, replies_outcome, false},
     {&ASK_UNNAMED, replies_outcome, false},  {&ASK_MODERATED, replies_outcome, false},
-    {&ASK_NOTICED, replies_outcome, false},
+    {&ASK_NOTICED, replies_outcome, false},  {&ASK_SIGNED_IN, replies_signed_in, false},
+    {&ASK_EXTERNAL, replies_outcome, false},
 };
 
 void replies_handle(struct replies *replies, struct http_request *request) {

@@ -39,6 +39,8 @@
  *     GET /peer/edited/USER/ID?version&key&offset&wait_ms       {refused: "old_version", "edits", or null; post}; key: edit_mark
  *     GET /peer/wish/USER?handle&offset&wait_ms                 {state: granted, taken or overtaken}
  *     GET /peer/unnamed/USER?offset&wait_ms                     {}
+ *     GET /peer/signed-in/USER?external&wait_ms                 {user}; decides one for a text that has none, but for wait_ms=0
+ *     GET /peer/external/USER?offset&wait_ms                    {external: the text or null}
  *
  * {id, user} also has the version of a text that was edited lately (feed/edited.h): a text of a lower one is not to be shown.
  *
@@ -64,6 +66,8 @@ struct replies_options {
     struct timelines *timelines;
     const struct edited *edited;
     struct names *names;
+    struct directory_store *directory;
+    struct kafka_producer *producer; /* of commands that questions lead to */
     const struct notices_shown *notices;
     struct refusals *refusals;
     struct feed_commands *commands;

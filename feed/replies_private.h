@@ -57,7 +57,7 @@ void replies_start(struct replies *replies, const char *text);
  * their command is decided. */
 typedef void replies_answer(void *replies, struct http_request *request, const struct rpc_asked *asked);
 replies_answer replies_feed, replies_posts, replies_written, replies_older, replies_notices, replies_holder,
-    replies_handles, replies_edits, replies_may, replies_outcome;
+    replies_handles, replies_edits, replies_may, replies_outcome, replies_signed_in;
 
 /* Has RPC_IDS_MAX of the question's ids at most put into the body, as {"items":[...]} from here on. */
 void replies_many(struct replies *replies, struct http_request *request, const struct rpc_asked *asked,

@@ -19,6 +19,7 @@ enum {
     VISIBILITY,
     NOTICE_SETTINGS,
     APPROACHES,
+    DIRECTORY,
     STORES
 };
 enum { INPUT_REQUESTS /* the only input */ };
@@ -102,6 +103,7 @@ static const struct state_kind *const KINDS[STORES] = {
     [REFUSALS] = &REFUSALS_KIND,      [WATCHES] = &WATCHES_KIND,
     [VISIBILITY] = &TABLE_STORE_KIND, [NOTICE_SETTINGS] = &TABLE_STORE_KIND,
     [APPROACHES] = &APPROACHES_KIND,
+    [DIRECTORY] = &TABLE_STORE_KIND,
 };
 
 /* `aged`: what feed/audience.h reads. */
@@ -111,6 +113,7 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_POST_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_NAME_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_NOTICE_COMMANDS, .role = OWNER_COMMAND},
+    {.topic = &TOPIC_DIRECTORY_COMMANDS, .role = OWNER_COMMAND},
     {.topic = &TOPIC_TIMELINE_REQUESTS, .role = OWNER_INPUT},
     {.topic = &TOPIC_FOLLOWS,
      .role = OWNER_STATE,
@@ -137,6 +140,7 @@ static const struct tasks_topic TOPICS[] = {
      .store = APPROACHES,
      .effect = feed_approach_is,
      .held = feed_approaches_held},
+    {.topic = &TOPIC_DIRECTORY, .role = OWNER_STATE, .store = DIRECTORY, .shows_progress = true},
     {.topic = &TOPIC_FOLLOW_REFUSALS, .role = OWNER_STATE, .store = REFUSALS},
     {.topic = &TOPIC_FEED_WATCHES, .role = OWNER_STATE, .store = WATCHES},
     {.topic = &TOPIC_VISIBILITY, .role = OWNER_STATE, .store = VISIBILITY, .aged = true},
@@ -231,6 +235,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [VISIBILITY] = visibility_table(feed->visibility),
         [NOTICE_SETTINGS] = notice_settings_table(feed->notice_settings),
         [APPROACHES] = feed,
+        [DIRECTORY] = directory_table(feed->directory),
     };
     const struct tasks_options tasks = {
         .owner = owner,

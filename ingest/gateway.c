@@ -10,14 +10,17 @@
 #include "ingest/description.h"
 #include "ingest/ingest.h"
 #include "ingest/limits.h"
+#include "ingest/owners.h"
 #include "ingest/web_page.h"
 #include "ingest/products.h"
 #include "ingest/registry.h"
 #include "ingest/registry_sync.h"
 #include "ingest/settings.h"
+#include "ingest/sign_in.h"
 #include "ingest/text_filter.h"
 #include "service/http_origin.h"
 #include "service/listen.h"
+#include "users/sign_ins.h"
 
 enum { DRAIN_STEP_MS = 50, DRAIN_MAX_TICKS = 200, PRODUCER_FLUSH_MS = 5000, RETRY_AFTER_S = 2 };
 
@@ -25,6 +28,7 @@ struct gateway {
     struct service *service;
     struct ingest_settings settings;
     struct auth *auth;
+    struct sign_ins *sign_ins; /* NULL: user ids are numbers */
     struct writer *writer;
     struct user_copies *copies;
     struct text_filter *filter;
@@ -155,9 +159,28 @@ static void admit(void *context, struct http_request *request) {
         memcpy(call->values, admission->match.values, sizeof call->values);
 }
 
+static void serve(const struct request_admission *request) {
+    request->match.endpoint->handle(request->match.state, &request->call);
+}
+
+static void signed_in(void *context, int code, int64_t user, const char *external) {
+    struct request_admission *admission = http_state(context);
+    admission->call.claims.user = user;
+    if (code)
+        owners_away(context, RETRY_AFTER_S);
+    else
+        serve(admission);
+}
+
+/* Nothing is done in a user's name before the number is known to be the right one. Budgets count it already. */
 static void handle(void *context, struct http_request *request) {
-    const struct request_admission *admission = http_state(request);
-    admission->match.endpoint->handle(admission->match.state, &admission->call);
+    const struct gateway *gateway = context;
+    struct request_admission *admission = http_state(request);
+    struct auth_claims *claims = &admission->call.claims;
+    if (admission->match.endpoint->needs == NEEDS_NOTHING || sign_ins_know(gateway->sign_ins, claims))
+        serve(admission);
+    else
+        sign_ins_ask(gateway->sign_ins, claims->external, request, signed_in);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
@@ -235,6 +258,7 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .gateway = gateway,
         .blocks_changed = blocks_changed,
     };
+    endpoints_add(gateway->endpoints, &SIGN_IN_ENDPOINTS, gateway->sign_ins, NULL, NULL);
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);
     gateway->registry = registry_new(service_settings(gateway->service)->topics_prefix);
     gateway->page = web_page_new(&gateway->settings, service_settings(gateway->service)->radius_m);
@@ -296,11 +320,13 @@ static void gateway_free(void *state) {
     if (!gateway) return;
     loop_timer_free(gateway->drain_timer);
     text_filter_free(gateway->filter);
+    sign_ins_stop(gateway->sign_ins);
     writer_free(gateway->writer, PRODUCER_FLUSH_MS);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->stop(gateway->products[i]);
     http_server_free(gateway->server);
     http_cors_free(gateway->cors);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->free(gateway->products[i]);
+    sign_ins_free(gateway->sign_ins);
     user_copies_free(gateway->copies);
     endpoints_free(gateway->endpoints);
     limits_free(gateway->limits);
@@ -325,6 +351,8 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
     if (code == 0) code = writer_new(service, (int)gateway->settings.produce_timeout_ms, &gateway->writer, error);
     if (code == 0) code = start_copies(gateway, shape, error);
     if (code == 0) code = text_filter_new(service, &gateway->settings, &gateway->filter, error);
+    int32_t partitions = shape->partitions[TOPIC_SPACE_USERS];
+    if (code == 0) code = sign_ins_new(service, product_groups().feeds, partitions, &gateway->sign_ins, error);
     if (code == 0) code = start_products(gateway, shape, error);
     if (code == 0) code = start_server(gateway, error);
     if (code) {
@@ -372,9 +400,10 @@ static int gateway_check(const struct service_settings *common, struct error *er
     if (code) return error_prefix(error, code, "ingest.listen");
     if (settings->request_mb && settings->request_mb << 20 < settings->max_body)
         return error_set(error, -EINVAL, "ingest.request.mb must have room for ingest.max.body.bytes");
-    if (!*common->auth_hs256_key_file && !*common->auth_rs256_public_key_file && !*common->auth_jwks_file)
+    if (!*common->auth_hs256_key_file && !*common->auth_rs256_public_key_file && !*common->auth_jwks_file &&
+        !*common->auth_jwks_url)
         return error_set(error, -EINVAL,
-                         "no key to check tokens with: set auth.jwks.file, auth.hs256.key.file or "
+                         "no key to check tokens with: set auth.jwks.url, auth.jwks.file, auth.hs256.key.file or "
                          "auth.rs256.public.key.file");
     // The provider also signs tokens for its other clients, which must not count here.
     if (*settings->oidc_issuer && (!*common->auth_audience || strcmp(common->auth_issuer, settings->oidc_issuer)))

@@ -107,7 +107,7 @@ static const struct config_property PROPERTIES[] = {
          "Whom the page names as the map's source, in its corner; [text](https://address) is a link. Makers of tiles demand it."},
     {"web.oidc.issuer", CONFIG_STRING, AT(oidc_issuer), "",
      .doc = "The OpenID Connect provider with which people sign in on the page, as its discovery document names it: "
-            "https://id.example.org. auth.jwks.file needs the provider's keys. Empty: none; people paste tokens."},
+            "https://id.example.org. auth.jwks.url needs its jwks_uri. Empty: none; people paste tokens."},
     {"web.oidc.client.id", CONFIG_STRING, AT(oidc_client), "starling",
      .doc = "By what name the provider knows the page: a public client with the redirect URI /signin.html."},
     {"web.oidc.scope", CONFIG_STRING, AT(oidc_scope), "openid", .doc = "The scopes that the page asks for."},

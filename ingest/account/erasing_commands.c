@@ -109,6 +109,16 @@ static void give_up_handle(struct erasure *erasure) {
                  rpc_path(&ASK_UNNAMED, RPC_VALUES(RPC_INT(USER, erasure->user))));
 }
 
+/* The number of a sign-in provider's text loses it. */
+static void forget_external(struct erasure *erasure) {
+    int64_t base = erasure->user - erasure->user % EXTERNAL_ID_PLACES;
+    struct directory_command command = {.kind = DIRECTORY_COMMAND_FORGET, .user = erasure->user, .external = {"", 0}};
+    struct buffer record = {0};
+    event_encode_directory_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_DIRECTORY_COMMANDS, base, &record,
+                 rpc_path(&ASK_EXTERNAL, RPC_VALUES(RPC_INT(USER, base))));
+}
+
 static void unmute_nearby(struct erasure *erasure, int64_t other) {
     uint8_t key[HALF_KEY_SIZE];
     half_key_put(key, erasure->user, other);
@@ -137,6 +147,7 @@ void erasing_remove_account(struct erasure *erasure, bool has_handle) {
     if (shares || (erasure->pass == 1 && offset >= 0)) // who has opted out has a record, too
         send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_SHARING, erasure->user, &tombstone, NULL);
     if (has_handle) found(erasure, ERASED_HANDLE);
+    if (external_id_is_number(erasure->user) && erasure->pass == 1) forget_external(erasure);
     if (has_handle || erasure->pass == 1) give_up_handle(erasure); // a wish may be under way that nobody sees yet
 }
 

@@ -74,6 +74,12 @@ const struct rpc_question ASK_POST_EDITS = {
 const struct rpc_question ASK_WISH = {
     "what a wish for a handle led to", "wish", {RPC_USER}, {TEXT(HANDLE, 1, ANY), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_UNNAMED = {"the user's handle is given up", "unnamed", {RPC_USER}, {OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_SIGNED_IN = {"the number of a user whom a sign-in provider knows by a text",
+                                           "signed-in",
+                                           {RPC_USER},
+                                           {TEXT(EXTERNAL, 1, 255), WAIT(2000)}};
+const struct rpc_question ASK_EXTERNAL = {
+    "the text by which a sign-in provider knows a user", "external", {RPC_USER}, {OFFSET, WAIT(2000)}};
 
 /* ---- of comments processes ---- */
 
@@ -170,9 +176,10 @@ const struct rpc_question ASK_REPORTED = {
 #define ALL(...)                                                                                                       \
     (const struct rpc_question *const[]) { __VA_ARGS__, NULL }
 const struct rpc_answerer RPC_ANSWERERS[] = {
-    {"feeds", ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES,
-                  &ASK_NOTICES, &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_NOTICED, &ASK_MAY, &ASK_POSTED,
-                  &ASK_GONE, &ASK_EDITED, &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED)},
+    {"feeds",
+     ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES, &ASK_NOTICES,
+         &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_NOTICED, &ASK_MAY, &ASK_POSTED, &ASK_GONE, &ASK_EDITED,
+         &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED, &ASK_SIGNED_IN, &ASK_EXTERNAL)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},

@@ -1,7 +1,6 @@
 #include "service/auth.h"
 
 #include <errno.h>
-#include <jwt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "json/json.h"
+#include "service/claims.h"
 #include "service/jwks.h"
+#include "service/signature.h"
 #include "service/token_cache.h"
 
 enum {
@@ -20,7 +21,6 @@ enum {
     TOKEN_MAX = 8 * 1024,
     VALUES_MAX = 512, // of a token's header, and of its claims
     SECRET_MIN = 32,  // RFC 7518, 3.2: as long as the hash
-    NOT_BEFORE_LEEWAY_MS = 60 * 1000,
     YOUNG_S = 2
 };
 
@@ -42,9 +42,11 @@ struct auth {
     struct version jwks_version;
     uint32_t jwks_hash;
     bool jwks_young;         /* when it was read: a change in the same tick of the file system's clock would not show */
+    bool jwks_fetched;       /* the set comes by auth_take_keys */
+    struct buffer jwks_text; /* what came */
+    bool missed;             /* auth_missed */
     struct jwks *jwks;       /* NULL: none */
-    char *audience, *issuer; /* NULL: any */
-    int64_t max_life_ms;
+    struct claim_rules rules;
     uint32_t numbers, changes; /* of JWKS keys: the last one that was given, and how often the set changed */
     struct token_cache *known;
 };
@@ -94,7 +96,9 @@ static int public_key_read(const char *path, struct key *key, struct error *erro
     return 0;
 }
 
-static bool given(const char *path) { return path && *path; }
+static bool given(const char *text) { return text && *text; }
+
+static char *copy_of(const char *text, const char *otherwise) { return mem_string(given(text) ? text : otherwise); }
 
 /* All zero when the file cannot be looked at, so that its coming back is a change. */
 static struct version version_of(const char *path) {
@@ -125,10 +129,10 @@ static void number_keys(struct auth *auth, struct jwks *jwks) {
     }
 }
 
-static int jwks_take(struct auth *auth, const struct key *file, struct error *error) {
+static int jwks_take(struct auth *auth, const char *text, size_t size, struct error *error) {
     struct jwks *jwks;
-    int code = jwks_parse((const char *)file->bytes, file->size, &jwks, error);
-    if (code) return error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
+    int code = jwks_parse(text, size, !auth->jwks_fetched, &jwks, error);
+    if (code) return code;
     number_keys(auth, jwks);
     jwks_free(auth->jwks);
     auth->jwks = jwks;
@@ -146,7 +150,8 @@ static int jwks_read(struct auth *auth, bool changed, struct error *error) {
     int code = key_read(auth->jwks_file, &file, error);
     if (code) return code;
     uint32_t hash = hash_murmur2(file.bytes, file.size);
-    if (changed || hash != auth->jwks_hash) code = jwks_take(auth, &file, error);
+    if (changed || hash != auth->jwks_hash) code = jwks_take(auth, (const char *)file.bytes, file.size, error);
+    if (code < 0) error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
     auth->jwks_hash = hash;
     key_free(&file);
     return code;
@@ -157,6 +162,21 @@ int auth_refresh(struct auth *auth, struct error *error) {
     struct version now = version_of(auth->jwks_file);
     bool changed = memcmp(&now, &auth->jwks_version, sizeof now) != 0;
     return changed || auth->jwks_young ? jwks_read(auth, changed, error) : 0;
+}
+
+int auth_take_keys(struct auth *auth, const char *text, size_t size, struct error *error) {
+    if (auth->jwks && size == auth->jwks_text.size && !memcmp(text, auth->jwks_text.data, size)) return 0;
+    int code = jwks_take(auth, text, size, error);
+    if (code < 0) return code;
+    buffer_clear(&auth->jwks_text);
+    buffer_append(&auth->jwks_text, text, size);
+    return code;
+}
+
+bool auth_missed(struct auth *auth) {
+    bool missed = auth->missed;
+    auth->missed = false;
+    return missed;
 }
 
 size_t auth_keys(const struct auth *auth) {
@@ -179,9 +199,13 @@ uint32_t auth_changes(const struct auth *auth) { return auth->changes; }
 
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error) {
     struct auth *made = MEM_NEW(&(struct auth){
-        .audience = given(options->audience) ? mem_string(options->audience) : NULL,
-        .issuer = given(options->issuer) ? mem_string(options->issuer) : NULL,
-        .max_life_ms = options->max_life_ms,
+        .rules = {.audience = copy_of(options->audience, ""),
+                  .audience_claim = copy_of(options->audience_claim, "aud"),
+                  .issuer = copy_of(options->issuer, ""),
+                  .user_claim = copy_of(options->user_claim, "sub"),
+                  .directory = options->directory,
+                  .max_life_ms = options->max_life_ms},
+        .jwks_fetched = options->jwks_fetched,
         .known = token_cache_new(),
     });
     int code = 0;
@@ -206,204 +230,122 @@ void auth_free(struct auth *auth) {
     key_free(&auth->secret);
     key_free(&auth->public_key);
     jwks_free(auth->jwks);
+    buffer_free(&auth->jwks_text);
     free(auth->jwks_file);
-    free(auth->audience);
-    free(auth->issuer);
+    free((void *)(uintptr_t)auth->rules.audience);
+    free((void *)(uintptr_t)auth->rules.audience_claim);
+    free((void *)(uintptr_t)auth->rules.issuer);
+    free((void *)(uintptr_t)auth->rules.user_claim);
     token_cache_free(auth->known);
     free(auth);
 }
 
-struct choice {
-    jwt_alg_t algorithm;
-    const unsigned char *bytes;
-    size_t size;
+/* A token in its three parts, and the key that it says it is signed with. */
+struct envelope {
+    struct buffer header, claims, signature;
+    const char *algorithm;
+    const void *key; /* PEM of a public key, or a secret */
+    size_t key_size;
     uint32_t number;
+    bool missed; /* its `kid` is not in the set */
 };
 
-static jwt_alg_t algorithm_of(const char *name) {
-    if (!strcmp(name, "HS256")) return JWT_ALG_HS256;
-    if (!strcmp(name, "RS256")) return JWT_ALG_RS256;
-    return !strcmp(name, "ES256") ? JWT_ALG_ES256 : JWT_ALG_NONE;
+static void envelope_free(struct envelope *envelope) {
+    buffer_free(&envelope->header);
+    buffer_free(&envelope->claims);
+    buffer_free(&envelope->signature);
 }
 
 /* The key for what the token says of itself, among those that are configured: the token cannot make one algorithm use the
  * other's key, and what is not configured does not exist. */
-static int choose_key(const struct auth *auth, const char *algorithm, const char *id, struct choice *choice,
+static int choose_key(const struct auth *auth, const char *algorithm, const char *id, struct envelope *envelope,
                       struct error *error) {
     const struct jwks_key *key = auth->jwks && id ? jwks_find(auth->jwks, id) : NULL;
     if (key) {
         if (strcmp(key->algorithm, algorithm))
             return error_set(error, -EACCES, "the token's algorithm is not its key's");
-        *choice = (struct choice){algorithm_of(algorithm), key->bytes, key->size, key->number};
+        envelope->algorithm = key->algorithm;
+        envelope->key = key->bytes;
+        envelope->key_size = key->size;
+        envelope->number = key->number;
         return 0;
     }
-    const struct key *file = !strcmp(algorithm, "HS256")   ? &auth->secret
-                             : !strcmp(algorithm, "RS256") ? &auth->public_key
-                                                           : NULL;
+    envelope->missed = id != NULL;
+    bool secret = !strcmp(algorithm, "HS256"), public = !strcmp(algorithm, "RS256");
+    const struct key *file = secret ? &auth->secret : public ? &auth->public_key : NULL;
     if (!file || !file->bytes)
         return error_set(error, -EACCES,
-                         auth->jwks ? "the token's key is not known" : "the token's algorithm is not accepted");
-    *choice = (struct choice){algorithm_of(algorithm), file->bytes, file->size, 0};
+                         auth->jwks || auth->jwks_fetched ? "the token's key is not known"
+                                                          : "the token's algorithm is not accepted");
+    envelope->algorithm = secret ? "HS256" : "RS256";
+    envelope->key = file->bytes;
+    envelope->key_size = file->size;
     return 0;
 }
 
-/* The library makes trees of both parts before it looks at the signature. */
-static bool has_many_values(const char *token, size_t size) {
-    const char *end = token + size;
-    struct buffer part = {.data = NULL};
-    bool many = false;
-    for (const char *dot; !many && (dot = memchr(token, '.', (size_t)(end - token))); token = dot + 1) {
-        buffer_clear(&part);
-        text_base64url(&part, token, (size_t)(dot - token));
-        many = json_values(part.data, part.size) > VALUES_MAX;
-    }
-    buffer_free(&part);
-    return many;
+/* Tokens of access (RFC 9068) and those that do not say what they are. What says that it is something else, as a token of logout does, is no
+ * token here. */
+static bool is_known_type(const char *type) {
+    static const char APPLICATION[] = "application/";
+    if (!strncasecmp(type, APPLICATION, strlen(APPLICATION))) type += strlen(APPLICATION);
+    return !strcasecmp(type, "JWT") || !strcasecmp(type, "at+jwt");
 }
 
-/* Chooses the key by the token's header. The token is not verified here. */
-static int read_header(const struct auth *auth, const char *token, struct choice *choice, struct error *error) {
-    jwt_t *unverified = NULL;
-    if (jwt_decode(&unverified, token, NULL, 0)) return error_set(error, -EACCES, "the token is malformed");
-    const char *algorithm = jwt_get_header(unverified, "alg");
-    char *critical = jwt_get_headers_json(unverified, "crit");
-    int code = critical
-                   ? error_set(error, -EACCES, "the token demands extensions (crit) that are not known here")
-                   : choose_key(auth, algorithm ? algorithm : "", jwt_get_header(unverified, "kid"), choice, error);
-    free(critical);
-    jwt_free(unverified);
-    return code;
-}
-
-/* A user id in its only spelling: "0", or digits that start with another. */
-static bool user_id(const char *text, int64_t *user) {
-    if (!text || !*text || (text[0] == '0' && text[1])) return false;
-    uint64_t value = 0;
-    for (const char *at = text; *at; at++) {
-        if (*at < '0' || *at > '9' || at - text >= 19) return false;
-        value = value * 10 + (uint64_t)(*at - '0');
-    }
-    if (value > INT64_MAX) return false;
-    *user = (int64_t)value;
-    return true;
-}
-
-static bool scope_holds(const char *scope, const char *word) {
-    size_t length = strlen(word);
-    while (*scope) {
-        size_t here = strcspn(scope, " ");
-        if (here == length && !memcmp(scope, word, length)) return true;
-        scope += here + (scope[here] == ' ');
-    }
-    return false;
-}
-
-/* A NumericDate (RFC 7519: seconds, a fraction is allowed) in ms; code as json_want_real's. */
-static int date_want(const json_t *json, const char *name, int64_t *ms, struct error *error) {
-    double seconds;
-    int code = json_want_real(json, name, 0, 9e12, &seconds, error);
-    if (!code) *ms = (int64_t)(seconds * 1000);
-    return code;
-}
-
-/* Is the claim that text, or a list that holds it? RFC 7519 has aud as either. */
-static bool claim_holds(const json_t *claim, const char *text) {
-    if (json_is_string(claim)) return !strcmp(json_string_value(claim), text);
-    for (size_t i = 0; i < json_array_size(claim); i++) {
-        const json_t *item = json_array_get(claim, i);
-        if (json_is_string(item) && !strcmp(json_string_value(item), text)) return true;
-    }
-    return false;
-}
-
-/* The token must be made for us, by an issuer that we trust. */
-static int check_parties(const struct auth *auth, const json_t *json, struct error *error) {
-    const json_t *issuer = json_object_get(json, "iss");
-    if (auth->audience && !claim_holds(json_object_get(json, "aud"), auth->audience))
-        return error_set(error, -EACCES, "the token is for another audience");
-    if (auth->issuer && (!json_is_string(issuer) || strcmp(json_string_value(issuer), auth->issuer)))
-        return error_set(error, -EACCES, "the token is of another issuer");
-    return 0;
-}
-
-/* Cuts what the token says of its end to the longest life. */
-static int limit_life(const struct auth *auth, const json_t *json, int64_t now_ms, struct auth_claims *claims,
-                      struct error *error) {
-    int64_t begin_ms = now_ms;
-    if (!auth->max_life_ms) return 0;
-    if (date_want(json, "iat", &begin_ms, NULL) == -EINVAL)
-        return error_set(error, -EACCES, "the token's iat is not usable");
-    int64_t end_ms = (begin_ms < now_ms ? begin_ms : now_ms) + auth->max_life_ms;
-    if (end_ms <= now_ms)
-        return error_set(error, -ETIME, "the token is older than tokens may be (auth.token.max.life.s)");
-    if (end_ms < claims->expires_ms) claims->expires_ms = end_ms;
-    return 0;
-}
-
-static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *claims, struct error *error) {
-    struct auth_claims read = {.user = -1};
-    if (date_want(json, "exp", &read.expires_ms, NULL)) return error_set(error, -EACCES, "the token has no usable exp");
-    if (read.expires_ms <= now_ms) return error_set(error, -ETIME, "the token has expired");
-
-    int64_t not_before_ms;
-    int code = date_want(json, "nbf", &not_before_ms, NULL);
-    if (code == -EINVAL) return error_set(error, -EACCES, "the token's nbf is not usable");
-    if (!code && not_before_ms > now_ms + NOT_BEFORE_LEEWAY_MS)
-        return error_set(error, -EACCES, "the token is not valid yet");
-
-    const char *scope = NULL;
-    if (json_want_text(json, "scope", &scope, NULL) == -EINVAL)
-        return error_set(error, -EACCES, "the token's scope is not usable");
-    read.gateway = scope && scope_holds(scope, "gateway");
-    read.moderator = scope && scope_holds(scope, "moderator");
-
-    int64_t level = 0;
-    json_want_int(json, "level", 0, INT32_MAX, &level, NULL);
-    read.level = (int32_t)level;
-
-    const char *subject = NULL;
-    json_want_text(json, "sub", &subject, NULL);
-    if (!user_id(subject, &read.user) && !read.gateway)
-        return error_set(error, -EACCES, "the token's sub is no user id");
-    *claims = read;
-    return 0;
-}
-
-static int verify_unknown(const struct auth *auth, const char *token, size_t size, int64_t now_ms,
-                          struct auth_claims *claims, struct error *error) {
-    if (size > TOKEN_MAX) return error_set(error, -EACCES, "the token is longer than %d bytes", TOKEN_MAX);
-    if (!size || memchr(token, '\0', size)) return error_set(error, -EACCES, "the token is malformed");
-    if (has_many_values(token, size)) return error_set(error, -EACCES, "the token has more than %d values", VALUES_MAX);
-
-    char *copy = mem_stringn(token, size);
-    jwt_t *jwt = NULL;
-    char *text = NULL;
-    json_t *json = NULL;
-    struct choice key = {.bytes = NULL};
-    struct auth_claims read;
-    int code = read_header(auth, copy, &key, error);
-    if (code) goto finish;
-    code = -EACCES;
-    if (jwt_decode(&jwt, copy, key.bytes, (int)key.size) || jwt_get_alg(jwt) != key.algorithm) {
-        error_set(error, code, "the token's signature is wrong");
-        goto finish;
-    }
-    text = jwt_get_grants_json(jwt, NULL);
-    json = text ? json_parse(text, strlen(text), NULL) : NULL;
-    if (!json) {
+static int read_header(const struct auth *auth, struct envelope *envelope, struct error *error) {
+    json_t *header = json_parse(envelope->header.data, envelope->header.size, NULL);
+    const char *algorithm = "", *id = NULL, *type = "JWT";
+    int code = -EACCES;
+    if (!json_is_object(header) || json_want_text(header, "alg", &algorithm, NULL) == -EINVAL ||
+        json_want_text(header, "kid", &id, NULL) == -EINVAL || json_want_text(header, "typ", &type, NULL) == -EINVAL)
         error_set(error, code, "the token is malformed");
+    else if (json_object_get(header, "crit"))
+        error_set(error, code, "the token demands extensions (crit) that are not known here");
+    else if (!is_known_type(type))
+        error_set(error, code, "the token is of another kind (typ)");
+    else
+        code = choose_key(auth, algorithm, id, envelope, error);
+    json_decref(header);
+    return code;
+}
+
+/* Splits it, and decodes the parts. *signed_size: of what is signed, which are the first two. */
+static int take_apart(const char *token, size_t size, struct envelope *envelope, size_t *signed_size,
+                      struct error *error) {
+    const char *end = token + size, *first = memchr(token, '.', size);
+    const char *second = first ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
+    if (!second || !text_base64url(&envelope->header, token, (size_t)(first - token)) ||
+        !text_base64url(&envelope->claims, first + 1, (size_t)(second - first - 1)) ||
+        !text_base64url(&envelope->signature, second + 1, (size_t)(end - second - 1)))
+        return error_set(error, -EACCES, "the token is malformed");
+    if (json_values(envelope->header.data, envelope->header.size) > VALUES_MAX ||
+        json_values(envelope->claims.data, envelope->claims.size) > VALUES_MAX)
+        return error_set(error, -EACCES, "the token has more than %d values", VALUES_MAX);
+    *signed_size = (size_t)(second - token);
+    return 0;
+}
+
+static int verify_unknown(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
+                          struct error *error) {
+    struct envelope envelope = {.algorithm = NULL};
+    json_t *json = NULL;
+    size_t signed_size = 0;
+    if (size > TOKEN_MAX) return error_set(error, -EACCES, "the token is longer than %d bytes", TOKEN_MAX);
+    int code = take_apart(token, size, &envelope, &signed_size, error);
+    if (!code) code = read_header(auth, &envelope, error);
+    if (!code && !signature_good(envelope.algorithm, envelope.key, envelope.key_size, token, signed_size,
+                                 envelope.signature.data, envelope.signature.size))
+        code = error_set(error, -EACCES, "the token's signature is wrong");
+    if (code) {
+        auth->missed = auth->missed || envelope.missed;
         goto finish;
     }
-    code = check_parties(auth, json, error);
-    if (!code) code = claims_read(json, now_ms, &read, error);
-    if (!code) code = limit_life(auth, json, now_ms, &read, error);
-    read.key = key.number;
-    if (!code) *claims = read;
+    json = json_parse(envelope.claims.data, envelope.claims.size, NULL);
+    code = json_is_object(json) ? claims_read(&auth->rules, json, now_ms, claims, error)
+                                : error_set(error, -EACCES, "the token is malformed");
+    if (!code) claims->key = envelope.number;
 finish:
     json_decref(json);
-    free(text);
-    jwt_free(jwt);
-    free(copy);
+    envelope_free(&envelope);
     return code;
 }
 

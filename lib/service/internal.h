@@ -33,7 +33,8 @@ struct service {
     struct daemon_traces *traces; // NULL: spans are not exported
     struct auth *auth;            // NULL until the daemon asks for it
     struct loop_timer *auth_timer;
-    struct metric *auth_keys, *auth_failures, *auth_refused;
+    struct jwks_fetch *jwks_fetch; // NULL: no auth.jwks.url
+    struct metric *auth_keys, *auth_failures, *auth_refused, *auth_fetched;
     struct condition *conditions; // the first one is "kafka"
     size_t condition_count;
     bool was_ready; // what was last logged

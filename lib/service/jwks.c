@@ -26,6 +26,7 @@ struct jwks {
     struct jwks_key *keys;
     size_t count, refused;
     struct error first_refused;
+    bool secrets; /* keys of HS256 count */
 };
 
 static void key_free(struct jwks_key *key) {
@@ -193,7 +194,7 @@ static const struct key_kind *kind_of(const json_t *json) {
 static int read_key(struct jwks *jwks, const json_t *json, struct error *error) {
     const struct key_kind *kind = kind_of(json);
     const char *id;
-    if (!kind) return 0;
+    if (!kind || (kind->read == secret_key && !jwks->secrets)) return 0;
     if (json_want_text(json, "kid", &id, NULL) || !*id) return error_set(error, -EINVAL, "\"kid\" is missing");
     if (jwks_find(jwks, id)) return error_set(error, -EINVAL, "\"kid\" is another key's as well");
     struct jwks_key made = {.algorithm = kind->algorithm};
@@ -212,8 +213,8 @@ static void add_key(struct jwks *jwks, size_t i, const json_t *json) {
     if (!jwks->refused++) jwks->first_refused = error;
 }
 
-int jwks_parse(const char *text, size_t size, struct jwks **jwks, struct error *error) {
-    struct jwks *made = mem_zero(1, sizeof *made);
+int jwks_parse(const char *text, size_t size, bool secrets, struct jwks **jwks, struct error *error) {
+    struct jwks *made = MEM_NEW(&(struct jwks){.secrets = secrets});
     json_t *json = json_parse(text, size, error);
     int code = json ? 0 : -EINVAL;
     const json_t *keys = json_object_get(json, "keys");

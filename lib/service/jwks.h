@@ -3,6 +3,7 @@
  * over. A key says its algorithm, or its kind does; it is used with no other. Any one thread. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,9 @@ struct jwks_key {
 };
 
 /* A key of a usable kind that is broken, too weak, without kid or with the kid of one before it is left out. -EINVAL with the reason
- * (which quotes no key): no JSON, no set, or no usable key at all. */
-int jwks_parse(const char *text, size_t size, struct jwks **jwks, struct error *error);
+ * (which quotes no key): no JSON, no set, or no usable key at all. secrets: the set is not public, so that keys of HS256 may be in it;
+ * else they are passed over. */
+int jwks_parse(const char *text, size_t size, bool secrets, struct jwks **jwks, struct error *error);
 void jwks_free(struct jwks *jwks); /* NULL is fine */
 
 const struct jwks_key *jwks_find(const struct jwks *jwks, const char *id); /* NULL: none */

@@ -28,6 +28,7 @@
 
 enum { SERVICE_SIGNAL_PAUSE_MS = 300 };
 
+enum service_user_ids { SERVICE_IDS_NUMBERS, SERVICE_IDS_DIRECTORY };
 enum service_clock { SERVICE_CLOCK_WALL, SERVICE_CLOCK_STREAM };
 
 struct service_settings { /* the section common to all daemons */
@@ -35,7 +36,9 @@ struct service_settings { /* the section common to all daemons */
     const char *ops_listen, *peer_listen, *peer_token; /* peer_listen "" : none */
     const char *peer_advertise;                        /* "": follows from peer_listen */
     int log_level, log_format;
-    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file, *auth_audience, *auth_issuer;
+    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file, *auth_jwks_url;
+    const char *auth_audience, *auth_audience_claim, *auth_issuer, *auth_user_claim;
+    int auth_user_ids;       /* enum service_user_ids */
     int64_t auth_max_life_s; /* 0: tokens may live for any time */
     const char *data_dir;
     const char *client_id_suffix;

@@ -13,6 +13,7 @@ enum { SECTIONS_MAX = 8 };
 
 static const char *const LOG_LEVELS[] = {"debug", "info", "warn", "error", NULL};
 static const char *const LOG_FORMATS[] = {"logfmt", "json", NULL};
+static const char *const USER_IDS[] = {"numbers", "directory", NULL};
 static const char *const CLOCKS[] = {"wall", "stream", NULL};
 
 #define AT(member) offsetof(struct service_settings, member)
@@ -53,10 +54,26 @@ static const struct config_property COMMON[] = {
          "File with a JSON Web Key Set: a token whose `kid` is in it is checked by that key, with the key's algorithm "
          "(RS256, ES256 or HS256). It is read again when it changes; one without a usable key leaves the keys as they "
          "were. A key that is taken out ends the sessions of its tokens. Empty: none."},
+    {"auth.jwks.url", CONFIG_STRING, AT(auth_jwks_url), "",
+     .doc =
+         "Address of such a set, in the place of auth.jwks.file, as a sign-in provider publishes it (jwks_uri). It is fetched again "
+         "as its `max-age` says, a minute to an hour later, and within 8 s for a token with an unknown `kid`; the last good set "
+         "counts while it is away. Secrets (HS256) in it do not count. Empty: none."},
     {"auth.audience", CONFIG_STRING, AT(auth_audience), "",
-     .doc = "The audience that a token's `aud` must be, or hold; empty: `aud` is not checked."},
+     .doc =
+         "The audience that a token's `aud` must be, or hold: one of these, separated by commas or spaces; empty: `aud` is not "
+         "checked."},
+    {"auth.audience.claim", CONFIG_STRING, AT(auth_audience_claim), "aud",
+     .doc = "The claim that holds the audience; Cognito's access tokens have it in `client_id`."},
     {"auth.issuer", CONFIG_STRING, AT(auth_issuer), "",
      .doc = "The issuer that a token's `iss` must be; empty: `iss` is not checked."},
+    {"auth.user.claim", CONFIG_STRING, AT(auth_user_claim), "sub",
+     .doc =
+         "The claim that holds the user id: its name, or a path with dots (`app.user`). Not `sub`: it may be a number, too."},
+    {"auth.user.ids", CONFIG_CHOICE, AT(auth_user_ids), "numbers", .choices = USER_IDS,
+     .doc =
+         "Kind of the user ids in tokens: numbers, or texts of 1 to 255 printable ASCII characters, which get a number each in a "
+         "directory. The same for gateways and edges; do not change it later."},
     {"auth.token.max.life.s", CONFIG_INT, AT(auth_max_life_s), "2592000", .min = 0, .max = 1e10,
      .doc =
          "Longest life of a token, in seconds: from its `iat`, or without one from when a process first sees it. `exp` may end it "

@@ -450,7 +450,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
         'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets',
         'follow-commands', 'follower-commands', 'follows', 'follow-refusals', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices',
-        'notice-commands', 'notice-settings', 'approaches', 'comment-commands', 'comments',
+        'notice-commands', 'notice-settings', 'approaches', 'directory-commands', 'directory', 'comment-commands', 'comments',
             'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide',
             'comment-watches', 'erasures', 'nearby-mutes', 'audit')}
     locations = topics[shared_cluster.topics.name('locations')]
@@ -558,16 +558,19 @@ def test_watch_prints_new_notices(make_cluster, users):
     feed.follow(ben, ada)
     eventually(lambda: feed.http(ada).ok('GET', '/v1/notices')['unread'] == 1)
     with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url) as running:
-        running.wait_line('Z connected$')
+        running.wait_line('Z unread 1$')
         feed.follow(cleo, ada)
-        line = running.wait_line('Z notice ')
-        assert line.endswith(f'Z notice follow {cleo} of 2'), line
+        running.wait_line(rf'Z notice follow {cleo} of 2$')
         cluster.fanouts[0].kill()
         running.wait_line('Z disconnected$')
+        newest = feed.http(ada).ok('GET', '/v1/notices')['items'][0]['id']
+        assert feed.http(ada).ok('PUT', '/v1/notices/read', json={'until': newest}) == {'unread': 0}
         cluster.fanouts[0].start()
+        running.wait_line('Z unread 0$', 60)  # the list came again
         feed.follow(dora, ada)
         running.wait_line(rf'Z notice follow {dora} of 3$')
-        assert len([line for line in running.lines if 'Z notice ' in line]) == 2
+        eventually(lambda: [line.split(' ', 1)[1] for line in running.lines if re.search('Z (notice|unread) ', line)] == [
+            'unread 1', f'notice follow {cleo} of 2', 'unread 0', f'notice follow {dora} of 3', 'unread 1'], what=f'five lines in {running.lines}')
         assert running.interrupt() == (0, '')
 
 

@@ -211,7 +211,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('PUT', '/v1/notices/read'), ('GET', '/v1/notices/preferences'), ('PUT', '/v1/notices/preferences'),
-             ('GET', '/v1/export'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
+             ('GET', '/v1/export'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
 OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('PUT', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/edits'),
                ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
@@ -220,8 +220,8 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('GET', '/v1/users/{user}/comments'), ('PUT', '/v1/subjects/{type}/{id}'), ('GET', '/v1/subjects/{type}/{id}/outcome'),
     ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
     ('GET', '/v1/moderation/posts'), ('PUT', '/v1/moderation/posts/{id}'), ('GET', '/v1/moderation/users'),
-    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}')]
-FILLED = [(method, path.format(type='site', id=5, comment=5, user=5)) for method, path in TEMPLATES]
+    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('GET', '/v1/externals/{external}')]
+FILLED = [(method, path.format(type='site', id=5, comment=5, user=5, external='x')) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [

@@ -131,6 +131,37 @@ def test_posts_for_followers_are_asked_for_on_one_page_and_granted_on_another(fe
         eventually(lambda: sees(screen, ada, 'none', '#person-closed'), 60, what='the post is not seen any more', every=1)
 
 
+def test_the_bell_is_told_and_what_is_read_is_read_on_all_devices(feed, screen, users):
+    me, ben, cleo = users(3)
+    post = feed.post(me, 'what do you think?')['id']
+    feed.follow(ben, me)
+
+    def likes(user):
+        eventually(lambda: feed.http(user).put(f'/v1/posts/{post}/like').status_code == 200)
+
+    def bell(count):
+        eventually(lambda: screen.text('#notice-count') == count, 60, what=f'the bell says {count}')
+
+    signed_in(screen, feed, me)
+    bell('1')
+    likes(ben)
+    bell('2')
+    newest = feed.http(me).ok('GET', '/v1/notices')['items'][0]['id']
+    assert feed.http(me).ok('PUT', '/v1/notices/read', json={'until': newest}) == {'unread': 0}
+    bell('')
+    likes(cleo)
+    bell('1')
+    screen.page.click('#notices summary')
+    eventually(lambda: screen.page.text_content('#notice-list > li.new .what') == f'User {cleo} and User {ben} like your post', what='both')
+    bell('')
+    assert feed.http(me).ok('GET', '/v1/notices')['unread'] == 0
+    screen.page.keyboard.press('Escape')
+    with screen.panel():
+        screen.page.click('#told summary')
+        screen.page.click('#told input[name="like-live"]:enabled')
+        eventually(lambda: feed.http(me).ok('GET', '/v1/notices/preferences')['like'] == {'live': False, 'push': True}, what='it is chosen')
+
+
 def find(screen, user):
     screen.page.fill('#person', str(user))
     screen.page.click('#find')

@@ -1,28 +1,13 @@
 """Signing in on the page without a token: with a real OpenID Connect provider, and as somebody of a demonstration. Covers ingest/web_page.c."""
-import contextlib
 import json
-import subprocess
 
 import pytest
 import requests
 
-from harness.broker import REPOSITORY
+from harness.jwks import oidc_provider
 from harness.ports import free_port
-from harness.processes import clean_environment
 from harness.screen import WIDE, Screen
 from harness.waiting import eventually
-
-
-@contextlib.contextmanager
-def provider(port, redirect_uri):
-    options = json.dumps({'port': port, 'redirectUri': redirect_uri})
-    with subprocess.Popen(['node', REPOSITORY / 'web/test/provider.js', options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          text=True, env=clean_environment()) as process:
-        try:
-            assert any(line == 'ready\n' for line in process.stdout)
-            yield f'http://127.0.0.1:{port}'
-        finally:
-            process.kill()
 
 
 @pytest.fixture(scope='module')
@@ -32,7 +17,7 @@ def stage(make_module_cluster, tmp_path_factory):
     keys, people, own, other = folder / 'jwks.json', folder / 'demo' / 'people.json', free_port(), free_port()
     people.parent.mkdir()
     people.write_text('{"people": []}')
-    with provider(other, f'http://127.0.0.1:{own}/signin.html') as issuer:
+    with oidc_provider(other, f'http://127.0.0.1:{own}/signin.html') as issuer:
         keys.write_bytes(requests.get(f'{issuer}/jwks', timeout=10).content)
         auth = {'auth.jwks.file': keys, 'auth.issuer': issuer, 'auth.audience': 'starling'}
         cluster = make_module_cluster(settings={

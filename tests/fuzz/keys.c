@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct jwks *jwks = NULL;
     fuzz_require(auth_verify(auth, (const char *)data, size, 0, &claims, &error) < 0 && error.text[0]);
     error.text[0] = '\0';
-    if (jwks_parse((const char *)data, size, &jwks, &error) == 0)
+    if (jwks_parse((const char *)data, size, true, &jwks, &error) == 0)
         fuzz_require(jwks_count(jwks) > 0);
     else
         fuzz_require(error.text[0] && !jwks);

@@ -434,7 +434,8 @@ export interface NoticePreference {
     readonly push: boolean;
 }
 
-export type NoticePreferences = { readonly [kind in NoticeKind]?: NoticePreference };
+/** approach: a friend comes near, of which devices alone are told. */
+export type NoticePreferences = { readonly [kind in NoticeKind | 'approach']?: NoticePreference };
 
 /** after: the `next` of the page before. limit: 1 to 1000, default 20. */
 export interface ListQuery {

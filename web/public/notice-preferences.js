@@ -4,13 +4,15 @@ import { make, setText } from './dom.js';
 import { t } from './texts.js';
 import { reason } from './words.js';
 
-const KINDS = { follow: 'ofFollows', request: 'ofRequests', accepted: 'ofAccepted', mention: 'ofMentions', reply: 'ofAnswers', like: 'ofLikes' };
+const KINDS = { follow: 'ofFollows', request: 'ofRequests', accepted: 'ofAccepted', mention: 'ofMentions', reply: 'ofAnswers', like: 'ofLikes', approach: 'ofApproaches' };
 const WAYS = { live: 'bellRings', push: 'deviceTells' };
+const NO_BELL = ['approach']; // the list of friends shows it
 
 const $ = (id) => document.getElementById(id);
 
 export class NoticePreferences {
     #api;
+    #told = {};
     #wishes = 0; // only the answer to the newest one counts
 
     /** @param {() => import('./api.js').Api | null} api */
@@ -28,21 +30,22 @@ export class NoticePreferences {
         row.append(name);
         for (const [way, how] of Object.entries(WAYS)) {
             const [cell, box] = [make('td'), make('input')];
+            row.append(cell);
+            if (way === 'live' && NO_BELL.includes(kind)) continue;
             Object.assign(box, { type: 'checkbox', name: `${kind}-${way}`, disabled: true });
             box.setAttribute('aria-label', t('toldOf', { what, how: t(how) }));
             box.addEventListener('change', () => this.#wish(kind));
             cell.append(box);
-            row.append(cell);
         }
         return row;
     }
 
     #boxes(kind) {
-        return Object.keys(WAYS).map((way) => [way, $('told-kinds').querySelector(`[name="${kind}-${way}"]`)]);
+        return Object.keys(WAYS).map((way) => [way, $('told-kinds').querySelector(`[name="${kind}-${way}"]`)]).filter(([, box]) => box);
     }
 
     #wish(kind) {
-        const wanted = Object.fromEntries(this.#boxes(kind).map(([way, box]) => [way, box.checked]));
+        const wanted = { ...this.#told[kind], ...Object.fromEntries(this.#boxes(kind).map(([way, box]) => [way, box.checked])) };
         this.#hear(this.#api()?.setNoticePreferences({ [kind]: wanted }), 'howToldNotChanged');
     }
 
@@ -64,6 +67,7 @@ export class NoticePreferences {
     }
 
     #show(preferences) {
+        this.#told = preferences;
         for (const kind of Object.keys(KINDS)) {
             for (const [way, box] of this.#boxes(kind)) {
                 box.disabled = !preferences[kind];

@@ -45,7 +45,7 @@ export class FakeFeed {
     notices = [];
     seen = new Set();
     /** kind -> {live, push} */
-    preferences = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like'].map((kind) => [kind, { live: true, push: true }]));
+    preferences = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach'].map((kind) => [kind, { live: true, push: true }]));
     /** The error that every request for the feed gets, if there is one: {status, code, detail, retryAfter}. */
     fail = null;
     /** Requests so far, as `METHOD path`. */

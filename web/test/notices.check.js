@@ -151,14 +151,15 @@ test('which kinds ring, and which are told devices, is chosen; the others are co
     await open();
     await state('online');
     const boxes = () => page.$$eval('#told-kinds input', (all) => Object.fromEntries(all.map(({ name, checked }) => [name, checked])));
-    const all = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']]));
+    const all = { 'approach-push': true, ...Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']])) };
     await page.click('#me > summary');
     assert.deepEqual(asked(), [], 'nobody has asked for them');
     await page.click('#told summary');
     await becomes(async () => [await boxes(), all]);
     await page.getByRole('checkbox', { name: 'New followers: Bell' }).click();
     await page.getByRole('checkbox', { name: 'Accepted requests: Device' }).click();
-    await becomes(async () => [[server.feed.preferences.follow, server.feed.preferences.accepted], [{ live: false, push: true }, { live: true, push: true }]]);
+    await page.getByRole('checkbox', { name: 'Friends who come near: Device' }).click();
+    await becomes(async () => [['follow', 'accepted', 'approach'].map((kind) => server.feed.preferences[kind]), [{ live: false, push: true }, { live: true, push: true }, { live: true, push: false }]]);
     await isAccessible('how I am told');
 
     server.feed.fail = { status: 503, code: 'owner_unavailable', detail: 'the owner is being moved' };
@@ -171,7 +172,7 @@ test('which kinds ring, and which are told devices, is chosen; the others are co
     await page.click('#me > summary');
     assert.equal(await page.isVisible('#told-kinds'), false);
     await page.click('#told summary');
-    await becomes(async () => [await boxes(), { ...all, 'follow-live': false, 'accepted-push': true }]);
+    await becomes(async () => [await boxes(), { ...all, 'follow-live': false, 'accepted-push': true, 'approach-push': false }]);
     await page.waitForSelector('#told-problem', { state: 'hidden' });
 
     server.feed.notify(1000);

@@ -53,6 +53,7 @@ export default {
     ofMentions: 'Mentions of me',
     ofAnswers: 'Answers',
     ofLikes: 'Likes',
+    ofApproaches: 'Friends who come near',
     notHowTold: 'How you are told cannot be read. {why}',
     howToldNotChanged: 'How you are told was not changed. {why}',
     chooseLanguage: 'Language',

@@ -52,6 +52,7 @@ export default {
     ofMentions: '提到我',
     ofAnswers: '回复',
     ofLikes: '赞',
+    ofApproaches: '走近的朋友',
     notHowTold: '无法读取通知方式。{why}',
     howToldNotChanged: '通知方式没有更改。{why}',
     chooseLanguage: '语言',

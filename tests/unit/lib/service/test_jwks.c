@@ -1,4 +1,4 @@
-/* Tests jwks.c and auth.c. JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in
+/* Tests jwks.c, auth.c and signature.c. JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in
  * each run. */
 #include <fcntl.h>
 #include <jwt.h>
@@ -233,7 +233,7 @@ TEST(keys_rotate, struct world *world) {
 
 static size_t count_of(const char *text) {
     struct jwks *jwks = NULL;
-    if (jwks_parse(text, strlen(text), &jwks, &failure)) fail_msg("%s", failure.text);
+    if (jwks_parse(text, strlen(text), true, &jwks, &failure)) fail_msg("%s", failure.text);
     size_t count = jwks_count(jwks);
     jwks_free(jwks);
     return count;
@@ -287,7 +287,7 @@ static void refused(char *keys, const char *reason) {
     struct jwks *jwks = NULL;
     struct error error = {.text = ""};
     FREED char *text = mem_format("{\"keys\":[%s]}", keys);
-    if (jwks_parse(text, strlen(text), &jwks, &error) != -EINVAL) fail_msg("taken: %s", text);
+    if (jwks_parse(text, strlen(text), true, &jwks, &error) != -EINVAL) fail_msg("taken: %s", text);
     if (!strstr(error.text, reason)) fail_msg("\"%s\" is not \"%s\"", error.text, reason);
     assert_null(jwks);
     free(keys);
@@ -297,7 +297,7 @@ TEST(broken_and_weak_keys_are_refused, struct world *world) {
     struct jwks *jwks = NULL;
     static const char *const NO_SETS[] = {"", "[]", "{}", "{\"keys\":{}}", "{\"keys\":7}"};
     for (size_t i = 0; i < ARRAY_SIZE(NO_SETS); i++)
-        assert_int_equal(jwks_parse(NO_SETS[i], strlen(NO_SETS[i]), &jwks, &failure), -EINVAL);
+        assert_int_equal(jwks_parse(NO_SETS[i], strlen(NO_SETS[i]), true, &jwks, &failure), -EINVAL);
     refused(mem_string(""), "none of the keys");
     refused(mem_string("{\"kty\":\"RSA\",\"use\":\"enc\"}"), "none of the keys");
     refused(rsa_jwk(&world->small_rsa, "r"), "2048 bits");
@@ -347,6 +347,39 @@ TEST(keys_that_stay_are_known_again, struct world *world) {
     assert_int_equal(auth_refresh(auth, &failure), 1);
     assert_true(auth_changes(auth) != changes);
     assert_true(!auth_has_key(auth, a) && auth_has_key(auth, b)); /* of the same kid, but another key */
+    auth_free(auth);
+}
+
+/* A set that auth_take_keys gives; the caller frees. */
+static char *set_of(char *a, char *b) {
+    char *text = mem_format("{\"keys\":[%s%s%s]}", a, b ? "," : "", b ? b : "");
+    free(a);
+    free(b);
+    return text;
+}
+
+TEST(a_set_may_be_fetched, struct world *world) {
+    struct auth *auth = NULL;
+    assert_int_equal(auth_new(&(struct auth_options){.jwks_fetched = true}, &auth, &failure), 0);
+    assert_int_equal(auth_keys(auth), 0);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "a"), -EACCES);
+    assert_true(auth_missed(auth));
+    assert_false(auth_missed(auth));
+    FREED char *first = set_of(rsa_jwk(&world->rsa, "a"), oct_jwk(OCT_SECRET, "o"));
+    assert_int_equal(auth_take_keys(auth, first, strlen(first), &failure), 1);
+    assert_int_equal(auth_take_keys(auth, first, strlen(first), &failure), 0);
+    assert_int_equal(auth_keys(auth), 1);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "a"), 0);
+    assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "a"), -EACCES);
+    assert_false(auth_missed(auth));
+    assert_int_equal(verify(auth, "HS256", OCT_SECRET, "o"), -EACCES); /* everybody can read it */
+    assert_true(auth_missed(auth));
+    assert_int_equal(auth_take_keys(auth, "{", 1, &failure), -EINVAL);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "a"), 0);
+    FREED char *second = set_of(rsa_jwk(&world->other_rsa, "b"), NULL);
+    assert_int_equal(auth_take_keys(auth, second, strlen(second), &failure), 1);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "a"), -EACCES);
+    assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "b"), 0);
     auth_free(auth);
 }
 

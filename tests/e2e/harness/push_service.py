@@ -82,6 +82,8 @@ class PushService(Answering):
             while name in self.hangs:
                 time.sleep(0.05)
             return 503, b''
+        if len(body) < int(headers['Content-Length']):  # whoever sent it was killed
+            return 400, b''
         try:
             one = self._read(name, method, dict(headers), body)
         except Exception as error:  # told to the test: an answer alone would be retried or given up

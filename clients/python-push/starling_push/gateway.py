@@ -65,8 +65,11 @@ class Gateway:
         status, answer = self._ask(f'/v1/users?ids={",".join(map(str, users))}', self._token_file.read_text().strip())
         if status != 200:
             raise Away(f'names cannot be read: {status} {answer.get("code", "")}')
-        found = {item['user']: item['name'] for item in answer.get('items', [])}
-        if found.keys() != set(users):
+        try:
+            found = {item['user']: item['name'] for item in answer['items']}
+        except (LookupError, TypeError) as error:
+            raise Away(f'names cannot be read: no list of them: {error!r}') from error
+        if found.keys() != set(users) or not all(name is None or isinstance(name, str) for name in found.values()):
             raise Away('names cannot be read: other users than those who were asked for')
         return found
 
@@ -79,7 +82,7 @@ class Gateway:
                 body = response.raw.read(_LONGEST_ANSWER, decode_content=True)
                 status = int(response.status_code)
             answer = json.loads(body) if body else {}
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, RecursionError) as error:
             raise Away(str(error)) from error
         return status, answer if isinstance(answer, dict) else {}
 
@@ -100,6 +103,6 @@ def _subject_of(token: str) -> int:
         subject = json.loads(base64.urlsafe_b64decode(claims + '=' * (-len(claims) % 4)))['sub']
         if not isinstance(subject, str) or not subject.isdecimal() or str(int(subject)) != subject:
             raise ValueError
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise Unauthorized from None
     return int(subject)

@@ -19,7 +19,7 @@ GOOD, NAMELESS, FORGED = token({'sub': '7'}), token({'sub': '8'}), token({'sub':
 @pytest.fixture
 def gateway(tmp_path):
     """gateway.asked: paths and tokens. gateway.status: of all answers, if it is set."""
-    asked, state = [], {'status': None}
+    asked, state = [], {'status': None, 'body': None}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -33,7 +33,7 @@ def gateway(tmp_path):
                 status, body = 200, {'items': [{'user': user, 'name': f'N{user}' if user < 1000 else None} for user in users]}
             self.send_response(state['status'] or status)
             self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+            self.wfile.write(json.dumps(body if state['body'] is None else state['body']).encode())
 
         def log_message(self, *_):
             pass
@@ -57,7 +57,8 @@ def test_the_gateway_says_whether_a_token_is_good(gateway):
 
 
 @pytest.mark.parametrize('bad', ['', 'x', 'a.b.c', token({}), token([]), token({'sub': 7}), token({'sub': '-7'}), token({'sub': '07'}),
-                                 token({'sub': 'gateway'}), token({'sub': '\u0667'}), 'a.\u00fc.c', token({'sub': '7', 'x': 'x' * 9000})])
+                                 token({'sub': 'gateway'}), token({'sub': '\u0667'}), 'a.\u00fc.c', 'a.' + 'W1tb' * 2000 + '.c',
+                                 token({'sub': '7', 'x': 'x' * 9000})])
 def test_what_is_no_token_of_a_user_is_not_asked_about(gateway, bad):
     with pytest.raises(Unauthorized):
         gateway.user_of(bad)
@@ -69,6 +70,14 @@ def test_a_gateway_that_cannot_say_has_refused_nobody(gateway, status):
     gateway.state['status'] = status
     with pytest.raises(Away):
         gateway.user_of(GOOD)
+    with pytest.raises(Away):
+        gateway.names([1])
+
+
+@pytest.mark.parametrize('body', [{}, [], {'items': None}, {'items': [7]}, {'items': [{'user': 1}]}, {'items': [{'user': [], 'name': 'A'}]},
+                                  {'items': [{'user': 1, 'name': 7}]}, {'items': [{'user': 2, 'name': 'B'}]}])
+def test_a_gateway_that_answers_something_else_has_named_nobody(gateway, body):
+    gateway.state['body'] = body
     with pytest.raises(Away):
         gateway.names([1])
 

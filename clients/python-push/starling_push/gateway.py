@@ -68,8 +68,11 @@ class Gateway:
         status, answer = self._ask(f'/v1/users?ids={",".join(map(str, users))}', self._token_file.read_text().strip())
         if status != 200:
             raise Away(f'names cannot be read: {status} {answer.get("code", "")}')
-        found = {item['user']: item['name'] for item in answer.get('items', [])}
-        if found.keys() != set(users):
+        try:
+            found = {item['user']: item['name'] for item in answer['items']}
+        except (LookupError, TypeError) as error:
+            raise Away(f'names cannot be read: no list of them: {error!r}') from error
+        if found.keys() != set(users) or not all(name is None or isinstance(name, str) for name in found.values()):
             raise Away('names cannot be read: other users than those who were asked for')
         return found
 
@@ -82,7 +85,7 @@ class Gateway:
                 body = response.raw.read(_LONGEST_ANSWER, decode_content=True)
                 status = int(response.status_code)
             answer = json.loads(body) if body else {}
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError, RecursionError) as error:
             raise Away(f'{path.split("?")[0]} has no answer: {type(error).__name__}') from error  # the error itself may name users
         return status, answer if isinstance(answer, dict) else {}
 

@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import signal
+import sqlite3
 import sys
 import threading
 import time
@@ -82,16 +83,16 @@ def public_key(key: Vapid02) -> str:
 
 def look(store: Store, gateway: Gateway) -> None:
     """Drops what has ended: old notices, browsers that are not used, and those of users who were forgotten."""
-    store.tidy(int(time.time() * 1000))
     after = -1
     try:
+        store.tidy(int(time.time() * 1000))
         while users := store.named_users(after, _USERS_AT_ONCE):
             names = gateway.read_names(users)
             forgotten = sum(store.looked(user, names[user] is not None) for user in users)
             if forgotten:
                 _log.info('%d users were forgotten', forgotten)
             after = users[-1]
-    except (Away, OSError) as error:
+    except (Away, OSError, sqlite3.Error) as error:
         _log.warning('whether users were forgotten is not known: %s', error)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ _LONGEST_ID, _LONGEST_SUBJECT = 100, 200
 _MOST_USER = 2**63 - 1
 _DAY_MS = 86_400_000
 _MINUTE_MS = 60_000
+_HALF = re.compile('[\ud800-\udfff]')  # of a letter: JSON may have that, and no file can
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def read_post(body: bytes, now: int) -> tuple[list[Notice], int]:
     Refused."""
     try:
         post = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(f'no JSON: {error}') from error
     if not isinstance(post, dict) or not _is_time(post.get('sent')) or not isinstance(post.get('items'), list):
         raise Refused('a post has a time `sent` and a list `items`')
@@ -87,11 +89,11 @@ def _is_user(value: Any) -> bool:
 
 
 def _is_text(value: Any, most: int) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= most
+    return isinstance(value, str) and 0 < len(value) <= most and not _HALF.search(value)
 
 
 def _read_item(item: Any) -> Notice | None:
-    if not isinstance(item, dict) or item.get('what') not in KINDS or not _is_text(item.get('id'), _LONGEST_ID):
+    if not isinstance(item, dict) or not isinstance(item.get('what'), str) or item['what'] not in KINDS or not _is_text(item.get('id'), _LONGEST_ID):
         return None
     if not _is_user(item.get('user')) or not _is_user(item.get('from')) or not _is_time(item.get('time')):
         return None

@@ -9,10 +9,11 @@ import json
 import logging
 import random
 import re
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pywebpush  # type: ignore[import-untyped]
@@ -32,11 +33,13 @@ TIMEOUT_S = 10.0
 THREADS = 4  # of each push service
 _LONGEST_ANSWER = 4096
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 3600.0
-_NAMES_WAIT_MS = 60_000  # for so long a message waits for a name
+_NAMES_WAIT_MS, _NAMES_PAUSE_MS = 60_000, 5000  # for so long a message waits for a name, which is asked for so often
+_STORE_PAUSE_S = 5.0
 _SIGNED_FOR_S = 12 * 3600  # a day at most, by RFC 8292
 _ENDPOINT = re.compile(r'(https?://[a-z0-9.-]+(?::[0-9]{1,5})?)/[!-~]*')
 
 _log = logging.getLogger('starling_push')
+_Result = TypeVar('_Result')
 
 
 def service_of(endpoint: str, services: Sequence[str]) -> str | None:
@@ -99,7 +102,7 @@ class _Lane:
         self._service, self._store, self._gateway, self._vapid = service, store, gateway, vapid
         self._timeout_s, self._rand = timeout_s, rand
         self._changed, self._over = threading.Condition(), False
-        self._busy: set[tuple[str, str]] = set()
+        self._busy = set[str]()  # browsers: each of them is sent one after the other, so that one which hangs has one thread at most
         self._threads = [threading.Thread(target=self._run, name=f'{service} {number}') for number in range(THREADS)]
 
     def start(self) -> None:
@@ -126,7 +129,7 @@ class _Lane:
                 now = time.time()
                 message = self._store.next(self._service, int(now * 1000), self._busy)
                 if message:
-                    self._busy.add((message.subscription.endpoint, message.topic))
+                    self._busy.add(message.subscription.endpoint)
                     return message
                 due = self._store.due(self._service)
                 # What is due is being sent, or nothing is: then somebody wakes us.
@@ -136,32 +139,47 @@ class _Lane:
 
     def _run(self) -> None:
         session = requests.Session()
-        while message := self._take():
-            key = message.subscription.endpoint, message.topic
+        while message := self._stored(self._take):
             try:
                 self._send(session, message)
             except Exception:  # one message that cannot be made must not end the sending of all
                 _log.exception('a message to %s was not sent', self._service)
                 self._again(message, None)
             with self._changed:
-                self._busy.discard(key)
+                self._busy.discard(message.subscription.endpoint)
                 self._changed.notify_all()
 
+    def _stored(self, act: Callable[[], _Result]) -> _Result | None:
+        """Until the store can, as it cannot while the disk is full: what was sent and is not noted would be sent again. None: it is over."""
+        while True:
+            try:
+                return act()
+            except sqlite3.Error:
+                _log.exception('the store cannot be used')
+            with self._changed:
+                if self._changed.wait_for(lambda: self._over, _STORE_PAUSE_S):
+                    return None
+
     def _again(self, message: Message, after_s: float | None) -> None:
-        self._store.later(message, int((time.time() + max(pause_s(message.tries, self._rand()), after_s or 0.0)) * 1000))
+        due = int((time.time() + max(pause_s(message.tries, self._rand()), after_s or 0.0)) * 1000)
+        self._stored(lambda: self._store.later(message, due))
+
+    def _done(self, message: Message) -> None:
+        self._stored(lambda: self._store.sent(message, int(time.time() * 1000)))
 
     def _send(self, session: requests.Session, message: Message) -> None:
         now, notice = int(time.time() * 1000), message.newest
         left_s = 0 if notice is None else (notice.time + KINDS[notice.what].keeps_ms - now) // 1000
         if notice is None or left_s <= 0:
-            self._store.sent(message, now)
+            self._done(message)
             return
         try:
             name = self._gateway.names([notice.sender])[notice.sender]
         except (Away, OSError) as error:
             _log.warning('%s', error)
             if now - notice.time < _NAMES_WAIT_MS:
-                self._again(message, None)
+                due = now + int(_NAMES_PAUSE_MS * (0.5 + self._rand() / 2))
+                self._stored(lambda: self._store.put_off(message, due))
                 return
             name = None
         body = compose(message, name)
@@ -178,14 +196,14 @@ class _Lane:
             return
         status, after_s = answer
         if status in (404, 410):
-            self._store.gone(message.subscription.endpoint)
+            self._stored(lambda: self._store.gone(message.subscription.endpoint))
         elif status == 429 or status >= 500:
             _log.warning('%s answers %d', self._service, status)
             self._again(message, after_s)
         else:
             if not 200 <= status < 300:
                 _log.error('%s answers %d: a message is given up', self._service, status)
-            self._store.sent(message, int(time.time() * 1000))
+            self._done(message)
 
 
 def compose(message: Message, name: str | None) -> bytes:

@@ -174,7 +174,7 @@ def _read(environ: dict[str, Any], most: int) -> bytes:
 def _read_json(environ: dict[str, Any]) -> dict[str, Any]:
     try:
         asked = json.loads(_read(environ, LONGEST_SUBSCRIPTION))
-    except ValueError:
+    except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):
         raise Problem('400 Bad Request', 'bad_request', 'The body must be a JSON object.')

@@ -134,13 +134,16 @@ class Store:
             if notices and db.execute('SELECT count(*) FROM queue').fetchone()[0] >= self._most_queued:
                 raise Full
             told_before: dict[tuple[int, str], bool] = {}
-            endpoints: dict[int, list[tuple[str, str]]] = {}
+            endpoints: dict[int, list[tuple[str, str, int, int]]] = {}
             for notice in notices:
                 user, topic = notice.user, notice.topic
                 if notice.time <= now - KINDS[notice.what].keeps_ms:
                     continue
                 if user not in endpoints:
-                    endpoints[user] = db.execute('SELECT endpoint, service FROM subscriptions WHERE user = ?', (user,)).fetchall()
+                    endpoints[user] = db.execute(
+                        'SELECT endpoint, service, coalesce((SELECT max(tries) FROM queue WHERE queue.endpoint = subscriptions.endpoint), 0), '
+                        'coalesce((SELECT max(due) FROM queue WHERE queue.endpoint = subscriptions.endpoint AND tries > 0), 0) '
+                        'FROM subscriptions WHERE user = ?', (user,)).fetchall()
                 if not endpoints[user]:
                     continue
                 if (user, topic) not in told_before:
@@ -151,26 +154,24 @@ class Store:
                     continue
                 taken += 1
                 due = now + GATHER_MS if told_before[user, topic] else now
-                db.executemany('INSERT INTO queue VALUES (?,?,?,?,0,1) ON CONFLICT (endpoint, topic) DO UPDATE SET version = version + 1',
-                               [(endpoint, topic, service, due) for endpoint, service in endpoints[user]])
+                db.executemany('INSERT INTO queue VALUES (?,?,?,?,?,1) ON CONFLICT (endpoint, topic) DO UPDATE SET version = version + 1',
+                               [(endpoint, topic, service, max(due, paused), tries) for endpoint, service, tries, paused in endpoints[user]])
             for user, found in endpoints.items():
                 db.execute('DELETE FROM notices WHERE user = ? AND id IN '
                            '(SELECT id FROM notices WHERE user = ? ORDER BY time DESC, id DESC LIMIT -1 OFFSET ?)', (user, user, MOST_NOTICES))
-                for endpoint, _ in found:
+                for endpoint, *_ in found:
                     db.execute('DELETE FROM queue WHERE endpoint = ? AND topic IN '
                                '(SELECT topic FROM queue WHERE endpoint = ? ORDER BY due DESC LIMIT -1 OFFSET ?)', (endpoint, endpoint, MOST_WAITING))
         return taken
 
     # sending
 
-    def next(self, service: str, now: int, busy: Collection[tuple[str, str]]) -> Message | None:
-        """What is due first at that push service, but for those (endpoint, topic) that are being sent."""
+    def next(self, service: str, now: int, busy: Collection[str]) -> Message | None:
+        """What is due first at that push service, but for browsers that are being sent something."""
         with self._lock:
             for endpoint, topic, tries, version in self._db.execute(
-                    'SELECT endpoint, topic, tries, version FROM queue WHERE service = ? AND due <= ? ORDER BY due LIMIT ?',
-                    (service, now, len(busy) + 1)):
-                if (endpoint, topic) in busy:
-                    continue
+                    f'SELECT endpoint, topic, tries, version FROM queue WHERE service = ? AND due <= ? AND endpoint NOT IN ({",".join("?" * len(busy))}) '
+                    'ORDER BY due LIMIT 1', (service, now, *busy)):
                 user, *keys = self._db.execute('SELECT user, endpoint, service, p256dh, auth, language FROM subscriptions WHERE endpoint = ?',
                                                (endpoint,)).fetchone()
                 row = self._db.execute('SELECT id, user, what, sender, subject, comment, time FROM notices WHERE user = ? AND topic = ? '
@@ -190,12 +191,19 @@ class Store:
         key = message.subscription.endpoint, message.topic
         with self._transaction() as db:
             db.execute('DELETE FROM queue WHERE endpoint = ? AND topic = ? AND version = ?', (*key, message.version))
+            db.execute('UPDATE queue SET tries = 0, due = min(due, ?) WHERE endpoint = ? AND tries > 0', (now, key[0]))
             db.execute('UPDATE queue SET tries = 0, due = ? WHERE endpoint = ? AND topic = ?', (now + GATHER_MS, *key))
 
-    def later(self, message: Message, due: int) -> None:
+    def put_off(self, message: Message, due: int) -> None:
+        """It could not be made yet."""
         with self._transaction() as db:
-            db.execute('UPDATE queue SET tries = tries + 1, due = ? WHERE endpoint = ? AND topic = ?',
-                       (due, message.subscription.endpoint, message.topic))
+            db.execute('UPDATE queue SET due = ? WHERE endpoint = ? AND topic = ?', (due, message.subscription.endpoint, message.topic))
+
+    def later(self, message: Message, due: int) -> None:
+        """It failed, and nothing is sent to that browser until then."""
+        with self._transaction() as db:
+            db.execute('UPDATE queue SET tries = max(tries, ?), due = max(due, ?) WHERE endpoint = ?',
+                       (message.tries + 1, due, message.subscription.endpoint))
 
     # what ends by itself
 

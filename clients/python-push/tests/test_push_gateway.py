@@ -14,7 +14,7 @@ GOOD, NAMELESS, FORGED, NOBODY = 'good', 'nameless', 'forged', 'nobody'
 @pytest.fixture
 def gateway(tmp_path):
     """gateway.asked: paths and tokens. gateway.status: of all answers, if it is set."""
-    asked, state = [], {'status': None}
+    asked, state = [], {'status': None, 'body': None}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -30,7 +30,7 @@ def gateway(tmp_path):
                 status, body = 200, {'items': [{'user': user, 'name': f'N{user}' if user < 1000 else None} for user in users]}
             self.send_response(state['status'] or status)
             self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+            self.wfile.write(json.dumps(body if state['body'] is None else state['body']).encode())
 
         def log_message(self, *_):
             pass
@@ -66,6 +66,14 @@ def test_a_gateway_that_cannot_say_has_refused_nobody(gateway, status):
     gateway.state['status'] = status
     with pytest.raises(Away):
         gateway.user_of(GOOD)
+    with pytest.raises(Away):
+        gateway.names([1])
+
+
+@pytest.mark.parametrize('body', [{}, [], {'items': None}, {'items': [7]}, {'items': [{'user': 1}]}, {'items': [{'user': [], 'name': 'A'}]},
+                                  {'items': [{'user': 1, 'name': 7}]}, {'items': [{'user': 2, 'name': 'B'}]}])
+def test_a_gateway_that_answers_something_else_has_named_nobody(gateway, body):
+    gateway.state['body'] = body
     with pytest.raises(Away):
         gateway.names([1])
 

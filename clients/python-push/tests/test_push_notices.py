@@ -61,7 +61,8 @@ def test_every_kind_of_the_contract_is_read():
 
 
 @pytest.mark.parametrize('change', [{'what': 'poke'}, {'id': ''}, {'id': 'x' * 101}, {'id': 7}, {'user': -1}, {'user': 2**63}, {'user': True}, {'user': '7'},
-                                    {'from': None}, {'time': -1}, {'time': 1.5}, {'subject': 5}, {'comment': 'x' * 201}])
+                                    {'from': None}, {'time': -1}, {'time': 1.5}, {'subject': 5}, {'comment': 'x' * 201},
+                                    {'what': []}, {'subject': '\ud800'}, {'id': '\udfff'}])
 def test_an_item_that_cannot_be_read_spoils_no_other(change):
     notices, unknown = read({**FOLLOW, **change}, FOLLOW, 'no item')
     assert len(notices) == 1 and unknown == 2

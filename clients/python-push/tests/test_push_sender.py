@@ -1,5 +1,8 @@
 """What is sent where, and what comes of an answer. tests/e2e/test_push.py sends really."""
 import json
+import sqlite3
+import threading
+import time
 
 import pytest
 
@@ -11,6 +14,13 @@ from starling_push.store import Message, Store, Subscription
 
 SERVICE = 'https://push.example'
 SUBSCRIPTION = Subscription(f'{SERVICE}/a', SERVICE, 'key', 'secret', 'en')
+
+
+def eventually(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def now_ms():
@@ -131,6 +141,67 @@ def test_a_name_is_waited_for_but_not_for_long(lane):
     assert lane.posted == [] and waits_s(lane) > 0
     send(lane, (201, None), id='two', what='reply', subject='post:1', comment='5', time=now_ms() - 61_000)
     assert lane.posted[0][0]['title'] == 'User 9 answers you'
+
+
+def test_a_store_that_fails_for_a_while_ends_nothing_and_repeats_nothing(lane, monkeypatch):
+    monkeypatch.setattr(sender, '_STORE_PAUSE_S', 0.01)
+    store, failures = lane.store, []
+
+    def fail(*_):
+        failures.append(1)
+        raise sqlite3.OperationalError('database or disk is full')
+
+    lane.answers = [(201, None)] * 3
+    with monkeypatch.context() as full:
+        for name in 'sent', 'later', 'gone':
+            full.setattr(store, name, fail)
+        lane.start()
+        store.take([Notice('one', 7, 'mention', 9, 'post:1', None, now_ms())], now_ms())
+        lane.wake()
+        eventually(lambda: len(failures) > 3 * sender.THREADS)
+    eventually(lambda: waits_s(lane) is None)
+    store.take([Notice('two', 7, 'mention', 9, 'post:2', None, now_ms())], now_ms())
+    lane.wake()
+    eventually(lambda: len(lane.posted) == 2 and waits_s(lane) is None)
+    with monkeypatch.context() as full:
+        full.setattr(store, 'next', fail)
+        lane.wake()
+        eventually(lambda: len(failures) > 6 * sender.THREADS)
+        lane.end()
+        lane.join()
+
+
+def test_a_browser_that_hangs_has_one_thread(lane, monkeypatch):
+    over, begun = threading.Event(), []
+
+    def post(session, subscription, *_):
+        begun.append(subscription.endpoint)
+        return 'no answer' if subscription.endpoint == SUBSCRIPTION.endpoint and over.wait(20) else (201, None)
+
+    monkeypatch.setattr(sender, 'post', post)
+    lane.store.subscribe(8, Subscription(f'{SERVICE}/b', SERVICE, 'key', 'secret', 'en'), True, now_ms())
+    for user in 7, 8:
+        lane.store.take([Notice(str(number), user, 'mention', 9, 'post:1', None, now_ms()) for number in range(20)], now_ms())
+    lane.start()
+    try:
+        eventually(lambda: begun.count(f'{SERVICE}/b') == 20)
+        assert begun.count(SUBSCRIPTION.endpoint) == 1
+    finally:
+        over.set()
+        lane.end()
+        lane.join()
+    assert begun.count(SUBSCRIPTION.endpoint) == 1
+
+
+@pytest.mark.parametrize('failure', [sqlite3.OperationalError('database or disk is full'), Away('away'), OSError()])
+def test_whoever_was_forgotten_is_looked_for_again(lane, monkeypatch, failure):
+    def fail(*_):
+        raise failure
+
+    for name in 'tidy', 'named_users':
+        with monkeypatch.context() as broken:
+            broken.setattr(lane.store, name, fail)
+            main.look(lane.store, lane.names)
 
 
 def test_near_friends_are_urgent_and_soon_no_news(lane):

@@ -66,6 +66,10 @@ void comments_leave(struct comments_gateway *gateway, const char *subject, int64
     done(context, sight);
 }
 
+void comments_unseen(struct http_request *request, enum sight_answer answer) {
+    http_problem(request, answer == SIGHT_AWAY ? 503 : 404, "no_post", "unseen", 0);
+}
+
 static bool still_known; /* the subject, after the answer */
 
 /* The owner's reply; NULL: none. */
@@ -131,19 +135,23 @@ TEST(a_refusal_for_now_says_when_to_come_again) {
     assert_true(still_known);
 }
 
-/* Nobody is told how many like what he may not see. */
+/* A like is taken back through a closed door, but nobody is told that there is such a post. */
 TEST(likes_are_for_those_who_see_the_post) {
     static const char SAID[] =
         "{\"refused\":null,\"comment\":{\"likes\":3},\"subject\":{\"likes\":4},\"pinned\":false}";
+    static const struct {
+        enum answer_form form;
+        const char *seen;
+    } ANSWERS[] = {{ANSWER_LIKES, "{\"likes\":3}"},
+                   {ANSWER_LIKED, "{\"likes\":4,\"liked\":true}"},
+                   {ANSWER_UNLIKED, "{\"likes\":4,\"liked\":false}"}};
+    static const unsigned STATUS[] = {[SIGHT_YES] = 200, [SIGHT_NO] = 404, [SIGHT_AWAY] = 503};
     for (sight = SIGHT_YES; sight <= SIGHT_AWAY; sight++) {
-        bool seen = sight == SIGHT_YES;
-        say(ANSWER_LIKES, 7, SAID);
-        assert_string_equal(answered.body, seen ? "{\"likes\":3}" : "{\"likes\":0}");
-        say(ANSWER_LIKED, 7, SAID);
-        assert_string_equal(answered.body, seen ? "{\"likes\":4,\"liked\":true}" : "{\"likes\":0,\"liked\":true}");
-        say(ANSWER_UNLIKED, 7, SAID);
-        assert_string_equal(answered.body, seen ? "{\"likes\":4,\"liked\":false}" : "{\"likes\":0,\"liked\":false}");
-        assert_int_equal(answered.status, 200);
+        for (size_t i = 0; i < ARRAY_SIZE(ANSWERS); i++) {
+            say(ANSWERS[i].form, 7, SAID);
+            assert_int_equal(answered.status, STATUS[sight]);
+            if (sight == SIGHT_YES) assert_string_equal(answered.body, ANSWERS[i].seen);
+        }
     }
     sight = SIGHT_YES;
     say(ANSWER_UNLIKED, 7, NOTHING); // nobody has ever liked it

@@ -102,8 +102,7 @@ static const struct state_kind *const KINDS[STORES] = {
     [NAMES] = &TABLE_STORE_KIND,      [NOTICES] = &TABLE_STORE_KIND,
     [REFUSALS] = &REFUSALS_KIND,      [WATCHES] = &WATCHES_KIND,
     [VISIBILITY] = &TABLE_STORE_KIND, [NOTICE_SETTINGS] = &TABLE_STORE_KIND,
-    [APPROACHES] = &APPROACHES_KIND,
-    [DIRECTORY] = &TABLE_STORE_KIND,
+    [APPROACHES] = &APPROACHES_KIND,  [DIRECTORY] = &TABLE_STORE_KIND,
 };
 
 /* `aged`: what feed/audience.h reads. */

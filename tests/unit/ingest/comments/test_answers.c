@@ -145,7 +145,7 @@ TEST(likes_are_for_those_who_see_the_post) {
     } ANSWERS[] = {{ANSWER_LIKES, "{\"likes\":3}"},
                    {ANSWER_LIKED, "{\"likes\":4,\"liked\":true}"},
                    {ANSWER_UNLIKED, "{\"likes\":4,\"liked\":false}"}};
-    static const unsigned STATUS[] = {[SIGHT_YES] = 200, [SIGHT_NO] = 404, [SIGHT_AWAY] = 503};
+    static const unsigned STATUS[] = {[SIGHT_YES] = 200, [SIGHT_NO] = 404, [SIGHT_NO_POST] = 404, [SIGHT_AWAY] = 503};
     for (sight = SIGHT_YES; sight <= SIGHT_AWAY; sight++) {
         for (size_t i = 0; i < ARRAY_SIZE(ANSWERS); i++) {
             say(ANSWERS[i].form, 7, SAID);

@@ -22,13 +22,14 @@ from feed_decide import measure_decide
 from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
+from feed_notify import measure_notify, report_notify
 from feed_peers import measure_peers, report_peers
 from machine import cpu_s, in_folder_with_stack, kafka_version, load, machine, metric, program, wait_quiet
 from offsets import ends
 
 LIVE = 4  # a partition's stage
 RESTORED_A_SECOND = 5000  # on a slow machine
-STAGES = ('pages', 'push', 'decide', 'http', 'live', 'restore', 'peers')
+STAGES = ('pages', 'push', 'decide', 'notify', 'http', 'live', 'restore', 'peers')
 HOUR_MS = 3600000
 STORE_MB = 256  # as it is by default, where the other stages have more
 LIVE_S, LIVE_POSTS = 20, 20  # for so long, so many a second
@@ -42,6 +43,7 @@ def arguments():
     parser.add_argument('--posts', type=int, default=20_000, help='that are pushed')
     parser.add_argument('--hot', type=int, default=3_000_000, help='hot ids that are taken in')
     parser.add_argument('--commands', type=int, default=100_000, help='posts, and as many follows, that are decided, a round')
+    parser.add_argument('--notices', type=int, default=60_000, help='that are handled, and pushed, a round')
     parser.add_argument('--restored', type=int, default=1_000_000, help='posts whose index is restored')
     parser.add_argument('--peer-people', type=int, default=5_000)
     parser.add_argument('--peer-posts', type=int, default=50_000, help='of theirs')
@@ -297,6 +299,9 @@ def run(options, folder, stack):
         world = World(options, cluster_of(broker, folder, options, 'decide', stack, **{'feed:store.memory.mb': STORE_MB}))
         result['decide'] = measure_decide(world, cluster_of(broker, folder, options, 'copies', stack), say)
         report_deciding(result['decide'], {})
+    if 'notify' in stages:
+        result['notify'] = measure_notify(World(options, cluster_of(broker, folder, options, 'notify', stack)), floor_s, say)
+        report_notify(result['notify'])
     if 'http' in stages:
         say('pages over HTTP')
         world = World(options, cluster_of(broker, folder, options, 'http', stack))

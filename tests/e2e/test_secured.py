@@ -58,7 +58,8 @@ def test_friends_near_see_each_other_and_have_a_past(secured, users):
         a.wait_screen({ben})
         b.wait_screen({ada})
         assert abs(a.screen[ben]['distance_m'] - 1_000) < 0.2
-    secured.report_http(ben, *HOME).raise_for_status()
+    eventually(lambda: [secured.report_http(ben, *place).raise_for_status() for place in (at(20_000), HOME)]
+               and secured.routers[0].total('starling_router_approaches_total'), 20, every=0.5, what='she is to be told that he is near')
     eventually(lambda: secured.http(ben).items('/v1/history', **{'from': 0, 'to': 2**52}), what='a row of history')
     secured.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada'})
     secured.http(ada).ok('PUT', f'/v1/nearby/mutes/{ben}')

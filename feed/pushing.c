@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "feed/blocks.h"
 #include "feed/feed_private.h"
 #include "feed/push_window.h"
 #include "json/json.h"
@@ -73,8 +74,10 @@ static int notice_wanted(struct pushing *pushing, int32_t partition, const struc
     *wanted = false;
     if (code || settings.not_push >> key->kind & 1) return code;
     if (key->kind == NOTICE_OF_APPROACH) {
-        *wanted = true;
-        return 0;
+        bool blocked = false;
+        code = blocks_has(feed->blocks, partition, key->user, key->number, &blocked, error);
+        *wanted = !blocked;
+        return code;
     }
     if (notice_mark(&settings, &mark) && !notice_is_newer(key, &mark)) return 0;
     if (watches_notices_watched(feed->watches, partition, key->user)) return 0;

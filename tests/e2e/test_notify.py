@@ -43,6 +43,10 @@ def notices(receiver):
     return found
 
 
+def people(post):
+    return {item[member] for item in json.loads(post[0])['items'] for member in ('user', 'from')}
+
+
 def report(town, user, metres):
     answer = town.report_http(user, *at(metres))
     assert answer.ok, answer.text
@@ -141,6 +145,23 @@ def test_who_does_not_want_it_is_not_told(town, receiver, users):
     told(receiver, cleo, ada)
     told(receiver, ada, ben)
     assert (ben, ada) not in notices(receiver)
+
+
+def test_who_has_blocked_by_then_is_not_told(town, receiver, users):
+    ada, blocks, blocked, last = users(4)
+    town.acquaint(ada, blocks, blocked, last)
+    for user in blocks, blocked, last:
+        report(town, user, 0)
+    receiver.answers = [503] * 100
+    report(town, ada, 700)
+    eventually(lambda: total(town, 'waiting') >= 6)
+    town.http(blocks).ok('PUT', f'/v1/blocks/{ada}')
+    town.http(ada).ok('PUT', f'/v1/blocks/{blocked}')
+    eventually(lambda: town.friends_of(ada) == {last})
+    eventually(lambda: not {blocks, blocked} & people(receiver.posts[-1]), 30, what='they are in the posts no more')
+    assert {ada, last} <= people(receiver.posts[-1])
+    receiver.answers = []
+    eventually(lambda: total(town, 'waiting') == 0, 60)
 
 
 def test_the_users_owner_dies_while_the_receiver_is_away(town, receiver, users):

@@ -1,6 +1,11 @@
 /* The HTTP client: what it sends, and what it says when there is no answer. */
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "unit/kit/kit.h"
 #include "unit/lib/service/world.h"
@@ -157,6 +162,39 @@ TEST(freed_client_cancels, struct world *world) {
         http_reply(world->held[i], 200, "text/plain", "x", 1, NULL, 0);
     }
 }
+
+#if CURL_AT_LEAST_VERSION(7, 87, 0) // older ones wait
+
+/* Stands in front of the C library's: a name server that does not answer, for one name. */
+static atomic_int looked_up;
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found) {
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    if (node && strcmp(node, "unanswered.test") == 0) {
+        nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+        atomic_fetch_add(&looked_up, 1);
+        return EAI_AGAIN;
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    return real(node, service, hints, found);
+}
+
+/* Neither a question that is given up meanwhile waits for it, nor a client that is freed. */
+TEST(silent_name_server_holds_up_nothing, struct world *world) {
+    struct answer last = {.count = 0};
+    int64_t started_us = clock_monotonic_us();
+    assert_int_equal(fetch(world, "http://unanswered.test/", NULL, 100).code, -ETIMEDOUT);
+    http_fetch(world->client, "GET", "http://unanswered.test/", NULL, NULL, 5000, answer_take, &last);
+    uv_run(&world->loop, UV_RUN_NOWAIT);
+    assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
+    http_client_free(world->client);
+    world->client = NULL;
+    assert_int_equal(last.code, -ECANCELED);
+    assert_true(clock_monotonic_us() - started_us < 1500000);
+    while (atomic_load(&looked_up) < 2) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+#endif
 
 struct chain {
     struct world *world;

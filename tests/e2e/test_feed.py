@@ -26,7 +26,7 @@ def test_status_shows_the_feed_processes(feed):
     group, = [group for group in found['groups'] if group['group'] == feed.cluster.group('feed')]
     member, = group['members']
     topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'follower-commands', 'post-commands', 'name-commands',
-                                                             'timeline-requests')}
+                                                             'notice-commands', 'directory-commands', 'timeline-requests')}
     assert {topic['topic'] for topic in group['topics']} == topics
     assert all(member['partitions'][topic] == [0, 1, 2, 3] for topic in topics)
 

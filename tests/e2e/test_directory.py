@@ -50,6 +50,15 @@ class People:
 
         return eventually(answered, 60)
 
+    def welcome(self, external) -> int:
+        """Whom the edge welcomes, once the number is decided."""
+        def answered():
+            with self.cluster.phone(external, token=self.token(external)) as phone:
+                phone.hello(*HOME, wait=False)
+                return phone.expect('welcome', 15)['user']
+
+        return eventually(answered, 60)
+
     def entries(self) -> dict[int, list[str]]:
         return {key_users(key)[0]: entry['externals'] for key, entry in self.cluster.topics.latest('directory').items()}
 
@@ -72,12 +81,8 @@ def test_a_user_signs_in_and_is_a_number(people):
     me = people.me(ada)
     assert me == {'user': number_of(ada), 'external': ada}
     assert people.http(ada).ok('GET', '/v1/me') == me
-    # The edge was not told by the gateway.
-    people.me(ben)
-    for external in ada, ben:
-        with people.cluster.phone(number_of(external), token=people.token(external)) as phone:
-            phone.hello(*HOME, wait=False)
-            assert phone.expect('welcome', 10)['user'] == number_of(external)
+    # The edge was not told by the gateway; the second user signs in there for the first time.
+    assert [people.welcome(external) for external in (ada, ben)] == [number_of(ada), number_of(ben)]
     assert people.entries()[number_of(ben)] == [ben]
 
     http, other = people.http(ada), people.http(ben)
@@ -127,9 +132,7 @@ def test_texts_of_one_hash_are_two_users(people):
     http = people.http(ada)
     http.ok('PUT', '/v1/sharing', json={'mode': 'friends'})
     assert {number_of(ada) + 1} == {key_users(key)[0] for key in people.cluster.topics.latest('sharing')} & {number_of(ada), number_of(ada) + 1}
-    with people.cluster.phone(user, token=people.token(ada)) as phone:
-        phone.hello(*HOME, wait=False)
-        assert phone.expect('welcome', 10)['user'] == user
+    assert people.welcome(ada) == user
 
 
 def test_whoever_is_forgotten_leaves_no_text(people):

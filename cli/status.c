@@ -45,7 +45,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
                 {.name = cli->settings.router_group, .what = "routers", .topic_count = 2, .commits = true},
                 {.name = cli->settings.fanout_group, .what = "edges", .topic_count = 1, .commits = false},
                 {.name = cli->settings.history_group, .what = "history sinks", .topic_count = 1, .commits = true},
-                {.name = cli->settings.feed_group, .what = "feed processes", .topic_count = 6, .commits = true},
+                {.name = cli->settings.feed_group, .what = "feed processes", .topic_count = 7, .commits = true},
                 {.name = cli->settings.comments_group, .what = "comments processes", .topic_count = 1, .commits = true},
                 {.name = cli->settings.moderation_group,
                  .what = "moderation processes",
@@ -64,6 +64,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
     topic_start(&status->groups[3].topics[3], &TOPIC_NAME_COMMANDS, shape);
     topic_start(&status->groups[3].topics[4], &TOPIC_FOLLOWER_COMMANDS, shape);
     topic_start(&status->groups[3].topics[5], &TOPIC_NOTICE_COMMANDS, shape);
+    topic_start(&status->groups[3].topics[6], &TOPIC_DIRECTORY_COMMANDS, shape);
     topic_start(&status->groups[4].topics[0], &TOPIC_COMMENT_COMMANDS, shape);
     topic_start(&status->groups[5].topics[0], &TOPIC_COMMENTS_WIDE, shape);
 }

@@ -1,12 +1,15 @@
 #include "ingest/sign_in.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/config.h"
+#include "base/mem.h"
+#include "ingest/limits.h"
 #include "ingest/owners.h"
 #include "users/sign_ins.h"
 
-enum { RETRY_AFTER_S = 1 };
+enum { RETRY_AFTER_S = 1, EXTERNALS_MAX = 100 };
 
 static void reply(struct http_request *request, int64_t user, const char *external) {
     struct buffer body = {.data = NULL};
@@ -43,8 +46,77 @@ static void get_external(void *state, const struct call *call) {
     sign_ins_find(state, external, call->request, found);
 }
 
+/* ---- many ---- */
+
+/* The texts of a query, while their numbers are asked for. */
+struct many_externals {
+    struct http_request *request;
+    size_t waiting, count;
+    bool failed;
+    struct {
+        int64_t user; /* -1: none has signed in so, or the answer is not there yet */
+        char external[EXTERNAL_ID_SIZE];
+    } items[EXTERNALS_MAX];
+};
+
+static void reply_many(struct many_externals *many) {
+    struct buffer body = {.data = NULL};
+    buffer_string(&body, "{\"items\":[");
+    for (size_t i = 0, put = 0; i < many->count; i++) {
+        if (many->items[i].user < 0) continue;
+        json_member_int(&body, put++ ? ",{\"user\":" : "{\"user\":", many->items[i].user);
+        json_member_text(&body, ",\"external\":", many->items[i].external);
+        buffer_byte(&body, '}');
+    }
+    buffer_string(&body, "]}");
+    if (many->failed)
+        owners_away(many->request, RETRY_AFTER_S);
+    else
+        http_reply_json(many->request, 200, &body);
+    buffer_free(&body);
+    free(many);
+}
+
+static void one_found(void *context, int code, int64_t user, const char *external) {
+    struct many_externals *many = context;
+    many->failed = many->failed || code;
+    for (size_t i = 0; i < many->count; i++)
+        if (!strcmp(many->items[i].external, external)) many->items[i].user = user;
+    if (!--many->waiting) reply_many(many);
+}
+
+/* False: there are too many, or one is none. */
+static bool read_many(struct many_externals *many, const char *text) {
+    for (const char *comma = text; comma; text = comma + 1) {
+        comma = strchr(text, ',');
+        size_t size = comma ? (size_t)(comma - text) : strlen(text);
+        if (many->count == EXTERNALS_MAX || !external_id_is(text, size)) return false;
+        many->items[many->count].user = -1;
+        memcpy(many->items[many->count++].external, text, size);
+    }
+    return true;
+}
+
+static void get_externals(void *state, const struct call *call) {
+    const char *text = http_query(call->request, "externals");
+    struct many_externals *many = mem_zero(1, sizeof *many);
+    many->request = call->request;
+    if (!text || !read_many(many, text)) {
+        free(many);
+        http_problem(call->request, 400, "bad_query", "\"externals\" must be 1 to 100 ids, with commas between them",
+                     0);
+        return;
+    }
+    http_add_work(call->request, (int64_t)many->count / LIMITS_ROWS);
+    size_t count = state ? many->count : 0;
+    many->waiting = count + 1; // the last one is this function, as an answer may come at once
+    for (size_t i = 0; i < count; i++) sign_ins_find(state, many->items[i].external, many, one_found);
+    if (!--many->waiting) reply_many(many);
+}
+
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/me", get_me, NEEDS_USER},
+    {"GET", "/v1/externals", get_externals, NEEDS_TOKEN},
     {"GET", "/v1/externals/{external:text}", get_external, NEEDS_TOKEN},
 };
 const struct endpoint_list SIGN_IN_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

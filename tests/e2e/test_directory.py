@@ -41,6 +41,24 @@ class People:
     def http(self, external, **claims):
         return Http(self.cluster.http_url, self.token(external, **claims))
 
+    def me(self, external) -> dict:
+        """As the gateway says it once the number is decided."""
+        def answered():
+            response = self.http(external).get('/v1/me')
+            assert response.status_code in (200, 503), response.text
+            return response.ok and response.json()
+
+        return eventually(answered, 60)
+
+    def welcome(self, external) -> int:
+        """Whom the edge welcomes, once the number is decided."""
+        def answered():
+            with self.cluster.phone(external, token=self.token(external)) as phone:
+                phone.hello(*HOME, wait=False)
+                return phone.expect('welcome', 15)['user']
+
+        return eventually(answered, 60)
+
     def entries(self) -> dict[int, list[str]]:
         return {key_users(key)[0]: entry['externals'] for key, entry in self.cluster.topics.latest('directory').items()}
 
@@ -60,14 +78,11 @@ def people(make_module_cluster, provider):
 
 def test_a_user_signs_in_and_is_a_number(people):
     ada, ben = fresh(), fresh()
-    me = people.http(ada).ok('GET', '/v1/me')
+    me = people.me(ada)
     assert me == {'user': number_of(ada), 'external': ada}
     assert people.http(ada).ok('GET', '/v1/me') == me
     # The edge was not told by the gateway; the second user signs in there for the first time.
-    for external in ada, ben:
-        with people.cluster.phone(number_of(external), token=people.token(external)) as phone:
-            phone.hello(*HOME, wait=False)
-            assert phone.expect('welcome', 5)['user'] == number_of(external)
+    assert [people.welcome(external) for external in (ada, ben)] == [number_of(ada), number_of(ben)]
     assert people.entries()[number_of(ben)] == [ben]
 
     http, other = people.http(ada), people.http(ben)
@@ -76,6 +91,12 @@ def test_a_user_signs_in_and_is_a_number(people):
     found = other.ok('GET', f'/v1/externals/{urllib.parse.quote(ada, safe="")}')
     assert found == {'user': me['user'], 'external': ada}
     ends = people.cluster.topics.ends('directory-commands')
+    texts = [ben, 'auth0|nobody', ada, 'with/slash']
+    assert other.ok('GET', '/v1/externals', params={'externals': ','.join(texts)}) == {'items': [
+        {'user': number_of(text), 'external': text} for text in (ben, ada)]}
+    assert other.ok('GET', '/v1/externals', params={'externals': f'{ben},{ben}'})['items'] == [{'user': number_of(ben), 'external': ben}] * 2
+    for bad in ('', 'a,,b', 'a b', 'x' * 256, ','.join(['a'] * 101)):
+        other.refused('GET', '/v1/externals', 400, 'bad_query', params={'externals': bad})
     other.refused('GET', '/v1/externals/auth0%7Cnobody', 404, 'no_user')
     other.refused('GET', '/v1/externals/a%20b', 404, 'no_user')
     assert people.cluster.topics.ends('directory-commands') == ends  # who is looked up gets no number
@@ -105,21 +126,19 @@ def test_texts_of_one_hash_are_two_users(people):
     """As if another text had come first: the owner gives the next place, and nobody takes the first one's number."""
     ada, first = fresh(), fresh()
     people.cluster.topics.produce('directory', number_of(ada), ('directory-entry', {'externals': [first]}))
-    user = eventually(lambda: people.http(ada).get('/v1/me').json().get('user'), 30)
+    user = people.me(ada)['user']
     assert user == number_of(ada) + 1
     assert people.entries()[number_of(ada)] == [first, ada]
     http = people.http(ada)
     http.ok('PUT', '/v1/sharing', json={'mode': 'friends'})
     assert {number_of(ada) + 1} == {key_users(key)[0] for key in people.cluster.topics.latest('sharing')} & {number_of(ada), number_of(ada) + 1}
-    with people.cluster.phone(user, token=people.token(ada)) as phone:
-        phone.hello(*HOME, wait=False)
-        assert phone.expect('welcome', 5)['user'] == user
+    assert people.welcome(ada) == user
 
 
 def test_whoever_is_forgotten_leaves_no_text(people):
     ada = fresh()
     http = people.http(ada)
-    http.ok('GET', '/v1/me')
+    people.me(ada)
     assert people.entries()[number_of(ada)] == [ada]
     eventually(lambda: http.delete('/v1/me').status_code in (200, 202), 30)
     eventually(lambda: number_of(ada) not in people.entries(), 30)

@@ -25,8 +25,8 @@ def test_status_shows_the_feed_processes(feed):
     found = json.loads(feed.cluster.starling('status', '--json', check=False).stdout)
     group, = [group for group in found['groups'] if group['group'] == feed.cluster.group('feed')]
     member, = group['members']
-    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'follower-commands', 'notice-commands', 'post-commands',
-                                                             'name-commands', 'timeline-requests')}
+    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'follower-commands', 'post-commands', 'name-commands',
+                                                             'notice-commands', 'directory-commands', 'timeline-requests')}
     assert {topic['topic'] for topic in group['topics']} == topics
     assert all(member['partitions'][topic] == [0, 1, 2, 3] for topic in topics)
 

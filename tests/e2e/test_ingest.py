@@ -220,7 +220,7 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('GET', '/v1/users/{user}/comments'), ('PUT', '/v1/subjects/{type}/{id}'), ('GET', '/v1/subjects/{type}/{id}/outcome'),
     ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
     ('GET', '/v1/moderation/posts'), ('PUT', '/v1/moderation/posts/{id}'), ('GET', '/v1/moderation/users'),
-    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('GET', '/v1/externals/{external}')]
+    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
 FILLED = [(method, path.format(type='site', id=5, comment=5, user=5, external='x')) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these

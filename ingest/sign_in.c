@@ -61,7 +61,7 @@ struct many_externals {
 
 static void reply_many(struct many_externals *many) {
     struct buffer body = {.data = NULL};
-    buffer_string(&body, "{\"items\":[");
+    buffer_string(&body, "{\"users\":[");
     for (size_t i = 0, put = 0; i < many->count; i++) {
         if (many->items[i].user < 0) continue;
         json_member_int(&body, put++ ? ",{\"user\":" : "{\"user\":", many->items[i].user);

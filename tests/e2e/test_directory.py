@@ -92,9 +92,9 @@ def test_a_user_signs_in_and_is_a_number(people):
     assert found == {'user': me['user'], 'external': ada}
     ends = people.cluster.topics.ends('directory-commands')
     texts = [ben, 'auth0|nobody', ada, 'with/slash']
-    assert other.ok('GET', '/v1/externals', params={'externals': ','.join(texts)}) == {'items': [
+    assert other.ok('GET', '/v1/externals', params={'externals': ','.join(texts)}) == {'users': [
         {'user': number_of(text), 'external': text} for text in (ben, ada)]}
-    assert other.ok('GET', '/v1/externals', params={'externals': f'{ben},{ben}'})['items'] == [{'user': number_of(ben), 'external': ben}] * 2
+    assert other.ok('GET', '/v1/externals', params={'externals': f'{ben},{ben}'})['users'] == [{'user': number_of(ben), 'external': ben}] * 2
     for bad in ('', 'a,,b', 'a b', 'x' * 256, ','.join(['a'] * 101)):
         other.refused('GET', '/v1/externals', 400, 'bad_query', params={'externals': bad})
     other.refused('GET', '/v1/externals/auth0%7Cnobody', 404, 'no_user')

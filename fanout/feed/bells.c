@@ -174,13 +174,17 @@ static void ask(struct bell *bell) {
 
 static void ask_now(void *context) { ask(context); }
 
+static int64_t apart_ms(const struct bell *bell) {
+    return bell->asked_ms + APART_MS - (int64_t)uv_now(bell->bells->options.loop);
+}
+
 /* While a question is under way its answer is compared (show). */
 void bells_stale(struct bells *bells, struct session *session, int64_t after_ms) {
     struct bell *bell = *place_of(bells, session);
     if (!bell || bell->question || !bell->watches) return;
-    int64_t apart_ms = bell->asked_ms + APART_MS - (int64_t)uv_now(bells->options.loop);
+    int64_t apart = apart_ms(bell);
     if (!bell->showing) bell->pause_ms = 0;
-    ask_later(bell, after_ms > apart_ms ? after_ms : apart_ms);
+    ask_later(bell, after_ms > apart ? after_ms : apart);
 }
 
 /* ---- sessions ---- */
@@ -199,13 +203,17 @@ int bells_watch(struct bells *bells, struct session *session) {
     int code = screen_watch_show(bells->options.watch, session, what, what_of(session, what), NULL);
     if (code) return code;
     if (!*place) {
-        *place = MEM_NEW(&(struct bell){.bells = bells, .session = session});
+        *place = MEM_NEW(&(struct bell){.bells = bells, .session = session, .asked_ms = -APART_MS});
         (*place)->later = loop_timer_new(bells->options.loop, 0, 0, ask_now, *place);
         loop_timer_stop((*place)->later);
     }
-    (*place)->watches = true;
-    (*place)->told = false;
-    ask(*place);
+    struct bell *bell = *place;
+    bell->watches = true;
+    bell->told = false;
+    if (apart_ms(bell) > 0) // whoever watches again and again asks no more often
+        loop_timer_again(bell->later, (uint64_t)apart_ms(bell), 0);
+    else
+        ask(bell);
     return 0;
 }
 

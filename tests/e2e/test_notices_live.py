@@ -1,7 +1,9 @@
 """Screens are told of new notices at once: over the WebSocket, on each device, through restarts. Covers fanout/feed/bells.c,
 feed/watches_notices.c and feed/consequences.c."""
+import pathlib
 import shutil
 import threading
+import time
 
 import pytest
 
@@ -80,6 +82,35 @@ def test_the_newest_at_once_and_each_new_one(feed, users):
         phone.phone.send({'type': 'watch', 'what': 'notices'})
         for bell in phone, tablet:
             bell.wait_same()
+
+
+def asked(feed):
+    """Questions that the owner has not answered: connections to its peers' port."""
+    [owner] = feed.cluster.feeds
+    to = f':{int(owner.settings["peer.listen"].rpartition(":")[2]):04X}'
+    lines = pathlib.Path('/proc/net/tcp').read_text().splitlines()[1:]
+    return sum(fields[2].endswith(to) and fields[3] == '01' for fields in map(str.split, lines))
+
+
+def test_whoever_watches_again_and_again_costs_no_more(feed, users):
+    ada, ben = users(2)
+    feed.follow(ben, ada)
+    with Bell(feed, ada) as bell:
+        eventually(lambda: bell.frames)
+        feed.cluster.feeds[0].pause()
+        try:
+            began, before = time.monotonic(), asked(feed)
+            for _ in range(40):
+                for kind in 'unwatch', 'watch':
+                    bell.phone.send({'type': kind, 'what': 'notices'})
+                time.sleep(0.045)
+            time.sleep(0.2)
+            assert asked(feed) - before <= (time.monotonic() - began) / 0.3 + 1
+        finally:
+            feed.cluster.feeds[0].resume()
+        before = len(bell.frames)
+        bell.phone.send({'type': 'watch', 'what': 'notices'})
+        eventually(lambda: len(bell.frames) > before)
 
 
 def test_what_is_hidden_and_what_no_longer_waits(feed, users):

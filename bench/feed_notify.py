@@ -67,5 +67,6 @@ def report_notify(found):
     middle = {name: rounds[len(rounds) // 2] for name, rounds in found.items() if name != 'notices'}
     print(f"\nnotices: {found['notices']:,} a round, us of CPU each")
     for name in 'without', 'with':
-        print(f"  {name} notify.url {middle[name]:.1f} ({', '.join(f'{one:.1f}' for one in found[name])}), {middle[name] / middle['floor']:.1f} times librdkafka alone")
+        rounds = ', '.join(f'{one:.1f}' for one in found[name])
+        print(f"  {name} notify.url {middle[name]:.1f} ({rounds}), {middle[name] / middle['floor']:.1f} times librdkafka alone")
     print(f"  a push {middle['with'] - middle['without']:.1f}; librdkafka alone {middle['floor']:.1f}")

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "feed/watches_private.h"
 
-enum { LISTS = 40 /* that one turn looks at */ };
+enum { LISTS = 8 /* that one turn looks at: of 200 notices each */ };
 
 static size_t what_of(int64_t user, char what[WATCHES_WHAT_SIZE + 1]) {
     return (size_t)snprintf(what, WATCHES_WHAT_SIZE + 1, "notices:%" PRId64, user);
@@ -37,17 +37,29 @@ void watches_notices(struct watches *watches, int64_t user) {
     watches_soon(watches);
 }
 
-bool watches_notices_work(struct watches *watches) {
+/* One user after the other, by their ids: nobody waits for ever. */
+static int64_t take_next(struct watches *watches) {
     struct id_list *due = &watches->notices_due;
+    size_t at;
+    id_list_find(due, watches->notices_next, &at);
+    if (at == due->count) at = 0;
+    int64_t user = due->items[at];
+    due->count--;
+    memmove(due->items + at, due->items + at + 1, (due->count - at) * sizeof *due->items);
+    watches->notices_next = user + 1;
+    return user;
+}
+
+bool watches_notices_work(struct watches *watches) {
     char what[WATCHES_WHAT_SIZE + 1];
     struct watch_version version;
-    for (size_t i = 0; i < LISTS && due->count; i++) {
-        int64_t user = due->items[--due->count];
+    for (size_t i = 0; i < LISTS && watches->notices_due.count; i++) {
+        int64_t user = take_next(watches);
         int32_t partition = hash_user_partition(user, watches->feed->partitions);
         size_t size = what_of(user, what);
         bool watched = watch_owner_watched(watches->owner, partition, what, size);
         if (watched && watches_notices_version(watches, partition, user, &version))
             watch_owner_name(watches->owner, partition, what, size, version);
     }
-    return due->count;
+    return watches->notices_due.count;
 }

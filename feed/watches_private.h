@@ -15,6 +15,7 @@ struct watches {
     struct loop_timer *work;
     struct buffer content;
     struct id_list notices_due; /* users whose lists have changed */
+    int64_t notices_next;       /* from this one on, the next turn looks at them */
     struct added_post *posts;   /* of one change */
     size_t post_capacity;
     struct {

@@ -1,5 +1,6 @@
 #include "ingest/endpoints.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +127,7 @@ void endpoints_find(struct endpoints *endpoints, struct http_request *request, s
             allow(match, served->endpoint->method);
             continue;
         }
-        match->kind = matches < 0 ? MATCH_BAD_VALUE : MATCH_FOUND;
+        match->kind = matches == -ENOENT ? MATCH_EXTERNAL : matches < 0 ? MATCH_BAD_VALUE : MATCH_FOUND;
         match->endpoint = served->endpoint;
         match->state = served->state;
         match->ready = !served->ready || served->ready(served->of);

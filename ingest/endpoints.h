@@ -39,13 +39,13 @@ void endpoints_add(struct endpoints *endpoints, const struct endpoint_list *list
 /* The endpoint that a request's method and path lead to, or the reason why they lead to none. A path that is a pattern itself
  * ("/v1/follows/requests") matches no other ("/v1/follows/{user}"). */
 struct endpoint_match {
-    enum { MATCH_FOUND, MATCH_BAD_VALUE, MATCH_BAD_METHOD, MATCH_UNKNOWN } kind;
-    const struct endpoint
-        *endpoint; /* FOUND and BAD_VALUE; values then hold the path's parameters, or error what is wrong */
+    enum { MATCH_FOUND, MATCH_EXTERNAL, MATCH_BAD_VALUE, MATCH_BAD_METHOD, MATCH_UNKNOWN } kind;
+    const struct endpoint *
+        endpoint; /* FOUND, EXTERNAL and BAD_VALUE; values then hold the path's parameters, or error what is wrong. EXTERNAL has both */
     void *state;
     bool ready;
     struct path_value values[PATH_VALUES_MAX];
-    const char *wrong; /* BAD_VALUE: the problem's code */
+    const char *wrong; /* EXTERNAL and BAD_VALUE: the problem's code */
     struct error error;
     char allowed[64]; /* BAD_METHOD: the methods of the path and OPTIONS, for Allow */
 };

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "ids/ids.h"
+#include "service/external_id.h"
 
 enum { WORD_MAX = 32, TEXT_MAX = 256 };
 
@@ -49,18 +50,21 @@ static int parse_value(struct span inner, struct span given, struct path_value *
     struct span name, type;
     split(inner, &name, &type);
     *value = (struct path_value){.user = -1, .id = -1, .text = given.text, .size = given.size};
-    *wrong = equals(type, "user") ? "bad_user" : "bad_path";
     if (equals(type, "user")) {
         if (text_number(given.text, given.size, INT64_MAX, &value->user)) return 0;
+        value->external = external_id_is(given.text, given.size);
+        *wrong = "bad_user";
         return error_set(error, -EINVAL, "{%.*s} in the path must be a user id, a whole number from 0", (int)name.size,
                          name.text);
     }
     if (equals(type, "id")) {
         if (ids_parse(given.text, given.size, &value->id)) return 0;
+        *wrong = "bad_path";
         return error_set(error, -EINVAL, "{%.*s} in the path must be an id, a whole number from 1", (int)name.size,
                          name.text);
     }
     if (equals(type, "word") ? is_word(given) : is_text(given)) return 0;
+    *wrong = "bad_path";
     return error_set(error, -EINVAL,
                      equals(type, "word") ? "{%.*s} in the path must be a word of a-z, 0-9, - and _, at most 32"
                                           : "{%.*s} in the path must be text of at most 256 bytes",
@@ -85,11 +89,13 @@ int path_match(const char *pattern, const char *path, struct path_value values[P
     }
     if (*pattern || *path) return 0;
     /* Only now: a path that does not match has no wrong values. */
+    int result = 1;
     for (size_t i = 0; i < count; i++) {
         int code = parse_value(inner[i], given[i], &values[i], wrong, error);
-        if (code) return code;
+        if (code && !values[i].external) return code;
+        if (code) result = -ENOENT;
     }
-    return 1;
+    return result;
 }
 
 void path_put(struct buffer *out, const char *pattern) {

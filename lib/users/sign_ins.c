@@ -97,6 +97,11 @@ static void answered(void *context, int code, unsigned status, const char *text,
 }
 
 static void ask(struct sign_ins *sign_ins, const char *external, bool decides, void *context, sign_ins_answer *done) {
+    const struct known_user *known = &sign_ins->slots[slot_of(external)];
+    if (known->external && !strcmp(known->external, external)) {
+        done(context, 0, known->user, external);
+        return;
+    }
     if (!sign_ins->feeds || sign_ins->waiting == WAITING_MAX) {
         done(context, -EAGAIN, -1, external);
         return;

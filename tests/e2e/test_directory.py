@@ -103,6 +103,30 @@ def test_a_user_signs_in_and_is_a_number(people):
     assert eventually(lambda: other.put(f'/v1/follows/{me["user"]}').status_code == 200, 30)
 
 
+def test_paths_take_texts(people):
+    """What people do in their first five minutes, each known to the others by a text alone."""
+    ada, ben = fresh(), fresh()
+    a, b = people.http(ada), people.http(ben)
+    numbers = {external: people.me(external)['user'] for external in (ada, ben)}
+    path = {external: urllib.parse.quote(external, safe='') for external in (ada, ben)}
+    b.refused('PUT', '/v1/follows/auth0%7Cnobody', 404, 'no_user')
+    b.refused('PUT', '/v1/follows/a%20b', 400, 'bad_user')
+    b.refused('PUT', f'/v1/follows/{path[ben]}', 400, 'same_user')
+    for http, other in ((a, ben), (b, ada)):
+        http.ok('PUT', f'/v1/friends/{path[other]}')
+    eventually(lambda: [(one['user'], one['state']) for one in a.ok('GET', '/v1/friends')['items']] == [(numbers[ben], 'friends')], 30)
+    assert eventually(lambda: b.put(f'/v1/follows/{path[ada]}').status_code == 200, 30)
+    post = a.ok('POST', '/v1/posts', json={'text': 'Good morning', 'key': 'one'})
+    eventually(lambda: [one['id'] for one in b.ok('GET', '/v1/feed')['items']] == [post['id']], 30)
+    assert [one['id'] for one in b.ok('GET', f'/v1/users/{path[ada]}/posts')['items']] == [post['id']]
+    eventually(lambda: [one['user'] for one in b.ok('GET', f'/v1/users/{path[ada]}/followers')['items']] == [numbers[ben]], 30)
+    assert b.ok('GET', f'/v1/users/{path[ada]}')['user'] == numbers[ada]
+    a.ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    eventually(lambda: b.get(f'/v1/profiles/{path[ada]}').ok, 30)
+    a.ok('PUT', f'/v1/blocks/{path[ben]}')
+    eventually(lambda: b.put(f'/v1/follows/{path[ada]}').status_code == 403, 30)
+
+
 def test_programs_and_others_are_no_users(people):
     gateway = people.http('abc@clients', scope='gateway')
     gateway.refused('GET', '/v1/me', 403, 'not_a_user')

@@ -40,8 +40,8 @@ export async function beginSignIn(settings, redirectUri, storage) {
 }
 
 /**
- * The token for the code that the provider sent along: the access token if it is a plain JWT, else the ID token. (The server's
- * library takes no other `typ` than JWT, so not that of RFC 9068, at+jwt.)
+ * The token for the code that the provider sent along: the access token if it is a plain JWT, else the ID token. (One of RFC 9068, at+jwt, is
+ * for the audience of some API, which need not be this server.)
  * @param {Settings} settings @param {string} redirectUri @param {Keep} storage @param {URLSearchParams} answer
  * @returns {Promise<string>}
  */

@@ -66,6 +66,10 @@ TEST(requests_find_their_endpoint, struct table *table) {
 
 TEST(wrong_values_are_named, struct table *table) {
     struct endpoint_match match = find(table, "GET /v1/people/me", 400);
+    assert_int_equal(match.kind, MATCH_EXTERNAL);
+    assert_string_equal(match.wrong, "bad_user");
+    assert_true(match.values[0].external && match.endpoint == &PEOPLE[0]);
+    match = find(table, "GET /v1/people/a%20b", 400);
     assert_int_equal(match.kind, MATCH_BAD_VALUE);
     assert_string_equal(match.wrong, "bad_user");
     match = find(table, "DELETE /v1/comments/Post/1", 400);

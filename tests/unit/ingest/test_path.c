@@ -22,7 +22,8 @@ TEST(paths_match_as_a_whole) {
         {"/v1/friends/{user}", "/v1/friends/5", 1},
         {"/v1/friends/{user}", "/v1/friends/5/", 0},
         {"/v1/friends/{user}", "/v1/friends/5/6", 0},
-        {"/v1/friends/{user}", "/v1/friends/me", -EINVAL},
+        {"/v1/friends/{user}", "/v1/friends/me", -ENOENT},
+        {"/v1/friends/{user}", "/v1/friends/a b", -EINVAL}, /* no text of a provider has a blank */
         {"/v1/users/{user}/posts", "/v1/users/5/posts", 1},
         {"/v1/users/{user}/posts", "/v1/users/5/feed", 0},
         {"/v1/users/{user}/posts", "/v1/users/me/feed", 0}, /* what does not match has no wrong values */
@@ -53,6 +54,20 @@ TEST(values_come_in_order) {
     assert_memory_equal(values[1].text, "x y", 3);
     assert_int_equal(values[3].size, 3);
     assert_memory_equal(values[3].text, "z-1", 3);
+}
+
+TEST(users_may_be_texts_to_be_looked_up) {
+    struct path_value values[PATH_VALUES_MAX];
+    const char *wrong = "";
+    struct error error;
+    assert_int_equal(path_match("/a/{user}/{id:id}/{other:user}", "/a/auth0|5/7/8", values, &wrong, &error), -ENOENT);
+    assert_string_equal(wrong, "bad_user");
+    assert_true(values[0].external && values[0].user == -1 && values[1].id == 7 && !values[2].external);
+    assert_memory_equal(values[0].text, "auth0|5", values[0].size);
+    assert_int_equal(values[2].user, 8);
+    /* What else is wrong cannot be mended by that. */
+    assert_int_equal(path_match("/a/{user}/{id:id}", "/a/auth0|5/x", values, &wrong, &error), -EINVAL);
+    assert_string_equal(wrong, "bad_path");
 }
 
 TEST(values_are_of_their_type) {

@@ -115,12 +115,14 @@ void push_window_pop(struct push_window *window, size_t count) {
     }
 }
 
-bool push_window_again(struct push_window *window, size_t *course, int64_t *offset) {
+bool push_window_again(struct push_window *window, push_window_position *position, void *context, size_t *course,
+                       int64_t *offset) {
     struct push_course *found = NULL;
     if (push_window_count(window) > window->capacity / 2) return false;
     for (size_t c = 0; c < window->courses; c++) {
         struct push_course *of = &window->course[c];
         if (of->behind == INT64_MAX || (found && found->behind_since <= of->behind_since)) continue;
+        if (position(context, c) < of->seen) continue;
         found = of;
         *course = c;
     }

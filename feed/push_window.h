@@ -40,8 +40,12 @@ size_t push_window_count(const struct push_window *window);
 const struct push_item *push_window_at(const struct push_window *window, size_t i); /* from the oldest */
 void push_window_pop(struct push_window *window, size_t count);                     /* they are pushed */
 
-/* The course to be read again now, and from where: it is no longer behind, but nothing from there on is done. False: none. */
-bool push_window_again(struct push_window *window, size_t *course, int64_t *offset);
+/* The course to be read again now, and from where: it is no longer behind, but nothing from there on is done. False: none. One whose
+ * records are on their way again, up to `position` by now, comes to the end of those that had come before first: new ones of it wait no
+ * longer than that. */
+typedef int64_t push_window_position(void *context, size_t course);
+bool push_window_again(struct push_window *window, push_window_position *position, void *context, size_t *course,
+                       int64_t *offset);
 
 /* How many records wait, in the window and behind it; *oldest: the time of the oldest, 0: none. */
 size_t push_window_waiting(const struct push_window *window, int64_t *oldest);

@@ -152,10 +152,15 @@ static bool gather(struct pushing *pushing) {
     return true;
 }
 
+static int64_t position_of(void *context, size_t course) {
+    const struct pushing *pushing = context;
+    return tasks_position(pushing->feed->tasks, TOPICS[course % KINDS], (int32_t)(course / KINDS));
+}
+
 static void read_again(struct pushing *pushing) {
     size_t course;
     int64_t offset;
-    if (push_window_again(pushing->window, &course, &offset))
+    if (push_window_again(pushing->window, position_of, pushing, &course, &offset))
         tasks_repeat(pushing->feed->tasks, TOPICS[course % KINDS], (int32_t)(course / KINDS), offset);
 }
 

@@ -110,6 +110,8 @@ void tasks_effects_lost(struct tasks *tasks);
 /* The effects of a state's records from this one on, which were carried out, are carried out once more, if the task runs: the product had no
  * room for what is held from there on. Not within an effect. */
 void tasks_repeat(struct tasks *tasks, const struct topic *topic, int32_t partition, int64_t offset);
+/* All records of a state before it have come. */
+int64_t tasks_position(const struct tasks *tasks, const struct topic *topic, int32_t partition);
 
 /* A store failed to read a value of that partition. -EBADMSG: it is damaged, and from the next turn of the loop on all state of the
  * partition is read anew. Anything else is for the caller to answer: tasks_damaged does nothing. */

@@ -91,6 +91,10 @@ void tasks_repeat(struct tasks *tasks, const struct topic *topic, int32_t partit
     tasks_carry_on(tasks, partition);
 }
 
+int64_t tasks_position(const struct tasks *tasks, const struct topic *topic, int32_t partition) {
+    return owner_position(tasks->owner, (size_t)(state_of(tasks, topic) - tasks->states), partition);
+}
+
 void tasks_effects_lost(struct tasks *tasks) {
     if (!tasks->owner) return;
     owner_effects_lost(tasks->owner);

@@ -47,10 +47,16 @@ static void push_some(struct play *play, size_t count) {
     push_window_pop(play->window, count);
 }
 
+static int64_t position_of(void *context, size_t course) { return ((struct play *)context)->topics[course].position; }
+
+static bool is_again(struct play *play, size_t *course, int64_t *offset) {
+    return push_window_again(play->window, position_of, play, course, offset);
+}
+
 static void again(struct play *play) {
     size_t course;
     int64_t offset;
-    if (push_window_again(play->window, &course, &offset)) {
+    if (is_again(play, &course, &offset)) {
         assert_true(offset < play->topics[course].position);
         play->topics[course].position = offset;
     }
@@ -122,19 +128,34 @@ TEST(what_finds_no_room_is_counted_and_comes_when_half_is_free, struct play *pla
     assert_int_equal(push_window_waiting(play->window, &oldest), CAPACITY + 8);
     assert_int_equal(oldest, 1000);
     push_some(play, CAPACITY / 2 - 1);
-    assert_false(push_window_again(play->window, &course, &offset));
+    assert_false(is_again(play, &course, &offset));
     push_some(play, 1);
-    play->topics[1].position = 0; // as both are as old, the first one
-    assert_true(push_window_again(play->window, &course, &offset));
-    assert_true(course == 1 && offset == 0);
+    assert_true(is_again(play, &course, &offset));
+    assert_true(course == 1 && offset == 0); // as both are as old, the first one
+    play->topics[1].position = 0;
     assert_int_equal(push_window_held(play->window, 1), INT64_MAX);
     for (int i = 0; i < 3; i++) read_one(play, 1);
     assert_int_equal(push_window_held(play->window, 1), 0);
     push_some(play, CAPACITY);
     assert_int_equal(push_window_held(play->window, 1), INT64_MAX);
     assert_int_equal(push_window_held(play->window, 2), 0);
-    assert_true(push_window_again(play->window, &course, &offset));
+    assert_true(is_again(play, &course, &offset));
     assert_true(course == 2 && offset == 0);
+}
+
+TEST(a_course_that_comes_again_comes_to_its_end_first, struct play *play) {
+    size_t course;
+    int64_t offset;
+    write_and_read(play, 0, 2 * CAPACITY);
+    push_some(play, CAPACITY / 2);
+    again(play);
+    assert_int_equal(play->topics[0].position, CAPACITY);
+    for (int i = 0; i <= CAPACITY / 2; i++) read_one(play, 0); // the last one finds no room
+    push_some(play, CAPACITY);
+    assert_false(is_again(play, &course, &offset));
+    while (play->topics[0].position < 2 * CAPACITY) read_one(play, 0);
+    assert_true(is_again(play, &course, &offset));
+    assert_int_equal(offset, CAPACITY + CAPACITY / 2);
 }
 
 TEST(a_record_that_comes_again_is_known, struct play *play) {

@@ -208,10 +208,8 @@ static void set_options(struct fetch *fetch, const char *method, const char *url
     // Peers are asked directly, whatever the environment says about proxies.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-#if CURL_AT_LEAST_VERSION(7, 87, 0)
     // What is given up while a name is looked up would wait for the name server, and the loop with it.
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-#endif
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, reply_append);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, fetch);

@@ -110,6 +110,7 @@ static void set_options(struct jwks_fetch *fetch) {
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)FETCH_MS);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); // the process's end does not wait for a name server
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);

@@ -163,8 +163,6 @@ TEST(freed_client_cancels, struct world *world) {
     }
 }
 
-#if CURL_AT_LEAST_VERSION(7, 87, 0) // older ones wait
-
 /* Stands in front of the C library's: a name server that does not answer, for one name. */
 static atomic_int looked_up;
 
@@ -193,8 +191,6 @@ TEST(silent_name_server_holds_up_nothing, struct world *world) {
     assert_true(clock_monotonic_us() - started_us < 1500000);
     while (atomic_load(&looked_up) < 2) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
-
-#endif
 
 struct chain {
     struct world *world;

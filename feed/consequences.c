@@ -116,17 +116,20 @@ int feed_notice_settings_are(void *context, const struct kafka_record *record, s
 int feed_approach_is(void *context, const struct kafka_record *record, struct error *error) {
     struct feed *feed = context;
     struct friend_approach approach;
-    int64_t user = 0;
-    if (record->value && !user_key_read(record, &user, error) &&
-        !event_decode_friend_approach(feed->codec, record->value, record->value_size, &approach, error))
-        pushing_approach(feed->pushing, record, user, &approach);
+    struct notice_key key = {.kind = NOTICE_OF_APPROACH};
+    if (!record->value || user_key_read(record, &key.user, error) ||
+        event_decode_friend_approach(feed->codec, record->value, record->value_size, &approach, error))
+        return 0;
+    key.time = approach.time;
+    key.number = approach.friend;
+    outbox_notice(feed->outbox, &key,
+                  &(struct notice){.what = NOTICE_APPROACH,
+                                   .user = approach.friend,
+                                   .time = approach.time,
+                                   .distance_dm = approach.distance_dm});
     return 0;
 }
 
 int64_t feed_notices_held(void *context, int32_t partition) {
-    return pushing_notices_held(((struct feed *)context)->pushing, partition);
-}
-
-int64_t feed_approaches_held(void *context, int32_t partition) {
-    return pushing_approaches_held(((struct feed *)context)->pushing, partition);
+    return pushing_held(((struct feed *)context)->pushing, partition);
 }

@@ -17,4 +17,3 @@ int feed_notice_settings_are(void *feed, const struct kafka_record *record, stru
 
 int64_t feed_posts_held(void *feed, int32_t partition); /* pushes that take longer */
 int64_t feed_notices_held(void *feed, int32_t partition);
-int64_t feed_approaches_held(void *feed, int32_t partition);

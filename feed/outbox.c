@@ -171,6 +171,14 @@ void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE
     put_record(outbox, &TOPIC_NOTICES, key, NOTICE_KEY_SIZE, (struct buffer){.data = NULL});
 }
 
+void outbox_notice(struct outbox *outbox, const struct notice_key *key, const struct notice *notice) {
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    struct buffer value = {.data = NULL};
+    notice_key_write(bytes, key);
+    notice_encode(&value, notice);
+    put_record(outbox, &TOPIC_NOTICES, bytes, sizeof bytes, value);
+}
+
 /* ---- sending ---- */
 
 void outbox_flush_old(struct outbox *outbox, int64_t now_us) {

@@ -41,6 +41,7 @@ void outbox_follower_command(struct outbox *outbox, const struct follower_comman
 void outbox_post_command(struct outbox *outbox, const struct post_command *command);
 /* Writes a tombstone to `notices`; the key is copied. */
 void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE]);
+void outbox_notice(struct outbox *outbox, const struct notice_key *key, const struct notice *notice);
 
 void outbox_flush_old(struct outbox *outbox, int64_t now_us);
 void outbox_flush(struct outbox *outbox);

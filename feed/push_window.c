@@ -67,8 +67,7 @@ static void put_last(struct push_window *window, size_t course, const struct pus
     of->last = place;
 }
 
-void push_window_put(struct push_window *window, size_t course, int64_t offset, const struct notice_key *key,
-                     int64_t distance_dm) {
+void push_window_put(struct push_window *window, size_t course, int64_t offset, const struct notice_key *key) {
     struct push_course *of = &window->course[course];
     if (of->behind != INT64_MAX) {
         of->passed++;
@@ -80,9 +79,7 @@ void push_window_put(struct push_window *window, size_t course, int64_t offset, 
         of->passed = 1;
         return;
     }
-    put_last(
-        window, course,
-        &(struct push_item){.course = course, .offset = offset, .key = *key, .distance_dm = distance_dm, .next = NONE});
+    put_last(window, course, &(struct push_item){.course = course, .offset = offset, .key = *key, .next = NONE});
 }
 
 /* ---- what waits ---- */

@@ -1,4 +1,4 @@
-/* What waits to be pushed to notify.url (feed/pushing.h): a window of bounded size over records of several courses (a state topic's partition
+/* What waits to be pushed to notify.url (feed/pushing.h): a window of bounded size over records of several courses (a partition
  * each), in the order in which they came.
  *
  *     course 3:  ... pushed | 907 912 940 in the window | not taken, as there was no room ...
@@ -15,9 +15,8 @@ struct push_item {
     size_t course;
     int64_t offset;
     struct notice_key key;
-    int64_t distance_dm; /* of an approach, in decimetres; key.number is the friend */
-    bool dropped;        /* its course was: nothing is to be done */
-    uint64_t next;       /* of the course: its place */
+    bool dropped;  /* its course was: nothing is to be done */
+    uint64_t next; /* of the course: its place */
 };
 
 struct push_window;
@@ -28,8 +27,7 @@ void push_window_free(struct push_window *window); /* NULL is fine */
 /* A record of a course has come. True: it had come before, and comes again because the course was behind. */
 bool push_window_see(struct push_window *window, size_t course, int64_t offset);
 /* Takes what that record is about, if there is room; copied. */
-void push_window_put(struct push_window *window, size_t course, int64_t offset, const struct notice_key *key,
-                     int64_t distance_dm);
+void push_window_put(struct push_window *window, size_t course, int64_t offset, const struct notice_key *key);
 
 /* The first record that is not pushed; INT64_MAX: all are. */
 int64_t push_window_held(const struct push_window *window, size_t course);

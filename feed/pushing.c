@@ -29,13 +29,11 @@ enum {
 /* Nobody wants to hear on a phone of what others did days ago, or that a friend was near hours ago; and a state that is read anew from its
  * beginning repeats no more than this. */
 enum { NOTICE_MAX_MS = 86400000, APPROACH_MAX_MS = 3600000 };
-enum { NOTICES, APPROACHES, KINDS };
-static const struct topic *const TOPICS[KINDS] = {[NOTICES] = &TOPIC_NOTICES, [APPROACHES] = &TOPIC_APPROACHES};
 
 struct pushing {
     struct feed *feed;
     const char *url, *key;
-    struct push_window *window; /* courses: by partition, then by kind */
+    struct push_window *window; /* courses: partitions */
     struct http_client *client;
     struct loop_timer *timer; /* the next post is begun when it fires */
     bool waits, posting, closing;
@@ -54,8 +52,6 @@ int pushing_check(const struct feed_settings *settings, struct error *error) {
     return 0;
 }
 
-static size_t course_of(int32_t partition, size_t kind) { return (size_t)partition * KINDS + kind; }
-
 static void begin_in(struct pushing *pushing, int64_t ms) {
     if (pushing->waits || pushing->posting) return;
     pushing->waits = true;
@@ -73,12 +69,6 @@ static int notice_wanted(struct pushing *pushing, int32_t partition, const struc
     int code = notice_settings_of(feed->notice_settings, partition, key->user, &settings, error);
     *wanted = false;
     if (code || settings.not_push >> key->kind & 1) return code;
-    if (key->kind == NOTICE_OF_APPROACH) {
-        bool blocked = false;
-        code = blocks_has(feed->blocks, partition, key->user, key->number, &blocked, error);
-        *wanted = !blocked;
-        return code;
-    }
     if (notice_mark(&settings, &mark) && !notice_is_newer(key, &mark)) return 0;
     if (watches_notices_watched(feed->watches, partition, key->user)) return 0;
     return 1;
@@ -99,35 +89,27 @@ static void put_notice(struct pushing *pushing, const struct notice_key *key, co
         buffer_format(body, "\"%" PRId64 "\"", notice->comment);
     else
         buffer_string(body, "null");
-    buffer_format(body, ",\"time\":%" PRId64 "}", key->time);
-}
-
-static void put_approach(struct pushing *pushing, const struct push_item *item) {
-    const struct notice_key *key = &item->key;
-    struct buffer *body = &pushing->body;
-    buffer_format(body, "{\"id\":\"%" PRId64 ".near.%" PRId64 "\",\"user\":%" PRId64 ",\"what\":\"approach\"",
-                  key->time, key->number, key->user);
-    buffer_format(body, ",\"from\":%" PRId64 ",\"friend\":%" PRId64 ",\"distance_m\":", key->number, key->number);
-    json_put_fixed1(body, (double)item->distance_dm / 10);
+    if (key->kind == NOTICE_OF_APPROACH) {
+        buffer_format(body, ",\"friend\":%" PRId64 ",\"distance_m\":", notice->user);
+        json_put_fixed1(body, (double)notice->distance_dm / 10);
+    }
     buffer_format(body, ",\"time\":%" PRId64 "}", key->time);
 }
 
 /* Adds the item to the body if it is wanted now. */
 static int add(struct pushing *pushing, const struct push_item *item, int64_t now, struct error *error) {
     struct feed *feed = pushing->feed;
-    int32_t partition = (int32_t)(item->course / KINDS);
-    bool approach = item->key.kind == NOTICE_OF_APPROACH, wanted;
+    int32_t partition = (int32_t)item->course;
+    int64_t max_ms = item->key.kind == NOTICE_OF_APPROACH ? APPROACH_MAX_MS : NOTICE_MAX_MS;
+    bool wanted;
     struct notice notice;
-    if (item->dropped || item->key.time < now - (approach ? APPROACH_MAX_MS : NOTICE_MAX_MS)) return 0;
+    if (item->dropped || item->key.time < now - max_ms) return 0;
     int code = notice_wanted(pushing, partition, item, &wanted, error);
     if (code > 0) code = notices_find(feed->notices, partition, &item->key, &notice, error);
     if (code > 0) code = notices_shown_is(&feed->notices_shown, partition, &item->key, notice.user, &wanted, error);
     if (code || !wanted) return code;
     if (pushing->items++) buffer_byte(&pushing->body, ',');
-    if (approach)
-        put_approach(pushing, item);
-    else
-        put_notice(pushing, &item->key, &notice);
+    put_notice(pushing, &item->key, &notice);
     return 0;
 }
 
@@ -145,7 +127,7 @@ static bool gather(struct pushing *pushing) {
         const struct push_item *item = push_window_at(pushing->window, pushing->looked);
         int code = add(pushing, item, now, &error);
         if (!code) continue;
-        tasks_store_failed(pushing->feed->tasks, (int32_t)(item->course / KINDS), code, &error);
+        tasks_store_failed(pushing->feed->tasks, (int32_t)item->course, code, &error);
         return false;
     }
     buffer_string(&pushing->body, "]}");
@@ -154,14 +136,14 @@ static bool gather(struct pushing *pushing) {
 
 static int64_t position_of(void *context, size_t course) {
     const struct pushing *pushing = context;
-    return tasks_position(pushing->feed->tasks, TOPICS[course % KINDS], (int32_t)(course / KINDS));
+    return tasks_position(pushing->feed->tasks, &TOPIC_NOTICES, (int32_t)course);
 }
 
 static void read_again(struct pushing *pushing) {
     size_t course;
     int64_t offset;
     if (push_window_again(pushing->window, position_of, pushing, &course, &offset))
-        tasks_repeat(pushing->feed->tasks, TOPICS[course % KINDS], (int32_t)(course / KINDS), offset);
+        tasks_repeat(pushing->feed->tasks, &TOPIC_NOTICES, (int32_t)course, offset);
 }
 
 /* What was looked at is done. */
@@ -211,41 +193,22 @@ static void begin_post(void *context) {
 
 /* ---- records ---- */
 
-static void put(struct pushing *pushing, const struct kafka_record *record, size_t kind, const struct notice_key *key,
-                int64_t distance_dm) {
-    push_window_put(pushing->window, course_of(record->partition, kind), record->offset, key, distance_dm);
-    begin_in(pushing, GATHER_MS);
-}
-
 bool pushing_notice(struct pushing *pushing, const struct kafka_record *record, const struct notice_key *key) {
     if (!pushing) return false;
-    bool again = push_window_see(pushing->window, course_of(record->partition, NOTICES), record->offset);
-    if (record->value) put(pushing, record, NOTICES, key, 0);
+    bool again = push_window_see(pushing->window, (size_t)record->partition, record->offset);
+    if (record->value) {
+        push_window_put(pushing->window, (size_t)record->partition, record->offset, key);
+        begin_in(pushing, GATHER_MS);
+    }
     return again;
 }
 
-void pushing_approach(struct pushing *pushing, const struct kafka_record *record, int64_t user,
-                      const struct friend_approach *approach) {
-    if (!pushing) return;
-    const struct notice_key key = {
-        .user = user, .time = approach->time, .kind = NOTICE_OF_APPROACH, .number = approach->friend};
-    push_window_see(pushing->window, course_of(record->partition, APPROACHES), record->offset);
-    put(pushing, record, APPROACHES, &key, approach->distance_dm);
-}
-
-static int64_t held(const struct pushing *pushing, int32_t partition, size_t kind) {
-    return pushing ? push_window_held(pushing->window, course_of(partition, kind)) : INT64_MAX;
-}
-
-int64_t pushing_notices_held(struct pushing *pushing, int32_t partition) { return held(pushing, partition, NOTICES); }
-
-int64_t pushing_approaches_held(struct pushing *pushing, int32_t partition) {
-    return held(pushing, partition, APPROACHES);
+int64_t pushing_held(struct pushing *pushing, int32_t partition) {
+    return pushing ? push_window_held(pushing->window, (size_t)partition) : INT64_MAX;
 }
 
 void pushing_drop(struct pushing *pushing, int32_t partition) {
-    for (size_t kind = 0; pushing && kind < KINDS; kind++)
-        push_window_drop(pushing->window, course_of(partition, kind));
+    if (pushing) push_window_drop(pushing->window, (size_t)partition);
 }
 
 void pushing_second(struct pushing *pushing) {
@@ -277,7 +240,7 @@ struct pushing *pushing_new(struct feed *feed) {
         .feed = feed,
         .url = feed->settings->notify_url,
         .key = feed->settings->notify_key,
-        .window = push_window_new(WINDOW, course_of(feed->partitions, 0)),
+        .window = push_window_new(WINDOW, (size_t)feed->partitions),
         .client = http_client_new(service_loop(feed->service)),
     });
     pushing->timer = loop_timer_new(service_loop(feed->service), 0, 0, begin_post, pushing);

@@ -1,7 +1,7 @@
-/* Pushes notices and approaches to notify.url (docs/CLIENTS.md): the last effect of their records, at least once. Where there is no
+/* Pushes notices to notify.url (docs/CLIENTS.md): the last effect of their records, at least once. Where there is no
  * notify.url there is none of this.
  *
- *     notices, approaches --> feed/push_window.h --> what is wanted now --> POST, one at a time --> 2xx: the records' effects are done
+ *     notices --> feed/push_window.h --> what is wanted now --> POST, one at a time --> 2xx: the records' effects are done
  *                                                                               |
  *                                             the same again after a pause <----+ anything else, or nothing in 5 s
  *
@@ -25,12 +25,9 @@ void pushing_free(struct pushing *pushing);     /* breaks off a post; NULL is fi
 
 /* A record of `notices`, once it is stored. True: it comes for this alone, its other effects were carried out before. */
 bool pushing_notice(struct pushing *pushing, const struct kafka_record *record, const struct notice_key *key);
-void pushing_approach(struct pushing *pushing, const struct kafka_record *record, int64_t user,
-                      const struct friend_approach *approach);
 
 /* Of tasks_topic: the first record of the partition that is not pushed. */
-int64_t pushing_notices_held(struct pushing *pushing, int32_t partition);
-int64_t pushing_approaches_held(struct pushing *pushing, int32_t partition);
+int64_t pushing_held(struct pushing *pushing, int32_t partition);
 void pushing_drop(struct pushing *pushing, int32_t partition);
 
 void pushing_second(struct pushing *pushing);

@@ -38,6 +38,10 @@ static void put_notice(struct buffer *body, const struct notice_key *key, const 
         buffer_string(body, "null");
     buffer_format(body, ",\"time\":%" PRId64, key->time);
     if (key->kind == NOTICE_OF_LIKE) buffer_format(body, ",\"likes\":%" PRId64, notice->likes);
+    if (key->kind == NOTICE_OF_APPROACH) {
+        buffer_string(body, ",\"distance_m\":");
+        json_put_fixed1(body, (double)notice->distance_dm / 10);
+    }
     buffer_byte(body, '}');
 }
 

@@ -1,5 +1,5 @@
 /* Tells the owners of users who have no session that a friend has come near: writes the approaches that joins found (router/approaches.h) to
- * the topic `approaches`, which feed processes push to notify.url (feed/pushing.h). Both must share, and the user must not mute the friend, by
+ * the topic `approaches`, of which feed processes make notices. Both must share, and the user must not mute the friend, by
  * copies of `sharing` and `nearby-mutes` that only a router with notify.approaches keeps. Loop's thread.
  *
  * An approach is lost if the router ends before Kafka has it: a report that is read again makes none.

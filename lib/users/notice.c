@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 enum { TIME_AT = 8, KIND_AT = 16, NUMBER_AT = 17 };
-enum { NOTICE_V1 = 26, NOTICE_V1_LACKS = 1 /* likes: 0 */ };
+enum { NOTICE_V1 = 26, NOTICE_V1_LACKS = 2 /* likes and distance: 0 */ };
 
 const char *const NOTICE_WORDS[NOTICE_KINDS + 1] = {"",
                                                     [NOTICE_OF_FOLLOW] = "follow",
@@ -19,7 +19,7 @@ const char *const NOTICE_WORDS[NOTICE_KINDS + 1] = {"",
                                                     [NOTICE_OF_APPROACH] = "approach",
                                                     NULL};
 
-bool notice_is_kind(int64_t kind) { return kind > 0 && kind < NOTICE_OF_APPROACH; }
+bool notice_is_kind(int64_t kind) { return kind > 0 && kind < NOTICE_KINDS; }
 
 bool notice_is_newer(const struct notice_key *a, const struct notice_key *b) {
     if (a->time != b->time) return a->time > b->time;

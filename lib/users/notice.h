@@ -13,7 +13,7 @@ enum notice_kind { /* as in the key */
                    NOTICE_OF_REQUEST = 4,
                    NOTICE_OF_ACCEPTED = 5,
                    NOTICE_OF_LIKE = 6,
-                   NOTICE_OF_APPROACH = 7, /* in no key: users are told of it once, and it is not kept */
+                   NOTICE_OF_APPROACH = 7,
                    NOTICE_KINDS
 };
 enum { NOTICE_KEY_SIZE = 25, NOTICES_KEPT = 200 /* of a user */ };

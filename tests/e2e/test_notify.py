@@ -37,8 +37,8 @@ def notices(receiver):
         assert headers['Starling-Signature'] == 'sha256=' + hmac.new(KEY.encode(), body, hashlib.sha256).hexdigest()
         assert headers['Content-Type'] == 'application/json'
         for item in json.loads(body)['items']:
-            assert item.keys() == {'id', 'user', 'what', 'from', 'friend', 'distance_m', 'time'}
-            assert (item['id'], item['what'], item['from']) == (f'{item["time"]}.near.{item["friend"]}', 'approach', item['friend'])
+            assert item.keys() == {'id', 'user', 'what', 'from', 'friend', 'distance_m', 'subject', 'comment', 'time'}
+            assert (item['id'], item['what'], item['from']) == (f'{item["time"]}.7.{item["friend"]}', 'approach', item['friend'])
             found.setdefault((item['user'], item['friend']), []).append(item)
     return found
 
@@ -65,6 +65,8 @@ def test_who_has_no_session_is_notified_and_who_has_one_is_not(town, receiver, u
         before = now_ms()
         report(town, ada, 1000)
         [item] = told(receiver, ben, ada)
+        listed, = [one for one in town.http(ben).ok('GET', '/v1/notices')['items'] if one['what'] == 'approach']
+        assert (listed['id'], listed['user'], listed['distance_m']) == (item['id'], ada, item['distance_m'])
         assert item['distance_m'] == pytest.approx(distance_m(*at(0), *at(1000)), abs=0.06)
         assert before <= item['time'] <= now_ms()
         told(receiver, ada, ben)  # she has no session either

@@ -41,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(notice_command);
     CHECK(notice_settings);
     CHECK(friend_approach);
+    CHECK(directory_command);
+    CHECK(directory_entry);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

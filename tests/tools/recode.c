@@ -284,13 +284,14 @@ static void show_handle_user(struct buffer *out, const struct handle_user *recor
 }
 
 static void show_notice(struct buffer *out, const struct notice *record) {
-    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY", "REQUEST", "ACCEPTED", "LIKE"};
+    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY", "REQUEST", "ACCEPTED", "LIKE", "APPROACH"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
     put_text(out, "subject", record->subject);
     put_long(out, "comment", record->comment);
     put_long(out, "time", record->time);
     put_long(out, "likes", record->likes);
+    put_long(out, "distance_dm", record->distance_dm);
 }
 
 static void show_notice_command(struct buffer *out, const struct notice_command *record) {
@@ -311,6 +312,17 @@ static void show_notice_settings(struct buffer *out, const struct notice_setting
     put_long(out, "read_number", record->read_number);
     put_long(out, "not_live", record->not_live);
     put_long(out, "not_push", record->not_push);
+}
+
+static void show_directory_command(struct buffer *out, const struct directory_command *record) {
+    static const char *const kinds[] = {"SIGN_IN", "FORGET"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_text(out, "external", record->external);
+}
+
+static void show_directory_entry(struct buffer *out, const struct directory_entry *record) {
+    put_texts(out, "externals", record->externals);
 }
 
 static void show_friend_approach(struct buffer *out, const struct friend_approach *record) {
@@ -500,6 +512,8 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
     case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);
     case FRIEND_APPROACH_SCHEMA_ID: RECODE(friend_approach);
+    case DIRECTORY_COMMAND_SCHEMA_ID: RECODE(directory_command);
+    case DIRECTORY_ENTRY_SCHEMA_ID: RECODE(directory_entry);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);

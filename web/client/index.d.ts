@@ -401,8 +401,9 @@ export interface User extends WholeProfile {
     readonly follow?: 'following' | 'requested' | null;
 }
 
-/** request: asks to follow me. accepted: I may follow. reply: answers my comment, or comments on what is mine. like: of such a one. */
-export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like';
+/** request: asks to follow me. accepted: I may follow. reply: answers my comment, or comments on what is mine. like: of such a one.
+ * approach: a friend who has come near while I had no session. */
+export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like' | 'approach';
 
 /** What somebody does that is about me; many of one day that are alike are one. */
 export interface Notice {
@@ -434,8 +435,7 @@ export interface NoticePreference {
     readonly push: boolean;
 }
 
-/** approach: a friend comes near, of which devices alone are told. */
-export type NoticePreferences = { readonly [kind in NoticeKind | 'approach']?: NoticePreference };
+export type NoticePreferences = { readonly [kind in NoticeKind]?: NoticePreference };
 
 /** after: the `next` of the page before. limit: 1 to 1000, default 20. */
 export interface ListQuery {

@@ -6,13 +6,11 @@ import { reason } from './words.js';
 
 const KINDS = { follow: 'ofFollows', request: 'ofRequests', accepted: 'ofAccepted', mention: 'ofMentions', reply: 'ofAnswers', like: 'ofLikes', approach: 'ofApproaches' };
 const WAYS = { live: 'bellRings', push: 'deviceTells' };
-const NO_BELL = ['approach']; // the list of friends shows it
 
 const $ = (id) => document.getElementById(id);
 
 export class NoticePreferences {
     #api;
-    #told = {};
     #wishes = 0; // only the answer to the newest one counts
 
     /** @param {() => import('./api.js').Api | null} api */
@@ -30,22 +28,21 @@ export class NoticePreferences {
         row.append(name);
         for (const [way, how] of Object.entries(WAYS)) {
             const [cell, box] = [make('td'), make('input')];
-            row.append(cell);
-            if (way === 'live' && NO_BELL.includes(kind)) continue;
             Object.assign(box, { type: 'checkbox', name: `${kind}-${way}`, disabled: true });
             box.setAttribute('aria-label', t('toldOf', { what, how: t(how) }));
             box.addEventListener('change', () => this.#wish(kind));
             cell.append(box);
+            row.append(cell);
         }
         return row;
     }
 
     #boxes(kind) {
-        return Object.keys(WAYS).map((way) => [way, $('told-kinds').querySelector(`[name="${kind}-${way}"]`)]).filter(([, box]) => box);
+        return Object.keys(WAYS).map((way) => [way, $('told-kinds').querySelector(`[name="${kind}-${way}"]`)]);
     }
 
     #wish(kind) {
-        const wanted = { ...this.#told[kind], ...Object.fromEntries(this.#boxes(kind).map(([way, box]) => [way, box.checked])) };
+        const wanted = Object.fromEntries(this.#boxes(kind).map(([way, box]) => [way, box.checked]));
         this.#hear(this.#api()?.setNoticePreferences({ [kind]: wanted }), 'howToldNotChanged');
     }
 
@@ -67,7 +64,6 @@ export class NoticePreferences {
     }
 
     #show(preferences) {
-        this.#told = preferences;
         for (const kind of Object.keys(KINDS)) {
             for (const [way, box] of this.#boxes(kind)) {
                 box.disabled = !preferences[kind];

@@ -139,6 +139,7 @@ export const words = {
         accepted: (who) => t('acceptedYou', who),
         mention: (who) => t('mentionsYou', who),
         reply: (who) => t('answersYou', who),
+        approach: (who) => t('wasNearYou', who),
         like: (who, { comment }) => t(comment === null ? 'likesYourPost' : 'likesYourComment', who),
     },
     newNotices: counted('newNotices'),

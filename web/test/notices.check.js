@@ -151,7 +151,7 @@ test('which kinds ring, and which are told devices, is chosen; the others are co
     await open();
     await state('online');
     const boxes = () => page.$$eval('#told-kinds input', (all) => Object.fromEntries(all.map(({ name, checked }) => [name, checked])));
-    const all = { 'approach-push': true, ...Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']])) };
+    const all = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']]));
     await page.click('#me > summary');
     assert.deepEqual(asked(), [], 'nobody has asked for them');
     await page.click('#told summary');

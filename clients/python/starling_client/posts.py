@@ -87,7 +87,7 @@ class Notice:
     id: str
     """The same event has the same one."""
     what: str
-    """follow, request (asks to follow me), accepted (I may follow), mention, reply or like."""
+    """follow, request (asks to follow me), accepted (I may follow), mention, reply, like, or approach (a friend has come near while I had no session)."""
     user: int
     """The user who does so; of many, the newest one."""
     post: str | None

@@ -90,8 +90,8 @@ class Pushed:
             return 500
         with self._lock:
             for item in post['items']:
-                expected = {'id', 'user', 'what', 'from', 'time'}
-                expected |= {'friend', 'distance_m'} if item['what'] == 'approach' else {'subject', 'comment'}
+                expected = {'id', 'user', 'what', 'from', 'subject', 'comment', 'time'}
+                expected |= {'friend', 'distance_m'} if item['what'] == 'approach' else set()
                 if set(item) != expected:
                     self.faults.append(f'{item}')
                 self._items.append(item)

@@ -32,7 +32,7 @@ static void read_one(struct play *play, size_t course) {
     int64_t offset = topic->position++;
     const struct notice_key key = {.user = (int64_t)course, .time = 1000 + offset, .number = offset};
     push_window_see(play->window, course, offset);
-    if (topic->wanted[offset]) push_window_put(play->window, course, offset, &key, 0);
+    if (topic->wanted[offset]) push_window_put(play->window, course, offset, &key);
 }
 
 static void push_some(struct play *play, size_t count) {

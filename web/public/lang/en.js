@@ -368,6 +368,7 @@ export default {
 
     // ---- notices ----
     followRequests: 'Want to follow you',
+    wasNearYou: { one: '{name} came near you', other: '{name} came near you' },
     followsYou: { one: '{name} follows you', other: '{name} follow you' },
     asksToFollowYou: { one: '{name} asks to follow you', other: '{name} ask to follow you' },
     acceptedYou: { one: '{name} accepted your request to follow', other: '{name} accepted your requests to follow' },

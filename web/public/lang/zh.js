@@ -358,6 +358,7 @@ export default {
 
     // ---- notices ----
     followRequests: '想关注你',
+    wasNearYou: { other: '{name}曾走近你' },
     followsYou: { other: '{name}关注了你' },
     asksToFollowYou: { other: '{name}请求关注你' },
     acceptedYou: { other: '{name}接受了你的关注请求' },

@@ -418,7 +418,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
-    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0"); // likes
+    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0\0"); // likes, distance
     case NOTICE_SCHEMA_ID: RECODE(notice);
     case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
     case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);

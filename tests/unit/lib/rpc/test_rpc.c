@@ -87,7 +87,7 @@ static const struct {
     {&ASK_POSTS, "/peer/posts/5?ids=1,2&hidden=true"},
     {&ASK_WRITTEN, "/peer/written/7?limit=20&before=99&above=0"},
     {&ASK_USER, "/peer/user/7"},
-    {&ASK_LIST, "/peer/list/7?relation=muted&limit=20&after=4"},
+    {&ASK_LIST, "/peer/list/7?relation=muted&limit=20&after=4&ids=1,2"},
     {&ASK_HANDLE, "/peer/handle/5?handle=ada"},
     {&ASK_HANDLES, "/peer/handles/5?ids=1,2"},
     {&ASK_NOTICES, "/peer/notices/7?limit=20&after=4&hidden=true"},

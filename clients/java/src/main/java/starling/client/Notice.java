@@ -9,7 +9,7 @@ import java.util.Map;
 public final class Notice extends Shown {
     /** The same event has the same one. */
     public final String id;
-    /** follow, request (asks to follow me), accepted (I may follow), mention, reply or like. */
+    /** follow, request (asks to follow me), accepted (I may follow), mention, reply, like, or approach (a friend has come near while I had no session). */
     public final String what;
     /** The user who does so; of many, the newest one. */
     public final long user;

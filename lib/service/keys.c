@@ -24,7 +24,7 @@ static int take_fetched(struct service *service, struct error *error) {
     struct buffer text = {.data = NULL};
     int code = jwks_fetch_take(service->jwks_fetch, &text, error);
     if (code > 0) {
-        service->auth_fetched->value = (double)(clock_wall_ms() / 1000);
+        service->auth_fetched->value = (double)clock_wall_ms() / 1000;
         code = auth_take_keys(service->auth, (const char *)text.data, text.size, error);
         if (code < 0) error_prefix(error, code, "%s", service->settings.auth_jwks_url);
     }

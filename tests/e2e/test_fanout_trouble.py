@@ -497,7 +497,7 @@ def test_topics_of_other_sizes_are_refused_by_name(make_cluster, kind):
     cluster = make_cluster()
     for topic, partitions in ODD:
         cluster.topics.create(topic, partitions)
-    for topic in 'comment-commands', 'comments-wide', 'comment-watches', 'moderation-log', 'notices', 'erasures', 'audit':
+    for topic in 'comment-commands', 'comments-wide', 'comment-watches', 'moderation-log', 'notices', 'approaches', 'erasures', 'audit':
         cluster.topics.create(topic, 4)
     daemon = cluster.add(kind, wait=False)
     assert daemon.wait(30) == 1

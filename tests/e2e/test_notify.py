@@ -47,6 +47,11 @@ def people(post):
     return {item[member] for item in json.loads(post[0])['items'] for member in ('user', 'from')}
 
 
+def people_since(receiver, count):
+    """Of the posts after so many."""
+    return {user for post in receiver.posts[count:] for user in people(post)}
+
+
 def report(town, user, metres):
     answer = town.report_http(user, *at(metres))
     assert answer.ok, answer.text
@@ -154,13 +159,15 @@ def test_who_has_blocked_by_then_is_not_told(town, receiver, users):
     town.acquaint(ada, blocks, blocked, last)
     for user in blocks, blocked, last:
         report(town, user, 0)
-    receiver.answers = [503] * 100
+    receiver.answers, before = [503] * 100, len(receiver.posts)
     report(town, ada, 700)
-    eventually(lambda: total(town, 'waiting') >= 6)
+    eventually(lambda: {ada, blocks, blocked, last} <= people_since(receiver, before))
     town.http(blocks).ok('PUT', f'/v1/blocks/{ada}')
     town.http(ada).ok('PUT', f'/v1/blocks/{blocked}')
     eventually(lambda: town.friends_of(ada) == {last})
-    eventually(lambda: not {blocks, blocked} & people(receiver.posts[-1]), 30, what='they are in the posts no more')
+    before = len(receiver.posts)
+    eventually(lambda: {ada, last} <= people_since(receiver, before) and not {blocks, blocked} & people(receiver.posts[-1]), 30,
+               what='they are in the posts no more')
     assert {ada, last} <= people(receiver.posts[-1])
     receiver.answers = []
     eventually(lambda: total(town, 'waiting') == 0, 60)

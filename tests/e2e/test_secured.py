@@ -21,6 +21,8 @@ RARE = {  # what the others cannot bring about in a minute
     ('User:starling-feed', 'WRITE', 'post-commands'): 'a post was deleted a day ago',
     ('User:starling-ingest', 'WRITE', 'notices'): 'a user who has notices is forgotten',
     ('User:starling-ingest', 'WRITE', 'erasures'): 'a user is forgotten',
+    ('User:starling-ingest', 'WRITE', 'directory-commands'): 'a user whom a sign-in provider knows by a text is forgotten',
+    ('User:starling-feed', 'WRITE', 'directory-commands'): 'such a user signs in for the first time',
     ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
 }
 PROGRAMS = ['starling', *(f'starling-{kind}' for kind in KINDS)]

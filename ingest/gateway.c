@@ -109,7 +109,6 @@ static bool may_change(struct gateway *gateway, const struct call *call) {
 
 /* The state of a request whose head is there. */
 struct request_admission {
-    struct gateway *gateway;
     struct call call;
     struct endpoint_match match;
 };
@@ -144,7 +143,6 @@ static void admit(void *context, struct http_request *request) {
     struct gateway *gateway = context;
     struct request_admission *admission = http_state(request);
     struct call *call = &admission->call;
-    admission->gateway = gateway;
     *call = (struct call){.request = request,
                           .claims = {.user = -1},
                           .address = http_origin_network(request, limits_proxies(gateway->limits))};
@@ -161,56 +159,17 @@ static void admit(void *context, struct http_request *request) {
         memcpy(call->values, admission->match.values, sizeof call->values);
 }
 
-static void serve(struct request_admission *request);
-
-static void path_user_found(void *context, int code, int64_t user, const char *external) {
-    struct request_admission *admission = http_state(context);
-    struct path_value *values = admission->call.values;
-    for (size_t i = 0; i < PATH_VALUES_MAX; i++)
-        if (values[i].external && values[i].size == strlen(external) &&
-            !memcmp(values[i].text, external, values[i].size))
-            values[i] = (struct path_value){.user = user, .id = -1};
-    if (code)
-        owners_away(context, RETRY_AFTER_S);
-    else if (user < 0)
-        http_problem(context, 404, "no_user", "nobody has signed in with this id", 0);
-    else
-        serve(admission);
-}
-
-/* Users of the path who are known by texts are looked up first, one after the other. */
-static void serve(struct request_admission *request) {
-    const struct path_value *values = request->call.values;
-    char external[EXTERNAL_ID_SIZE];
-    size_t i = 0;
-    while (i < PATH_VALUES_MAX && !values[i].external) i++;
-    if (i == PATH_VALUES_MAX) {
-        request->match.endpoint->handle(request->match.state, &request->call);
-        return;
-    }
-    memcpy(external, values[i].text, values[i].size);
-    external[values[i].size] = '\0';
-    sign_ins_find(request->gateway->sign_ins, external, request->call.request, path_user_found);
-}
-
-static void signed_in(void *context, int code, int64_t user, const char *external) {
-    struct request_admission *admission = http_state(context);
-    admission->call.claims.user = user;
-    if (code)
-        owners_away(context, RETRY_AFTER_S);
-    else
-        serve(admission);
+static void call_endpoint(struct http_request *request) {
+    const struct request_admission *admission = http_state(request);
+    admission->match.endpoint->handle(admission->match.state, &admission->call);
 }
 
 /* Nothing is done in a user's name before the number is known to be the right one. Budgets count it already. */
 static void handle(void *context, struct http_request *request) {
     const struct gateway *gateway = context;
     struct request_admission *admission = http_state(request);
-    struct auth_claims *claims = &admission->call.claims;
-    if (admission->match.endpoint->needs == NEEDS_NOTHING || sign_ins_know(gateway->sign_ins, claims))
-        serve(admission);
-    else
-        sign_ins_ask(gateway->sign_ins, claims->external, request, signed_in);
+    sign_in_settle(gateway->sign_ins, &admission->call, admission->match.endpoint->needs != NEEDS_NOTHING,
+                   call_endpoint);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {

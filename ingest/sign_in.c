@@ -24,15 +24,75 @@ static void get_me(void *state, const struct call *call) {
     reply(call->request, call->claims.user, call->claims.external);
 }
 
+static void reply_none(struct http_request *request) {
+    http_problem(request, 404, "no_user", "nobody has signed in with this id", 0);
+}
+
 static void found(void *context, int code, int64_t user, const char *external) {
     struct http_request *request = context;
     if (code)
         owners_away(request, RETRY_AFTER_S);
     else if (user < 0)
-        http_problem(request, 404, "no_user", "nobody has signed in with this id", 0);
+        reply_none(request);
     else
         reply(request, user, external);
 }
+
+/* ---- the users of a call ---- */
+
+struct settling {
+    struct sign_ins *sign_ins;
+    struct call *call;
+    void (*go_on)(struct http_request *request);
+};
+
+static void path_user_found(void *context, int code, int64_t user, const char *external) {
+    struct settling *settling = context;
+    struct path_value *values = settling->call->values;
+    for (size_t i = 0; i < PATH_VALUES_MAX; i++)
+        if (values[i].external && values[i].size == strlen(external) &&
+            !memcmp(values[i].text, external, values[i].size))
+            values[i] = (struct path_value){.user = user, .id = -1};
+    if (code)
+        owners_away(settling->call->request, RETRY_AFTER_S);
+    else if (user < 0)
+        reply_none(settling->call->request);
+    else
+        sign_in_settle(settling->sign_ins, settling->call, false, settling->go_on);
+    free(settling);
+}
+
+static void caller_found(void *context, int code, int64_t user, const char *external) {
+    struct settling *settling = context;
+    settling->call->claims.user = user;
+    if (code)
+        owners_away(settling->call->request, RETRY_AFTER_S);
+    else
+        sign_in_settle(settling->sign_ins, settling->call, false, settling->go_on);
+    free(settling);
+}
+
+void sign_in_settle(struct sign_ins *sign_ins, struct call *call, bool caller,
+                    void (*go_on)(struct http_request *request)) {
+    const struct path_value *values = call->values;
+    const struct settling settling = {sign_ins, call, go_on};
+    char external[EXTERNAL_ID_SIZE];
+    size_t i = 0;
+    if (caller && !sign_ins_know(sign_ins, &call->claims)) {
+        sign_ins_ask(sign_ins, call->claims.external, MEM_NEW(&settling), caller_found);
+        return;
+    }
+    while (i < PATH_VALUES_MAX && !values[i].external) i++;
+    if (i == PATH_VALUES_MAX) {
+        go_on(call->request);
+        return;
+    }
+    memcpy(external, values[i].text, values[i].size);
+    external[values[i].size] = '\0';
+    sign_ins_find(sign_ins, external, MEM_NEW(&settling), path_user_found);
+}
+
+/* ---- one ---- */
 
 static void get_external(void *state, const struct call *call) {
     const struct path_value *value = &call->values[0];

@@ -54,7 +54,8 @@ def test_other_bodies_are_refused(body):
 def test_every_kind_of_the_contract_is_read():
     notices, unknown = read(
         FOLLOW, {**FOLLOW, 'id': 'b', 'what': 'mention', 'subject': 'post:123'}, {**FOLLOW, 'id': 'c', 'what': 'reply', 'subject': 'post:123', 'comment': '12'},
-        {'id': '1785500000000.7.9', 'user': 7, 'what': 'approach', 'from': 9, 'subject': None, 'comment': None, 'friend': 9, 'distance_m': 431.5, 'time': 1785500000000})
+        {'id': '1785500000000.7.9', 'user': 7, 'what': 'approach', 'from': 9, 'subject': None, 'comment': None,
+         'friend': 9, 'distance_m': 431.5, 'time': 1785500000000})
     assert unknown == 0
     assert [(notice.what, notice.user, notice.sender, notice.subject, notice.comment) for notice in notices] == [
         ('follow', 7, 9, None, None), ('mention', 7, 9, 'post:123', None), ('reply', 7, 9, 'post:123', '12'), ('approach', 7, 9, None, None)]

@@ -135,6 +135,8 @@ finish:
     return code;
 }
 
+static void rest(void) { nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL); }
+
 /* Until every broker that we ask knows the new topics. */
 static int wait_for_all(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
     for (;;) {
@@ -145,7 +147,7 @@ static int wait_for_all(struct shape *shape, struct kafka_admin *admin, int64_t 
         if (code || !missing) return code;
         if (!kafka_remaining_ms(deadline))
             return error_set(error, -ENOENT, "%s was created and does not show", missing->name);
-        nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL);
+        rest();
     }
 }
 
@@ -204,7 +206,7 @@ static int alter(struct kafka_admin *admin, rd_kafka_ConfigResource_t **changes,
     return code;
 }
 
-static int settle(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
+static int settle_once(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
     rd_kafka_ConfigResource_t **asked = mem_zero(shape->count + 1, sizeof *asked);
     rd_kafka_ConfigResource_t **changes = mem_zero(shape->count + 1, sizeof *changes);
     size_t change_count = 0;
@@ -234,6 +236,13 @@ finish:
     rd_kafka_ConfigResource_destroy_array(changes, change_count);
     free(asked);
     free(changes);
+    return code;
+}
+
+/* Another broker may be asked than the one that showed the new topics, and not know them yet. */
+static int settle(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
+    int code;
+    while ((code = settle_once(shape, admin, deadline, error)) == -ENOENT && kafka_remaining_ms(deadline)) rest();
     return code;
 }
 

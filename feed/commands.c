@@ -59,7 +59,8 @@ static int read_directory(struct feed_commands *commands, const struct kafka_rec
     int code = event_decode_directory_command(commands->codec, record->value, record->value_size, &command, error);
     if (code) return code;
     const char *reason = directory_complaint(&command);
-    if (!reason && hash_user_partition(directory_base(command.user), commands->options.partitions) != record->partition)
+    if (!reason &&
+        hash_user_partition(external_id_base(command.user), commands->options.partitions) != record->partition)
         reason = "not in the partition of the number";
     if (reason) return error_set(error, -EINVAL, "%s", reason);
     item->directory.user = command.user;

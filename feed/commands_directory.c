@@ -23,7 +23,7 @@ static int write_row(struct feed_commands *commands, int32_t partition, const ui
 int commands_decide_directory(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
     const struct directory_item *item = &((const struct command_item *)slot->item)->directory;
     uint8_t key[DIRECTORY_KEY_SIZE];
-    bytes_put_be64(key, (uint64_t)directory_base(item->user));
+    bytes_put_be64(key, (uint64_t)external_id_base(item->user));
     const struct directory_row *newest = overlay_find(commands->directory, key, sizeof key, NULL);
     struct directory_row row;
     int code = 0;
@@ -39,6 +39,6 @@ int commands_decide_directory(struct feed_commands *commands, const struct decid
 
 bool feed_commands_directory_read(const struct feed_commands *commands, int64_t user) {
     uint8_t key[DIRECTORY_KEY_SIZE];
-    bytes_put_be64(key, (uint64_t)directory_base(user));
+    bytes_put_be64(key, (uint64_t)external_id_base(user));
     return !overlay_find(commands->directory, key, sizeof key, NULL);
 }

@@ -102,7 +102,7 @@ struct table_store *directory_table(struct directory_store *directory) {
 int directory_row_of(struct directory_store *directory, int32_t partition, int64_t user, struct directory_row *row,
                      struct error *error) {
     uint8_t key[DIRECTORY_KEY_SIZE];
-    bytes_put_be64(key, (uint64_t)directory_base(user));
+    bytes_put_be64(key, (uint64_t)external_id_base(user));
     *row = (struct directory_row){.count = 0};
     int code = table_store_get(directory->table, partition, key, sizeof key, &directory->value, error);
     return code <= 0 ? code : read_row(directory, directory->value.data, directory->value.size, row, error);

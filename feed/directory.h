@@ -34,9 +34,6 @@ int64_t directory_number(const struct directory_row *row, const char *external);
 /* The text of a number in its row; NULL: it has none. */
 const char *directory_external(const struct directory_row *row, int64_t user);
 
-/* The number with the place 0 of the same row. */
-static inline int64_t directory_base(int64_t user) { return user - user % EXTERNAL_ID_PLACES; }
-
 /* The rules. False: the row stays as it is; also if all places are taken. */
 bool directory_sign_in(struct directory_row *row, const char *external);
 bool directory_forget(struct directory_row *row, int64_t user);

@@ -1,4 +1,4 @@
-/* What waits to be pushed to notify.url (feed/pushing.h): a window of bounded size over records of several courses (a partition
+/* Records that wait to be pushed to notify.url (feed/pushing.h): a window of bounded size over records of several courses (a partition
  * each), in the order in which they came.
  *
  *     course 3:  ... pushed | 907 912 940 in the window | not taken, as there was no room ...

@@ -6,15 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "feed/blocks.h"
 #include "feed/feed_private.h"
 #include "feed/push_window.h"
-#include "json/json.h"
 #include "service/http_client.h"
-#include "service/poster.h"
 
 enum {
     WINDOW = 65536,  /* records: 6 MB */
@@ -45,7 +41,7 @@ struct pushing {
 };
 
 int pushing_check(const struct feed_settings *settings, struct error *error) {
-    int code = poster_check_url("notify.url", settings->notify_url, error);
+    int code = http_check_url("notify.url", settings->notify_url, error);
     if (code) return code;
     if (*settings->notify_key && strlen(settings->notify_key) < KEY_MIN)
         return error_set(error, -EINVAL, "notify.key: must have at least %d bytes", KEY_MIN);
@@ -74,26 +70,14 @@ static int notice_wanted(struct pushing *pushing, int32_t partition, const struc
     return 1;
 }
 
-static void put_notice(struct pushing *pushing, const struct notice_key *key, const struct notice *notice) {
-    struct buffer *body = &pushing->body;
+static void put_notice(struct buffer *body, const struct notice_key *key, const struct notice *notice) {
     buffer_string(body, "{\"id\":\"");
     notice_id_put(body, key);
-    buffer_format(body, "\",\"user\":%" PRId64 ",\"what\":\"%s\",\"from\":%" PRId64 ",\"subject\":", key->user,
-                  NOTICE_WORDS[key->kind], notice->user);
-    if (notice->subject.size)
-        json_put_text(body, notice->subject.data, notice->subject.size);
-    else
-        buffer_string(body, "null");
-    buffer_string(body, ",\"comment\":");
-    if (notice->comment)
-        buffer_format(body, "\"%" PRId64 "\"", notice->comment);
-    else
-        buffer_string(body, "null");
-    if (key->kind == NOTICE_OF_APPROACH) {
-        buffer_format(body, ",\"friend\":%" PRId64 ",\"distance_m\":", notice->user);
-        json_put_fixed1(body, (double)notice->distance_dm / 10);
-    }
-    buffer_format(body, ",\"time\":%" PRId64 "}", key->time);
+    buffer_format(body, "\",\"user\":%" PRId64 ",\"what\":\"%s\",\"from\":%" PRId64, key->user, NOTICE_WORDS[key->kind],
+                  notice->user);
+    if (key->kind == NOTICE_OF_APPROACH) buffer_format(body, ",\"friend\":%" PRId64, notice->user);
+    notice_put_about(body, key, notice);
+    buffer_byte(body, '}');
 }
 
 /* Adds the item to the body if it is wanted now. */
@@ -109,7 +93,7 @@ static int add(struct pushing *pushing, const struct push_item *item, int64_t no
     if (code > 0) code = notices_shown_is(&feed->notices_shown, partition, &item->key, notice.user, &wanted, error);
     if (code || !wanted) return code;
     if (pushing->items++) buffer_byte(&pushing->body, ',');
-    put_notice(pushing, &item->key, &notice);
+    put_notice(&pushing->body, &item->key, &notice);
     return 0;
 }
 
@@ -146,7 +130,7 @@ static void read_again(struct pushing *pushing) {
         tasks_repeat(pushing->feed->tasks, &TOPIC_NOTICES, (int32_t)course, offset);
 }
 
-/* What was looked at is done. */
+/* The records that were looked at are done. */
 static void done(struct pushing *pushing) {
     push_window_pop(pushing->window, pushing->looked);
     pushing->pushed += pushing->items;

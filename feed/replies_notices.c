@@ -1,7 +1,6 @@
 #include <inttypes.h>
 
 #include "feed/replies_private.h"
-#include "json/json.h"
 #include "users/notice.h"
 
 /* A page of notices while it is put together. */
@@ -26,22 +25,9 @@ static bool is_shown(struct notice_page *page, const struct notice_key *key, int
 static void put_notice(struct buffer *body, const struct notice_key *key, const struct notice *notice) {
     buffer_string(body, "{\"id\":\"");
     notice_id_put(body, key);
-    buffer_format(body, "\",\"what\":\"%s\",\"user\":%" PRId64 ",\"subject\":", NOTICE_WORDS[key->kind], notice->user);
-    if (notice->subject.size)
-        json_put_text(body, notice->subject.data, notice->subject.size);
-    else
-        buffer_string(body, "null");
-    buffer_string(body, ",\"comment\":");
-    if (notice->comment)
-        replies_put_id(body, notice->comment);
-    else
-        buffer_string(body, "null");
-    buffer_format(body, ",\"time\":%" PRId64, key->time);
+    buffer_format(body, "\",\"what\":\"%s\",\"user\":%" PRId64, NOTICE_WORDS[key->kind], notice->user);
+    notice_put_about(body, key, notice);
     if (key->kind == NOTICE_OF_LIKE) buffer_format(body, ",\"likes\":%" PRId64, notice->likes);
-    if (key->kind == NOTICE_OF_APPROACH) {
-        buffer_string(body, ",\"distance_m\":");
-        json_put_fixed1(body, (double)notice->distance_dm / 10);
-    }
     buffer_byte(body, '}');
 }
 

@@ -38,6 +38,14 @@ static void found(void *context, int code, int64_t user, const char *external) {
         reply(request, user, external);
 }
 
+/* Of a text that external_id_is. */
+static void find(struct sign_ins *sign_ins, const struct path_value *value, void *context, sign_ins_answer *done) {
+    char external[EXTERNAL_ID_SIZE];
+    memcpy(external, value->text, value->size);
+    external[value->size] = '\0';
+    sign_ins_find(sign_ins, external, context, done);
+}
+
 /* ---- the users of a call ---- */
 
 struct settling {
@@ -76,34 +84,26 @@ void sign_in_settle(struct sign_ins *sign_ins, struct call *call, bool caller,
                     void (*go_on)(struct http_request *request)) {
     const struct path_value *values = call->values;
     const struct settling settling = {sign_ins, call, go_on};
-    char external[EXTERNAL_ID_SIZE];
     size_t i = 0;
     if (caller && !sign_ins_know(sign_ins, &call->claims)) {
         sign_ins_ask(sign_ins, call->claims.external, MEM_NEW(&settling), caller_found);
         return;
     }
     while (i < PATH_VALUES_MAX && !values[i].external) i++;
-    if (i == PATH_VALUES_MAX) {
+    if (i < PATH_VALUES_MAX)
+        find(sign_ins, &values[i], MEM_NEW(&settling), path_user_found);
+    else
         go_on(call->request);
-        return;
-    }
-    memcpy(external, values[i].text, values[i].size);
-    external[values[i].size] = '\0';
-    sign_ins_find(sign_ins, external, MEM_NEW(&settling), path_user_found);
 }
 
 /* ---- one ---- */
 
 static void get_external(void *state, const struct call *call) {
     const struct path_value *value = &call->values[0];
-    char external[EXTERNAL_ID_SIZE];
-    if (!state || !external_id_is(value->text, value->size)) {
+    if (state && external_id_is(value->text, value->size))
+        find(state, value, call->request, found);
+    else
         http_problem(call->request, 404, "no_user", "no user has such an id", 0);
-        return;
-    }
-    memcpy(external, value->text, value->size);
-    external[value->size] = '\0';
-    sign_ins_find(state, external, call->request, found);
 }
 
 /* ---- many ---- */

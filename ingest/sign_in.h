@@ -1,4 +1,4 @@
-/* What the gateway says about signing in: who the caller is, and the numbers of users whom a sign-in provider knows by texts. */
+/* Signing in at the gateway: who the caller is, and the numbers of users whom a sign-in provider knows by texts. */
 #pragma once
 
 #include "ingest/endpoints.h"

@@ -8,7 +8,6 @@
 #include "folding/word_list.h"
 #include "json/json.h"
 #include "service/http_client.h"
-#include "service/poster.h"
 
 enum { PENDING_MAX = 500, FAILURES_MAX = 5, REST_MS = 10000, OK = 200 };
 
@@ -38,7 +37,7 @@ static int read_list(const char *path, struct word_list **words, struct error *e
 
 int text_filter_check(const struct ingest_settings *settings, struct error *error) {
     struct word_list *words;
-    int code = poster_check_url("moderation.filter.url", settings->filter_url, error);
+    int code = http_check_url("moderation.filter.url", settings->filter_url, error);
     if (!code) code = read_list(settings->words_file, &words, error);
     if (!code) word_list_free(words);
     return code;

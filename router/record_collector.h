@@ -38,7 +38,7 @@ int record_collector_batch(void *collector, int32_t route, const void *bytes, si
 int record_collector_leave(struct record_collector *collector, int64_t user, int64_t opted, int64_t time,
                            uint64_t ticket);
 
-/* What a user is to be told of: nobody hears whether it was stored. */
+/* A notice to a user: nobody hears whether it was stored. */
 int record_collector_approach(struct record_collector *collector, const struct approach *approach);
 
 /* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */

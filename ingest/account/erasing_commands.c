@@ -111,7 +111,7 @@ static void give_up_handle(struct erasure *erasure) {
 
 /* The number of a sign-in provider's text loses it. */
 static void forget_external(struct erasure *erasure) {
-    int64_t base = erasure->user - erasure->user % EXTERNAL_ID_PLACES;
+    int64_t base = external_id_base(erasure->user);
     struct directory_command command = {.kind = DIRECTORY_COMMAND_FORGET, .user = erasure->user, .external = {"", 0}};
     struct buffer record = {0};
     event_encode_directory_command(&record, &command);

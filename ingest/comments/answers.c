@@ -117,7 +117,7 @@ static bool put_comment(const struct comment_wish *wish, struct buffer *body, st
     return good;
 }
 
-/* Likes from the outcome to the answer. Whoever may not see the post may take a like back all the same, and is told that there is no post. */
+/* Likes from the outcome to the answer. A user who may not see the post may take a like back all the same, and is told that there is no post. */
 struct likes_answer {
     struct http_request *request;
     enum answer_form form;

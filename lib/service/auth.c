@@ -283,7 +283,7 @@ static int choose_key(const struct auth *auth, const char *algorithm, const char
     return 0;
 }
 
-/* Tokens of access (RFC 9068) and those that do not say what they are. What says that it is something else, as a token of logout does, is no
+/* Tokens of access (RFC 9068) and those that do not say what they are. A token that says that it is something else, as one of logout does, is no
  * token here. */
 static bool is_known_type(const char *type) {
     static const char APPLICATION[] = "application/";

@@ -5,7 +5,7 @@
 #include "json/json.h"
 #include "service/auth.h"
 
-/* What must hold of them. Its texts are lent. */
+/* These must hold of them. The texts are lent. */
 struct claim_rules {
     const char *audience, *audience_claim, *issuer, *user_claim; /* as in auth_options; no NULL */
     bool directory;

@@ -17,5 +17,8 @@ enum { EXTERNAL_ID_PLACES = 4 };
 bool external_id_is(const char *text, size_t size);
 int64_t external_id_number(const char *text); /* with the place 0 */
 
+/* The number with the place 0 of the same hash. */
+static inline int64_t external_id_base(int64_t user) { return user - user % EXTERNAL_ID_PLACES; }
+
 /* Whether a number may be a text's. */
 static inline bool external_id_is_number(int64_t user) { return user >> 52 == 1; }

@@ -1,10 +1,10 @@
 #include <curl/curl.h>
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "service/hmac.h"
 #include "service/http_client.h"
 
 enum { REPLY_MAX = 16 * 1024 * 1024, IDLE_CONNECTIONS = 64 };
@@ -36,6 +36,12 @@ struct http_client {
     bool delivering; // in the callbacks of what is done
     bool closing;
 };
+
+int http_check_url(const char *setting, const char *url, struct error *error) {
+    if (*url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return error_set(error, -EINVAL, "%s %s: must begin with http:// or https://", setting, url);
+    return 0;
+}
 
 static size_t reply_append(char *bytes, size_t size, size_t count, void *context) {
     struct fetch *fetch = context;
@@ -208,7 +214,7 @@ static void set_options(struct fetch *fetch, const char *method, const char *url
     // Peers are asked directly, whatever the environment says about proxies.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    // What is given up while a name is looked up would wait for the name server, and the loop with it.
+    // A question that is given up while a name is looked up would wait for the name server, and the loop with it.
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, reply_append);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
@@ -248,13 +254,11 @@ void http_post_signed(struct http_client *client, const char *url, const char *k
                       int timeout_ms,
                       void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                       void *context) {
-    uint8_t digest[EVP_MAX_MD_SIZE];
+    uint8_t digest[HMAC_SIZE];
     struct buffer signature = {0};
-    size_t size = 0;
-    if (*key && !EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, strlen(key), body->data, body->size, digest,
-                           sizeof digest, &size))
+    if (*key && !hmac_sha256(key, strlen(key), body->data, body->size, digest))
         abort(); // out of memory, which base/mem.h cannot see here
-    for (size_t i = 0; i < size; i++) buffer_format(&signature, "%02x", digest[i]);
+    for (size_t i = 0; *key && i < sizeof digest; i++) buffer_format(&signature, "%02x", digest[i]);
     begin(client, "POST", url, NULL, *key ? buffer_cstring(&signature) : NULL, body, timeout_ms, done, context);
     buffer_free(&signature);
 }

@@ -2,7 +2,11 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/loop.h"
+
+/* Checks that requests can go there: -EINVAL, with the setting's name in the reason. "" is fine. */
+int http_check_url(const char *setting, const char *url, struct error *error);
 
 struct http_client;
 struct http_client *http_client_new(uv_loop_t *loop);

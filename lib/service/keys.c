@@ -2,9 +2,9 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "service/http_client.h"
 #include "service/internal.h"
 #include "service/jwks_fetch.h"
-#include "service/poster.h"
 
 enum { FILE_LOOK_MS = 1000, FETCH_LOOK_MS = 200, FIRST_FETCH_MS = 3000 };
 
@@ -54,7 +54,7 @@ static void keys_look(void *context) {
 static int make(const struct service_settings *settings, struct auth **auth, struct error *error) {
     if (*settings->auth_jwks_file && *settings->auth_jwks_url)
         return error_set(error, -EINVAL, "auth.jwks.file and auth.jwks.url cannot both be set");
-    int code = poster_check_url("auth.jwks.url", settings->auth_jwks_url, error);
+    int code = http_check_url("auth.jwks.url", settings->auth_jwks_url, error);
     if (code) return code;
     return auth_new(
         &(struct auth_options){

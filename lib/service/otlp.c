@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "http/field.h"
+#include "service/http_client.h"
 #include "service/poster.h"
 
 enum { GATHER_MS = 1000 };
@@ -44,7 +45,7 @@ static int add_header(void *context, const char *name, const char *value) {
 }
 
 int otlp_check(const char *url, const char *headers, struct error *error) {
-    int code = poster_check_url("otlp.url", url, error);
+    int code = http_check_url("otlp.url", url, error);
     return code ? code : each_header(headers, accept_header, NULL, error);
 }
 

@@ -27,12 +27,6 @@ struct poster {
     atomic_int_fast64_t end_us; /* the process ends then, clock_monotonic_us; 0: it does not */
 };
 
-int poster_check_url(const char *setting, const char *url, struct error *error) {
-    if (*url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return error_set(error, -EINVAL, "%s %s: must begin with http:// or https://", setting, url);
-    return 0;
-}
-
 /* ---- the poster's thread ---- */
 
 static size_t ignore(char *bytes, size_t size, size_t count, void *context) { return size * count; }

@@ -21,9 +21,6 @@ struct poster_options { /* all of it is longer-lived */
     void (*write)(const void *context, struct buffer *body, const void *items, size_t count);
 };
 
-/* Checks that posts can go there: -EINVAL, with the setting's name in the reason. "" is fine. */
-int poster_check_url(const char *setting, const char *url, struct error *error);
-
 struct poster *poster_new(const struct poster_options *options); /* of a URL that was checked */
 void poster_add_header(struct poster *poster, const char *name, const char *value);
 void poster_start(struct poster *poster); /* no header is added any more */

@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "service/hmac.h"
 
 enum { NONCE = 12, TAG = 16, OVERHEAD = NONCE + TAG };
 
 bool seal_of(const char *peer_token, const char *use, struct seal *seal) {
-    size_t size;
-    return EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, peer_token, strlen(peer_token), (const uint8_t *)use,
-                     strlen(use), seal->key, sizeof seal->key, &size) != NULL;
+    return hmac_sha256(peer_token, strlen(peer_token), use, strlen(use), seal->key);
 }
 
 /* A nonce of chance: a key may close 2^32 texts before two of them are likely to be the same. */

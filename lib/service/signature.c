@@ -7,15 +7,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "service/hmac.h"
+
 enum { ES256_NUMBER = 32 /* bytes of each of the two */, DER_MAX = 80 };
 
 static bool hs256(const void *key, size_t key_size, const void *text, size_t size, const void *signature,
                   size_t signature_size) {
-    uint8_t digest[EVP_MAX_MD_SIZE];
-    size_t digest_size = 0;
-    return EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, key_size, text, size, digest, sizeof digest,
-                     &digest_size) &&
-           signature_size == digest_size && !CRYPTO_memcmp(signature, digest, digest_size);
+    uint8_t digest[HMAC_SIZE];
+    return hmac_sha256(key, key_size, text, size, digest) && signature_size == sizeof digest &&
+           !CRYPTO_memcmp(signature, digest, sizeof digest);
 }
 
 /* A token has the two numbers of a signature one behind the other, OpenSSL wants them in DER. Returns the size, 0: they are none. */

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "json/json.h"
 
 enum { TIME_AT = 8, KIND_AT = 16, NUMBER_AT = 17 };
 enum { NOTICE_V1 = 26, NOTICE_V1_LACKS = 2 /* likes and distance: 0 */ };
@@ -70,6 +71,22 @@ bool notice_id_read(const char *text, struct notice_key *key) {
     key->kind = (enum notice_kind)kind;
     key->number = number;
     return true;
+}
+
+void notice_put_about(struct buffer *out, const struct notice_key *key, const struct notice *notice) {
+    buffer_string(out, ",\"subject\":");
+    if (notice->subject.size)
+        json_put_text(out, notice->subject.data, notice->subject.size);
+    else
+        buffer_string(out, "null");
+    if (notice->comment)
+        buffer_format(out, ",\"comment\":\"%" PRId64 "\"", notice->comment);
+    else
+        buffer_string(out, ",\"comment\":null");
+    buffer_format(out, ",\"time\":%" PRId64, key->time);
+    if (key->kind != NOTICE_OF_APPROACH) return;
+    buffer_string(out, ",\"distance_m\":");
+    json_put_fixed1(out, (double)notice->distance_dm / 10);
 }
 
 void notice_encode(struct buffer *out, const struct notice *notice) {

@@ -37,6 +37,9 @@ bool notice_key_read(const void *bytes, size_t size, struct notice_key *key);
 void notice_id_put(struct buffer *out, const struct notice_key *key);
 bool notice_id_read(const char *text, struct notice_key *key);
 
+/* Appends the members "subject", "comment", "time" and, of an approach, "distance_m" of the JSON of a notice: ',"subject":...'. */
+void notice_put_about(struct buffer *out, const struct notice_key *key, const struct notice *notice);
+
 /* Appends its record. The first three kinds are written as processes of the release before can read them. */
 void notice_encode(struct buffer *out, const struct notice *notice);
 

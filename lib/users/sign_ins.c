@@ -68,12 +68,16 @@ void sign_ins_free(struct sign_ins *sign_ins) {
 
 static size_t slot_of(const char *external) { return hash_fold((uint64_t)external_id_number(external)) % SLOTS; }
 
-bool sign_ins_know(const struct sign_ins *sign_ins, struct auth_claims *claims) {
-    if (!claims->external[0]) return true;
-    const struct known_user *known = sign_ins ? &sign_ins->slots[slot_of(claims->external)] : NULL;
-    if (!known || !known->external || strcmp(known->external, claims->external) != 0) return false;
-    claims->user = known->user;
+/* False: it is not remembered. */
+static bool recall(const struct sign_ins *sign_ins, const char *external, int64_t *user) {
+    const struct known_user *known = sign_ins ? &sign_ins->slots[slot_of(external)] : NULL;
+    if (!known || !known->external || strcmp(known->external, external) != 0) return false;
+    *user = known->user;
     return true;
+}
+
+bool sign_ins_know(const struct sign_ins *sign_ins, struct auth_claims *claims) {
+    return !claims->external[0] || recall(sign_ins, claims->external, &claims->user);
 }
 
 static void remember(struct sign_ins *sign_ins, const char *external, int64_t user) {
@@ -97,9 +101,9 @@ static void answered(void *context, int code, unsigned status, const char *text,
 }
 
 static void ask(struct sign_ins *sign_ins, const char *external, bool decides, void *context, sign_ins_answer *done) {
-    const struct known_user *known = &sign_ins->slots[slot_of(external)];
-    if (known->external && !strcmp(known->external, external)) {
-        done(context, 0, known->user, external);
+    int64_t user;
+    if (recall(sign_ins, external, &user)) {
+        done(context, 0, user, external);
         return;
     }
     if (!sign_ins->feeds || sign_ins->waiting == WAITING_MAX) {

@@ -104,7 +104,7 @@ def test_a_user_signs_in_and_is_a_number(people):
 
 
 def test_paths_take_texts(people):
-    """What people do in their first five minutes, each known to the others by a text alone."""
+    """People do what they do in their first five minutes, each known to the others by a text alone."""
     ada, ben = fresh(), fresh()
     a, b = people.http(ada), people.http(ben)
     numbers = {external: people.me(external)['user'] for external in (ada, ben)}

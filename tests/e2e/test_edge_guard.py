@@ -27,7 +27,7 @@ from harness.certificate import Certificate
 from harness.cluster import build_folder
 from harness.edge import Stage, move
 from harness.geo import HOME, at
-from harness.http import Http
+from harness.jwks import takers
 from harness.phone import Phone
 from harness.ports import free_port
 from harness.processes import clean_environment
@@ -201,16 +201,8 @@ def test_keys_rotate_under_gateway_and_edge(make_cluster, user, tmp_path):
 
     def taken(token) -> bool:
         """By gateway and edge alike."""
-        answer = Http(cluster.http_url, token).get('/v1/profile')
-        with cluster.phone(user, token=token) as phone:
-            phone.hello(*HOME, wait=False)
-            try:
-                phone.expect('welcome', 5)
-                edge = True
-            except AssertionError:
-                assert phone.wait_closed() == 1008
-                edge = False
-        assert edge == (answer.status_code != 401), answer.text
+        gateway, edge = takers(cluster, user, token)
+        assert edge == gateway
         return edge
 
     forged = [rotating.token('old', user, key=rotating.keys['new'][1], algorithm='ES256'),

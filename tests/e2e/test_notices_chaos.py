@@ -69,7 +69,7 @@ class Town:
             self.post(user, self.chance)
 
     def post(self, user, chance):
-        # Who may not see a post is not shown the notice.
+        # A user who may not see a post is not shown the notice.
         mentioned = chance.choice([other for other in self.users if other != user]) if chance.random() < 0.5 and user not in self.private else None
         text = f'hello @chaos_{mentioned}' if mentioned else 'hello'
         post = self.ask(user, 'POST', '/v1/posts', {201}, json={'text': text, 'key': f'{user}-{chance.random()}'})['id']

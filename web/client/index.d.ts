@@ -405,7 +405,7 @@ export interface User extends WholeProfile {
  * approach: a friend who has come near while I had no session. */
 export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like' | 'approach';
 
-/** What somebody does that is about me; many of one day that are alike are one. */
+/** Somebody does something that is about me; many such things of one day that are alike are one. */
 export interface Notice {
     /** The same event has the same one. */
     readonly id: string;

@@ -56,7 +56,7 @@ export class NoticePreferences {
         if (!error) this.#show(preferences);
     }
 
-    /** What was wished is not so: shows what is. */
+    /** The wish was not carried out: shows what holds. */
     async #again() {
         const wish = this.#wishes;
         const preferences = await this.#api()?.getNoticePreferences().catch(() => null);

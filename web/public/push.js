@@ -1,5 +1,5 @@
 // Whether I am told while the page is closed: the switch, and this browser's subscription, which the receiver of web.push.url has (see
-// clients/python-push). What comes then is shown by sw.js.
+// clients/python-push). sw.js shows the notifications that come then.
 
 import { make, setText } from './dom.js';
 import { language, t } from './texts.js';

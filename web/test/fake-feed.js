@@ -30,7 +30,7 @@ export class FakeFeed {
     asking = new Set();
     /** Who follows me, who asks to, and who sees my posts. */
     followers = new Set();
-    /** Who follow everybody else. */
+    /** These follow everybody else. */
     known = new Set();
     requests = new Set();
     visibility = 'everybody';

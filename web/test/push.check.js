@@ -61,7 +61,7 @@ async function beside({ closed = true } = {}) {
 const worker = () => context.serviceWorkers()[0];
 const shown = () => worker().evaluate(async () => (await self.registration.getNotifications()).map(({ title, tag, lang, data }) => ({ title, tag, lang, ...data })));
 const message = (title, more) => ({ title, tag: 'a', lang: 'en', time: Date.now(), opens: { user: '1003' }, ...more });
-/** What the browser itself says of the receiver at another address, and of what it cannot. */
+/** The browser itself says this of the receiver at another address, and of what it cannot. */
 const unexpected = () => complaints.filter((text) => !/^request to \S+\/push\/|incognito mode/.test(text));
 /** A click on the notification of that tag: the browser lets nobody but a person open windows. @returns {Promise<string[]>} what was opened */
 const click = (tag) =>

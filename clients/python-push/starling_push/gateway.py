@@ -1,4 +1,4 @@
-"""What the receiver asks starling: who somebody is who wants to be told, and names. Any thread may call."""
+"""The receiver asks starling who somebody is who wants to be told, and for names. Any thread may call."""
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""What starling posts to notify.url: signed, and read strictly. Times are milliseconds since the epoch."""
+"""Posts of starling to notify.url: signed, and read strictly. Times are milliseconds since the epoch."""
 from __future__ import annotations
 
 import hashlib

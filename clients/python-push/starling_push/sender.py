@@ -88,7 +88,7 @@ class Sender:
             lane.wake()
 
     def stop(self) -> None:
-        """What is being sent is sent, or stays in the store."""
+        """Messages that are being sent are sent, or stay in the store."""
         for lane in self._lanes:
             lane.end()
         for lane in self._lanes:
@@ -132,7 +132,7 @@ class _Lane:
                     self._busy.add(message.subscription.endpoint)
                     return message
                 due = self._store.due(self._service)
-                # What is due is being sent, or nothing is: then somebody wakes us.
+                # Messages that are due are being sent, or none is due: then somebody wakes us.
                 wait = None if due is None or due <= now * 1000 else due / 1000 - now
                 self._changed.wait(wait)
         return None
@@ -207,7 +207,7 @@ class _Lane:
 
 
 def compose(message: Message, name: str | None) -> bytes:
-    """What the page's service worker reads (web/public/sw.js)."""
+    """The page's service worker reads this (web/public/sw.js)."""
     notice = message.newest
     assert notice is not None
     opens: dict[str, str | None] = {'user': str(notice.sender)}

@@ -1,4 +1,4 @@
-"""What the receiver keeps, in one SQLite file: who is to be told where, which notices it has taken of late, and what is still to be sent.
+"""One SQLite file keeps who is to be told where, which notices the receiver has taken of late, and what is still to be sent.
 Any thread may call. A method that has returned has written to the disk. Times are milliseconds since the epoch."""
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Store:
     # sending
 
     def next(self, service: str, now: int, busy: Collection[str]) -> Message | None:
-        """What is due first at that push service, but for browsers that are being sent something."""
+        """The message that is due first at that push service, but for browsers that are being sent something."""
         with self._lock:
             for endpoint, topic, tries, version in self._db.execute(
                     f'SELECT endpoint, topic, tries, version FROM queue WHERE service = ? AND due <= ? AND endpoint NOT IN ({",".join("?" * len(busy))}) '
@@ -187,7 +187,7 @@ class Store:
             return found
 
     def sent(self, message: Message, now: int) -> None:
-        """Or given up. What has come to the topic meanwhile is sent later."""
+        """Or given up. A notice that has come to the topic meanwhile is sent later."""
         key = message.subscription.endpoint, message.topic
         with self._transaction() as db:
             db.execute('DELETE FROM queue WHERE endpoint = ? AND topic = ? AND version = ?', (*key, message.version))

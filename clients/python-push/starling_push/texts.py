@@ -1,4 +1,4 @@
-"""What people read, in the languages of the page (web/public/lang)."""
+"""Texts that people read, in the languages of the page (web/public/lang)."""
 from __future__ import annotations
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 DEFAULT = 'en'
 _MANY = 16  # starling tells of the first likes one by one, and later only whenever they have doubled: from here on nobody can count them
 
-# What one has done, and what several have.
+# Of one who has done so, and of several.
 _WORDS = {
     'en': {
         'follow': ('{who} follows you', '{who} follow you'),

@@ -1,4 +1,4 @@
-"""What goes to an index of packages: its files, its metadata, and a changelog that knows the version. Needs no network."""
+"""The package as an index of packages gets it: its files, its metadata, and a changelog that knows the version. Needs no network."""
 import os
 import pathlib
 import re

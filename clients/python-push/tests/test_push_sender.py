@@ -1,4 +1,4 @@
-"""What is sent where, and what comes of an answer. tests/e2e/test_push.py sends really."""
+"""Messages: where each is sent, and what comes of an answer. tests/e2e/test_push.py sends really."""
 import json
 import sqlite3
 import threading
@@ -82,7 +82,7 @@ class Names:
 
 @pytest.fixture
 def lane(tmp_path, monkeypatch):
-    """What one thread does, with a push service that answers what the test says: lane.answers."""
+    """One thread's work, with a push service that answers what the test says: lane.answers."""
     store, names = Store(tmp_path / 'push.db'), Names()
     one = Sender(store, names, Vapid(main.vapid_key(tmp_path / 'vapid.pem'), 'mailto:ops@example.org'), [SERVICE], rand=lambda: 1.0)._lanes[0]
     one.store, one.names, one.posted, one.answers = store, names, [], []

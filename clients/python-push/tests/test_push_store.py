@@ -1,4 +1,4 @@
-"""What is kept, for how long, and how much of it."""
+"""The store: for how long it keeps things, and how many."""
 import itertools
 
 import pytest

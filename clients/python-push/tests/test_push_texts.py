@@ -1,4 +1,4 @@
-"""What people read."""
+"""Texts that people read."""
 import pathlib
 import re
 

@@ -83,7 +83,7 @@ class ListedUser:
 
 @dataclass(frozen=True)
 class Notice:
-    """What somebody does that is about me; many of one day that are alike are one."""
+    """Somebody does something that is about me; many such things of one day that are alike are one."""
     id: str
     """The same event has the same one."""
     what: str

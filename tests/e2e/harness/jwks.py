@@ -14,7 +14,22 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from .broker import REPOSITORY
+from .geo import HOME
+from .http import Http
 from .processes import clean_environment
+
+
+def takers(cluster, user, token) -> tuple[bool, bool]:
+    """Whether gateway and edge take the token. An edge that does not closes with 1008."""
+    gateway = Http(cluster.http_url, token).get('/v1/profile').status_code != 401
+    with cluster.phone(user, token=token) as phone:
+        phone.hello(*HOME, wait=False)
+        try:
+            phone.expect('welcome', 5)
+        except AssertionError:
+            assert phone.wait_closed() == 1008
+            return gateway, False
+    return gateway, True
 
 
 def make_key(kind):

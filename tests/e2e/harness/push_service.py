@@ -44,7 +44,7 @@ class Browser:
         return {'endpoint': self.endpoint, 'keys': {'p256dh': encoded(point), 'auth': encoded(self.auth)}}
 
     def pushed(self) -> list[dict]:
-        """What this browser got so far."""
+        """The messages that this browser got so far."""
         return [one.text for one in self.service.pushed() if one.browser == self.name]
 
     def titles(self) -> list[str]:
@@ -66,7 +66,7 @@ class PushService(Answering):
         super().__init__(self._answer)
 
     def pushed(self) -> list[Pushed]:
-        """What was taken, in order."""
+        """The messages that were taken, in order."""
         with self._lock:
             return list(self._pushed)
 

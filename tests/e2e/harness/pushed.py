@@ -122,5 +122,5 @@ class Pushed:
             return dict(self._by_user[user])
 
     def acts(self, user) -> set:
-        """What happened to the user: {(what, from, subject, comment)}."""
+        """The events that the user is told of: {(what, from, subject, comment)}."""
         return {(item['what'], item['from'], item.get('subject'), item.get('comment')) for item in self.of(user).values()}

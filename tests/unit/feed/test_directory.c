@@ -6,7 +6,7 @@
 
 enum { PARTITIONS = 3 };
 
-/* What the rules see of texts with the same hash: their places count, whatever they are. */
+/* Texts with the same hash, as the rules see them: their places count, whatever they are. */
 static int64_t place_of(const struct directory_row *row, const char *external) {
     int64_t number = directory_number(row, external);
     return number < 0 ? -1 : number - external_id_number(external);

@@ -1,4 +1,4 @@
-/* What waits to be pushed: random histories of records, pushes and courses that begin anew, against a plain reckoning. */
+/* Records that wait to be pushed: random histories of records, pushes and courses that begin anew, against a plain reckoning. */
 #include "feed/push_window.h"
 #include "unit/kit/kit.h"
 

@@ -65,7 +65,7 @@ TEST(users_may_be_texts_to_be_looked_up) {
     assert_true(values[0].external && values[0].user == -1 && values[1].id == 7 && !values[2].external);
     assert_memory_equal(values[0].text, "auth0|5", values[0].size);
     assert_int_equal(values[2].user, 8);
-    /* What else is wrong cannot be mended by that. */
+    /* Nothing else that is wrong can be mended by that. */
     assert_int_equal(path_match("/a/{user}/{id:id}", "/a/auth0|5/x", values, &wrong, &error), -EINVAL);
     assert_string_equal(wrong, "bad_path");
 }

@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
-/** What somebody does that is about me; many of one day that are alike are one. */
+/** Somebody does something that is about me; many such things of one day that are alike are one. */
 public final class Notice extends Shown {
     /** The same event has the same one. */
     public final String id;

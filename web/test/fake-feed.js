@@ -224,7 +224,7 @@ export class FakeFeed {
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') return this.#people(this.following, after, limit);
         if (list === 'followers' && path.endsWith('/known')) return this.#people([...this.following].filter((user) => this.known.has(user)), after, limit, {});
-        if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : this.people.keys(), after, limit);
+        if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : [...this.people.keys()], after, limit);
         if (what === 'users' && !id) {
             const users = query.get('ids').split(',').map(Number);
             return [200, { items: users.map((user) => ({ user, ...this.profile(user), handle: this.#handleOf(user) ?? null })) }];

@@ -24,11 +24,6 @@ int64_t directory_number(const struct directory_row *row, const char *external) 
     return -1;
 }
 
-const char *directory_external(const struct directory_row *row, int64_t user) {
-    size_t place = (size_t)(user % EXTERNAL_ID_PLACES);
-    return place < row->count && row->externals[place][0] ? row->externals[place] : NULL;
-}
-
 bool directory_sign_in(struct directory_row *row, const char *external) {
     if (row->count == EXTERNAL_ID_PLACES || directory_number(row, external) >= 0) return false;
     strcpy(row->externals[row->count++], external);
@@ -36,8 +31,9 @@ bool directory_sign_in(struct directory_row *row, const char *external) {
 }
 
 bool directory_forget(struct directory_row *row, int64_t user) {
-    if (!directory_external(row, user)) return false;
-    row->externals[user % EXTERNAL_ID_PLACES][0] = '\0';
+    size_t place = (size_t)(user % EXTERNAL_ID_PLACES);
+    if (place >= row->count || !row->externals[place][0]) return false;
+    row->externals[place][0] = '\0';
     return true;
 }
 

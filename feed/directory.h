@@ -31,8 +31,6 @@ int directory_row_of(struct directory_store *directory, int32_t partition, int64
 
 /* The number of a text in its row; -1: it has none. */
 int64_t directory_number(const struct directory_row *row, const char *external);
-/* The text of a number in its row; NULL: it has none. */
-const char *directory_external(const struct directory_row *row, int64_t user);
 
 /* The rules. False: the row stays as it is; also if all places are taken. */
 bool directory_sign_in(struct directory_row *row, const char *external);

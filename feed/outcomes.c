@@ -24,7 +24,7 @@ enum waits_for {
     WAITS_WISH,
     WAITS_UNNAMED,
     WAITS_SIGNED_IN,
-    WAITS_EXTERNAL,
+    WAITS_EXTERNALS,
     WAITS_FEED
 };
 
@@ -120,17 +120,16 @@ static int signed_in_answer(const struct outcome_wait *wait, struct buffer *body
     return 1;
 }
 
-static int external_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
+static int externals_answer(const struct outcome_wait *wait, struct buffer *body, struct error *error) {
     struct directory_row row;
     int code = directory_row_of(wait->replies->options.directory, wait->partition, wait->user, &row, error);
     if (code) return code;
-    const char *external = directory_external(&row, wait->user);
-    buffer_string(body, "{\"external\":");
-    if (external)
-        json_put_text(body, external, strlen(external));
-    else
-        buffer_string(body, "null");
-    buffer_byte(body, '}');
+    buffer_string(body, "{\"externals\":[");
+    for (size_t i = 0; i < row.count; i++) {
+        if (i > 0) buffer_byte(body, ',');
+        json_put_text(body, row.externals[i], strlen(row.externals[i]));
+    }
+    buffer_string(body, "]}");
     return 1;
 }
 
@@ -153,7 +152,7 @@ static bool answer(struct outcome_wait *wait) {
     case WAITS_MODERATED: code = moderated_answer(wait, &body, &error); break;
     case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
     case WAITS_SIGNED_IN: code = signed_in_answer(wait, &body, &error); break;
-    case WAITS_EXTERNAL: code = external_answer(wait, &body, &error); break;
+    case WAITS_EXTERNALS: code = externals_answer(wait, &body, &error); break;
     case WAITS_FEED: break;
     }
     bool there = code != -EAGAIN;
@@ -202,7 +201,7 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_WISH:
     case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
     case WAITS_SIGNED_IN:
-    case WAITS_EXTERNAL: return feed_commands_directory_read(commands, wait->user);
+    case WAITS_EXTERNALS: return feed_commands_directory_read(commands, wait->user);
     case WAITS_FEED: break;
     }
     return false;
@@ -308,7 +307,7 @@ static const struct outcome_kind {
              {&ASK_MODERATED, WAITS_MODERATED, &TOPIC_POST_COMMANDS},
              {&ASK_WISH, WAITS_WISH, &TOPIC_NAME_COMMANDS},
              {&ASK_UNNAMED, WAITS_UNNAMED, &TOPIC_NAME_COMMANDS},
-             {&ASK_EXTERNAL, WAITS_EXTERNAL, &TOPIC_DIRECTORY_COMMANDS}};
+             {&ASK_EXTERNALS, WAITS_EXTERNALS, &TOPIC_DIRECTORY_COMMANDS}};
 
 void replies_outcome(void *context, struct http_request *request, const struct rpc_asked *asked) {
     struct replies *replies = context;

@@ -168,18 +168,18 @@ static void list(void *context, struct http_request *request, const struct rpc_a
 /* ---- questions ---- */
 
 static const struct rpc_handler HANDLERS[] = {
-    {&ASK_FEED, replies_feed, false},        {&ASK_OLDER, replies_older, false},
-    {&ASK_POSTS, replies_posts, false},      {&ASK_WRITTEN, replies_written, false},
-    {&ASK_USER, user_counts, false},         {&ASK_LIST, list, false},
-    {&ASK_HANDLE, replies_holder, false},    {&ASK_HANDLES, replies_handles, false},
-    {&ASK_NOTICES, replies_notices, false},  {&ASK_RELATION, replies_outcome, false},
-    {&ASK_POSTED, replies_outcome, false},   {&ASK_GONE, replies_outcome, false},
-    {&ASK_FOLLOWER, replies_outcome, false}, {&ASK_VISIBILITY, replies_outcome, false},
-    {&ASK_MAY, replies_may, false},          {&ASK_EDITED, replies_outcome, false},
-    {&ASK_POST_EDITS, replies_edits, false}, {&ASK_WISH, replies_outcome, false},
-    {&ASK_UNNAMED, replies_outcome, false},  {&ASK_MODERATED, replies_outcome, false},
-    {&ASK_NOTICED, replies_outcome, false},  {&ASK_SIGNED_IN, replies_signed_in, false},
-    {&ASK_EXTERNAL, replies_outcome, false},
+    {&ASK_FEED, replies_feed, false},         {&ASK_OLDER, replies_older, false},
+    {&ASK_POSTS, replies_posts, false},       {&ASK_WRITTEN, replies_written, false},
+    {&ASK_USER, user_counts, false},          {&ASK_LIST, list, false},
+    {&ASK_HANDLE, replies_holder, false},     {&ASK_HANDLES, replies_handles, false},
+    {&ASK_NOTICES, replies_notices, false},   {&ASK_RELATION, replies_outcome, false},
+    {&ASK_POSTED, replies_outcome, false},    {&ASK_GONE, replies_outcome, false},
+    {&ASK_FOLLOWER, replies_outcome, false},  {&ASK_VISIBILITY, replies_outcome, false},
+    {&ASK_MAY, replies_may, false},           {&ASK_EDITED, replies_outcome, false},
+    {&ASK_POST_EDITS, replies_edits, false},  {&ASK_WISH, replies_outcome, false},
+    {&ASK_UNNAMED, replies_outcome, false},   {&ASK_MODERATED, replies_outcome, false},
+    {&ASK_NOTICED, replies_outcome, false},   {&ASK_SIGNED_IN, replies_signed_in, false},
+    {&ASK_EXTERNALS, replies_outcome, false},
 };
 
 void replies_handle(struct replies *replies, struct http_request *request) {

@@ -40,7 +40,7 @@
  *     GET /peer/wish/USER?handle&offset&wait_ms                 {state: granted, taken or overtaken}
  *     GET /peer/unnamed/USER?offset&wait_ms                     {}
  *     GET /peer/signed-in/USER?external&wait_ms                 {user}; decides one for a text that has none, but for wait_ms=0
- *     GET /peer/external/USER?offset&wait_ms                    {external: the text or null}
+ *     GET /peer/externals/USER?offset&wait_ms                   {externals: the texts of the hash by place; "": forgotten}
  *
  * {id, user} also has the version of a text that was edited lately (feed/edited.h): a text of a lower one is not to be shown.
  *

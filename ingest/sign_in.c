@@ -5,11 +5,12 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ingest/limits.h"
 #include "ingest/owners.h"
 #include "users/sign_ins.h"
 
-enum { RETRY_AFTER_S = 1, EXTERNALS_MAX = 100 };
+enum { RETRY_AFTER_S = 1, EXTERNALS_MAX = 100, TEXTS_OF_WORK = 10 /* each is a question */ };
 
 static void reply(struct http_request *request, int64_t user, const char *external) {
     struct buffer body = {.data = NULL};
@@ -108,13 +109,13 @@ static void get_external(void *state, const struct call *call) {
 
 /* ---- many ---- */
 
-/* The texts of a query, while their numbers are asked for. */
+/* The texts of a query while their numbers are asked for, or numbers while their texts are. */
 struct many_externals {
     struct http_request *request;
     size_t waiting, count;
     bool failed;
     struct {
-        int64_t user; /* -1: none has signed in so, or the answer is not there yet */
+        int64_t user; /* -1: of this text there is none, or the answer is not there yet */
         char external[EXTERNAL_ID_SIZE];
     } items[EXTERNALS_MAX];
 };
@@ -123,7 +124,7 @@ static void reply_many(struct many_externals *many) {
     struct buffer body = {.data = NULL};
     buffer_string(&body, "{\"users\":[");
     for (size_t i = 0, put = 0; i < many->count; i++) {
-        if (many->items[i].user < 0) continue;
+        if (many->items[i].user < 0 || !many->items[i].external[0]) continue;
         json_member_int(&body, put++ ? ",{\"user\":" : "{\"user\":", many->items[i].user);
         json_member_text(&body, ",\"external\":", many->items[i].external);
         buffer_byte(&body, '}');
@@ -157,20 +158,39 @@ static bool read_many(struct many_externals *many, const char *text) {
     return true;
 }
 
+static void text_found(void *context, int code, int64_t user, const char *external) {
+    struct many_externals *many = context;
+    many->failed = many->failed || code;
+    for (size_t i = 0; i < many->count; i++)
+        if (many->items[i].user == user) strcpy(many->items[i].external, external);
+    if (!--many->waiting) reply_many(many);
+}
+
+static bool read_users(struct many_externals *many, const char *text) {
+    int64_t users[EXTERNALS_MAX];
+    if (!text_numbers(text, users, EXTERNALS_MAX, &many->count)) return false;
+    for (size_t i = 0; i < many->count; i++) many->items[i].user = users[i];
+    return true;
+}
+
 static void get_externals(void *state, const struct call *call) {
-    const char *text = http_query(call->request, "externals");
+    const char *texts = http_query(call->request, "externals"), *users = http_query(call->request, "users");
     struct many_externals *many = mem_zero(1, sizeof *many);
     many->request = call->request;
-    if (!text || !read_many(many, text)) {
+    if (!texts == !users || (texts && !read_many(many, texts)) || (users && !read_users(many, users))) {
         free(many);
-        http_problem(call->request, 400, "bad_query", "\"externals\" must be 1 to 100 ids, with commas between them",
-                     0);
+        http_problem(call->request, 400, "bad_query",
+                     "either \"externals\" or \"users\" must be 1 to 100 ids, with commas between them", 0);
         return;
     }
-    http_add_work(call->request, (int64_t)many->count / LIMITS_ROWS);
+    http_add_work(call->request, (int64_t)many->count / (texts ? LIMITS_ROWS : TEXTS_OF_WORK));
     size_t count = state ? many->count : 0;
     many->waiting = count + 1; // the last one is this function, as an answer may come at once
-    for (size_t i = 0; i < count; i++) sign_ins_find(state, many->items[i].external, many, one_found);
+    for (size_t i = 0; i < count; i++)
+        if (texts)
+            sign_ins_find(state, many->items[i].external, many, one_found);
+        else
+            sign_ins_text(state, many->items[i].user, many, text_found);
     if (!--many->waiting) reply_many(many);
 }
 

@@ -116,7 +116,7 @@ static void forget_external(struct erasure *erasure) {
     struct buffer record = {0};
     event_encode_directory_command(&record, &command);
     send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_DIRECTORY_COMMANDS, base, &record,
-                 rpc_path(&ASK_EXTERNAL, RPC_VALUES(RPC_INT(USER, base))));
+                 rpc_path(&ASK_EXTERNALS, RPC_VALUES(RPC_INT(USER, base))));
 }
 
 static void unmute_nearby(struct erasure *erasure, int64_t other) {

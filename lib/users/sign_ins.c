@@ -32,6 +32,13 @@ struct number_question {
     char external[EXTERNAL_ID_SIZE];
 };
 
+struct text_question {
+    struct sign_ins *sign_ins;
+    int64_t user;
+    void *context;
+    sign_ins_answer *done;
+};
+
 int sign_ins_new(struct service *service, const char *group, int32_t partitions, struct sign_ins **out,
                  struct error *error) {
     if (service_settings(service)->auth_user_ids != SERVICE_IDS_DIRECTORY) return 0;
@@ -126,4 +133,32 @@ void sign_ins_ask(struct sign_ins *sign_ins, const char *external, void *context
 
 void sign_ins_find(struct sign_ins *sign_ins, const char *external, void *context, sign_ins_answer *done) {
     ask(sign_ins, external, false, context, done);
+}
+
+/* ---- the text of a number ---- */
+
+static void text_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct text_question *question = context;
+    json_t *reply = code == 0 && status == OK ? json_parse(text, size, NULL) : NULL;
+    const json_t *externals = json_object_get(reply, "externals");
+    size_t place = (size_t)(question->user - external_id_base(question->user));
+    const json_t *item = json_array_get(externals, place);
+    const char *external = json_is_string(item) ? json_string_value(item) : "";
+    question->sign_ins->waiting--;
+    question->done(question->context, json_is_array(externals) ? 0 : -EAGAIN, question->user, external);
+    json_decref(reply);
+    free(question);
+}
+
+void sign_ins_text(struct sign_ins *sign_ins, int64_t user, void *context, sign_ins_answer *done) {
+    int64_t base = external_id_base(user);
+    if (!sign_ins || !external_id_is_number(user)) {
+        done(context, 0, user, "");
+    } else if (!sign_ins->feeds || sign_ins->waiting == WAITING_MAX) {
+        done(context, -EAGAIN, user, "");
+    } else {
+        sign_ins->waiting++;
+        rpc_ask(sign_ins->feeds, &ASK_EXTERNALS, RPC_VALUES(RPC_INT(USER, base)), TIMEOUT_MS, text_answered,
+                MEM_NEW(&(struct text_question){sign_ins, user, context, done}));
+    }
 }

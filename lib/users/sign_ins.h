@@ -23,3 +23,5 @@ typedef void sign_ins_answer(void *context, int code, int64_t user, const char *
 void sign_ins_ask(struct sign_ins *sign_ins, const char *external, void *context, sign_ins_answer *done);
 /* The same, but it gets none. user -1: it has none. */
 void sign_ins_find(struct sign_ins *sign_ins, const char *external, void *context, sign_ins_answer *done);
+/* Asks for the text of a number, which is not remembered, as a user may be forgotten. external "": it has none. */
+void sign_ins_text(struct sign_ins *sign_ins, int64_t user, void *context, sign_ins_answer *done);

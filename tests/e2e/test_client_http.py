@@ -183,6 +183,7 @@ def test_lists_have_names_and_handles(people):
     assert a('follows', ada, ben) is True and a('follows', ben, cleo) is False
     assert a('dropHandle') is None and b('dropHandle') is None
     eventually(lambda: refused(a, 'getUserByHandle', handle).code == 'no_handle', what='no handle')
+    assert str(a('getMe')) == ada and a('getExternals', [ben]) == {}
     error = refused(a, 'getUsers', [ben] * 101)
     assert (error.kind, error.code) == ('BadRequest', 'bad_query')
 

@@ -1,66 +1,18 @@
 """Users whom a sign-in provider knows by texts: each gets one number, whatever dies meanwhile. Covers lib/users/sign_ins.c, ingest/sign_in.c,
 feed/commands_directory.c and feed/outcomes.c."""
 import collections
-import hashlib
 import random
 import threading
 import urllib.parse
-import uuid
 
 import pytest
 
 from harness.http import Http
 from harness.jwks import Provider
 from harness.meanwhile import at_once
+from harness.people import ISSUER, People, fresh, number_of, settings_of
 from harness.records import key_users
 from harness.waiting import eventually
-
-HOME = 52.52, 13.405
-SETTINGS = {'auth.user.ids': 'directory', 'auth.audience': 'starling', 'auth.issuer': 'https://app.eu.auth0.com/'}
-LIVED = {f'{kind}:{name}': value for kind in ('ingest', 'fanout') for name, value in SETTINGS.items()}
-
-
-def number_of(external: str) -> int:
-    """With the place 0."""
-    return 1 << 52 | (int.from_bytes(hashlib.sha256(external.encode()).digest()[:8], 'big') >> 14) * 4
-
-
-def fresh() -> str:
-    return f'auth0|{uuid.uuid4().hex}'
-
-
-class People:
-    """Users of a provider."""
-
-    def __init__(self, cluster, provider):
-        self.cluster, self.provider = cluster, provider
-
-    def token(self, external, **claims):
-        return self.provider.token('one', external, aud=['starling', 'other'], iss='https://app.eu.auth0.com/', **claims)
-
-    def http(self, external, **claims):
-        return Http(self.cluster.http_url, self.token(external, **claims))
-
-    def me(self, external) -> dict:
-        """As the gateway says it once the number is decided."""
-        def answered():
-            response = self.http(external).get('/v1/me')
-            assert response.status_code in (200, 503), response.text
-            return response.ok and response.json()
-
-        return eventually(answered, 60)
-
-    def welcome(self, external) -> int:
-        """Whom the edge welcomes, once the number is decided."""
-        def answered():
-            with self.cluster.phone(external, token=self.token(external)) as phone:
-                phone.hello(*HOME, wait=False)
-                return phone.expect('welcome', 15)['user']
-
-        return eventually(answered, 60)
-
-    def entries(self) -> dict[int, list[str]]:
-        return {key_users(key)[0]: entry['externals'] for key, entry in self.cluster.topics.latest('directory').items()}
 
 
 @pytest.fixture(scope='module')
@@ -72,7 +24,7 @@ def provider():
 
 @pytest.fixture(scope='module')
 def people(make_module_cluster, provider):
-    cluster = make_module_cluster(settings={**LIVED, 'ingest:auth.jwks.url': provider.url, 'fanout:auth.jwks.url': provider.url})
+    cluster = make_module_cluster(settings=settings_of(provider))
     return People(cluster.start(sinks=0, feeds=1), provider)
 
 
@@ -95,6 +47,10 @@ def test_a_user_signs_in_and_is_a_number(people):
     assert other.ok('GET', '/v1/externals', params={'externals': ','.join(texts)}) == {'users': [
         {'user': number_of(text), 'external': text} for text in (ben, ada)]}
     assert other.ok('GET', '/v1/externals', params={'externals': f'{ben},{ben}'})['users'] == [{'user': number_of(ben), 'external': ben}] * 2
+    asked = other.ok('GET', '/v1/externals', params={'users': f'{number_of(ben)},7,{number_of(ada) + 1},{number_of(ada)},{number_of("auth0|nobody")}'})
+    assert asked == {'users': [{'user': number_of(text), 'external': text} for text in (ben, ada)]}
+    for bad in ({}, {'users': ''}, {'users': 'a'}, {'users': ','.join(['1'] * 101)}, {'users': '1', 'externals': 'a'}):
+        other.refused('GET', '/v1/externals', 400, 'bad_query', params=bad)
     for bad in ('', 'a,,b', 'a b', 'x' * 256, ','.join(['a'] * 101)):
         other.refused('GET', '/v1/externals', 400, 'bad_query', params={'externals': bad})
     other.refused('GET', '/v1/externals/auth0%7Cnobody', 404, 'no_user')
@@ -131,7 +87,7 @@ def test_programs_and_others_are_no_users(people):
     gateway = people.http('abc@clients', scope='gateway')
     gateway.refused('GET', '/v1/me', 403, 'not_a_user')
     for claims in ({'sub': 'a b'}, {'sub': None}, {'sub': 'x' * 256}, {'aud': 'other'}, {'iss': 'https://app.eu.auth0.com'}):
-        token = people.provider.token('one', 'x', **{'aud': 'starling', 'iss': 'https://app.eu.auth0.com/', **claims})
+        token = people.provider.token('one', 'x', **{'aud': 'starling', 'iss': ISSUER, **claims})
         Http(people.cluster.http_url, token).refused('GET', '/v1/me', 401, 'bad_token')
     assert not any('abc@clients' in externals for externals in people.entries().values())
 
@@ -157,6 +113,8 @@ def test_texts_of_one_hash_are_two_users(people):
     http.ok('PUT', '/v1/sharing', json={'mode': 'friends'})
     assert {number_of(ada) + 1} == {key_users(key)[0] for key in people.cluster.topics.latest('sharing')} & {number_of(ada), number_of(ada) + 1}
     assert people.welcome(ada) == user
+    eventually(lambda: http.ok('GET', '/v1/externals', params={'users': f'{user},{number_of(ada)}'})['users'] == [
+        {'user': user, 'external': ada}, {'user': number_of(ada), 'external': first}], 30)
 
 
 def test_whoever_is_forgotten_leaves_no_text(people):
@@ -166,11 +124,13 @@ def test_whoever_is_forgotten_leaves_no_text(people):
     assert people.entries()[number_of(ada)] == [ada]
     eventually(lambda: http.delete('/v1/me').status_code in (200, 202), 30)
     eventually(lambda: number_of(ada) not in people.entries(), 30)
+    other = people.http(fresh())
+    eventually(lambda: other.get('/v1/externals', params={'users': number_of(ada)}).text == '{"users":[]}', 30)
 
 
 def test_numbers_outlive_processes(make_cluster, provider):
     """Many sign in at once, at two gateways and an edge, while feed processes die: each text has one number everywhere, and for good."""
-    cluster = make_cluster(settings={**LIVED, 'ingest:auth.jwks.url': provider.url, 'fanout:auth.jwks.url': provider.url})
+    cluster = make_cluster(settings=settings_of(provider))
     cluster.start(routers=0, sinks=0, fanouts=0, ingests=2, feeds=2)
     people, externals, seen, chance = People(cluster, provider), [fresh() for _ in range(60)], collections.defaultdict(set), random.Random(5)
     # Some share their hash with one that was there before.

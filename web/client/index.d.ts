@@ -708,6 +708,12 @@ export class StarlingApi {
     getUser(user: string): Promise<User>;
     /** 1 to 100 users, in this order. */
     getUsers(users: readonly string[]): Promise<ListedUser[]>;
+    /** My id, also where the sign-in provider knows me by a text. */
+    getMe(): Promise<string>;
+    /** The texts by which the sign-in provider knows 1 to 100 users, by their ids, without those who have none. */
+    getExternals(users: readonly string[]): Promise<Record<string, string>>;
+    /** The ids of 1 to 100 users by such texts, without those who have not signed in yet. No text has a comma. */
+    getUsersByExternals(externals: readonly string[]): Promise<Record<string, string>>;
     /** With or without an @ in front; capital letters count as small ones. */
     getUserByHandle(handle: string): Promise<User>;
     /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */

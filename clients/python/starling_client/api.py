@@ -289,6 +289,20 @@ class StarlingApi:
         answer = await self._http.ask('/v1/users', {'ids': ','.join(map(str, users))})
         return [read_listed_user(item) for item in answer['items']]
 
+    async def get_me(self) -> int:
+        """My id, also where the sign-in provider knows me by a text."""
+        return int((await self._http.ask('/v1/me'))['user'])
+
+    async def get_externals(self, users: Iterable[int]) -> dict[int, str]:
+        """The texts by which the sign-in provider knows 1 to 100 users, without those who have none."""
+        answer = await self._http.ask('/v1/externals', {'users': ','.join(map(str, users))})
+        return {item['user']: item['external'] for item in answer['users']}
+
+    async def get_users_by_externals(self, externals: Iterable[str]) -> dict[str, int]:
+        """The ids of 1 to 100 users by such texts, without those who have not signed in yet. No text has a comma."""
+        answer = await self._http.ask('/v1/externals', {'externals': ','.join(externals)})
+        return {item['external']: item['user'] for item in answer['users']}
+
     async def get_user_by_handle(self, handle: str) -> User:
         """With or without an @ in front; capital letters count as small ones."""
         return read_user(await self._http.ask(f'{path("handles")}/{quote(handle.removeprefix("@"), safe="")}'))

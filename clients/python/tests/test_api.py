@@ -195,6 +195,15 @@ async def test_follows_mutes_deletions_users(server, api):
 
 
 @with_api
+async def test_texts_of_a_sign_in_provider(server, api):
+    known = {'user': 7, 'external': 'auth0|a'}
+    server.answers = [(200, known), (200, {'users': [known]}), (200, {'users': [known]})]
+    assert [await api.get_me(), await api.get_externals([7, 8]), await api.get_users_by_externals(['auth0|a', 'b'])] == [7, {7: 'auth0|a'}, {'auth0|a': 7}]
+    assert [f'{method} {path}' for method, path, *_ in server.asked] == [
+        'GET /v1/me', 'GET /v1/externals?users=7%2C8', 'GET /v1/externals?externals=auth0%7Ca%2Cb']
+
+
+@with_api
 async def test_handles(server, api):
     server.answers = [(200, {'user': 7, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'}), (202, {}),
                       (200, {'user': 7, 'handle': 'ada'}), (204, b'')]

@@ -13,6 +13,7 @@ import { readStrangers } from './strangers.js';
 
 /** @typedef {import('../index.js').ListQuery} ListQuery */
 /** @typedef {import('../index.js').Comment} Comment */
+/** @typedef {{user: number, external: string}} SignedIn */
 
 export class StarlingApi {
     #http;
@@ -320,6 +321,22 @@ export class StarlingApi {
     /** @param {readonly string[]} users */
     async getUsers(users) {
         return each(readListedUser)(await this.#http.ask('/v1/users', { ids: users.join() })).items;
+    }
+
+    async getMe() {
+        return String((await this.#http.ask('/v1/me')).user);
+    }
+
+    /** @param {readonly string[]} users */
+    async getExternals(users) {
+        const answer = await this.#http.ask('/v1/externals', { users: users.join() });
+        return Object.fromEntries(answer.users.map((/** @type {SignedIn} */ { user, external }) => [String(user), external]));
+    }
+
+    /** @param {readonly string[]} externals */
+    async getUsersByExternals(externals) {
+        const answer = await this.#http.ask('/v1/externals', { externals: externals.join() });
+        return Object.fromEntries(answer.users.map((/** @type {SignedIn} */ { user, external }) => [external, String(user)]));
     }
 
     /** @param {string} handle with or without an @ in front */

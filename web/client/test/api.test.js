@@ -142,11 +142,14 @@ test('a user without a profile or counts', async () => {
 
 test('handles', async () => {
     http.answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204],
-        [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }, { user: 7, name: null, avatar_url: null, handle: null }] }]];
+        [200, { items: [{ user: 8, name: 'Ben', avatar_url: '', handle: 'ben' }, { user: 7, name: null, avatar_url: null, handle: null }] }],
+        [200, { user: 7, external: 'auth0|a' }], [200, { users: [{ user: 7, external: 'auth0|a' }] }], [200, { users: [{ user: 7, external: 'auth0|a' }] }]];
     assert.deepEqual([(await api.getUserByHandle('@Ada')).handle, await soon(api.setHandle('Ada')), await api.dropHandle()], ['ada', 'ada', undefined]);
     assert.deepEqual((await api.getUsers(['8', '7'])).map(({ user, name, handle }) => [user, name, handle]), [['8', 'Ben', 'ben'], ['7', null, undefined]]);
+    assert.deepEqual([await api.getMe(), await api.getExternals(['7', '8']), await api.getUsersByExternals(['auth0|a', 'b'])], ['7', { 7: 'auth0|a' }, { 'auth0|a': '7' }]);
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
         'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle', 'GET /v1/users?ids=8%2C7',
+        'GET /v1/me', 'GET /v1/externals?users=7%2C8', 'GET /v1/externals?externals=auth0%7Ca%2Cb',
     ]);
     assert.deepEqual(asked[1].body, { handle: 'Ada' });
 });

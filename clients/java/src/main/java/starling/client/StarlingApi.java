@@ -3,6 +3,7 @@ package starling.client;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -394,11 +395,46 @@ public final class StarlingApi {
 
     /** Profiles and handles of 1 to 100 users, in this order. */
     public List<User> getUsers(Collection<Long> users) throws ApiException {
-        StringBuilder ids = new StringBuilder();
-        for (long user : users) {
-            ids.append(ids.length() == 0 ? "" : ",").append(user);
+        return User.readAll(get(Requests.with(requests.path("users"), "ids", withCommas(users))).get("items"));
+    }
+
+    /** My id, also where the sign-in provider knows me by a text. */
+    public long getMe() throws ApiException {
+        return Json.asLong(get(requests.path("me")).get("user"), -1);
+    }
+
+    /** The texts by which the sign-in provider knows 1 to 100 users, without those who have none. */
+    public Map<Long, String> getExternals(Collection<Long> users) throws ApiException {
+        Map<Long, String> externals = new LinkedHashMap<>();
+        for (Map<String, Object> item : signedIn("users", users)) {
+            externals.put(Json.asLong(item.get("user"), -1), Json.asText(item.get("external")));
         }
-        return User.readAll(get(Requests.with(requests.path("users"), "ids", ids)).get("items"));
+        return externals;
+    }
+
+    /** The ids of 1 to 100 users by such texts, without those who have not signed in yet. No text has a comma. */
+    public Map<String, Long> getUsersByExternals(Collection<String> externals) throws ApiException {
+        Map<String, Long> users = new LinkedHashMap<>();
+        for (Map<String, Object> item : signedIn("externals", externals)) {
+            users.put(Json.asText(item.get("external")), Json.asLong(item.get("user"), -1));
+        }
+        return users;
+    }
+
+    private List<Map<String, Object>> signedIn(String name, Collection<?> values) throws ApiException {
+        List<Map<String, Object>> items = new ArrayList<>();
+        for (Object item : Json.asList(get(Requests.with(requests.path("externals"), name, withCommas(values))).get("users"))) {
+            items.add(Json.asObject(item));
+        }
+        return items;
+    }
+
+    private static String withCommas(Collection<?> values) {
+        StringBuilder text = new StringBuilder();
+        for (Object value : values) {
+            text.append(text.length() == 0 ? "" : ",").append(value);
+        }
+        return text.toString();
     }
 
     /** With or without an @ in front; capital letters count as small ones. */

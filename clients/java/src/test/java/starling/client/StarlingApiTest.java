@@ -55,6 +55,17 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void textsOfASignInProvider() throws Exception {
+        answer(200, "{'user':7,'external':'auth0|a'}");
+        answer(200, "{'users':[{'user':7,'external':'auth0|a'}]}");
+        answer(200, "{'users':[{'user':7,'external':'auth0|a'}]}");
+        assertEquals(7, api.getMe());
+        assertEquals(Collections.singletonMap(7L, "auth0|a"), api.getExternals(Arrays.asList(7L, 8L)));
+        assertEquals(Collections.singletonMap("auth0|a", 7L), api.getUsersByExternals(Arrays.asList("auth0|a", "b")));
+        assertEquals(Arrays.asList("GET /v1/me", "GET /v1/externals?users=7%2C8", "GET /v1/externals?externals=auth0%7Ca%2Cb"), asked());
+    }
+
+    @Test
     public void aBadReportIsLeftOutAndTheOthersAreTaken() throws Exception {
         Report bad = new Report(1, 2, 4L, null);
         answer(400, "{'code':'bad_time','detail':'Too old.','index':1}");

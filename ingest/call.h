@@ -7,6 +7,7 @@
 #include "service/auth.h"
 #include "service/http.h"
 
+/* Lives until the request is answered. */
 struct call {
     struct http_request *request;
     struct auth_claims claims;                 /* user -1 where the endpoint needs no token, or the token names none */

@@ -9,6 +9,7 @@
 enum needs {
     NEEDS_NOTHING,  /* not even a token */
     NEEDS_TOKEN,    /* of anybody: 401 */
+    NEEDS_PASSWORD, /* the token of a user, which may be the password of Authorization: Basic */
     NEEDS_USER,     /* that names a user: 403 not_a_user */
     NEEDS_GATEWAY,  /* with scope gateway: 403 gateways_only */
     NEEDS_MODERATOR /* with scope moderator, that names a user: 403 moderators_only */

@@ -47,18 +47,27 @@ struct gateway {
 
 /* ---- requests ---- */
 
-/* Fills the claims: 0, -ENOENT (there is no token), -EAGAIN (answered: it is not looked at now), or as auth_verify. */
-static int look_at_token(struct gateway *gateway, struct call *call) {
-    size_t size;
+/* Fills the claims: 0, -EAGAIN (answered: it is not looked at now), or as auth_verify. */
+static int verify(struct gateway *gateway, struct call *call, const char *token, size_t size) {
     struct error error;
-    const char *token = http_bearer(call->request, &size);
-    if (!token) return -ENOENT;
     int64_t now_ms = clock_wall_ms();
     int code = auth_recall(gateway->auth, token, size, now_ms, &call->claims, &error);
     if (code != -ENOENT) return code;
     if (!limits_verify(gateway->limits, call)) return -EAGAIN;
     code = auth_verify(gateway->auth, token, size, now_ms, &call->claims, &error);
     if (code == -EACCES) limits_bad_token(gateway->limits, call);
+    return code;
+}
+
+/* The same, or -ENOENT: there is no token. */
+static int look_at_token(struct gateway *gateway, struct call *call, const struct endpoint *endpoint) {
+    size_t size;
+    struct buffer password = {0};
+    const char *token = http_bearer(call->request, &size);
+    if (!token && endpoint && endpoint->needs == NEEDS_PASSWORD)
+        token = http_basic_password(call->request, &password, &size);
+    int code = token ? verify(gateway, call, token, size) : -ENOENT;
+    buffer_free(&password);
     return code;
 }
 
@@ -84,7 +93,7 @@ static bool authenticated(struct gateway *gateway, const struct call *call, int 
 
 /* True: the caller may use the endpoint. Answers if not. */
 static bool may(struct gateway *gateway, enum needs needs, const struct call *call) {
-    if (needs == NEEDS_USER && call->claims.user < 0)
+    if ((needs == NEEDS_USER || needs == NEEDS_PASSWORD) && call->claims.user < 0)
         refuse(gateway, call, 403, "not_a_user", "the token names no user");
     else if (needs == NEEDS_GATEWAY && !call->claims.gateway)
         refuse(gateway, call, 403, "gateways_only", "only a token with scope gateway may do this");
@@ -147,8 +156,8 @@ static void admit(void *context, struct http_request *request) {
                           .claims = {.user = -1},
                           .address = http_origin_network(request, limits_proxies(gateway->limits))};
     uint64_t network = network_of_address(call->address); // whoever is refused is gone afterwards
-    int token = look_at_token(gateway, call);
-    if (token != -EAGAIN) endpoints_find(gateway->endpoints, request, &admission->match);
+    endpoints_find(gateway->endpoints, request, &admission->match);
+    int token = look_at_token(gateway, call, admission->match.endpoint);
     if (token == -EAGAIN || !limits_pass(gateway->limits, call, token == 0)) {
         service_refused(gateway->service, "too_many_requests", network);
         return;

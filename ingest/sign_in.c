@@ -10,7 +10,7 @@
 #include "ingest/owners.h"
 #include "users/sign_ins.h"
 
-enum { RETRY_AFTER_S = 1, EXTERNALS_MAX = 100, TEXTS_OF_WORK = 10 /* each is a question */ };
+enum { RETRY_AFTER_S = 1, EXTERNALS_MAX = 100, USERS_OF_WORK = 10 /* each is a question */ };
 
 static void reply(struct http_request *request, int64_t user, const char *external) {
     struct buffer body = {.data = NULL};
@@ -109,15 +109,15 @@ static void get_external(void *state, const struct call *call) {
 
 /* ---- many ---- */
 
-/* The texts of a query while their numbers are asked for, or numbers while their texts are. */
+/* The texts of a query while their numbers are asked for, and its numbers while their texts are. */
 struct many_externals {
     struct http_request *request;
-    size_t waiting, count;
+    size_t waiting, texts, count; /* the first items came as texts */
     bool failed;
     struct {
-        int64_t user; /* -1: of this text there is none, or the answer is not there yet */
-        char external[EXTERNAL_ID_SIZE];
-    } items[EXTERNALS_MAX];
+        int64_t user;                    /* -1: of this text there is none, or the answer is not there yet */
+        char external[EXTERNAL_ID_SIZE]; /* "": the same of a number */
+    } items[2 * EXTERNALS_MAX];
 };
 
 static void reply_many(struct many_externals *many) {
@@ -138,16 +138,24 @@ static void reply_many(struct many_externals *many) {
     free(many);
 }
 
-static void one_found(void *context, int code, int64_t user, const char *external) {
+static void number_found(void *context, int code, int64_t user, const char *external) {
     struct many_externals *many = context;
     many->failed = many->failed || code;
-    for (size_t i = 0; i < many->count; i++)
+    for (size_t i = 0; i < many->texts; i++)
         if (!strcmp(many->items[i].external, external)) many->items[i].user = user;
     if (!--many->waiting) reply_many(many);
 }
 
-/* False: there are too many, or one is none. */
-static bool read_many(struct many_externals *many, const char *text) {
+static void text_found(void *context, int code, int64_t user, const char *external) {
+    struct many_externals *many = context;
+    many->failed = many->failed || code;
+    for (size_t i = many->texts; i < many->count; i++)
+        if (many->items[i].user == user) strcpy(many->items[i].external, external);
+    if (!--many->waiting) reply_many(many);
+}
+
+/* False: there are too many, or one is none. text NULL: there are none. */
+static bool read_texts(struct many_externals *many, const char *text) {
     for (const char *comma = text; comma; text = comma + 1) {
         comma = strchr(text, ',');
         size_t size = comma ? (size_t)(comma - text) : strlen(text);
@@ -155,40 +163,34 @@ static bool read_many(struct many_externals *many, const char *text) {
         many->items[many->count].user = -1;
         memcpy(many->items[many->count++].external, text, size);
     }
+    many->texts = many->count;
     return true;
-}
-
-static void text_found(void *context, int code, int64_t user, const char *external) {
-    struct many_externals *many = context;
-    many->failed = many->failed || code;
-    for (size_t i = 0; i < many->count; i++)
-        if (many->items[i].user == user) strcpy(many->items[i].external, external);
-    if (!--many->waiting) reply_many(many);
 }
 
 static bool read_users(struct many_externals *many, const char *text) {
     int64_t users[EXTERNALS_MAX];
-    if (!text_numbers(text, users, EXTERNALS_MAX, &many->count)) return false;
-    for (size_t i = 0; i < many->count; i++) many->items[i].user = users[i];
+    size_t count = 0;
+    if (text && !text_numbers(text, users, EXTERNALS_MAX, &count)) return false;
+    for (size_t i = 0; i < count; i++) many->items[many->count++].user = users[i];
     return true;
 }
 
 static void get_externals(void *state, const struct call *call) {
-    const char *texts = http_query(call->request, "externals"), *users = http_query(call->request, "users");
     struct many_externals *many = mem_zero(1, sizeof *many);
     many->request = call->request;
-    if (!texts == !users || (texts && !read_many(many, texts)) || (users && !read_users(many, users))) {
+    if (!read_texts(many, http_query(call->request, "externals")) ||
+        !read_users(many, http_query(call->request, "users"))) {
         free(many);
         http_problem(call->request, 400, "bad_query",
-                     "either \"externals\" or \"users\" must be 1 to 100 ids, with commas between them", 0);
+                     "\"externals\" and \"users\" must be 1 to 100 ids each, with commas between them", 0);
         return;
     }
-    http_add_work(call->request, (int64_t)many->count / (texts ? LIMITS_ROWS : TEXTS_OF_WORK));
+    http_add_work(call->request, (int64_t)(many->texts / LIMITS_ROWS + (many->count - many->texts) / USERS_OF_WORK));
     size_t count = state ? many->count : 0;
     many->waiting = count + 1; // the last one is this function, as an answer may come at once
     for (size_t i = 0; i < count; i++)
-        if (texts)
-            sign_ins_find(state, many->items[i].external, many, one_found);
+        if (i < many->texts)
+            sign_ins_find(state, many->items[i].external, many, number_found);
         else
             sign_ins_text(state, many->items[i].user, many, text_found);
     if (!--many->waiting) reply_many(many);

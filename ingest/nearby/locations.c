@@ -213,9 +213,9 @@ static void cap_times(struct report_batch *batch) {
     for (size_t i = batch->count; i-- > 0;) place_cap_time(&batch->owner->times, &batch->locations[i].time, &now);
 }
 
-static void produce(const struct call *call, struct report_batch *batch) {
+static void produce(const struct call *call, const struct report_batch *batch, void *context, write_done *done) {
     struct buffer record = {0};
-    struct write *write = write_new(batch->owner->nearby->core.writer, call->request, written, batch);
+    struct write *write = write_new(batch->owner->nearby->core.writer, call->request, done, context);
     for (size_t i = 0; i < batch->count; i++) {
         buffer_clear(&record);
         event_encode_location(&record, &batch->locations[i]);
@@ -254,8 +254,47 @@ static void post_locations(void *state, const struct call *call) {
     } else if (!may_report(locations, call, batch->count)) {
         report_batch_free(batch);
     } else {
-        produce(call, batch);
+        produce(call, batch, batch, written);
     }
+}
+
+struct one_report {
+    struct locations *owner;
+    const struct call *call;
+    void *context;
+    locations_done *done;
+};
+
+static void one_written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct one_report *report = context;
+    if (code == 0) report->owner->reports->value++;
+    report->done(report->context, report->call, code);
+    free(report);
+}
+
+void locations_report(struct locations *locations, const struct call *call, const struct json_place *place,
+                      void *context, locations_done *done) {
+    struct location location = {.kind = LOCATION_REPORT,
+                                .route = -1,
+                                .opted = -1,
+                                .user = call->claims.user,
+                                .lat = place->lat,
+                                .lng = place->lng,
+                                .time = place->time,
+                                .accuracy = place->accuracy};
+    struct report_batch batch = {.owner = locations, .locations = &location, .count = 1, .now = clock_wall_ms()};
+    struct report_refusal refusal;
+    if (check_time(&batch, location.time, &refusal)) {
+        locations->refused->value++;
+        done(context, call, -EINVAL);
+        return;
+    }
+    cap_times(&batch);
+    keep_opted_in(&batch);
+    if (batch.count == 0)
+        done(context, call, 1);
+    else if (may_report(locations, call, 1))
+        produce(call, &batch, MEM_NEW(&(struct one_report){locations, call, context, done}), one_written);
 }
 
 struct locations *locations_new(const struct nearby_gateway *nearby) {

@@ -21,46 +21,47 @@ static const double LAT_LIMIT = 90, LNG_LIMIT = 180, DISTANCE_MAX = 1e9;
 
 /* ---- answers ---- */
 
-/* Appends the entry with its user's profile. False: the router's answer is not what it should be. */
-static bool put_friend(struct buffer *body, const json_t *entry, int64_t user, struct profiles *profiles) {
-    int32_t lat, lng;
-    int64_t time;
-    double distance_m;
-    if (json_want_degrees(entry, "lat", LAT_LIMIT, &lat, NULL) ||
-        json_want_degrees(entry, "lng", LNG_LIMIT, &lng, NULL) ||
-        json_want_int(entry, "time", 0, EVENT_TIME_MAX, &time, NULL) ||
-        json_want_real(entry, "distance_m", 0, DISTANCE_MAX, &distance_m, NULL))
-        return false;
-    buffer_byte(body, '{');
-    user_json_find_texts(body, user, profiles);
-    json_member_place(body, lat, lng);
-    json_member_int(body, ",\"time\":", time);
-    if (json_is_true(json_object_get(entry, "rounded"))) buffer_string(body, ",\"rounded\":true");
-    buffer_string(body, ",\"distance_m\":");
-    json_put_fixed1(body, distance_m);
-    buffer_byte(body, '}');
-    return true;
+/* False: the router's answer is not what it should be. */
+static bool read_friend(const json_t *entry, struct near_friend *near) {
+    near->rounded = json_is_true(json_object_get(entry, "rounded"));
+    return !json_want_int(entry, "user", 0, INT64_MAX, &near->user, NULL) &&
+           !json_want_degrees(entry, "lat", LAT_LIMIT, &near->lat, NULL) &&
+           !json_want_degrees(entry, "lng", LNG_LIMIT, &near->lng, NULL) &&
+           !json_want_int(entry, "time", 0, EVENT_TIME_MAX, &near->time, NULL) &&
+           !json_want_real(entry, "distance_m", 0, DISTANCE_MAX, &near->distance_m, NULL);
 }
 
-/* Friends who have opted out, or whom the caller mutes, are left out at once: the router hears of the one later, and never of the other. */
-static bool put_friends(struct buffer *body, int64_t caller, const json_t *items, struct user_copies *copies) {
-    size_t shown = 0;
-    if (!json_is_array(items)) return false;
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *entry = json_array_get(items, i);
-        int64_t user;
-        if (json_want_int(entry, "user", 0, INT64_MAX, &user, NULL)) return false;
-        if (sharing_modes_find(user_copies_modes(copies), user, NULL) == SHARING_OFF ||
-            mutes_has(user_copies_mutes(copies), caller, user))
-            continue;
-        if (shown++) buffer_byte(body, ',');
-        if (!put_friend(body, entry, user, user_copies_profiles(copies))) return false;
-    }
-    return true;
+static void put_friend(struct buffer *body, const struct near_friend *near, struct profiles *profiles) {
+    buffer_byte(body, '{');
+    user_json_find_texts(body, near->user, profiles);
+    json_member_place(body, near->lat, near->lng);
+    json_member_int(body, ",\"time\":", near->time);
+    if (near->rounded) buffer_string(body, ",\"rounded\":true");
+    buffer_string(body, ",\"distance_m\":");
+    json_put_fixed1(body, near->distance_m);
+    buffer_byte(body, '}');
 }
 
 static bool shares(const struct nearby_gateway *nearby, int64_t user) {
     return sharing_modes_find(user_copies_modes(nearby->copies), user, NULL) != SHARING_OFF;
+}
+
+/* Callers or friends who have opted out, or whom the caller mutes, are left out at once: the router hears of the one later, and never of the
+ * other. */
+bool near_put_friends(const struct nearby_gateway *nearby, int64_t caller, struct buffer *body, const json_t *page,
+                      near_put_friend *put) {
+    const json_t *items = json_object_get(page, "items");
+    size_t shown = 0;
+    buffer_byte(body, '[');
+    for (size_t i = 0; i < json_array_size(items) && shares(nearby, caller); i++) {
+        struct near_friend near;
+        if (!read_friend(json_array_get(items, i), &near)) return false;
+        if (!shares(nearby, near.user) || mutes_has(user_copies_mutes(nearby->copies), caller, near.user)) continue;
+        if (shown++) buffer_byte(body, ',');
+        put(body, &near, user_copies_profiles(nearby->copies));
+    }
+    buffer_byte(body, ']');
+    return json_is_array(items);
 }
 
 static void put_nobody(struct buffer *body) { buffer_string(body, "{\"items\":[],\"next\":null,\"time\":null}"); }
@@ -70,9 +71,8 @@ static bool put_page(const struct nearby_gateway *nearby, int64_t user, struct b
         put_nobody(body);
         return true;
     }
-    buffer_string(body, "{\"items\":[");
-    if (!put_friends(body, user, json_object_get(page, "items"), nearby->copies)) return false;
-    buffer_byte(body, ']');
+    buffer_string(body, "{\"items\":");
+    if (!near_put_friends(nearby, user, body, page, put_friend)) return false;
     bool good = json_copy_text(body, page, "next") && json_copy_int_or_null(body, page, "time");
     buffer_byte(body, '}');
     return good;

@@ -60,7 +60,8 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
 
 static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpoints) {
     const struct endpoint_list *const lists[] = {&PROFILES_ENDPOINTS,     &FRIENDS_ENDPOINTS,  &NEAR_ENDPOINTS,
-                                                 &NEARBY_MUTES_ENDPOINTS, &AUDIENCE_ENDPOINTS, &DISCOVER_ENDPOINTS};
+                                                 &NEARBY_MUTES_ENDPOINTS, &AUDIENCE_ENDPOINTS, &DISCOVER_ENDPOINTS,
+                                                 &OWNTRACKS_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(endpoints, lists[i], nearby, ready, nearby);
     endpoints_add(endpoints, &LOCATIONS_ENDPOINTS, nearby->locations, ready, nearby);
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);

@@ -1,6 +1,7 @@
 /* The state that all endpoints of nearby friends share. Loop's thread.
  *
  *     locations.c  reports                                  sharing.c   who may see a user
+ *     owntracks.c  POST /v1/owntracks: a report as the app OwnTracks makes it, which is told who is near
  *     friends.c    commands to friends, and lists of them; keyed by the lower user of the pair, whose owner tells the outcome
  *     near.c       GET /v1/nearby: the friends who are near the caller now, for callers without a socket
  *     audience.c   GET /v1/audience: who can see the caller now
@@ -51,6 +52,19 @@ typedef bool nearby_refuse(const struct nearby_gateway *nearby, int64_t user, st
 void nearby_ask(const struct nearby_gateway *nearby, const struct call *call, int timeout_ms, nearby_put *put,
                 nearby_refuse *refuse, const struct rpc_question *question, const struct rpc_value *values);
 
+/* A friend of the router's page. */
+struct near_friend {
+    int64_t user, time;
+    int32_t lat, lng; /* 1e-7 degrees */
+    double distance_m;
+    bool rounded;
+};
+typedef void near_put_friend(struct buffer *body, const struct near_friend *near, struct profiles *profiles);
+
+/* Appends a list of the page's friends whom the caller may see and has not muted. False: as nearby_put. */
+bool near_put_friends(const struct nearby_gateway *nearby, int64_t caller, struct buffer *body, const json_t *page,
+                      near_put_friend *put);
+
 /* Their state is struct nearby_gateway. */
 extern const struct endpoint_list FRIENDS_ENDPOINTS, NEAR_ENDPOINTS, NEARBY_MUTES_ENDPOINTS, AUDIENCE_ENDPOINTS,
-    DISCOVER_ENDPOINTS, PROFILES_ENDPOINTS;
+    DISCOVER_ENDPOINTS, PROFILES_ENDPOINTS, OWNTRACKS_ENDPOINTS;

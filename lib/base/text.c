@@ -179,24 +179,31 @@ void text_int(struct buffer *out, int64_t value) {
     buffer_append(out, at, (size_t)(digits + sizeof digits - at));
 }
 
-/* The value of a base64url character, -1: it is none. */
-static int sextet(char c) {
+/* The value of a character, -1: it is none. last: the two that are not alphanumeric. */
+static int sextet(char c, const char last[2]) {
     if (c >= 'A' && c <= 'Z') return c - 'A';
     if (c >= 'a' && c <= 'z') return c - 'a' + 26;
     if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
+    return c == last[0] ? 62 : c == last[1] ? 63 : -1;
 }
 
-bool text_base64url(struct buffer *out, const char *text, size_t size) {
+static bool decode64(struct buffer *out, const char *text, size_t size, const char last[2]) {
     uint32_t bits = 0;
     if (size % 4 == 1) return false;
     for (size_t i = 0; i < size; i++) {
-        int value = sextet(text[i]);
+        int value = sextet(text[i], last);
         if (value < 0) return false;
         bits = bits << 6 | (uint32_t)value;
         if (i % 4) buffer_byte(out, (uint8_t)(bits >> (6 - 2 * (i % 4))));
     }
     return true;
+}
+
+bool text_base64url(struct buffer *out, const char *text, size_t size) { return decode64(out, text, size, "-_"); }
+
+bool text_base64(struct buffer *out, const char *text, size_t size) {
+    size_t padding = size && text[size - 1] == '=' ? 1 + (size > 1 && text[size - 2] == '=') : 0;
+    return size % 4 == 0 && decode64(out, text, size - padding, "+/");
 }
 
 void text_double(struct buffer *out, double value) {

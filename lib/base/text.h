@@ -16,6 +16,8 @@ void text_hex(struct buffer *out, const uint8_t *bytes, size_t size);
 
 /* Appends the bytes of a text in base64url without padding (RFC 7515, 2). False: it is none, and out holds a part of it. */
 bool text_base64url(struct buffer *out, const char *text, size_t size);
+/* The same of base64 with padding (RFC 4648, 4). */
+bool text_base64(struct buffer *out, const char *text, size_t size);
 
 /* Appends the text as a value of a query string: all but the unreserved characters of RFC 3986 as %41. */
 void text_escape(struct buffer *out, const char *text);

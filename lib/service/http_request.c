@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "budget/held.h"
 #include "service/http_connection.h"
 #include "service/http_origin.h"
@@ -102,15 +103,28 @@ const char *http_header(const struct http_request *request, const char *name) {
     return http_field_find(request->fields, request->field_count, name);
 }
 
-const char *http_bearer(const struct http_request *request, size_t *size) {
-    static const char SCHEME[] = "Bearer";
+/* What follows the scheme in Authorization. */
+static const char *credentials(const struct http_request *request, const char *scheme, size_t *size) {
     const char *value = http_header(request, "Authorization");
-    if (!value || strncasecmp(value, SCHEME, sizeof SCHEME - 1)) return NULL;
-    value += sizeof SCHEME - 1;
+    size_t length = strlen(scheme);
+    if (!value || strncasecmp(value, scheme, length)) return NULL;
+    value += length;
     if (*value && *value != ' ') return NULL;
     value += strspn(value, " ");
     *size = strlen(value);
     return value;
+}
+
+const char *http_bearer(const struct http_request *request, size_t *size) {
+    return credentials(request, "Bearer", size);
+}
+
+const char *http_basic_password(const struct http_request *request, struct buffer *decoded, size_t *size) {
+    const char *text = credentials(request, "Basic", size);
+    const char *colon = text && text_base64(decoded, text, *size) ? memchr(decoded->data, ':', decoded->size) : NULL;
+    if (!colon) return NULL;
+    *size = (size_t)((const char *)decoded->data + decoded->size - colon - 1);
+    return colon + 1;
 }
 
 const void *http_body(const struct http_request *request, size_t *size) {

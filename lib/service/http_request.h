@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+
 struct http_request;
 
 const char *http_method(const struct http_request *request);
@@ -30,6 +32,8 @@ void http_set_varies(struct http_request *request, const char *field);
 
 /* The bearer token of Authorization; NULL: none. */
 const char *http_bearer(const struct http_request *request, size_t *size);
+/* The password of Authorization: Basic, which lies in `decoded` and has no NUL behind it; NULL: none. */
+const char *http_basic_password(const struct http_request *request, struct buffer *decoded, size_t *size);
 
 /* Whose bytes the body and the answer are: a user's, a network's (as budget/network.h has it), or of somebody who has no limit of his
  * own. Before, they are those of the network that the connection comes from. Only while the request is admitted. */

@@ -49,7 +49,9 @@ def test_a_user_signs_in_and_is_a_number(people):
     assert other.ok('GET', '/v1/externals', params={'externals': f'{ben},{ben}'})['users'] == [{'user': number_of(ben), 'external': ben}] * 2
     asked = other.ok('GET', '/v1/externals', params={'users': f'{number_of(ben)},7,{number_of(ada) + 1},{number_of(ada)},{number_of("auth0|nobody")}'})
     assert asked == {'users': [{'user': number_of(text), 'external': text} for text in (ben, ada)]}
-    for bad in ({}, {'users': ''}, {'users': 'a'}, {'users': ','.join(['1'] * 101)}, {'users': '1', 'externals': 'a'}):
+    assert other.ok('GET', '/v1/externals', params={'users': number_of(ada), 'externals': ben}) == {'users': asked['users'][:2]}
+    assert other.ok('GET', '/v1/externals') == {'users': []}
+    for bad in ({'users': ''}, {'users': 'a'}, {'users': ','.join(['1'] * 101)}, {'users': '1', 'externals': ''}):
         other.refused('GET', '/v1/externals', 400, 'bad_query', params=bad)
     for bad in ('', 'a,,b', 'a b', 'x' * 256, ','.join(['a'] * 101)):
         other.refused('GET', '/v1/externals', 400, 'bad_query', params={'externals': bad})

@@ -196,7 +196,7 @@ def test_who_has_turned_sharing_on_can_report_at_once(shared_cluster, users):
 
 # tokens
 
-ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/profile'), ('GET', '/v1/profiles/5'),
+ENDPOINTS = [('POST', '/v1/locations'), ('POST', '/v1/owntracks'), ('GET', '/v1/profile'), ('PUT', '/v1/profile'), ('GET', '/v1/profiles/5'),
              ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('GET', '/v1/audience'), ('POST', '/v1/friendships'),
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),

@@ -85,7 +85,7 @@ static char *setting(struct world *world, const struct topic *topic, bool dead, 
 /* Acknowledged changes reach what a broker answers a moment later. */
 static void until_setting(struct world *world, const struct topic *topic, bool dead, const char *name, bool equal,
                           const char *expected) {
-    for (int tries = 0; tries < 100; tries++) {
+    for (int tries = 0; tries < 600; tries++) {
         char *value = setting(world, topic, dead, name, NULL);
         bool settled = value && !strcmp(value, expected) == equal;
         free(value);

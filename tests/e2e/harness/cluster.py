@@ -78,7 +78,7 @@ class Daemon(Process):
 
     def get(self, path: str) -> requests.Response:
         """From the ops HTTP."""
-        return Http(f'http://{self.ops}').get(path, timeout=5)
+        return Http(f'http://{self.ops}').get(path, timeout=30)
 
     def drain(self) -> requests.Response:
         return Http(f'http://{self.ops}', self.settings['peer.token']).post('/drain')

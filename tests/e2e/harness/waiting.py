@@ -2,7 +2,7 @@
 import time
 
 
-def eventually(check, timeout=10.0, every=0.05, what=None):
+def eventually(check, timeout=30.0, every=0.05, what=None):
     """Calls check until it returns something true (that is returned) or until timeout seconds have passed.
 
     check may assert: the last AssertionError is raised at the end, so that the failure says what was seen.

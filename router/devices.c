@@ -7,7 +7,7 @@
 
 enum { FIRST = 64 };
 
-struct entry {
+struct further {
     int64_t session;
     uint32_t next; /* 0: the last */
     int16_t route;
@@ -16,8 +16,8 @@ struct entry {
 
 struct devices {
     int64_t step_ms;
-    struct map *users;     /* -> the first of the chain */
-    struct entry *entries; /* [0] is not used */
+    struct map *users;       /* -> the first of the chain */
+    struct further *entries; /* [0] is not used */
     uint32_t made, room;
     uint32_t free; /* first free one; 0: none */
 };
@@ -26,7 +26,7 @@ struct devices *devices_new(int64_t inactive_ms) {
     return MEM_NEW(&(struct devices){
         .step_ms = inactive_ms > DEVICES_STEPS ? inactive_ms / DEVICES_STEPS : 1,
         .users = map_new(),
-        .entries = mem_zero(FIRST, sizeof(struct entry)),
+        .entries = mem_zero(FIRST, sizeof(struct further)),
         .made = 1,
         .room = FIRST,
     });
@@ -47,7 +47,7 @@ uint16_t devices_step(const struct devices *devices, int64_t ms) {
     return (uint16_t)((uint64_t)(ms / devices->step_ms) & DEVICES_STEP_MASK);
 }
 
-static struct device device_of(const struct entry *entry) {
+static struct device device_of(const struct further *entry) {
     return (struct device){.session = entry->session, .route = entry->route, .heard = entry->heard};
 }
 
@@ -76,10 +76,10 @@ static void push(struct devices *devices, int64_t user, const struct device *dev
         }
         at = devices->made++;
     }
-    devices->entries[at] = (struct entry){.session = device->session,
-                                          .next = first_of(devices, user),
-                                          .route = (int16_t)device->route,
-                                          .heard = device->heard};
+    devices->entries[at] = (struct further){.session = device->session,
+                                            .next = first_of(devices, user),
+                                            .route = (int16_t)device->route,
+                                            .heard = device->heard};
     set_first(devices, user, at);
 }
 
@@ -102,7 +102,7 @@ bool devices_renew(struct devices *devices, int64_t user, const struct device *d
     uint32_t at = first_of(devices, user);
     while (at && devices->entries[at].session != device->session) at = devices->entries[at].next;
     if (!at) return false;
-    struct entry *entry = &devices->entries[at];
+    struct further *entry = &devices->entries[at];
     entry->route = (int16_t)device->route;
     entry->heard = devices_later(entry->heard, device->heard);
     return true;
@@ -134,7 +134,7 @@ bool devices_pop(struct devices *devices, int64_t user, struct device *device) {
 static bool keep_others(struct devices *devices, int64_t user, int64_t session, const uint16_t *now) {
     uint32_t first = first_of(devices, user), *link = &first;
     while (*link) {
-        struct entry *entry = &devices->entries[*link];
+        struct further *entry = &devices->entries[*link];
         if (entry->session == session || (now && devices_faded(entry->heard, *now)))
             *link = drop(devices, *link);
         else

@@ -119,7 +119,7 @@ class Crowd:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_list_of_every_device_is_exact_while_edges_die(make_cluster, users):
-    cluster = make_cluster(partitions=4, delivery_partitions=8, settings={'edge.flush.window.ms': 200}).start(fanouts=2, routers=2, sinks=0)
+    cluster = make_cluster(partitions=4, delivery_partitions=8, settings={'fanout:edge.flush.window.ms': 200}).start(fanouts=2, routers=2, sinks=0)
     crowd = Crowd(cluster, users(PEOPLE), 31)
     crowd.connect(cluster.ws_urls)
     eventually(lambda: all(caught_up(router) for router in cluster.routers), 60, what='the routers are warm')

@@ -9,6 +9,7 @@
 void join_result_init(struct join_result *result) { memset(result, 0, sizeof *result); }
 
 void join_result_free(struct join_result *result) {
+    free(result->answers);
     free(result->recipients);
     free(result->rounded_recipients);
     free(result->roster_friends);
@@ -46,6 +47,7 @@ void join_reserve(struct join_result *result, size_t friends) {
 static void reset(struct join_result *result, int64_t user) {
     *result = (struct join_result){
         .user = user,
+        .answers = result->answers ? result->answers : mem_alloc(DEVICES_MAX * sizeof *result->answers),
         .recipients = result->recipients,
         .rounded_recipients = result->rounded_recipients,
         .roster_friends = result->roster_friends,

@@ -47,7 +47,7 @@ struct join_result {
     struct geo_point at; /* the user's position now, and its time */
     int64_t time;
 
-    struct join_answer answers[DEVICES_MAX];
+    struct join_answer *answers; /* DEVICES_MAX at most */
     size_t answer_count;
     bool left;   /* Left {user} to recipients; else Move {user, at, time} to them */
     bool roster; /* Roster to each answer's session: roster_friends, complete or not */

@@ -11,6 +11,7 @@ struct world {
     struct deliver_reader *reader;
     struct codec *codec;
     struct join_result result;
+    struct join_answer answers[2];
     struct buffer sent[ROUTES];
 };
 
@@ -34,6 +35,7 @@ SET_UP() {
                                                       .send = keep});
     join_result_init(&w->result);
     w->result.user = 1;
+    w->result.answers = w->answers;
     w->result.answers[0] = (struct join_answer){.session = 6, .route = 0};
     w->result.answer_count = 1;
     w->result.at = (struct geo_point){11, -12};
